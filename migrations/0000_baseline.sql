@@ -1,11 +1,9 @@
 CREATE TABLE `account_bytes` (
 	`user_id` text PRIMARY KEY NOT NULL,
 	`bytes` integer NOT NULL,
-	`bytes_before` integer DEFAULT 0 NOT NULL,
-	`swept_at` integer DEFAULT 0 NOT NULL
+	`bytes_before` integer DEFAULT 0 NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `account_bytes_swept` ON `account_bytes` (`swept_at`);--> statement-breakpoint
 CREATE TABLE `released_usernames` (
 	`username` text PRIMARY KEY NOT NULL,
 	`times` integer NOT NULL
@@ -27,17 +25,6 @@ CREATE TABLE `tokens` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `tokens_hash_unique` ON `tokens` (`hash`);--> statement-breakpoint
 CREATE INDEX `tokens_user` ON `tokens` (`user_id`,`id`);--> statement-breakpoint
-CREATE TABLE `usage` (
-	`user_id` text NOT NULL,
-	`day` text NOT NULL,
-	`model_id` text NOT NULL,
-	`model` text NOT NULL,
-	`predictions` integer NOT NULL,
-	`failed` integer NOT NULL,
-	`execution_seconds` real NOT NULL,
-	PRIMARY KEY(`user_id`, `day`, `model_id`)
-) WITHOUT ROWID;
---> statement-breakpoint
 CREATE TABLE `usernames` (
 	`username` text PRIMARY KEY NOT NULL,
 	`user_id` text NOT NULL,
@@ -57,6 +44,7 @@ CREATE TABLE `users` (
 	`operator_proof` text,
 	`suspended_at` integer,
 	`recovered_at` integer,
+	`account_object` text,
 	`seq` integer,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
@@ -99,6 +87,13 @@ CREATE TABLE `keys` (
 	`name` text PRIMARY KEY NOT NULL,
 	`value` text NOT NULL
 );
+--> statement-breakpoint
+CREATE TABLE `account_counts` (
+	`user_id` text NOT NULL,
+	`model_id` text NOT NULL,
+	`predictions` integer NOT NULL,
+	PRIMARY KEY(`user_id`, `model_id`)
+) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `categories` (
 	`slug` text PRIMARY KEY NOT NULL,
@@ -182,31 +177,6 @@ CREATE TABLE `versions` (
 	FOREIGN KEY (`model_id`) REFERENCES `models`(`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
-CREATE TABLE `predictions` (
-	`user_id` text NOT NULL,
-	`id` text NOT NULL,
-	`object_id` text NOT NULL,
-	`model_id` text NOT NULL,
-	`model_owner` text NOT NULL,
-	`model_name` text NOT NULL,
-	`version_number` integer NOT NULL,
-	`stream` integer NOT NULL,
-	`status` text NOT NULL,
-	`created_at` integer NOT NULL,
-	`updated_at` integer NOT NULL,
-	`setup_time` real,
-	`execution_time` real,
-	`error` text,
-	`metrics` text,
-	`data_removed` integer NOT NULL,
-	`revision` integer NOT NULL,
-	`checked_at` integer NOT NULL,
-	PRIMARY KEY(`user_id`, `id`)
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `predictions_status` ON `predictions` (`user_id`,`status`,`id`) WHERE status <> 'succeeded';--> statement-breakpoint
-CREATE INDEX `predictions_model` ON `predictions` (`user_id`,`model_id`,`id`);--> statement-breakpoint
-CREATE INDEX `predictions_active` ON `predictions` (`checked_at`) WHERE status IN ('pending', 'started');--> statement-breakpoint
 CREATE TABLE `hardware` (
 	`identifier` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,
@@ -396,14 +366,12 @@ CREATE TRIGGER usernames_changed AFTER UPDATE OF username ON users WHEN NEW.user
 END;
 --> statement-breakpoint
 -- Models: prediction counts, version numbers, listings, and what is deleted with a model.
-CREATE TRIGGER predictions_counted AFTER INSERT ON predictions BEGIN
-	UPDATE model_counts SET predictions_count = predictions_count + 1 WHERE model_id = NEW.model_id;
-	UPDATE model_counts SET unlisted = true WHERE model_id = NEW.model_id AND NOT unlisted;
+CREATE TRIGGER account_counts_added AFTER INSERT ON account_counts BEGIN
+	UPDATE model_counts SET predictions_count = predictions_count + NEW.predictions, unlisted = true WHERE model_id = NEW.model_id;
 END;
 --> statement-breakpoint
-CREATE TRIGGER predictions_uncounted AFTER DELETE ON predictions BEGIN
-	UPDATE model_counts SET predictions_count = predictions_count - 1 WHERE model_id = OLD.model_id;
-	UPDATE model_counts SET unlisted = true WHERE model_id = OLD.model_id AND NOT unlisted;
+CREATE TRIGGER account_counts_risen AFTER UPDATE OF predictions ON account_counts BEGIN
+	UPDATE model_counts SET predictions_count = predictions_count + NEW.predictions - OLD.predictions, unlisted = true WHERE model_id = NEW.model_id;
 END;
 --> statement-breakpoint
 CREATE TRIGGER versions_numbered AFTER INSERT ON versions BEGIN
@@ -447,21 +415,6 @@ END;
 -- Variables go before their model does, so that model_variables_unweighed can still find its owner.
 CREATE TRIGGER models_emptied BEFORE DELETE ON models BEGIN
 	DELETE FROM model_variables WHERE model_id = OLD.id;
-END;
---> statement-breakpoint
--- Usage: a prediction counts once, on the day it ends.
-CREATE TRIGGER predictions_inserted_ended AFTER INSERT ON predictions WHEN NEW.status NOT IN ('pending', 'started') BEGIN
-	INSERT INTO usage (user_id, day, model_id, model, predictions, failed, execution_seconds)
-		VALUES (NEW.user_id, date(NEW.updated_at / 1000, 'unixepoch'), NEW.model_id, NEW.model_owner || '/' || NEW.model_name, 1, NEW.status = 'failed', coalesce(NEW.execution_time, 0))
-		ON CONFLICT (user_id, day, model_id) DO UPDATE SET model = excluded.model, predictions = predictions + 1,
-			failed = failed + excluded.failed, execution_seconds = execution_seconds + excluded.execution_seconds;
-END;
---> statement-breakpoint
-CREATE TRIGGER predictions_ended AFTER UPDATE OF status ON predictions WHEN OLD.status IN ('pending', 'started') AND NEW.status NOT IN ('pending', 'started') BEGIN
-	INSERT INTO usage (user_id, day, model_id, model, predictions, failed, execution_seconds)
-		VALUES (NEW.user_id, date(NEW.updated_at / 1000, 'unixepoch'), NEW.model_id, NEW.model_owner || '/' || NEW.model_name, 1, NEW.status = 'failed', coalesce(NEW.execution_time, 0))
-		ON CONFLICT (user_id, day, model_id) DO UPDATE SET model = excluded.model, predictions = predictions + 1,
-			failed = failed + excluded.failed, execution_seconds = execution_seconds + excluded.execution_seconds;
 END;
 --> statement-breakpoint
 -- Storage of an account. A row weighs what it takes with its indexes, as measured with random texts: a
@@ -532,32 +485,6 @@ END;
 --> statement-breakpoint
 CREATE TRIGGER uploads_unweighed AFTER DELETE ON uploads BEGIN
 	UPDATE account_bytes SET bytes = bytes - (512 + length(CAST(coalesce(OLD.name, '') AS BLOB)) + iif(OLD.completed_at IS NULL, 128 * (OLD.size / OLD.part_size + 1), 0))
-		WHERE user_id = OLD.user_id;
-END;
---> statement-breakpoint
--- Of most a short error and a few metrics are in the 1024: a row of account_bytes for their change is spared.
-CREATE TRIGGER predictions_weighed AFTER INSERT ON predictions BEGIN
-	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, max(1024, 512 + length(CAST(coalesce(NEW.error, '') AS BLOB)) + length(coalesce(NEW.metrics, ''))))
-		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
-END;
---> statement-breakpoint
-CREATE TRIGGER predictions_weighed_again AFTER UPDATE OF error, metrics ON predictions WHEN max(1024, 512 + length(CAST(coalesce(NEW.error, '') AS BLOB)) + length(coalesce(NEW.metrics, ''))) <> max(1024, 512 + length(CAST(coalesce(OLD.error, '') AS BLOB)) + length(coalesce(OLD.metrics, ''))) BEGIN
-	UPDATE account_bytes SET bytes = bytes + max(1024, 512 + length(CAST(coalesce(NEW.error, '') AS BLOB)) + length(coalesce(NEW.metrics, ''))) - max(1024, 512 + length(CAST(coalesce(OLD.error, '') AS BLOB)) + length(coalesce(OLD.metrics, '')))
-		WHERE user_id = NEW.user_id;
-END;
---> statement-breakpoint
-CREATE TRIGGER predictions_unweighed AFTER DELETE ON predictions BEGIN
-	UPDATE account_bytes SET bytes = bytes - max(1024, 512 + length(CAST(coalesce(OLD.error, '') AS BLOB)) + length(coalesce(OLD.metrics, '')))
-		WHERE user_id = OLD.user_id;
-END;
---> statement-breakpoint
-CREATE TRIGGER usage_weighed AFTER INSERT ON usage BEGIN
-	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 192)
-		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
-END;
---> statement-breakpoint
-CREATE TRIGGER usage_unweighed AFTER DELETE ON usage BEGIN
-	UPDATE account_bytes SET bytes = bytes - (192)
 		WHERE user_id = OLD.user_id;
 END;
 --> statement-breakpoint

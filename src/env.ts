@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { PartSizes } from "./domain/files/upload-plan.ts";
 import type { Patience } from "./domain/predictions/deadlines.ts";
-import type { ProjectionMessage, WaitingJob } from "./protocol/queue.ts";
+import type { CountMessage, WaitingJob } from "./protocol/queue.ts";
 import { type ResourceShape, resourceShape } from "./protocol/user.ts";
 
 export interface Bindings {
@@ -11,9 +11,10 @@ export interface Bindings {
   /** Static assets: the dashboard's scripts and styles, the guides, the runner package. */
   ASSETS: Fetcher;
   DISPATCH: Queue<WaitingJob>;
-  PROJECTION: Queue<ProjectionMessage>;
+  COUNTS: Queue<CountMessage>;
   /** By `import()`: the bindings and the objects behind them know each other, and nothing else may. */
   PREDICTION: DurableObjectNamespace<import("./objects/prediction/object.ts").PredictionObject>;
+  ACCOUNT: DurableObjectNamespace<import("./objects/account/object.ts").AccountObject>;
   POOL: DurableObjectNamespace<import("./objects/pool/object.ts").PoolObject>;
   /** Built with itty-durable, whose protocol is fetch: reach it only through objects/runner/stub.ts. */
   RUNNER: DurableObjectNamespace;
@@ -93,7 +94,8 @@ const variables = z.object({
   UPLOAD_PART_MIB: count.min(MIN_PART_MIB).default(16),
   UPLOAD_PART_MAX_MIB: count.min(MIN_PART_MIB).default(95),
   RETENTION_DAYS: z.coerce.number().positive().default(30),
-  HISTORY_DAYS: z.coerce.number().positive().default(90),
+  HISTORY_DAYS: z.coerce.number().positive().default(400),
+  HISTORY_GB: z.coerce.number().positive().max(9).default(9),
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
   RATE_LIMIT_NUMBERS: rateNumbers.default({}),
   RESOURCE_SHAPE: resourceShape.default("A"),
@@ -152,8 +154,10 @@ export interface Settings {
   /** A separate origin for files, if the deployment has one. */
   filesOrigin: string | undefined;
   retentionSeconds: number;
-  /** How long a prediction is listed after its creation. */
+  /** How long a prediction is listed after its end. */
   historySeconds: number;
+  /** The size of an account's object from which on its oldest predictions are deleted. */
+  historyBytes: number;
   rateLimits: boolean;
   /** The limits of the rate limit bindings, which do not report them. */
   rateNumbers: Partial<Record<string, number>>;
@@ -211,6 +215,7 @@ export function settings(env: Bindings): Settings {
       filesOrigin: v.FILES_ORIGIN,
       retentionSeconds: v.RETENTION_DAYS * 86_400,
       historySeconds: Math.max(v.HISTORY_DAYS, v.RETENTION_DAYS + LATE_DAYS) * 86_400,
+      historyBytes: v.HISTORY_GB * 1e9,
       rateLimits: v.RATE_LIMITS === "on",
       rateNumbers: v.RATE_LIMIT_NUMBERS,
       resourceShape: v.RESOURCE_SHAPE,

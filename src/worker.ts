@@ -3,16 +3,16 @@ import { app } from "./app.ts";
 import { createDashboard } from "./dashboard/app.tsx";
 import { isDocs } from "./dashboard/docs/contents.ts";
 import type { Bindings } from "./env.ts";
-import { dispatch, project } from "./queue/consumer.ts";
+import { count, dispatch } from "./queue/consumer.ts";
 import { sweepAccounts } from "./services/accounts/delete-account.ts";
 import { sweepSuspended } from "./services/accounts/suspension.ts";
 import { sweepUploads } from "./services/files/sweep-uploads.ts";
-import { sweepHistory } from "./services/predictions/sweep-history.ts";
-import { sweepPredictions } from "./services/predictions/sweep-predictions.ts";
+import { sweepListings } from "./services/models/prediction-counts.ts";
 import { reEncrypt } from "./services/re-encrypt.ts";
 import { getServices } from "./services/services.ts";
 import { sweepSessions } from "./services/sign-in/sweep.ts";
 
+export { AccountObject } from "./objects/account/object.ts";
 export { PoolObject } from "./objects/pool/object.ts";
 export { PredictionObject } from "./objects/prediction/object.ts";
 export { RunnerObject } from "./objects/runner/object.ts";
@@ -28,15 +28,14 @@ export default {
   fetch: (request: Request, env, context) =>
     (isForApp(request.url) ? app : dashboard).fetch(request, env, context),
   async queue(batch, env) {
-    const consume = batch.queue.endsWith("-projection") ? project : dispatch;
+    const consume = batch.queue.endsWith("-counts") ? count : dispatch;
     await consume(getServices(env), batch);
   },
   async scheduled(controller, env) {
     const services = getServices(env);
     const now = controller.scheduledTime;
     await Promise.all([
-      sweepPredictions(services, now),
-      sweepHistory(services, now),
+      sweepListings(services),
       sweepUploads(services, now),
       sweepAccounts(services, now),
       sweepSessions(services, now),

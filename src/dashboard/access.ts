@@ -121,7 +121,13 @@ async function viewerIn(
     email: login.email,
     session_id: id,
     session,
-    caller: { token_id: id, user_id: user.id, scopes: ["read", "write", "predict"], models: null },
+    caller: {
+      token_id: id,
+      user_id: user.id,
+      scopes: ["read", "write", "predict"],
+      models: null,
+      is_session: true,
+    },
   };
 }
 

@@ -71,8 +71,10 @@ function errorStatuses(
 ): string[] {
   const { requestBody, responses = {} } = operation;
   const statuses = ["401", "422", "429", "500", "503"];
-  // Public operations need no scope, and the operator has none. A signature can be invalid.
-  if (!security || findSignature(operation)) statuses.push("403");
+  // Public operations need no scope, and the operator has none. A signature can be invalid, and a token
+  // may be limited to other models than its owner's private one.
+  const isOfModel = path.includes("{model_name}");
+  if (!security || isOfModel || findSignature(operation)) statuses.push("403");
   // Only requests that refer to a resource can return 404.
   if (path.includes("{") || method === "post") statuses.push("404");
   // Raw bodies have a length given by their URL, and any media type.

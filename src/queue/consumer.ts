@@ -3,8 +3,8 @@ import type { z } from "zod";
 import { backoffMs } from "../lib/retry.ts";
 import { logger } from "../log.ts";
 import { poolOf } from "../objects/pool/stub.ts";
-import { dispatchMessage, projectionMessage, type WaitingJob } from "../protocol/queue.ts";
-import { writeRows } from "../services/predictions/reconcile.ts";
+import { countMessage, dispatchMessage, type WaitingJob } from "../protocol/queue.ts";
+import { countPredictions } from "../services/models/prediction-counts.ts";
 import type { Services } from "../services/services.ts";
 
 /** Makes one call per pool for the whole batch. If a pool fails only its messages are retried. */
@@ -24,17 +24,17 @@ export async function dispatch({ env }: Services, batch: MessageBatch): Promise<
   );
 }
 
-/** Writes all rows in one transaction. */
-export async function project(services: Services, batch: MessageBatch): Promise<void> {
-  const messages = parsedMessages(batch, projectionMessage);
+/** Writes all counts in one transaction. */
+export async function count(services: Services, batch: MessageBatch): Promise<void> {
+  const messages = parsedMessages(batch, countMessage);
   try {
-    await writeRows(
+    await countPredictions(
       services,
       messages.map(({ body }) => body),
     );
     for (const { message } of messages) message.ack();
   } catch (error) {
-    logger.warn("Prediction rows not written", { count: messages.length, error });
+    logger.warn("Prediction counts not written", { count: messages.length, error });
     for (const { message } of messages) message.retry({ delaySeconds: backoff(message) });
   }
 }

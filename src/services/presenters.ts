@@ -1,8 +1,10 @@
 /** Turns rows into resources. The only place that knows which of the two resource shapes is served. */
 
 import { secondsText } from "../domain/predictions/prediction-resource.ts";
+import type { PredictionRow } from "../domain/predictions/prediction-row.ts";
 import type { Category } from "../protocol/category.ts";
 import { DEFAULT_EGRESS } from "../protocol/egress.ts";
+import { metrics } from "../protocol/event.ts";
 import type { Hardware } from "../protocol/hardware.ts";
 import {
   DEFAULT_ISOLATION,
@@ -13,7 +15,7 @@ import {
   type VersionSummary,
 } from "../protocol/model.ts";
 import type { RunnerToken, Token } from "../protocol/operator.ts";
-import type { Prediction } from "../protocol/prediction.ts";
+import { type Prediction, predictionError } from "../protocol/prediction.ts";
 import type { Owner, ResourceShape, User } from "../protocol/user.ts";
 import type { WebhookEndpoint } from "../protocol/webhook-endpoint.ts";
 import type { RunnerTokenRow, TokenRow } from "../storage/accounts/tokens.ts";
@@ -21,7 +23,6 @@ import type { UserRow } from "../storage/accounts/users.ts";
 import type { CategoryRow } from "../storage/models/categories.ts";
 import type { DetailedModelRow, ModelItemRow } from "../storage/models/models.ts";
 import type { VersionRow, VersionSummaryRow } from "../storage/models/versions.ts";
-import type { PredictionRow } from "../storage/predictions/predictions.ts";
 import type { HardwareRow } from "../storage/runners/hardware.ts";
 import type { EndpointSecret, WebhookEndpointRow } from "../storage/webhooks/endpoints.ts";
 
@@ -106,8 +107,8 @@ const prediction = (row: PredictionRow, origin: string): Prediction => ({
   status: row.status,
   setup_time: secondsText(row.setup_time),
   execution_time: secondsText(row.execution_time),
-  error: row.error,
-  metrics: row.metrics,
+  error: row.error === null ? null : predictionError.parse(JSON.parse(row.error)),
+  metrics: row.metrics === null ? null : metrics.parse(JSON.parse(row.metrics)),
   url: `${origin}/v1/predictions/${row.id}`,
   stream: row.stream,
 });

@@ -24,7 +24,8 @@ const MOST_READ_ROWS = 60;
 const MOST_READ_REQUESTS = 60;
 const MOST_READ_DOLLARS = 90;
 const MOST_UNREAD_ROWS = 30;
-const MOST_NOOP_ROWS = 10;
+const MOST_NOOP_ROWS = 6;
+const MOST_NOOP_DOLLARS = 16;
 
 export function billTable(bill: Bill, { noops, tokens, perSecond }: Conditions): Table {
   const all = [bill.noop, bill.read, bill.unread];
@@ -56,6 +57,7 @@ export function billTable(bill: Bill, { noops, tokens, perSecond }: Conditions):
       limit("dollars for a million of it", aMillion(bill.read), MOST_READ_DOLLARS),
       limit("rows written for one that nobody reads", rowsWritten(bill.unread), MOST_UNREAD_ROWS),
       limit("rows written for a no-op", rowsWritten(bill.noop), MOST_NOOP_ROWS),
+      limit("dollars for a million no-ops", aMillion(bill.noop), MOST_NOOP_DOLLARS),
     ],
   };
 }

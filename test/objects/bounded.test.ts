@@ -7,7 +7,7 @@ import { TimedOut } from "../../src/lib/timeout.ts";
 import { ANSWER_MS, bounded } from "../../src/objects/bounded.ts";
 
 /** Of src/env.ts. */
-const NAMESPACE = /\b(?:PREDICTION|POOL|RUNNER)\b/;
+const NAMESPACE = /\b(?:PREDICTION|ACCOUNT|POOL|RUNNER)\b/;
 const STUBS = /^src\/objects\/\w+\/stub\.ts$/;
 
 beforeEach(() => void vi.useFakeTimers());
@@ -22,6 +22,7 @@ const codeOf = (path: string) =>
 
 test("only the doors of objects know their namespaces", () => {
   expect(sources.filter((path) => NAMESPACE.test(codeOf(path))).toSorted()).toEqual([
+    "src/objects/account/stub.ts",
     "src/objects/pool/stub.ts",
     "src/objects/prediction/stub.ts",
     "src/objects/runner/stub.ts",
@@ -29,7 +30,9 @@ test("only the doors of objects know their namespaces", () => {
 });
 
 test.each(sources.filter((path) => STUBS.test(path)))("%s makes bounded stubs only", (path) => {
-  const made = [...codeOf(path).matchAll(/([\w.]*\(?)env\.(?:PREDICTION|POOL|RUNNER)\.(\w+)/g)]
+  const made = [
+    ...codeOf(path).matchAll(/([\w.]*\(?)env\.(?:PREDICTION|ACCOUNT|POOL|RUNNER)\.(\w+)/g),
+  ]
     .filter(([, , method = ""]) => !["newUniqueId", "idFromName", "idFromString"].includes(method))
     .map(([, before]) => before);
   expect(made).toEqual(["bounded("]);

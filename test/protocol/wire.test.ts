@@ -9,7 +9,7 @@ import {
   type UpFrame,
   upFrame,
 } from "../../src/protocol/channel.ts";
-import { projectionMessage, waitingJob } from "../../src/protocol/queue.ts";
+import { countMessage, waitingJob } from "../../src/protocol/queue.ts";
 import {
   claimRequest,
   claimResponse,
@@ -119,29 +119,8 @@ describe("messages", () => {
     `);
   });
 
-  test("of the projection queue", () => {
-    expect(Object.keys(projectionMessage.shape)).toMatchInlineSnapshot(`
-      [
-        "id",
-        "object_id",
-        "user_id",
-        "model_id",
-        "model_owner",
-        "model_name",
-        "version_number",
-        "stream",
-        "status",
-        "created_at",
-        "updated_at",
-        "setup_time",
-        "execution_time",
-        "error",
-        "metrics",
-        "data_removed",
-        "image_bytes",
-        "revision",
-      ]
-    `);
+  test("of the queue of counts", () => {
+    expect(Object.keys(countMessage.shape)).toEqual(["user_id", "model_id", "predictions"]);
   });
 });
 

@@ -17,6 +17,13 @@ export const UsagePage = ({
   <>
     <h1>Usage</h1>
     <AccountTabs current="/account/usage" />
+    {report.trimmed_to !== null && (
+      <p>
+        Your history is full: predictions up to{" "}
+        {new Date(report.trimmed_to).toISOString().slice(0, 10)} were deleted, the oldest first.
+        Usage still counts them.
+      </p>
+    )}
     <nav class="periods" aria-label="Period">
       {PERIODS.map((days) => (
         <a

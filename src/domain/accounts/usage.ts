@@ -25,6 +25,8 @@ export interface UsageReport {
   /** Most used first, the others last. */
   models: ModelUsage[];
   total: UsageCount;
+  /** Up to when predictions were deleted early, because the history was full, unix ms. */
+  trimmed_to: number | null;
 }
 
 interface NamedModel {
@@ -47,7 +49,12 @@ export const lastDays = (days: number, now: number): string[] =>
   );
 
 /** @param named most used first */
-export function usageReport(days: string[], named: NamedModel[], rows: UsageRow[]): UsageReport {
+export function usageReport(
+  days: string[],
+  named: NamedModel[],
+  rows: UsageRow[],
+  trimmed_to: number | null = null,
+): UsageReport {
   const others = rows.some(({ model_id }) => model_id === "");
   const ids = [...named.map(({ model_id }) => model_id), ...(others ? [""] : [])];
   const byDay = Map.groupBy(rows, ({ day }) => day);
@@ -60,6 +67,7 @@ export function usageReport(days: string[], named: NamedModel[], rows: UsageRow[
     })),
     models: ids.map((id, n) => ({ model: named[n]?.model, ...of(id, rows) })),
     total: sum(rows),
+    trimmed_to,
   };
 }
 

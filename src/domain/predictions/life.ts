@@ -331,7 +331,7 @@ export class PredictionLife {
    * moment must be deleted, too.
    */
   forgetAt(now: number): number {
-    const keyed = this.spec.request_hash === null ? now : this.spec.created_at + IDEMPOTENCY_KEY_MS;
+    const keyed = this.spec.claim === null ? now : this.spec.created_at + IDEMPOTENCY_KEY_MS;
     const late = this.#state.stored ? now + LATE_WRITE_MS : now;
     return Math.max(keyed, late);
   }

@@ -1,33 +1,91 @@
-/** The database row of a prediction, from its live state. */
-import type { ProjectionMessage } from "../../protocol/queue.ts";
-import { initialState, type PredictionSpec, type PredictionState } from "./state.ts";
+/** The row of a prediction in the index of its account: a copy of its live state. */
+import type { TaskStatus } from "../../protocol/prediction.ts";
+import { initialState, isTerminal, type PredictionSpec, type PredictionState } from "./state.ts";
 
-/** @param revision the id of the last event that it reflects */
-export const predictionRow = (
+/** Times are unix ms. */
+export interface PredictionRow {
+  id: string;
+  object_id: string;
+  model_id: string;
+  model_owner: string;
+  model_name: string;
+  version_number: number;
+  stream: boolean;
+  status: TaskStatus;
+  created_at: number;
+  updated_at: number;
+  /** Seconds. */
+  setup_time: number | null;
+  execution_time: number | null;
+  /** JSON texts: a PredictionError and Metrics. */
+  error: string | null;
+  metrics: string | null;
+  data_removed: boolean;
+  /** The id of the last event that it reflects. */
+  revision: number;
+  /**
+   * When the account looks at it: one that has not ended may have been lost, and one that has ended
+   * should have removed its data. Null once it has, or if the account does that itself.
+   */
+  due_at: number | null;
+  /** How long the account keeps its data, which then removes it; null if the prediction does. */
+  kept_seconds: number | null;
+}
+
+/** What a prediction tells its account. */
+export interface PredictionUpdate extends PredictionRow {
+  user_id: string;
+  /** The access token that created it; empty for a session of the dashboard. */
+  token_id: string;
+}
+
+/** How long a row that says that it has not ended is believed. */
+export const LOOK_MS = 5 * 60_000;
+
+/**
+ * By how much the account lets a prediction be late that removes its own data: it is asked only if its
+ * alarm was lost.
+ */
+const OWN_REMOVAL_MS = 3_600_000;
+
+/** @param carried whether its data is removed by the account, and not by its own alarm */
+export function predictionRow(
   spec: PredictionSpec,
   state: PredictionState,
   objectId: string,
   revision: number,
-): ProjectionMessage => ({
-  id: spec.id,
-  object_id: objectId,
-  user_id: spec.user_id,
-  model_id: spec.model_id,
-  model_owner: spec.model.owner,
-  model_name: spec.model.name,
-  version_number: spec.model.version_number,
-  stream: spec.stream,
-  status: state.status,
-  created_at: spec.created_at,
-  updated_at: state.updated_at,
-  setup_time: state.setup_seconds,
-  execution_time: state.execution_seconds,
-  error: state.error,
-  metrics: state.metrics,
-  data_removed: state.forget_at !== null,
-  image_bytes: state.image_bytes,
-  revision,
-});
+  carried = false,
+): PredictionUpdate {
+  const removed = state.forget_at !== null;
+  return {
+    id: spec.id,
+    object_id: objectId,
+    model_id: spec.model_id,
+    model_owner: spec.model.owner,
+    model_name: spec.model.name,
+    version_number: spec.model.version_number,
+    stream: spec.stream,
+    status: state.status,
+    created_at: spec.created_at,
+    updated_at: state.updated_at,
+    setup_time: state.setup_seconds,
+    execution_time: state.execution_seconds,
+    error: state.error && JSON.stringify(state.error),
+    metrics: state.metrics && JSON.stringify(state.metrics),
+    data_removed: removed,
+    revision,
+    due_at: removed || carried ? null : dueAt(spec, state),
+    kept_seconds: carried ? spec.retention_seconds : null,
+    user_id: spec.user_id,
+    token_id: spec.token_id,
+  };
+}
+
+function dueAt(spec: PredictionSpec, state: PredictionState): number {
+  if (!isTerminal(state.status)) return state.updated_at + LOOK_MS;
+  const end = state.completed_at ?? state.updated_at;
+  return end + spec.retention_seconds * 1_000 + OWN_REMOVAL_MS;
+}
 
 /** The row of a new prediction, which has only its first event. */
 export const initialRow = (spec: PredictionSpec, objectId: string) =>

@@ -14,10 +14,10 @@ export const SHORT_RUN_MS = 250;
  */
 export const holdsRow = (
   waits: boolean,
-  spec: Pick<PredictionSpec, "webhook" | "endpoints" | "stored_input" | "request_hash">,
+  spec: Pick<PredictionSpec, "webhook" | "endpoints" | "stored_input" | "claim">,
 ): boolean =>
   waits &&
   spec.webhook === null &&
   spec.endpoints.length === 0 &&
   spec.stored_input === null &&
-  spec.request_hash === null;
+  spec.claim === null;

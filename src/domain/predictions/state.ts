@@ -20,11 +20,21 @@ export interface StoredWebhook extends Webhook {
   encrypted?: boolean;
 }
 
+/** An Idempotency-Key, and what distinguishes a repeated create from another one with the same key. */
+export interface Claim {
+  key: string;
+  hash: string;
+}
+
 /** What was requested. Never changes. */
 export interface PredictionSpec {
   id: string;
   url: string;
   user_id: string;
+  /** The account's object, which has its row. */
+  account_object: string;
+  /** The access token that created it; empty for a session of the dashboard. */
+  token_id: string;
   model_id: string;
   model: { owner: string; name: string; version_number: number };
   hardware: string;
@@ -58,8 +68,7 @@ export interface PredictionSpec {
   retention_seconds: number;
   /** When to cancel it if it has not ended (`Prefer: wait=n, cancel`, vendora calls). */
   cancel_at: number | null;
-  /** Distinguishes a repeated create from another one with the same Idempotency-Key. */
-  request_hash: string | null;
+  claim: Claim | null;
   /** Whether its row is written only when it lasts or has ended (short-run.ts). */
   row_held: boolean;
 }

@@ -42,13 +42,6 @@ export class Alarm {
     this.arm(record);
   }
 
-  /** What was to be tried again has succeeded. */
-  settled(record: PredictionRecord): void {
-    if (this.#retryAt === NEVER) return;
-    this.#retryAt = NEVER;
-    this.arm(record);
-  }
-
   /** It has gone off or was deleted. */
   disarmed(): void {
     this.#setTo = NEVER;

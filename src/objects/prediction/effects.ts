@@ -8,9 +8,12 @@ import { SHORT_RUN_MS } from "../../domain/predictions/short-run.ts";
 import type { WebhookEvent } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
+import { database } from "../../storage/database.ts";
+import { fillSize } from "../../storage/models/versions.ts";
 import { poolOf } from "../pool/stub.ts";
 import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
+import { cancel } from "./cancel.ts";
 import { Channels } from "./channels.ts";
 import { IndexRow } from "./index-row.ts";
 import { waitingJobOf } from "./job-messages.ts";
@@ -45,6 +48,10 @@ export class Effects {
   readonly #env: Bindings;
   readonly #webhooks: WebhookSender;
   #keepTimer: number | null = null;
+  /** The end of a short run, while it is being stored. */
+  ending: Promise<void> | undefined;
+  /** Whether the row of a short run that lasts is written. */
+  lasting: Promise<boolean> | undefined;
 
   constructor(ctx: DurableObjectState, env: Bindings, subscribers: Subscribers, find: FindValue) {
     this.#ctx = ctx;
@@ -57,15 +64,47 @@ export class Effects {
     this.#webhooks = new WebhookSender({ ctx, env, find, onChange });
   }
 
-  /** What ends at once is stored at its end; if it lasts it is stored then, and its alarm set. */
+  /** What ends at once is stored at its end; if it lasts it is kept then. */
   keepSoon(record: PredictionRecord): void {
-    this.#keepTimer = setTimeout(() => record.keep(), SHORT_RUN_MS);
+    this.#keepTimer = setTimeout(() => this.keep(record), SHORT_RUN_MS);
   }
 
-  /** Writes all changes in one transaction, and starts everything that follows. */
-  commit(
+  /** It lasts: it is stored, its alarm set, and its row written unless that was done. */
+  keep(record: PredictionRecord): void {
+    record.keep();
+    if (!this.row.isHeld(record)) return;
+    this.lasting = this.#list(record);
+    this.#ctx.waitUntil(this.lasting);
+  }
+
+  /** Without a row nobody could find it, so it must not run. */
+  async #list(record: PredictionRecord): Promise<boolean> {
+    const written = await this.row.write(record).catch(() => false);
+    if (written) return true;
+    record.life.suppressWebhooks();
+    record.save();
+    cancel(record, this, "it could not be created");
+    this.waiters.releaseAll();
+    return false;
+  }
+
+  /**
+   * Writes all changes in one transaction, and starts everything that follows. The end of a short run
+   * waits for its row (`ending`): it is stored without an alarm only if the account has it.
+   */
+  commit(record: PredictionRecord, commit: Commit = {}): void {
+    if (!record.life.terminal || !this.row.isHeld(record)) return this.#commit(record, commit);
+    clearTimeout(this.#keepTimer);
+    this.ending = this.row
+      .writeOnly(record)
+      .then((written) => this.#commit(record, commit, written ? "carried" : "owed"));
+    this.#ctx.waitUntil(this.ending);
+  }
+
+  #commit(
     record: PredictionRecord,
-    { changed = true, finished = false, held = false, started }: Commit = {},
+    { changed = true, finished = false, held = false, started }: Commit,
+    row: "carried" | "owed" | "later" = "later",
   ): void {
     const { life, log } = record;
     const own = life.takeEvents();
@@ -78,17 +117,17 @@ export class Effects {
       if (ended) record.outbox?.planEnd(record.webhookEvent("completed", life.state.updated_at));
     }
     record.saveOutbox();
-    const rowHeld = ended && this.row.isHeld(record);
-    if (rowHeld) this.alarm.retry(record);
+    if (row === "owed") this.alarm.retry(record);
     // What a runner reports of a run that goes on moves no deadline but that of `output` webhooks.
-    else if (changed || record.outbox) this.alarm.arm(record);
+    else if (row === "later" && (changed || record.outbox)) this.alarm.arm(record);
     for (const attempt of life.takeLostAttempts()) this.#reportLost(record, attempt);
     this.writer.added(record, held || own.length > 0);
     if (!ended) return;
     clearTimeout(this.#keepTimer);
     logEnd(this.#env, life);
+    this.#reportSize(record);
     this.waiters.releaseAll();
-    this.#ctx.waitUntil(rowHeld ? this.row.writeHeld(record) : this.row.sendFinal(record));
+    if (row === "later") this.#ctx.waitUntil(this.row.writeFinal(record));
     if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);
     const { attempt, dispatches } = life.state;
     if (attempt ? attempt.started_at === null : dispatches > 0) this.#withdraw(record);
@@ -149,6 +188,19 @@ export class Effects {
         .removeRun(life.spec.id)
         .catch(() => {}),
     );
+  }
+
+  /** The size of its image, if it was to be measured. What is lost the next prediction measures again. */
+  #reportSize({ life: { spec, state } }: PredictionRecord): void {
+    if (state.image_bytes === null) return;
+    const { model_id, model } = spec;
+    const filling = fillSize(
+      database(this.#env.DB),
+      model_id,
+      model.version_number,
+      state.image_bytes,
+    );
+    this.#ctx.waitUntil(filling.run().catch(() => {}));
   }
 
   /** Removes it from the pool's queue, where it may still be or arrive: no runner has started it. */

@@ -7,11 +7,13 @@ import { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { Bindings } from "../../env.ts";
 import { TimedOut } from "../../lib/timeout.ts";
+import type { KeyHolder } from "../account/rpc-types.ts";
 import type { OfferResult } from "../pool/rpc-types.ts";
 import { poolOf } from "../pool/stub.ts";
 import type { Effects } from "./effects.ts";
 import { jobOf, type OfferedJob, waitingJobOf } from "./job-messages.ts";
 import type { PredictionRecord } from "./record.ts";
+import type { Refusal } from "./rpc-types.ts";
 import { openVariables, VARIABLES_NOT_DECRYPTED } from "./variables.ts";
 
 /** Whoever creates a prediction waits for the pool, which answers within milliseconds. */
@@ -25,6 +27,14 @@ const ifUnanswered =
   <Taken, Failed>(taken: Taken, failed: Failed) =>
   (error: unknown): Taken | Failed =>
     error instanceof TimedOut ? taken : failed;
+
+/** Why a prediction does not begin, or that another one was created with its key. */
+export type NotBegun = { refused: Refusal } | { taken: string };
+
+function notWritten(written: KeyHolder | false): NotBegun {
+  if (!written) return { refused: "unavailable" };
+  return written === "conflict" ? { refused: "conflict" } : { taken: written.object_id };
+}
 
 export class Handouts {
   readonly #objectId: string;
@@ -44,29 +54,44 @@ export class Handouts {
    * first waits for that; one whose prediction was never written is fenced. A short run is written
    * once, at its end: if the object dies before, it has never begun.
    * @param write writes the prediction; not called if it does not begin
-   * @returns false when the pool accepts no more waiting jobs of this account
+   * The row is written beside the offer; with an Idempotency-Key before it, because it claims the key.
+   * @returns what keeps it from beginning, if anything does
    */
   async begin(
     spec: PredictionSpec,
     input: string,
     write: (life: PredictionLife) => PredictionRecord,
-  ): Promise<boolean> {
+  ): Promise<NotBegun | undefined> {
     const [life, attempt] = PredictionLife.begin(spec, newSecret());
     const variables = await openVariables(this.#env, spec);
     const job =
       variables && jobOf(spec, attempt, this.#objectId, spec.stored_input ?? input, variables);
-    const result = job ? await this.#offer(spec, job) : "not decrypted";
-    if (result === "full") return false;
+    const { row } = this.#effects;
+    const writing = spec.row_held || row.writeInitial(spec).catch(() => false);
+    if (spec.claim) {
+      const claimed = await writing;
+      if (claimed !== true) return notWritten(claimed);
+    }
+    const [result, written] = await Promise.all([
+      job ? this.#offer(spec, job) : "not decrypted",
+      writing,
+    ]);
+    if (result === "full") {
+      // Who has stored its input removes that first.
+      if (!spec.row_held && !spec.stored_input) await row.discard(spec);
+      return { refused: "full" };
+    }
+    // A runner that has taken it will be fenced.
+    if (written !== true) return notWritten(written);
     const now = Date.now();
     if (result !== "taken") life.closeAttempt(attempt.number, now);
     if (result === "none") life.recordDispatch(now);
     const record = write(life);
-    this.#effects.row.begun();
-    if (spec.row_held && result !== "none") this.#effects.keepSoon(record);
-    else record.keep();
+    if (spec.row_held) this.#effects.keepSoon(record);
+    if (!spec.row_held || result === "none") record.keep();
     if (result === "none") this.#effects.sendDispatch(record);
     if (result === "not decrypted") this.#failWithoutVariables(record);
-    return true;
+    return undefined;
   }
 
   /**

@@ -1,14 +1,14 @@
 /**
- * The row of a prediction in D1, which is a copy of what its object knows. The Worker writes the first
- * one; the others go through the queue `projection`. A short run (domain/predictions/short-run.ts) has
- * only its final row, which its object writes itself.
+ * The row of a prediction in the index of its account, which is a copy of what its object knows, and
+ * which it writes itself. A short run (domain/predictions/short-run.ts) has only its final row.
  */
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
-import { SHORT_RUN_MS } from "../../domain/predictions/short-run.ts";
+import { initialRow, type PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
+import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
-import { database } from "../../storage/database.ts";
-import { projectPredictions } from "../../storage/predictions/predictions.ts";
+import type { KeyHolder } from "../account/rpc-types.ts";
+import { accountAt } from "../account/stub.ts";
 import type { Alarm } from "./alarm.ts";
 import { predictionRowOf } from "./job-messages.ts";
 import type { PredictionRecord } from "./record.ts";
@@ -17,21 +17,16 @@ import type { PredictionRecord } from "./record.ts";
 const STARTED_ROW_MS = 2_000;
 /** Callers that wait for the end come first: nobody notices a row that is this late. */
 const FINAL_ROW_DELAY_MS = 20;
-/**
- * The Worker counts from before its object begins, and until it has the answer: what has ended within
- * this may have no row yet.
- */
-const HELD_MS = 2 * SHORT_RUN_MS;
+/** How long the end of a short run may wait for its row. Usually that takes some milliseconds. */
+const ACKNOWLEDGED_MS = 250;
 
 export class IndexRow {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #alarm: Alarm;
-  /** When the prediction began, if that was since the object woke up. */
-  #begunAt = 0;
-  /** Whether one was sent since then. */
-  #sent = false;
-  /** Whether the final one is still to be sent. */
+  /** Whether one was written, or is being written, since the object woke up. */
+  #begun = false;
+  /** Whether the final one is still to be written. */
   #pending = false;
 
   constructor(ctx: DurableObjectState, env: Bindings, alarm: Alarm) {
@@ -40,75 +35,96 @@ export class IndexRow {
     this.#alarm = alarm;
   }
 
-  begun(): void {
-    this.#begunAt = Date.now();
+  /** Whether it has none yet, now that it ends. */
+  isHeld({ life: { spec } }: PredictionRecord): boolean {
+    return spec.row_held && !this.#begun;
   }
 
-  /** Whether it has none yet, now that it has ended. */
-  isHeld({ life: { spec, state } }: PredictionRecord): boolean {
-    return spec.row_held && !state.stored && Date.now() - this.#begunAt < HELD_MS;
+  /**
+   * Writes the first row, of a prediction that begins, and claims its key.
+   * @returns whether its account takes it, or who has the key
+   */
+  async writeInitial(spec: PredictionSpec): Promise<KeyHolder | boolean> {
+    const row = initialRow(spec, this.#objectId);
+    if (!spec.claim) return this.#write(spec, row);
+    this.#begun = true;
+    return accountAt(this.#env, spec.account_object).claim(spec.claim, row);
   }
 
-  /** Sends the current row to the projection queue. */
-  async send(record: PredictionRecord, dataRemoved = false): Promise<void> {
-    // Set until it is sent: an alarm for a webhook may come before the retry.
+  /** Writes the current row. @throws when it cannot be written */
+  async write(record: PredictionRecord, dataRemoved = false): Promise<boolean> {
+    // Set until it is written: an alarm for a webhook may come before the retry.
     this.#pending = true;
-    await this.#env.PROJECTION.send({
-      ...predictionRowOf(record, this.#ctx.id.toString()),
-      data_removed: dataRemoved,
+    const row = predictionRowOf(record, this.#objectId);
+    const written = await this.#write(record.life.spec, {
+      ...row,
+      ...(dataRemoved && { data_removed: true, due_at: null, kept_seconds: null }),
     });
     this.#pending = false;
-    this.#sent = true;
+    return written;
   }
 
-  /** Sends the row of a run that has started, unless it ends soon. */
-  sendStarted(record: PredictionRecord): void {
+  /** Writes the row of a run that has started, unless it ends soon. */
+  writeStarted(record: PredictionRecord): void {
     setTimeout(() => {
       if (record.life.state.status !== "started") return;
-      this.#ctx.waitUntil(this.send(record).catch(() => {}));
+      this.#ctx.waitUntil(this.write(record).catch(() => {}));
     }, STARTED_ROW_MS);
   }
 
-  async sendFinal(record: PredictionRecord): Promise<void> {
+  async writeFinal(record: PredictionRecord): Promise<void> {
     await scheduler.wait(FINAL_ROW_DELAY_MS);
-    await this.send(record).catch(() => this.#alarm.retry(record));
+    await this.write(record).catch(() => this.#alarm.retry(record));
   }
 
   /**
-   * Writes the only row of a short run. Not through the queue: that costs three operations, and if its
-   * message were lost no sweep would find a row to repair. An alarm that is set already tries again.
+   * Writes the only row of a short run, before its end is stored. The account then removes its data when
+   * that is due, and the prediction needs no alarm.
+   * @returns whether it is written; if not, it may be later
    */
-  async writeHeld(record: PredictionRecord): Promise<void> {
+  async writeOnly(record: PredictionRecord): Promise<boolean> {
+    const { spec } = record.life;
     this.#pending = true;
-    await scheduler.wait(FINAL_ROW_DELAY_MS);
     try {
-      await this.#write(record);
-      this.#alarm.settled(record);
+      const row = predictionRowOf(record, this.#objectId, true);
+      const written = await this.#write(spec, row, ACKNOWLEDGED_MS);
+      this.#pending = !written;
+      return written;
     } catch (error) {
-      const { id: prediction_id, user_id } = record.life.spec;
+      const { id: prediction_id, user_id } = spec;
       logger.warn("Prediction row not written", { prediction_id, user_id, error });
+      return false;
     }
   }
 
+  /** Deletes the first row of a prediction that does not begin after all. */
+  async discard({ id, account_object }: PredictionSpec): Promise<void> {
+    await accountAt(this.#env, account_object)
+      .discard(id, this.#objectId)
+      // Then the account finds out that there is none.
+      .catch(() => {});
+  }
+
   /**
-   * Whether an alarm, for this deadline or none, must send it. At the end: with none due it may have
-   * been sent before the object was evicted, and a second time does no harm, unless the row was
-   * deleted meanwhile with its account, which deletes the data first. Before the end, if it was held
-   * back: the Worker that was to write it once the run lasts may have died.
+   * Whether an alarm, for this deadline or none, must write it. At the end: with none due it may have
+   * been written before the object was evicted, and a second time does no harm. Before the end, if it
+   * was held back.
    */
   isOwed({ life }: PredictionRecord, due: Deadline | undefined): boolean {
-    if (!life.terminal) return life.spec.row_held && !this.#sent;
+    if (!life.terminal) return life.spec.row_held && !this.#begun;
     return this.#pending || (!due && !life.dataRemoved);
   }
 
-  sendOwed(record: PredictionRecord): Promise<void> {
-    const { spec, terminal } = record.life;
-    return spec.row_held && terminal ? this.#write(record) : this.send(record);
+  async #write(
+    { account_object }: PredictionSpec,
+    row: PredictionUpdate,
+    ms?: number,
+  ): Promise<boolean> {
+    this.#begun = true;
+    return accountAt(this.#env, account_object, ms).put(row);
   }
 
-  async #write(record: PredictionRecord): Promise<void> {
-    const row = predictionRowOf(record, this.#ctx.id.toString());
-    await projectPredictions(database(this.#env.DB), [row]);
-    this.#pending = false;
+  get #objectId(): string {
+    return this.#ctx.id.toString();
   }
 }

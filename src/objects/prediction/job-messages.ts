@@ -1,4 +1,4 @@
-/** What a prediction sends to its pool and to the queues. */
+/** What a prediction sends to its pool, to the queue and to its account. */
 import type { Variables } from "../../domain/models/variables.ts";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { predictionRow } from "../../domain/predictions/prediction-row.ts";
@@ -56,5 +56,9 @@ export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob
   };
 }
 
-export const predictionRowOf = ({ life, log }: PredictionRecord, objectId: string) =>
-  predictionRow(life.spec, life.state, objectId, log.stored);
+/** As of all that is logged: a row is written before or after what it tells is stored. */
+export const predictionRowOf = (
+  { life, log }: PredictionRecord,
+  objectId: string,
+  carried?: boolean,
+) => predictionRow(life.spec, life.state, objectId, log.stored, carried);

@@ -54,7 +54,11 @@ export async function beginWrite(
   const { record, attempt } = (await openAttemptOf(prediction, holder)) ?? {};
   if (!record || !attempt) return undefined;
   if (attempt.stored >= MAX_STORED_OBJECTS) return "full";
-  if (record.life.countStored(attempt.number)) record.save();
+  if (record.life.countStored(attempt.number)) {
+    record.save();
+    // Without it nobody would know what to delete in R2.
+    record.keep();
+  }
   return writeGrantOf(record);
 }
 

@@ -6,6 +6,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
+import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
@@ -16,7 +17,7 @@ import { cancel } from "./cancel.ts";
 import { handleDeadline } from "./deadline-handlers.ts";
 import { deliveriesOf, eventDeliveriesOf } from "./deliveries.ts";
 import { Effects } from "./effects.ts";
-import { Handouts } from "./handouts.ts";
+import { Handouts, type NotBegun } from "./handouts.ts";
 import { historyOf } from "./history.ts";
 import { type OfferedJob, predictionRowOf } from "./job-messages.ts";
 import { beginWrite, continueWrite, leasedInput, mayReadFile } from "./lease-holder.ts";
@@ -31,7 +32,6 @@ import type {
   History,
   OriginalRequest,
   Piece,
-  Refusal,
   Snapshot,
   WriteGrant,
 } from "./rpc-types.ts";
@@ -41,6 +41,10 @@ import { Streams } from "./streams.ts";
 import { createRequestIn, HOLDER_HEADER } from "./stub.ts";
 import { Subscribers } from "./subscribers.ts";
 
+/** The value that says that nothing will ever begin here, and how long it is kept. */
+const NEVER = "never";
+const NEVER_MS = 2 * 86_400_000;
+
 const shownOf = ({ log, shown }: PredictionRecord) => shown.upTo(log.last);
 
 const isAllShown = (record: PredictionRecord) =>
@@ -49,7 +53,7 @@ const isAllShown = (record: PredictionRecord) =>
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
   /** Whether it could be created: calls that arrive meanwhile wait for it. */
-  #creation: Promise<boolean> | undefined;
+  #creation: Promise<NotBegun | undefined> | undefined;
   readonly #subscribers = new Subscribers({
     page: (after) => this.#record?.log.page(after, shownOf(this.#record)),
     last: () => (this.#record ? shownOf(this.#record) : 0),
@@ -78,28 +82,40 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   // ---- for the API
 
-  /** Creates a prediction. With an Idempotency-Key only the first call does; later ones find it. */
+  /** Creates a prediction. With an Idempotency-Key only the first create does. */
   async create({ spec, input, wait_seconds }: CreateRequest): Promise<CreateResult> {
-    const refused = await this.#create(spec, input);
-    if (refused) return { refused };
-    return (await this.waitForEnd(wait_seconds)) ?? { refused: "full" };
+    const reason = await this.#create(spec, input);
+    if (reason) return reason;
+    const snapshot = await this.waitForEnd(wait_seconds);
+    // One that lasts has a row by now, or nobody would find it.
+    if (snapshot && (await this.#effects.lasting) !== false) return snapshot;
+    return { refused: "unavailable" };
   }
 
   /** @returns why it is not created */
-  async #create(spec: PredictionSpec, input: string): Promise<Refusal | undefined> {
-    this.#creation ??= this.#createOrFind(spec, input);
-    if (!(await this.#creation)) return "full";
-    const hash = this.#load()?.life.spec.request_hash;
-    return hash !== undefined && hash !== spec.request_hash ? "conflict" : undefined;
+  #create(spec: PredictionSpec, input: string): Promise<NotBegun | undefined> {
+    this.#creation ??= this.#begin(spec, input);
+    return this.#creation;
   }
 
-  /** The prediction that an Idempotency-Key created here after `since`, if there is one. */
-  repeatCreate(requestHash: string | null, since: number): CreateResult | undefined {
-    const record = this.#load();
-    if (!record || record.life.spec.created_at < since) return undefined;
-    return record.life.spec.request_hash === requestHash
-      ? record.snapshot()
-      : { refused: "conflict" };
+  /** Whether its prediction has begun. One that has not makes sure that it never will. */
+  async hasBegun(): Promise<boolean> {
+    if (await this.#created()) return true;
+    this.ctx.storage.kv.put(NEVER, true);
+    await this.ctx.storage.setAlarm(Date.now() + NEVER_MS);
+    return false;
+  }
+
+  /**
+   * What a create that was not answered has come to. Its row is written before anybody has its id.
+   * @returns undefined when nothing was created; unavailable when it was, and is canceled
+   */
+  async confirm(): Promise<CreateResult | undefined> {
+    const record = await this.#created();
+    if (!record) return undefined;
+    this.#effects.keep(record);
+    if ((await this.#effects.lasting) !== false) return this.get();
+    return { refused: "unavailable" };
   }
 
   /**
@@ -115,7 +131,8 @@ export class PredictionObject extends DurableObject<Bindings> {
     return this.get();
   }
 
-  get(): Snapshot | undefined {
+  async get(): Promise<Snapshot | undefined> {
+    await this.#effects.ending;
     return this.#load()?.snapshot();
   }
 
@@ -138,32 +155,19 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Cancels a prediction whose id no caller was given: no webhook is sent.
-   * @returns whether there is one
-   */
-  async abandon(): Promise<boolean> {
-    const record = await this.#created();
-    if (!record) return false;
-    record.life.suppressWebhooks();
-    record.save();
-    cancel(record, this.#effects, "it could not be created");
-    return true;
-  }
-
-  /**
    * Deletes the data of a prediction that has ended.
-   * @returns its row as it is then (as of `getRow`)
+   * @param isKnown whether the account knows: its row need not say so
    */
-  async remove(): Promise<{ removed: object } | "under way" | "unknown"> {
+  async remove(isKnown = false): Promise<"removed" | "under way" | "unknown"> {
     const record = await this.#created();
     if (!record || record.life.dataRemoved) return "unknown";
     if (!record.life.terminal) return "under way";
-    await this.#removal.purge(record, Date.now());
-    return { removed: { ...predictionRowOf(record, this.ctx.id.toString()), data_removed: true } };
+    await this.#removal.purge(record, Date.now(), isKnown);
+    return "removed";
   }
 
-  /** The current row: a ProjectionMessage, whose type is too deep for RPC's types. */
-  getRow(): object | undefined {
+  /** Its current row. */
+  async getRow(): Promise<PredictionUpdate | undefined> {
     const record = this.#load();
     return record && predictionRowOf(record, this.ctx.id.toString());
   }
@@ -197,7 +201,9 @@ export class PredictionObject extends DurableObject<Bindings> {
     return this.#streams.open(request, async () => {
       if (pathname !== "/create") return undefined;
       const { spec, input } = await createRequestIn(request);
-      return this.#create(spec, input);
+      const reason = await this.#create(spec, input);
+      // It is not followed if it has a key.
+      return reason && ("refused" in reason ? reason.refused : "conflict");
     });
   }
 
@@ -260,7 +266,8 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   override async alarm(): Promise<void> {
     const record = this.#load();
-    if (!record) return;
+    // Of one that has promised never to begin: nobody remembers its key by now.
+    if (!record) return this.#creation ? undefined : this.ctx.storage.deleteAll();
     const now = Date.now();
     this.#effects.alarm.disarmed();
     try {
@@ -274,7 +281,7 @@ export class PredictionObject extends DurableObject<Bindings> {
           await this.#connection.checkToken(record, this.#tokenKnownAt);
         else handleDeadline(record, due.kind, now, this.#effects, this.#connection);
       }
-      if (owesRow && this.#record) await this.#effects.row.sendOwed(record);
+      if (owesRow && this.#record) await this.#effects.row.write(record);
       if (this.#record) this.#effects.alarm.arm(record);
     } catch (error) {
       // The platform drops an alarm that throws six times; this one is set again until it succeeds.
@@ -285,27 +292,29 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   // ---- creating and loading
 
-  async #createOrFind(spec: PredictionSpec, input: string): Promise<boolean> {
+  async #begin(spec: PredictionSpec, input: string): Promise<NotBegun | undefined> {
     const write = (life: PredictionLife) => {
       const onKept = () => this.#effects.alarm.arm(record);
       const record = PredictionRecord.create(this.ctx.storage, life, input, onKept);
       this.#record = record;
       return record;
     };
-    let created = false;
     try {
-      // Without a key the object is new, and there are no tables to look into.
-      const exists = spec.request_hash !== null && this.#load() !== undefined;
-      created = exists || (await this.#handouts.begin(spec, input, write));
+      // Only of one with a key has anybody asked whether it has begun.
+      if (spec.claim && this.#neverBegins) return { refused: "unavailable" };
+      return await this.#handouts.begin(spec, input, write);
     } finally {
-      if (!created) this.#creation = undefined;
+      if (!this.#record) this.#creation = undefined;
     }
-    return created;
+  }
+
+  get #neverBegins(): boolean {
+    return this.ctx.storage.kv.get(NEVER) === true;
   }
 
   /** The record, for calls that may arrive during the creation. */
   async #created(): Promise<PredictionRecord | undefined> {
-    await this.#creation?.catch(() => false);
+    await this.#creation?.catch(() => {});
     return this.#load();
   }
 

@@ -22,10 +22,10 @@ export class Removal {
   }
 
   /** Deletes input, output, log and files. R2 first: without the record nobody would know of them. */
-  async purge(record: PredictionRecord, now: number): Promise<void> {
+  async purge(record: PredictionRecord, now: number, isKnown = false): Promise<void> {
     const { effects, subscribers } = this.#parts;
     await this.#deleteFiles(record);
-    await effects.row.send(record, true);
+    if (!isKnown) await effects.row.write(record, true);
     subscribers.abort(new Error("The data of the prediction has been deleted."));
     const forgetAt = record.life.forgetAt(now);
     if (forgetAt <= now && !record.awaited) return this.forget(record);

@@ -18,11 +18,12 @@ export interface CreateRequest {
   wait_seconds: number;
 }
 
-/** The key was used with another request; too many of the account wait. */
-export const refusal = z.enum(["conflict", "full"]);
+/** The key was used with another request; too many of the account wait; its row cannot be written. */
+export const refusal = z.enum(["conflict", "full", "unavailable"]);
 export type Refusal = z.infer<typeof refusal>;
 
-export type CreateResult = Snapshot | { refused: Refusal };
+/** `taken`: the object of the prediction that was created with its Idempotency-Key before. */
+export type CreateResult = Snapshot | { refused: Refusal } | { taken: string };
 
 /** A prediction in full. Its JSON text is not parsed: it is large, and only passed on. */
 export interface Snapshot {

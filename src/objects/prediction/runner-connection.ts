@@ -38,6 +38,7 @@ export class RunnerConnection {
 
   async connect(record: PredictionRecord | undefined, holder: LeaseHolder): Promise<Response> {
     const attempt = record && (await attemptOf(record, holder));
+    await this.#effects.ending;
     if (!attempt || !this.#confirm(record, attempt)) {
       return new Response("The attempt has ended.", { status: 409 });
     }
@@ -101,7 +102,9 @@ export class RunnerConnection {
       return { type: "fenced", reason: "the attempt has ended" };
     }
     const { number } = attempt;
-    const reply = this.#take(record, number, frame) ?? {
+    const refused = this.#take(record, number, frame);
+    await this.#effects.ending;
+    const reply = refused ?? {
       type: "ack" as const,
       seq: this.#effects.writer.settle(record, number),
     };
@@ -226,7 +229,7 @@ export class RunnerConnection {
     const held = started !== undefined && attempt > 1;
     this.#effects.commit(record, { changed, finished, held, started });
     // Not for one that has ended: a timer keeps the object awake, and 2 s cost $3.20 a million.
-    if (started && !life.terminal) this.#effects.row.sendStarted(record);
+    if (started && !life.terminal) this.#effects.row.writeStarted(record);
   }
 }
 

@@ -1,7 +1,6 @@
 /** How everything outside reaches prediction objects. */
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { Bindings } from "../../env.ts";
-import { type ProjectionMessage, projectionMessage } from "../../protocol/queue.ts";
 import type { Credential } from "../../storage/accounts/reader-access.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
 import type { CreateRequest, LeaveAction } from "./rpc-types.ts";
@@ -10,9 +9,6 @@ export type PredictionStub = ReturnType<typeof predictionAt>;
 
 /** A new unique id: unlike a name, its first use needs no global look-up. */
 export const newPredictionId = (env: Bindings) => env.PREDICTION.newUniqueId();
-
-/** The object of an Idempotency-Key. */
-export const keyedPredictionId = (env: Bindings, name: string) => env.PREDICTION.idFromName(name);
 
 /** @param waitSeconds how long a call may wait for the prediction's end before it is answered */
 export const predictionAt = (env: Bindings, id: DurableObjectId, waitSeconds = 0) =>
@@ -29,14 +25,6 @@ export function predictionWithId(env: Bindings, objectId: string): PredictionStu
   } catch {
     return undefined;
   }
-}
-
-/** The current row of a prediction; undefined when its object has been deleted. */
-export async function predictionRowAt(
-  stub: PredictionStub,
-): Promise<ProjectionMessage | undefined> {
-  const row = await stub.getRow();
-  return row && projectionMessage.parse(row);
 }
 
 /** Who reads a stream that is passed on as it is: the object counts it, and ends it with its access. */

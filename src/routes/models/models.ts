@@ -44,7 +44,7 @@ const list = createRoute({
   tags,
   summary: "List models",
   description:
-    "Lists public and restricted models, oldest first by default. The order by `predictions_count` is updated once a minute.",
+    "Lists public and restricted models, oldest first by default. `predictions_count` may lag by up to ten minutes, and the order by it by one minute more.",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: modelsQuery(100) },
   responses: { 200: jsonResponse("Models", pageOf(modelItem)), ...errorResponses },
@@ -98,10 +98,10 @@ const remove = createRoute({
   tags,
   summary: "Delete a model",
   description:
-    "Deletes a model and all its versions. Its predictions are kept. Returns 409 while a prediction of it is running.",
+    "Deletes a model and all its versions. Its predictions are kept, and those under way run to their end.",
   middleware: requireScopeToWrite("write"),
   request: { params: oneModel },
-  responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },
+  responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses },
 });
 
 const search = createRoute({

@@ -64,10 +64,10 @@ const remove = createRoute({
   tags,
   summary: "Delete a version",
   description:
-    "Deletes a version. Its number is not reused. Returns 409 while a prediction of it is running.",
+    "Deletes a version. Its number is not reused. Predictions of it that are under way run to their end.",
   middleware: requireScopeToWrite("write"),
   request: { params: oneVersion },
-  responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },
+  responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses },
 });
 
 export const versionRoutes = router()

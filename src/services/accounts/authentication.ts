@@ -12,6 +12,7 @@ import { cached } from "../../storage/cache.ts";
 import { forgetRunnerTokens as forgetRunnerTokenRows } from "../../storage/runners/runner-token-cache.ts";
 import type { Services } from "../services.ts";
 import { isSuspended, SUSPENDED } from "./access.ts";
+import { rememberAccountObject } from "./account-object.ts";
 import type { Caller, RunnerCaller } from "./caller.ts";
 
 /** What a request does while its token is resolved. */
@@ -39,6 +40,7 @@ const LAST_USE_MS = 5 * 60_000;
 const accessTokens = cached({ max: 10_000 }, async (lookUp: LookUp, token: string) => {
   const { findToken = findTokenAlone } = lookUp.check;
   const row = await find(lookUp, token, "aus", findToken);
+  if (row) rememberAccountObject(row.user_id, row.account_object);
   if (row && isUnexpired(row)) recordUse(lookUp, markTokenUsed, row);
   return row;
 });

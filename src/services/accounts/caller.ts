@@ -5,6 +5,8 @@ import type { Scope } from "../../protocol/operator.ts";
 /** A user with an access token, or with a session, which covers all models. */
 export interface Caller extends Principal {
   scopes: Scope[];
+  /** Whether it came with a session of the dashboard. */
+  is_session?: boolean;
 }
 
 export interface RunnerCaller {

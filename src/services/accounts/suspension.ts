@@ -4,9 +4,9 @@
  */
 import { logger } from "../../log.ts";
 import { predictionWithId } from "../../objects/prediction/stub.ts";
-import { listSomeUnfinished } from "../../storage/accounts/account-removal.ts";
 import { listSuspended, restoreUser, suspendUser } from "../../storage/accounts/operators.ts";
 import type { Services } from "../services.ts";
+import { findAccount } from "./account-object.ts";
 import { forgetTokens } from "./authentication.ts";
 import { getUser } from "./users.ts";
 
@@ -42,8 +42,9 @@ export async function sweepSuspended(services: Services, now: number): Promise<v
   for (const { id } of late) await cancelRuns(services, id);
 }
 
-async function cancelRuns({ env, db }: Services, userId: string): Promise<void> {
-  const rows = await listSomeUnfinished(db, userId, RUNS);
+async function cancelRuns(services: Services, userId: string): Promise<void> {
+  const { env } = services;
+  const rows = (await (await findAccount(services, userId))?.unfinished(RUNS)) ?? [];
   const results = await Promise.allSettled(
     rows.map(({ object_id }) =>
       predictionWithId(env, object_id)?.cancel("its account is suspended"),

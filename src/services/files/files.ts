@@ -4,8 +4,8 @@ import { notFound, ProblemError } from "../../errors.ts";
 import type { FileAddress, OneFile, SignedQuery } from "../../protocol/file.ts";
 import { fileKey, headFile } from "../../storage/files/files.ts";
 import { findOwnUploads } from "../../storage/files/uploads.ts";
-import { findPrediction } from "../../storage/predictions/predictions.ts";
 import { requireAccess } from "../accounts/access.ts";
+import { findAccount } from "../accounts/account-object.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { fileResponse } from "./file-response.ts";
@@ -58,16 +58,17 @@ export async function createFileUrl(
 
 /** @param source the upload or prediction that a file belongs to */
 export async function accessToSource(
-  { db }: Services,
+  services: Services,
   caller: Caller,
   source: string,
 ): Promise<Access> {
+  const { user_id } = caller;
   const [[upload], run] = await Promise.all([
-    findOwnUploads(db, caller.user_id, [source]),
-    findPrediction(db, caller.user_id, source),
+    findOwnUploads(services.db, user_id, [source]),
+    findAccount(services, user_id).then((account) => account?.find(source)),
   ]);
   if (upload) return accessToUpload(caller, upload);
-  return run ? accessToPrediction(caller, run) : "hidden";
+  return run ? accessToPrediction(caller, { ...run, user_id }) : "hidden";
 }
 
 /** @throws ProblemError not_found, forbidden */

@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import { accessToModel, type ModelUse } from "../../domain/accounts/access.ts";
 import { mergeSorted } from "../../domain/merge-sorted.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
-import { conflict, notFound, notVisible } from "../../errors.ts";
+import { notFound, notVisible } from "../../errors.ts";
 import type {
   CreateModel,
   Model,
@@ -30,7 +30,6 @@ import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import { getUser } from "../accounts/users.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
-import { reconcileUnderWay } from "../predictions/reconcile.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
@@ -129,7 +128,7 @@ export async function updateModel(
   return getModel(services, id);
 }
 
-/** @throws ProblemError not_found, forbidden; conflict while a prediction of it is running */
+/** What was accepted runs to its end. @throws ProblemError not_found, forbidden */
 export async function deleteModel(
   services: Services,
   caller: Caller,
@@ -137,12 +136,7 @@ export async function deleteModel(
   name: string,
 ): Promise<void> {
   const { id } = await readOwnModel(services, caller, owner, name);
-  await reconcileUnderWay(services, id);
-  if (!(await deleteRow(services.db, id))) {
-    throw conflict(
-      `Predictions of '${owner}/${name}' are still running. Make the model private to stop new ones from other users, and delete it when they have finished.`,
-    );
-  }
+  await deleteRow(services.db, id);
   forgetModel(caller, owner, name);
 }
 

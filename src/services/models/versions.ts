@@ -2,7 +2,6 @@
 import { checkSchema } from "../../domain/schemas/json-schema.ts";
 import { invalid, jsonText, type Loc, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
-import { conflict } from "../../errors.ts";
 import type {
   Configuration,
   CreateVersion,
@@ -22,7 +21,6 @@ import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import { imagePath } from "../accounts/users.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
-import { reconcileUnderWay } from "../predictions/reconcile.ts";
 import { forgetModel, forgetVersion, versionNotFound } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
@@ -89,7 +87,7 @@ export async function readVersion(
   return { version, shared: visibility !== "private" };
 }
 
-/** @throws ProblemError not_found, forbidden; conflict while a prediction of it is running */
+/** What was accepted runs to its end. @throws ProblemError not_found, forbidden */
 export async function deleteVersion(
   services: Services,
   caller: Caller,
@@ -100,12 +98,7 @@ export async function deleteVersion(
   const { id } = await readOwnModel(services, caller, owner, name);
   if (!(await findVersion(services.db, id, number)))
     throw versionNotFound(`${owner}/${name}`, number);
-  await reconcileUnderWay(services, id, number);
-  if (!(await deleteRow(services.db, id, number))) {
-    throw conflict(
-      `Predictions of '${owner}/${name}:${number}' are still running. Publish a new version for later ones, and delete this one when they have finished.`,
-    );
-  }
+  await deleteRow(services.db, id, number);
   forgetModel(caller, owner, name);
   forgetVersion(id, number);
 }

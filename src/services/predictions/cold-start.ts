@@ -2,7 +2,6 @@
  * What a create needs of D1 before the job is on its way, in an isolate that does not know it: one round
  * trip instead of three, one after the other. Each takes as long as D1 is away, up to 0.3 s.
  */
-import { accountBytesCache, selectAccountBytes } from "../../storage/accounts/account-bytes.ts";
 import { findToken, selectToken, userOfToken } from "../../storage/accounts/tokens.ts";
 import { selectTarget } from "../../storage/models/targets.ts";
 import { loadingEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
@@ -22,22 +21,16 @@ export async function findTokenToCreate(
 ): ReturnType<typeof findToken> {
   if (reference === undefined) return findToken(db, hash);
   const target = targetNameOf(reference);
-  const [keepTarget, keepEndpoints, keepBytes] = [
-    loadingTarget(target),
-    loadingEndpoints(),
-    accountBytesCache.loading(),
-  ];
+  const [keepTarget, keepEndpoints] = [loadingTarget(target), loadingEndpoints()];
   const user = userOfToken(hash);
-  const [[token], models, versions, endpoints, [bytes]] = await db.batch([
+  const [[token], models, versions, endpoints] = await db.batch([
     selectToken(db, hash),
     ...selectTarget(db, target, user),
     selectEnabled(db, user),
-    selectAccountBytes(db, user),
   ]);
   if (!token) return undefined;
   const { user_id } = token;
   keepTarget(user_id, models, versions);
   keepEndpoints(user_id, endpoints);
-  keepBytes(user_id, bytes);
   return token;
 }

@@ -1,22 +1,20 @@
-/** Creates a prediction without an Idempotency-Key: its object, and its row beside it. */
-import { waitUntil } from "cloudflare:workers";
-import { initialRow } from "../../domain/predictions/prediction-row.ts";
-import { SHORT_RUN_MS } from "../../domain/predictions/short-run.ts";
+/** Creates the object of a prediction, which writes its row and claims its Idempotency-Key. */
 import type { ProblemError } from "../../errors.ts";
-import { settlesWithin } from "../../lib/timeout.ts";
+import { TimedOut } from "../../lib/timeout.ts";
+import { accountAt } from "../../objects/account/stub.ts";
 import {
   type CreateRequest,
   type CreateResult,
   refusal,
-  type Snapshot,
 } from "../../objects/prediction/rpc-types.ts";
 import {
   createAndFollow,
   newPredictionId,
   type PredictionStub,
   predictionAt,
+  predictionWithId,
+  renewed,
 } from "../../objects/prediction/stub.ts";
-import { insertPrediction } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
 import { refusalProblem, unavailable } from "./create-problems.ts";
 import type { CreatedPrediction, CreateOptions, Follow } from "./creation.ts";
@@ -25,22 +23,28 @@ import { rememberLocation } from "./predictions.ts";
 import { discardPrediction, storeInput, withoutStoredInput } from "./stored-input.ts";
 
 /**
- * The row is written in parallel; the id is returned only when it has been. Only a short run
- * (domain/predictions/short-run.ts) is returned without a row: its object writes it.
+ * The object answers once its row is written, so that whoever has the id finds it. Only a short run
+ * (domain/predictions/short-run.ts) may be answered before.
  */
 export async function createObject(
   services: Services,
   request: CreateRequest,
-  { follow, onInputSent }: Pick<CreateOptions, "follow" | "onInputSent">,
+  options: Pick<CreateOptions, "follow" | "onInputSent">,
   tries = 2,
 ): Promise<CreatedPrediction> {
-  const { env, db } = services;
+  const { env } = services;
   const { spec } = request;
+  const { onInputSent } = options;
+  // With a key it may have begun long ago.
+  const follow = spec.claim ? undefined : options.follow;
   const objectId = newPredictionId(env);
-  const row = initialRow(spec, objectId.toString());
+  const discard = () => discardPrediction(services, spec, objectId.toString());
   if (spec.stored_input) {
-    await storeInput(services, row, request.input).catch(async (error) => {
-      await discardPrediction(services, spec);
+    const known = spec.claim && (await accountAt(env, spec.account_object).keyHolder(spec.claim));
+    if (known === "conflict") throw refusalProblem(services, spec, "conflict");
+    if (known) return findTaken(services, request, known.object_id, onInputSent);
+    await storeInput(services, spec, objectId.toString(), request.input).catch(async (error) => {
+      await discard();
       throw unavailable(spec, error);
     });
   }
@@ -48,90 +52,72 @@ export async function createObject(
   const sent = withoutStoredInput(request);
   const creating = follow ? createFollowed(services, stub, sent, follow) : stub.create(sent);
   onInputSent?.();
-  let brokeOff = false;
-  const writing = writeRow();
-  // A caller who leaves takes the request along, and what goes on would have no row.
-  waitUntil(writing.catch(() => {}));
-  const [created, written] = await Promise.allSettled([creating, writing]);
-  const result =
-    created.status === "fulfilled"
-      ? created.value
-      : await findOrAbandon(predictionAt(env, objectId)).catch((error) => {
-          // Its row stays: the sweep finds out what has become of it.
-          throw unavailable(spec, error, UNKNOWN);
-        });
-  if (!result || result === "abandoned" || "refused" in result || "problem" in result) {
-    if (written.status === "fulfilled" && written.value) await discardPrediction(services, spec);
-    // Its object has died before it stored anything, as when a deploy restarts it: another one begins.
-    if (!result && brokeOff && tries > 1) return createObject(services, request, {}, tries - 1);
-    if (typeof result === "object")
-      throw "problem" in result ? result.problem : refusalProblem(services, result.refused);
-    throw unavailable(spec, created.status === "rejected" ? created.reason : created.value);
+  let failure: unknown;
+  const result = await creating.catch(async (error) => {
+    failure = error;
+    const confirming = predictionAt(env, objectId).confirm();
+    return await confirming.catch((error) => {
+      // Its row stays: the account finds out what has become of it.
+      throw unavailable(spec, error, spec.claim ? REPEATABLE : UNKNOWN);
+    });
+  });
+  // Its object has died before it stored anything, as when a deploy restarts it: another one begins.
+  const brokeOff = !result && !(failure instanceof TimedOut);
+  if (brokeOff && tries > 1 && !spec.stored_input)
+    return createObject(services, request, {}, tries - 1);
+  if (result && "taken" in result) {
+    if (spec.stored_input) await discard();
+    return findTaken(services, request, result.taken, onInputSent);
   }
-  if (written.status === "rejected") throw unavailable(spec, written.reason);
-  rememberLocation(row);
-  const { id, created_at } = spec;
+  if (!result || "refused" in result || "problem" in result) {
+    await discard();
+    if (!result) throw unavailable(spec, failure);
+    throw "problem" in result ? result.problem : refusalProblem(services, spec, result.refused);
+  }
+  const { id, user_id, model_id, created_at } = spec;
+  rememberLocation({ id, user_id, model_id, object_id: objectId.toString() });
   const answer = "events" in result ? result : { snapshot: result };
   return { id, created_at, stub: predictionAt(env, objectId), follow, ...answer };
-
-  /** @returns whether it needs one */
-  async function writeRow(): Promise<boolean> {
-    const outcome = spec.row_held ? await outcomeSoon(creating) : "lasts";
-    if (outcome === "over") return false;
-    brokeOff = outcome === "broke off";
-    try {
-      await insertPrediction(db, row);
-    } catch (error) {
-      // Without a row nobody can find it, so it must not run.
-      await predictionAt(env, objectId).abandon();
-      throw error;
-    }
-    return true;
-  }
 }
 
 /** What the call to its object has come to. */
-type Outcome = CreateResult | Followed;
 type Followed = { events: ReadableStream<Uint8Array> | null } | { problem: ProblemError };
+type Outcome = CreateResult | Followed | undefined;
 
 async function createFollowed(
   services: Services,
   stub: PredictionStub,
   request: CreateRequest,
   follow: Follow,
-): Promise<Followed> {
+): Promise<Outcome> {
   const response = await createAndFollow(stub, request, follow);
   if (response.ok) return { events: response.body };
-  if (response.status === 409)
-    return { problem: refusalProblem(services, refusal.parse(await response.text())) };
+  if (response.status === 409) {
+    const reason = refusal.parse(await response.text());
+    return { problem: refusalProblem(services, request.spec, reason) };
+  }
   return { problem: await refusedReader(services, response) };
 }
 
+/** The prediction that was created with the same Idempotency-Key before. */
+async function findTaken(
+  services: Services,
+  { spec, wait_seconds }: CreateRequest,
+  objectId: string,
+  onInputSent: CreateOptions["onInputSent"],
+): Promise<CreatedPrediction> {
+  onInputSent?.();
+  const stub = predictionWithId(services.env, objectId);
+  const snapshot = await stub?.get();
+  if (!stub || !snapshot) throw unavailable(spec, "the prediction of its key is gone", REPEATABLE);
+  const { id, created_at, terminal } = snapshot;
+  const { user_id, model_id } = spec;
+  rememberLocation({ id, user_id, model_id, object_id: objectId });
+  if (wait_seconds === 0 || terminal) return { id, created_at, stub, snapshot };
+  const waiting = renewed(services.env, stub, wait_seconds).waitForEnd(wait_seconds);
+  return { id, created_at, stub, snapshot: (await waiting.catch(() => undefined)) ?? snapshot };
+}
+
+const REPEATABLE = "It may have been created: try again with the same Idempotency-Key.";
 const UNKNOWN =
   "The prediction may have been created: GET /v1/predictions lists it within some minutes.";
-
-/**
- * The prediction of a create that was not answered: the call may have created it and then broken off,
- * as when a deploy restarts the object. What it still creates is canceled: nobody was given its id.
- */
-async function findOrAbandon(stub: PredictionStub): Promise<Snapshot | "abandoned" | undefined> {
-  const found = await stub.get();
-  if (found) return found;
-  return (await stub.abandon()) ? "abandoned" : undefined;
-}
-
-/**
- * What has become of a short run: it is over if it was refused, or has ended with nothing of it in R2.
- * One that broke off may have been created.
- */
-async function outcomeSoon(creating: Promise<Outcome>): Promise<"over" | "lasts" | "broke off"> {
-  try {
-    if (!(await settlesWithin(creating, SHORT_RUN_MS))) return "lasts";
-    const result = await creating;
-    const isOver =
-      "refused" in result || ("terminal" in result && result.terminal && !result.stored);
-    return isOver ? "over" : "lasts";
-  } catch {
-    return "broke off";
-  }
-}

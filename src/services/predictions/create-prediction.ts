@@ -1,4 +1,4 @@
-/** Creates predictions, with or without an Idempotency-Key. */
+/** Creates predictions. */
 import { v7 as uuid } from "uuid";
 import { sha256 } from "../../domain/accounts/token.ts";
 import { validateInput } from "../../domain/schemas/json-schema.ts";
@@ -14,11 +14,10 @@ import { callOf } from "../../domain/vendora/call.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { getEnabledEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
+import { openAccount } from "../accounts/account-object.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { requireQuota } from "../accounts/storage-quota.ts";
 import type { Services } from "../services.ts";
 import { checkWebhook, storedWebhook } from "../webhooks/webhooks.ts";
-import { createKeyed } from "./create-keyed.ts";
 import { createObject } from "./create-object.ts";
 import type { CreatedPrediction, CreateOptions } from "./creation.ts";
 import { inputFiles } from "./input-files.ts";
@@ -51,7 +50,6 @@ export async function createPrediction(
     resolveVersion(services, caller, reference),
     // Looked up in parallel and cached, so that a cold cache costs no extra time.
     getEnabledEndpoints(services.db, caller.user_id),
-    requireQuota(services, caller.user_id),
   ]);
   const call = callOf(target.version, request.input);
   return createResolved(services, caller, { reference, target, call, request }, options);
@@ -71,23 +69,25 @@ export async function createResolved(
   const { input, ...rest } = request;
   const text = jsonText(input, ["body"]);
   const id = uuid();
-  const [files, webhook, endpoints] = await Promise.all([
+  const [files, webhook, endpoints, accountObject] = await Promise.all([
     inputFiles(services, caller, { schema, input, text, origin }),
     storedWebhook(services, id, request.webhook),
     getEnabledEndpoints(services.db, caller.user_id),
-    requireQuota(services, caller.user_id),
+    openAccount(services, caller.user_id),
   ]);
   // With the model's id: by the time it is repeated the reference may name another model.
   const hashed = [target.model.id, reference, rest, call];
-  const requestHash = key === undefined ? null : await sha256(JSON.stringify(hashed) + text);
+  const hash = async () => sha256(JSON.stringify(hashed) + text);
+  const claim = key === undefined ? null : { key, hash: await hash() };
   const storedInput = storedInputOf(text);
   const details = {
     id,
+    accountObject,
     call,
     waits: waitSeconds > 0 && follow === undefined,
     origin,
     cancelAfterSeconds,
-    requestHash,
+    claim,
     files,
     storedInput,
     webhook,
@@ -95,9 +95,7 @@ export async function createResolved(
   };
   const spec = await predictionSpec(services, caller, target, request, details);
   const createRequest = { spec, input: text, wait_seconds: waitSeconds };
-  return key === undefined
-    ? createObject(services, createRequest, options)
-    : createKeyed(services, createRequest, key, options);
+  return createObject(services, createRequest, options);
 }
 
 /** @throws ValidationFailure */

@@ -2,9 +2,15 @@
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { ProblemError } from "../../errors.ts";
 import { logger } from "../../log.ts";
+import type { Refusal } from "../../objects/prediction/rpc-types.ts";
 import type { Services } from "../services.ts";
 
-export function refusalProblem({ settings }: Services, reason: "conflict" | "full"): ProblemError {
+export function refusalProblem(
+  { settings }: Services,
+  spec: PredictionSpec,
+  reason: Refusal,
+): ProblemError {
+  if (reason === "unavailable") return unavailable(spec, "its row was not written");
   if (reason === "conflict") {
     return new ProblemError(
       "conflict",

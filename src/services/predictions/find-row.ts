@@ -1,12 +1,13 @@
 /**
- * Finds the row of a prediction. That of a short run is written shortly after its answer, so a young id
- * without a row is looked up again before it counts as unknown.
+ * Finds the row of a prediction. That of a short run may be written shortly after its answer, so a young
+ * id without a row is looked up again before it counts as unknown.
  */
 import { RequestCounter } from "../../domain/accounts/rate-limit.ts";
+import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import { backoffMs } from "../../lib/retry.ts";
 import { sleep } from "../../lib/timeout.ts";
 import { firstIdAt } from "../../lib/uuid-time.ts";
-import { findPrediction, type PredictionRow } from "../../storage/predictions/predictions.ts";
+import { findAccount } from "../accounts/account-object.ts";
 import type { Services } from "../services.ts";
 
 /** When the object of a short run has failed to write its row, it tries again after this. */
@@ -14,26 +15,27 @@ const YOUNG_MS = 10_000;
 /** By how much the clock of another machine may be ahead. */
 const AHEAD_MS = 2_000;
 
-/** A row is there within 0.1 s as a rule. These waits are 0.7 s in all at most. */
+/** These waits are 0.7 s in all at most. */
 const RETRIES = 3;
 const BACKOFF = { baseMs: 100, maxMs: 400 };
 
-/** Per account, because anybody can make up young ids: 60 queries a second more. */
+/** Per account, because anybody can make up young ids: 60 look-ups a second more. */
 const LIMIT = { limit: 200, seconds: 10 };
 
 const counter = new RequestCounter();
 
 /** @returns undefined when there is none */
 export async function findRow(
-  { db }: Services,
+  services: Services,
   userId: string,
   id: string,
 ): Promise<PredictionRow | undefined> {
-  let row = await findPrediction(db, userId, id);
+  const find = async () => (await findAccount(services, userId))?.find(id);
+  let row = await find();
   if (row || !mayCome(userId, id)) return row;
   for (let tries = 1; !row && tries <= RETRIES; tries++) {
     await sleep(backoffMs(tries, BACKOFF));
-    row = await findPrediction(db, userId, id);
+    row = await find();
   }
   return row;
 }

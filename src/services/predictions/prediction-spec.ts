@@ -1,7 +1,7 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
 import { pickVariables } from "../../domain/models/variables.ts";
 import { holdsRow } from "../../domain/predictions/short-run.ts";
-import type { PredictionSpec, StoredWebhook } from "../../domain/predictions/state.ts";
+import type { Claim, PredictionSpec, StoredWebhook } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import type { StoredValue } from "../../protocol/event.ts";
@@ -22,6 +22,7 @@ const LOGS_BYTES = 10 * 1024 * 1024;
 /** What is not in the request's body, or was derived from it. */
 export interface SpecDetails {
   id: string;
+  accountObject: string;
   call: VendoraCall | null;
   /** Whether its caller waits for its end, and for nothing before. */
   waits: boolean;
@@ -29,7 +30,7 @@ export interface SpecDetails {
   origin: string;
   /** Null for never. */
   cancelAfterSeconds: number | null;
-  requestHash: string | null;
+  claim: Claim | null;
   files: InputFile[];
   storedInput: StoredValue | null;
   webhook: StoredWebhook | null;
@@ -43,11 +44,12 @@ export async function predictionSpec(
   request: CreatePredictionOfVersion,
   {
     id,
+    accountObject,
     call,
     waits,
     origin,
     cancelAfterSeconds,
-    requestHash,
+    claim,
     files,
     storedInput,
     webhook,
@@ -62,11 +64,13 @@ export async function predictionSpec(
   const isExclusive = isolation === "prediction";
   // The oldest key: it does not change when a new one is put in front.
   const secret = settings.secretKeys.at(-1) ?? "";
-  const told = { webhook, endpoints, stored_input: storedInput, request_hash: requestHash };
+  const told = { webhook, endpoints, stored_input: storedInput, claim };
   return {
     id,
     url: `${origin}/v1/predictions/${id}`,
     user_id: caller.user_id,
+    account_object: accountObject,
+    token_id: caller.is_session ? "" : caller.token_id,
     model_id: model.id,
     model: { owner: model.owner, name: model.name, version_number: version.number },
     hardware: configuration.hardware_identifier ?? model.hardware_identifier ?? DEFAULT_HARDWARE,

@@ -1,6 +1,7 @@
 /** Predictions as the dashboard shows them, and running one again. */
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { BEGINNING } from "../../domain/predictions/display-limits.ts";
+import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
 import { NO_MOMENTS, type Step, timeline } from "../../domain/predictions/timeline.ts";
 import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
@@ -14,7 +15,6 @@ import type { Prediction, PredictionQuery } from "../../protocol/prediction.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
 import { findModel, findModelPlaces } from "../../storage/models/models.ts";
 import { findVersion } from "../../storage/models/versions.ts";
-import type { PredictionRow } from "../../storage/predictions/predictions.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";

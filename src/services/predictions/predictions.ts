@@ -1,8 +1,9 @@
 /** Reads, lists, cancels and streams existing predictions. */
 import { accessToPrediction } from "../../domain/accounts/access.ts";
 import { sha256 } from "../../domain/accounts/token.ts";
-import { mergeSorted } from "../../domain/merge-sorted.ts";
+import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import { conflict, notVisible } from "../../errors.ts";
+import type { MeantModel } from "../../objects/account/rpc-types.ts";
 import type { Snapshot } from "../../objects/prediction/rpc-types.ts";
 import {
   type PredictionStub,
@@ -10,17 +11,10 @@ import {
   type StreamOptions,
 } from "../../objects/prediction/stub.ts";
 import type { Prediction, PredictionQuery, PredictionWithIO } from "../../protocol/prediction.ts";
-import { projectionMessage } from "../../protocol/queue.ts";
 import { immutable } from "../../storage/cache.ts";
-import { ascends } from "../../storage/keyset.ts";
 import { findModelId } from "../../storage/models/models.ts";
-import {
-  listPredictions,
-  type MeantModel,
-  type PredictionRow,
-  projectPredictions,
-} from "../../storage/predictions/predictions.ts";
 import { requireAccess } from "../accounts/access.ts";
+import { findAccount } from "../accounts/account-object.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
@@ -85,7 +79,7 @@ export async function ownPredictions<Item>(
   request: PageRequest,
   present: (row: PredictionRow) => Item,
 ): Promise<Page<Item>> {
-  const { db } = services;
+  const account = await findAccount(services, caller.user_id);
   const uniqueStatuses = [...new Set(statuses)].sort();
   const filter = {
     statuses: uniqueStatuses,
@@ -95,12 +89,7 @@ export async function ownPredictions<Item>(
   const keyOf = ({ id }: PredictionRow) => [id];
   return paginate(services, request, {
     name: `predictions/${caller.user_id}/${model ?? ""}?${uniqueStatuses.join("&")}`,
-    find: async (keyset) =>
-      mergeSorted(
-        await listPredictions(db, caller.user_id, filter, keyset),
-        { keyOf, ascending: ascends("desc", keyset) },
-        keyset.limit,
-      ),
+    find: async (keyset) => (await account?.list(filter, keyset)) ?? [],
     keyOf,
     present,
   });
@@ -128,9 +117,6 @@ export async function removePrediction(
 ): Promise<void> {
   const result = await (await predictionStub(services, caller, id)).remove();
   if (result === "under way") throw conflict("The prediction has not ended: cancel it first.");
-  // Its data was deleted before.
-  if (result === "unknown") return;
-  await projectPredictions(services.db, [projectionMessage.parse(result.removed)]);
 }
 
 /** @throws ProblemError not_found, conflict when it has ended */
@@ -167,8 +153,9 @@ export async function findOwnPrediction(
 ): Promise<PredictionRow> {
   const row = await findRow(services, caller.user_id, id);
   if (!row) throw notVisible(`The prediction '${id}'`);
-  rememberLocation(row);
-  await requirePrediction(services, caller, row);
+  const own = { ...row, user_id: caller.user_id };
+  rememberLocation(own);
+  await requirePrediction(services, caller, own);
   return row;
 }
 
@@ -191,13 +178,13 @@ export function rememberLocation({
   id,
   object_id,
   model_id,
-}: Pick<PredictionRow, "user_id" | "id"> & ObjectLocation): void {
+}: Pick<PredictionUpdate, "user_id" | "id"> & ObjectLocation): void {
   objectIds.set(`${user_id}:${id}`, { object_id, model_id });
 }
 
 const requirePrediction = (
   services: Services,
   caller: Caller,
-  run: Pick<PredictionRow, "user_id" | "id" | "model_id">,
+  run: Pick<PredictionUpdate, "user_id" | "id" | "model_id">,
 ): Promise<void> =>
   requireAccess(services, caller, accessToPrediction(caller, run), `The prediction '${run.id}'`);

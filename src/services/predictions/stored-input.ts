@@ -1,11 +1,11 @@
 /** Large inputs are stored in R2 before their prediction is created. */
+import { initialRow } from "../../domain/predictions/prediction-row.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { logger } from "../../log.ts";
+import { accountAt } from "../../objects/account/stub.ts";
 import type { CreateRequest } from "../../objects/prediction/rpc-types.ts";
 import type { StoredValue } from "../../protocol/event.ts";
-import type { ProjectionMessage } from "../../protocol/queue.ts";
 import { deleteAll, putValue, valueKey } from "../../storage/files/files.ts";
-import { deletePrediction, insertPrediction } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
 
 /** The largest input, as JSON text, that its object stores itself. */
@@ -27,22 +27,25 @@ export const withoutStoredInput = (request: CreateRequest): CreateRequest =>
 
 /** Writes the row first: without it nobody would know what to delete. */
 export async function storeInput(
-  { env, db }: Services,
-  row: ProjectionMessage,
+  { env }: Services,
+  spec: PredictionSpec,
+  objectId: string,
   text: string,
 ): Promise<void> {
-  await insertPrediction(db, row);
-  await putValue(env.FILES, valueKey(row.id, INPUT_NAME), text);
+  const isTaken = await accountAt(env, spec.account_object).put(initialRow(spec, objectId));
+  if (!isTaken) throw new Error("the account takes no predictions");
+  await putValue(env.FILES, valueKey(spec.id, INPUT_NAME), text);
 }
 
-/** Deletes what was written for a prediction that was not created. If that fails the sweep does it. */
+/** Deletes what was written for a prediction that was not created. If that fails its account does it. */
 export async function discardPrediction(
-  { env, db }: Services,
-  { id, user_id, stored_input }: PredictionSpec,
+  { env }: Services,
+  { id, user_id, stored_input, account_object }: PredictionSpec,
+  objectId: string,
 ): Promise<void> {
   try {
     if (stored_input) await deleteAll(env.FILES, id);
-    await deletePrediction(db, user_id, id);
+    await accountAt(env, account_object).discard(id, objectId);
   } catch (error) {
     logger.warn("Prediction not discarded", { prediction_id: id, user_id, error });
   }

@@ -1,7 +1,6 @@
 /** Database bytes per account, counted by triggers (migrations/0000_baseline.sql). */
-import { eq, inArray, type SQL, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
-import { cached } from "../cache.ts";
 import { type Database, failedOn } from "../database.ts";
 import { accountBytes } from "../schema/index.ts";
 
@@ -26,7 +25,7 @@ export async function writeWithinQuota<First extends BatchItem<"sqlite">>(
     .set({ bytes_before: sql`${accountBytes.bytes}` })
     .where(eq(accountBytes.user_id, user_id));
   // Over the limit this inserts NULL, which the column refuses.
-  const check = db.insert(accountBytes).select(sql`SELECT user_id, NULL, 0, 0 FROM account_bytes
+  const check = db.insert(accountBytes).select(sql`SELECT user_id, NULL, 0 FROM account_bytes
     WHERE user_id = ${user_id} AND bytes > max(bytes_before, ${max_bytes})`);
   const [, answer] = await db.batch([before, first, ...rest, check]);
   return answer;
@@ -34,32 +33,3 @@ export async function writeWithinQuota<First extends BatchItem<"sqlite">>(
 
 export const isOverQuota = (error: unknown): boolean =>
   failedOn(error, "NOT NULL", "account_bytes.bytes");
-
-export const selectAccountBytes = (db: Database, userId: string | SQL) =>
-  db
-    .select({ bytes: accountBytes.bytes })
-    .from(accountBytes)
-    .where(eq(accountBytes.user_id, userId));
-
-/** Cached because creates are too frequent to ask D1 each time: in 10 s they add up to 1 MB. */
-export const accountBytesCache = cached({ max: 10_000 }, (db: Database, userId: string) =>
-  selectAccountBytes(db, userId).get(),
-);
-
-/** The accounts that the sweep has not visited for longest. */
-export const takeAccountsToSweep = (db: Database, now: number, limit: number) =>
-  db
-    .update(accountBytes)
-    .set({ swept_at: now })
-    .where(
-      inArray(
-        accountBytes.user_id,
-        db
-          .select({ user_id: accountBytes.user_id })
-          .from(accountBytes)
-          .orderBy(accountBytes.swept_at)
-          .limit(limit),
-      ),
-    )
-    .returning({ user_id: accountBytes.user_id })
-    .all();

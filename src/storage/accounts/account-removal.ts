@@ -8,12 +8,11 @@ import { integer, sqliteTable } from "drizzle-orm/sqlite-core";
 import { type Database, runBatch } from "../database.ts";
 import {
   accountBytes,
+  accountCounts,
   invitations,
   models,
-  predictions,
   tokens,
   uploads,
-  usage,
   usernames,
   users,
   webhookEndpoints,
@@ -102,48 +101,15 @@ export const takeClosedAccounts = (db: Database, now: number, limit: number) =>
 /** For what a request in progress may have created after the account was closed. */
 export const revokeAccess = (db: Database, id: string) => runBatch(db, shutOut(db, id));
 
-/** A user's oldest predictions. */
-export const listFirstPredictions = (db: Database, userId: string, limit: number) =>
-  db
-    .select({
-      id: predictions.id,
-      object_id: predictions.object_id,
-      data_removed: predictions.data_removed,
-    })
-    .from(predictions)
-    .where(eq(predictions.user_id, userId))
-    .orderBy(predictions.id)
-    .limit(limit)
-    .all();
-
-/** Some predictions that have not ended, found in a covering index. */
-export const listSomeUnfinished = (db: Database, userId: string, limit: number) =>
-  db
-    .select({ id: predictions.id, object_id: predictions.object_id })
-    .from(predictions)
-    .where(
-      sql`(${predictions.user_id}, ${predictions.id}) IN (
-        SELECT user_id, id FROM predictions
-        WHERE user_id = ${userId} AND status IN ('pending', 'started') AND status <> 'succeeded' LIMIT ${limit})`,
-    )
-    .all();
-
 export const listSomeModels = (db: Database, ownerId: string, limit: number) =>
   db.select({ id: models.id }).from(models).where(eq(models.owner_id, ownerId)).limit(limit).all();
-
-export const deleteUsage = (db: Database, userId: string, limit: number) =>
-  db.delete(usage).where(
-    sql`(${usage.user_id}, ${usage.day}, ${usage.model_id}) IN (
-      SELECT user_id, day, model_id FROM usage WHERE user_id = ${userId} LIMIT ${limit})`,
-  );
 
 /** Completes the removal if no data is left. @returns whether it is complete */
 export async function endRemoval(db: Database, { id }: UserRow, now: number): Promise<boolean> {
   await runBatch(db, expireUploads(db, id, now));
   const left = sql<number>`
-    EXISTS (SELECT 1 FROM ${predictions} WHERE user_id = ${id})
-    OR EXISTS (SELECT 1 FROM ${models} WHERE owner_id = ${id})
-    OR EXISTS (SELECT 1 FROM ${usage} WHERE user_id = ${id})
+    EXISTS (SELECT 1 FROM ${models} WHERE owner_id = ${id})
+    OR EXISTS (SELECT 1 FROM ${accountCounts} WHERE user_id = ${id})
     OR EXISTS (SELECT 1 FROM ${uploads} WHERE user_id = ${id})`;
   const [row] = await db.all<{ left: number }>(sql`SELECT ${left} AS left`);
   if (row?.left !== 0) return false;

@@ -30,6 +30,7 @@ export const selectToken = (db: Database, hash: string) =>
       last_used_at: tokens.last_used_at,
       user_id: tokens.user_id,
       suspended_at: users.suspended_at,
+      account_object: users.account_object,
     })
     .from(tokens)
     .innerJoin(users, eq(users.id, tokens.user_id))

@@ -19,6 +19,28 @@ export const findUserByName = (db: Database, username: string) =>
     .where(and(eq(users.username, username), isNull(users.deleted_at)))
     .get();
 
+/** The id of its object; null for an account that has never made a prediction, or does not exist. */
+export async function findAccountObject(db: Database, id: string): Promise<string | null> {
+  const columns = { account_object: users.account_object };
+  const row = await db.select(columns).from(users).where(eq(users.id, id)).get();
+  return row?.account_object ?? null;
+}
+
+/** Unless it has one. @returns the one it has; undefined if the account is deleted */
+export async function setAccountObject(
+  db: Database,
+  id: string,
+  objectId: string,
+): Promise<string | undefined> {
+  const row = await db
+    .update(users)
+    .set({ account_object: sql`coalesce(${users.account_object}, ${objectId})` })
+    .where(isThere(id))
+    .returning({ account_object: users.account_object })
+    .get();
+  return row?.account_object ?? undefined;
+}
+
 /** @returns undefined if the account is deleted, or holds `maxNames` other usernames already */
 export async function updateUser(
   db: Database,

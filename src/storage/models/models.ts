@@ -260,19 +260,10 @@ export async function updateModel(
   await writeWithinQuota(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));
 }
 
-/** Unless one of its predictions has not ended. @returns whether it was deleted */
-export async function deleteModel(db: Database, id: string): Promise<boolean> {
-  const deleted = await db
-    .delete(models)
-    .where(and(eq(models.id, id), sql`NOT EXISTS ${unfinished(id)}`))
-    .returning({ id: models.id });
-  return deleted.length > 0;
+/** What was accepted runs to its end. */
+export async function deleteModel(db: Database, id: string): Promise<void> {
+  await db.delete(models).where(eq(models.id, id));
 }
-
-/** Predictions of a model, or of one of its versions, that have not ended. */
-export const unfinished = (modelId: string, number?: number) =>
-  sql`(SELECT 1 FROM predictions WHERE status IN ('pending', 'started')
-    AND model_id = ${modelId} ${number === undefined ? sql`` : sql`AND version_number = ${number}`})`;
 
 /**
  * Copies changed counts to the listings. With IN, SQLite finds the changed counts first, by their

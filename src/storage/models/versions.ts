@@ -3,7 +3,6 @@ import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.t
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { versions } from "../schema/index.ts";
-import { unfinished } from "./models.ts";
 
 export type VersionRow = typeof versions.$inferSelect;
 
@@ -64,17 +63,9 @@ export const fillSize = (db: Database, modelId: string, number: number, size: nu
     .set({ size })
     .where(and(eq(versions.model_id, modelId), eq(versions.number, number), eq(versions.size, 0)));
 
-/** Unless one of its predictions has not ended. @returns whether it was deleted */
-export async function deleteVersion(
-  db: Database,
-  modelId: string,
-  number: number,
-): Promise<boolean> {
-  const deleted = await db
-    .delete(versions)
-    .where(and(isOne(modelId, number), sql`NOT EXISTS ${unfinished(modelId, number)}`))
-    .returning({ number: versions.number });
-  return deleted.length > 0;
+/** What was accepted runs to its end. */
+export async function deleteVersion(db: Database, modelId: string, number: number): Promise<void> {
+  await db.delete(versions).where(isOne(modelId, number));
 }
 
 const isOne = (modelId: string, number: number) =>

@@ -1,6 +1,6 @@
 /** Accounts: users and their names, tokens, usage and storage. */
 import { sql } from "drizzle-orm";
-import { index, integer, primaryKey, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Scope } from "../../protocol/operator.ts";
 
 export const users = sqliteTable(
@@ -21,6 +21,8 @@ export const users = sqliteTable(
     suspended_at: integer(),
     /** When an operator's recovery link set a new password, until the user dismisses the notice. */
     recovered_at: integer(),
+    /** Its Durable Object, which is made with its first prediction. */
+    account_object: text(),
     /** The rowid of its search documents. */
     seq: integer().unique(),
     created_at: integer().notNull(),
@@ -82,39 +84,14 @@ export const tokens = sqliteTable(
 );
 
 /**
- * Usage of an account by day (UTC) and model. Triggers count a prediction when it ends
- * (WITHOUT ROWID, by hand in the migration).
- */
-export const usage = sqliteTable(
-  "usage",
-  {
-    user_id: text().notNull(),
-    /** `2026-11-21`. */
-    day: text().notNull(),
-    model_id: text().notNull(),
-    /** `owner/name`, its latest name. */
-    model: text().notNull(),
-    predictions: integer().notNull(),
-    failed: integer().notNull(),
-    execution_seconds: real().notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.user_id, t.day, t.model_id] })],
-);
-
-/**
  * Bytes that an account takes of the database, indexes included, as estimated by triggers: its
- * models, versions, variables, tokens, uploads, predictions and usage. Endpoints, profile and
- * usernames are few and not counted (WITHOUT ROWID, by hand in the migration).
+
+ * models, versions, variables, tokens and uploads. Endpoints, profile and usernames are few and not
+ * counted (WITHOUT ROWID, by hand in the migration).
  */
-export const accountBytes = sqliteTable(
-  "account_bytes",
-  {
-    user_id: text().primaryKey(),
-    bytes: integer().notNull(),
-    /** Before the current write: one that frees space passes even above the limit. */
-    bytes_before: integer().notNull().default(0),
-    /** When the sweep last looked for expired rows. */
-    swept_at: integer().notNull().default(0),
-  },
-  (t) => [index("account_bytes_swept").on(t.swept_at)],
-);
+export const accountBytes = sqliteTable("account_bytes", {
+  user_id: text().primaryKey(),
+  bytes: integer().notNull(),
+  /** Before the current write: one that frees space passes even above the limit. */
+  bytes_before: integer().notNull().default(0),
+});

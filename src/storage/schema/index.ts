@@ -3,7 +3,6 @@ export * from "./accounts.ts";
 export * from "./files.ts";
 export * from "./keys.ts";
 export * from "./models.ts";
-export * from "./predictions.ts";
 export * from "./runners.ts";
 export * from "./sign-in.ts";
 export * from "./sign-up.ts";

@@ -98,6 +98,17 @@ export const modelCategories = sqliteTable(
 );
 
 /** Predictions per model, counted by triggers on `predictions`. */
+/** By account, as its object has told last. Triggers add up `model_counts`. */
+export const accountCounts = sqliteTable(
+  "account_counts",
+  {
+    user_id: text().notNull(),
+    model_id: text().notNull(),
+    predictions: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.user_id, t.model_id] })],
+);
+
 export const modelCounts = sqliteTable(
   "model_counts",
   {

@@ -3,7 +3,11 @@
  * `GET /counts` tells the numbers and whether more will come. Not counted is what a runner does whether there is work or not.
  */
 import type { Bindings } from "../../../src/env.ts";
-import worker, { PoolObject as Pool, PredictionObject as Prediction } from "../../../src/worker.ts";
+import worker, {
+  AccountObject as Account,
+  PoolObject as Pool,
+  PredictionObject as Prediction,
+} from "../../../src/worker.ts";
 import type { Look } from "../prices.ts";
 import { countTimers, watchMethods } from "./awake.ts";
 import { countLines, counts, progress } from "./counts.ts";
@@ -18,6 +22,7 @@ const ids = new WeakMap<object, string>();
 countLines();
 countTimers();
 watchMethods(Prediction.prototype, (object) => ids.get(object) ?? "");
+watchMethods(Account.prototype, (object) => ids.get(object) ?? "");
 
 export class PredictionObject extends Prediction {
   constructor(ctx: DurableObjectState, env: Bindings) {
@@ -36,6 +41,19 @@ export class PredictionObject extends Prediction {
   override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): void {
     counts.object_messages += 1;
     super.webSocketMessage(socket, message);
+  }
+}
+
+export class AccountObject extends Account {
+  constructor(ctx: DurableObjectState, env: Bindings) {
+    meter(ctx);
+    super(ctx, metered(env));
+    ids.set(this, ctx.id.toString());
+  }
+
+  override alarm(): Promise<void> {
+    counts.object_requests += 1;
+    return super.alarm();
   }
 }
 

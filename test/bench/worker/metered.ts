@@ -15,8 +15,9 @@ export function metered(env: Bindings): Bindings {
       ...env,
       DB: meteredDatabase(env.DB),
       DISPATCH: queue(env.DISPATCH),
-      PROJECTION: queue(env.PROJECTION),
+      COUNTS: queue(env.COUNTS),
       PREDICTION: namespace(env.PREDICTION, opened),
+      ACCOUNT: namespace(env.ACCOUNT, opened),
       // Shared by all predictions and never idle: no prediction's time.
       POOL: namespace(env.POOL, () => () => {}),
     };
@@ -31,6 +32,12 @@ const queue = <Body>(target: Queue<Body>): Queue<Body> =>
       counts.queue_operations += 1;
       progress.queued += 1;
       return send(message);
+    },
+    sendBatch: (sendBatch) => (messages) => {
+      const count = Array.from(messages as Iterable<unknown>).length;
+      counts.queue_operations += count;
+      progress.queued += count;
+      return sendBatch(messages);
     },
   });
 

@@ -8,6 +8,8 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   id: "019a0000-0000-7000-8000-000000000001",
   url: "https://auspex.test/v1/predictions/019a0000-0000-7000-8000-000000000001",
   user_id: "019a0000-0000-7000-8000-000000000002",
+  account_object: "a".repeat(64),
+  token_id: "019a0000-0000-7000-8000-000000000004",
   model_id: "019a0000-0000-7000-8000-000000000003",
   model: { owner: "ada", name: "story", version_number: 1 },
   hardware: "cpu",
@@ -31,7 +33,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   queue_timeout_seconds: 3_600,
   retention_seconds: 86_400,
   cancel_at: null,
-  request_hash: null,
+  claim: null,
   row_held: false,
   ...changes,
 });

@@ -1,11 +1,12 @@
 /** What an account has run: counted once for each prediction that ends, whatever comes twice or late. */
 import { env } from "cloudflare:workers";
+import { v7 as uuid } from "uuid";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type ProjectionMessage, projectionMessage } from "../../../src/protocol/queue.ts";
+import type { PredictionUpdate } from "../../../src/domain/predictions/prediction-row.ts";
+import { openAccount } from "../../../src/services/accounts/account-object.ts";
 import { getOwnUsage } from "../../../src/services/accounts/usage.ts";
 import { getServices } from "../../../src/services/services.ts";
-import { objectOf } from "../support/objects.ts";
-import { deliver } from "../support/queues.ts";
+import { accountOf, inAccount, objectOf, refuseRows } from "../support/objects.ts";
 import { startClock, stopClock } from "../support/time.ts";
 import { newUser, newWorld, type World } from "../support/world.ts";
 
@@ -25,14 +26,32 @@ const reportOf = (user_id: string, days: 30 | 90 = 30) =>
     days,
   );
 
-const rowsOf = async (userId: string) => {
-  const statement = env.DB.prepare("SELECT * FROM usage WHERE user_id = ? ORDER BY day, model_id");
-  return (await statement.bind(userId).all()).results;
-};
+const rowsOf = (userId: string) =>
+  inAccount<object>(userId, "SELECT * FROM usage ORDER BY day, model_id");
 
-/** A prediction that has ended, and whose row nobody has heard of yet: the message that would be it. */
+const addUsage = (userId: string, day: string, model: string, name: string, predictions: number) =>
+  inAccount(
+    userId,
+    "INSERT INTO usage VALUES (?, ?, 't', ?, ?, 1, 0.5)",
+    day,
+    model,
+    name,
+    predictions,
+  );
+
+/** One with an account object, which has counted nothing yet. */
+async function newAccount(): Promise<string> {
+  const { user_id } = await newUser();
+  await openAccount(getServices(env), user_id);
+  return user_id;
+}
+
+let refused: ReturnType<typeof refuseRows> | undefined;
+
+/** A prediction that has ended, of which its account has not heard yet: what it would be told. */
 async function ended(world: World, seconds: number, status: "succeeded" | "failed" = "succeeded") {
   const { id, channel } = await world.begun();
+  refused = refuseRows();
   await channel.report([], {
     status,
     output: "none",
@@ -41,15 +60,18 @@ async function ended(world: World, seconds: number, status: "succeeded" | "faile
       error: { source: "external", message: "boom", detail: null },
     }),
   });
-  return projectionMessage.parse(await (await objectOf(id)).getRow());
+  const row = await (await objectOf(id)).getRow();
+  return row ?? expect.fail("it has no row");
 }
 
-const loseProjections = () =>
-  vi.spyOn(env.PROJECTION, "send").mockRejectedValue(new Error("queue is down"));
+async function tell({ user_id }: World, ...updates: PredictionUpdate[]) {
+  refused?.mockRestore();
+  const account = (await accountOf(user_id)) ?? expect.fail("it has no account");
+  for (const update of updates) expect(await account.put(update)).toBe(true);
+}
 
-describe("the triggers", () => {
+describe("an account", () => {
   test("count nothing that is under way", async () => {
-    loseProjections();
     const world = await newWorld();
     await world.begun();
     await world.waiting();
@@ -57,16 +79,15 @@ describe("the triggers", () => {
   });
 
   test("count an end once, however often it is told", async () => {
-    loseProjections();
     const world = await newWorld();
     const message = await ended(world, 1.5);
-    await deliver("projection", message, message);
-    await deliver("projection", { ...message, data_removed: true });
-    await deliver("projection", { ...message, status: "started", revision: 2 });
-    await deliver("projection", { ...message, revision: message.revision + 1 });
+    await tell(world, message, message);
+    await tell(world, { ...message, data_removed: true });
+    await tell(world, { ...message, status: "started", revision: 2 });
+    await tell(world, { ...message, revision: message.revision + 1 });
     expect(await rowsOf(world.user_id)).toEqual([
       {
-        user_id: world.user_id,
+        token_id: message.token_id,
         day: "2036-11-21",
         model_id: message.model_id,
         model: world.model,
@@ -78,41 +99,40 @@ describe("the triggers", () => {
   });
 
   test("count one whose row is terminal from the first", async () => {
-    loseProjections();
     const world = await newWorld();
     const message = await ended(world, 1.5);
-    const other: ProjectionMessage = { ...message, id: crypto.randomUUID() };
-    await deliver("projection", other, other);
-    await deliver("projection", other);
+    const other = { ...message, id: uuid() };
+    await tell(world, message, other, other);
     expect(await rowsOf(world.user_id)).toMatchObject([
-      { predictions: 1, failed: 0, execution_seconds: 1.5 },
+      { predictions: 2, failed: 0, execution_seconds: 3 },
     ]);
   });
 
   test("add up to the sum, by the day of the end in UTC and by model", async () => {
-    loseProjections();
     const world = await newWorld();
     const message = await ended(world, 0);
-    const at = (time: string, changes: Partial<ProjectionMessage>): ProjectionMessage => ({
+    const at = (time: string, changes: Partial<PredictionUpdate>): PredictionUpdate => ({
       ...message,
-      id: crypto.randomUUID(),
+      id: uuid(),
       updated_at: Date.parse(time),
       ...changes,
     });
     // After all that are made here.
     const model_id = "ffffffff-ffff-4fff-bfff-ffffffffffff";
     const seconds = Array.from({ length: 40 }, (_, n) => (n + 1) / 8);
-    await deliver(
-      "projection",
+    await tell(
+      world,
       ...seconds.map((execution_time) => at("2036-11-19T23:59:59.999Z", { execution_time })),
       at("2036-11-20T00:00:00Z", { status: "failed", execution_time: 2 }),
       at("2036-11-20T23:00:00Z", { status: "canceled", execution_time: null }),
       at("2036-11-20T23:00:00Z", { model_id }),
+      at("2036-11-20T23:00:00Z", { model_id, token_id: "" }),
     );
     expect(await rowsOf(world.user_id)).toMatchObject([
       { day: "2036-11-19", predictions: 40, failed: 0, execution_seconds: 102.5 },
       { day: "2036-11-20", model: world.model, predictions: 2, failed: 1, execution_seconds: 2 },
-      { day: "2036-11-20", model_id, predictions: 1 },
+      { day: "2036-11-20", model_id, token_id: "", predictions: 1 },
+      { day: "2036-11-20", model_id, token_id: message.token_id, predictions: 1 },
     ]);
   });
 });
@@ -120,7 +140,8 @@ describe("the triggers", () => {
 describe("the report", () => {
   test("follows real runs, each for whoever ran it", async () => {
     const world = await newWorld({ visibility: "public" });
-    await deliver("projection", await ended(world, 1.5), await ended(world, 2.5, "failed"));
+    await tell(world, await ended(world, 1.5));
+    await tell(world, await ended(world, 2.5, "failed"));
     const { user_id: other } = await newUser();
     const report = await reportOf(world.user_id);
     const all = { predictions: 2, failed: 1, execution_seconds: 4 };
@@ -132,11 +153,9 @@ describe("the report", () => {
   });
 
   test("has the last 30 or 90 days, six models by name, and the others together", async () => {
-    const { user_id } = await newUser();
-    const count = async (day: string, model: string, predictions: number) =>
-      env.DB.prepare("INSERT INTO usage VALUES (?, ?, ?, ?, ?, 1, 0.5)")
-        .bind(user_id, day, model, `ada/${model}`, predictions)
-        .run();
+    const user_id = await newAccount();
+    const count = (day: string, model: string, predictions: number) =>
+      addUsage(user_id, day, model, `ada/${model}`, predictions);
     for (let n = 1; n <= 9; n++) await count("2036-11-20", `m${n}`, n * 10);
     await count("2036-10-23", "m1", 3);
     await count("2036-10-22", "m2", 1_000);
@@ -162,14 +181,12 @@ describe("the report", () => {
   });
 
   test("calls a model what it was called last", async () => {
-    const { user_id } = await newUser();
+    const user_id = await newAccount();
     for (const [day, model] of [
       ["2036-11-19", "ada/zebra"],
       ["2036-11-20", "ada/aardvark"],
-    ])
-      await env.DB.prepare("INSERT INTO usage VALUES (?, ?, 'm', ?, 1, 0, 0)")
-        .bind(user_id, day, model)
-        .run();
+    ] as const)
+      await addUsage(user_id, day, "m", model, 1);
     expect((await reportOf(user_id)).models).toMatchObject([
       { model: "ada/aardvark", predictions: 2 },
     ]);

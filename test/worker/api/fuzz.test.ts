@@ -1,5 +1,5 @@
 /** Thousands of requests made from the document: whatever is sent, what comes back is as declared. */
-import { env, exports } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
@@ -18,6 +18,7 @@ import { type Plan, plans } from "../support/fuzz/plan.ts";
 import type { Sent } from "../support/fuzz/tricks.ts";
 import { type Received, Verdict } from "../support/fuzz/verdict.ts";
 import { curl, written } from "../support/fuzz/wire.ts";
+import { allPredictions } from "../support/state.ts";
 
 const SEED = 20_261_120;
 const REQUESTS = 8_000;
@@ -269,13 +270,9 @@ test("and meet every kind of refusal", () => {
   expect(kinds.filter((kind) => !seen.has(kind))).toEqual([]);
 });
 
-/** In the index, which follows what the objects and the queues do. */
-async function waiting() {
-  const statement = env.DB.prepare(
-    "SELECT id, status, revision, created_at, updated_at FROM predictions WHERE status IN ('pending', 'started')",
-  );
-  return (await statement.all<{ id: string }>()).results;
-}
+/** In the indexes of the accounts, which follow what the objects do. */
+const waiting = async () =>
+  (await allPredictions()).filter(({ status }) => status === "pending" || status === "started");
 
 // The last one: what would still go on would disturb the reset before the next file.
 test("and leave nothing behind that cannot be ended", { timeout: 60_000 }, async () => {

@@ -1,10 +1,7 @@
 /** How the database finds what accounts have: webhook endpoints, usage, tokens, what goes with them. */
 import { describe, expect, test } from "vitest";
 import {
-  deleteUsage,
-  listFirstPredictions,
   listSomeModels,
-  listSomeUnfinished,
   takeClosedAccounts,
 } from "../../../src/storage/accounts/account-removal.ts";
 import { listOperators, listSuspended } from "../../../src/storage/accounts/operators.ts";
@@ -15,11 +12,7 @@ import {
   insertToken,
   markTokenUsed,
 } from "../../../src/storage/accounts/tokens.ts";
-import { findMostUsed, listUsage } from "../../../src/storage/accounts/usage.ts";
-import {
-  deletePredictions,
-  markDataRemoved,
-} from "../../../src/storage/predictions/predictions.ts";
+import { deleteCounts } from "../../../src/storage/models/counts.ts";
 import {
   addSecret,
   clearFailures,
@@ -91,22 +84,7 @@ describe("webhook endpoints", () => {
   });
 });
 
-describe("usage", () => {
-  // Grouping takes a tree of its own: of a range that has a row for each day and model.
-  test("is a range of its key", async () => {
-    const range = "SEARCH usage USING PRIMARY KEY (user_id=? AND day>?)";
-    const [most = []] = await plansOf(async () => findMostUsed(db, user_id, "2026-11-20", 6));
-    const [days = []] = await plansOf(async () => listUsage(db, user_id, "2026-11-20", ["m1"]));
-    for (const plan of [most, days]) {
-      expect(plan[0]).toBe(range);
-      expect(plan.filter((step) => /^(SCAN|SEARCH)/.test(step))).toEqual([range]);
-    }
-  });
-});
-
 describe("accounts that are given up", () => {
-  const OF_USER = "SEARCH predictions USING PRIMARY KEY (user_id=?)";
-
   test.each<[string, () => Promise<unknown>, string[]]>([
     [
       "are a range of the names",
@@ -118,16 +96,6 @@ describe("accounts that are given up", () => {
         "USE TEMP B-TREE FOR ORDER BY",
       ],
     ],
-    ["their predictions are one", async () => listFirstPredictions(db, user_id, 10), [OF_USER]],
-    [
-      "what is under way of them is one",
-      async () => listSomeUnfinished(db, user_id, 10),
-      [
-        "SEARCH predictions USING PRIMARY KEY (user_id=? AND id=?)",
-        "LIST SUBQUERY 3",
-        "SEARCH predictions USING COVERING INDEX predictions_status (user_id=? AND status=?)",
-      ],
-    ],
     [
       "their models are one",
       async () => listSomeModels(db, user_id, 10),
@@ -137,16 +105,14 @@ describe("accounts that are given up", () => {
     expect(await plansOf(call)).toEqual([plan]);
   });
 
-  test("what is deleted of them is looked for in their own", async () => {
-    const plans = await plansOf(async () => {
-      await deletePredictions(db, user_id, "p1");
-      await markDataRemoved(db, user_id, ["p1"]);
-      await deleteUsage(db, user_id, 10);
-    });
-    const steps = plans.flat().filter((step) => /^(SCAN|SEARCH)/.test(step));
-    expect(
-      steps.filter((step) => !/USING (PRIMARY KEY|INDEX)|^SCAN json_each|gone/.test(step)),
-    ).toEqual([]);
+  test("what they have told of their counts is looked for in their own", async () => {
+    expect(await plansOf(async () => deleteCounts(db, user_id, 10))).toEqual([
+      [
+        "SEARCH account_counts USING PRIMARY KEY (user_id=? AND model_id=?)",
+        "LIST SUBQUERY 2",
+        "SEARCH account_counts USING PRIMARY KEY (user_id=?)",
+      ],
+    ]);
   });
 });
 

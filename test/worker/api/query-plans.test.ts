@@ -1,21 +1,14 @@
 /** How the database finds the rows of every list: by a range of an index, never by looking at all. */
 import { describe, expect, test } from "vitest";
-import { takeAccountsToSweep } from "../../../src/storage/accounts/account-bytes.ts";
 import { runBatch } from "../../../src/storage/database.ts";
 import { syncListings } from "../../../src/storage/models/models.ts";
-import {
-  findLastRemoved,
-  findUnfinished,
-  findUnremoved,
-  takeOverdue,
-} from "../../../src/storage/predictions/predictions.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
 import { db, isCheap, newRows, planOf, plansOf, statementsOf } from "../support/query-plans.ts";
 import { operator } from "../support/world.ts";
 
 const nobody = new Client(undefined);
-const { client, username, user_id, limited, model, modelId } = await newRows();
+const { client, username, limited, model } = await newRows();
 
 const filters = [
   "",
@@ -37,15 +30,7 @@ const LISTS: [string, Client][] = [
   [`/v1/models/${model}/variables?`, client],
   ["/v1/model_categories?", nobody],
   ["/v1/hardware?", nobody],
-  ["/v1/predictions?", client],
-  ["/v1/predictions?statuses=pending", client],
-  ["/v1/predictions?statuses=pending&statuses=failed&statuses=canceled", client],
-  [`/v1/predictions?model=${model}`, client],
-  [`/v1/predictions?model=${model}&statuses=pending&statuses=failed`, client],
   ["/v1/user/models?", limited],
-  ["/v1/predictions?", limited],
-  ["/v1/predictions?statuses=pending&statuses=failed", limited],
-  [`/v1/predictions?model=${model}&statuses=failed`, limited],
   ["/v1/webhook-endpoints?", client],
   [`/v1/operator/users/${username}/tokens?`, operator],
   ["/v1/operator/runner_tokens?", operator],
@@ -67,35 +52,6 @@ test.each(LISTS)("%s", async (list, as) => {
   }
 });
 
-test.each([
-  ["statuses=failed", "predictions_status (user_id=? AND status=?)"],
-  ["statuses=pending", "predictions_status (user_id=? AND status=?)"],
-  ["model=MODEL", "predictions_model (user_id=? AND model_id=?)"],
-  ["model=MODEL&statuses=failed", "predictions_model (user_id=? AND model_id=?)"],
-])("the first page of predictions with %s is a range of its own index", async (filter, index) => {
-  const path = `/v1/predictions?${filter.replace("MODEL", model)}`;
-  const plans = await plansOf(async () => client.json("GET", path));
-  expect(plans.flat()).toContain(`SEARCH predictions USING INDEX ${index}`);
-});
-
-test("those that have succeeded are most of a user's own, and found among them", async () => {
-  const plans = await plansOf(async () => client.json("GET", "/v1/predictions?statuses=succeeded"));
-  expect(plans.flat()).toContain("SEARCH predictions USING PRIMARY KEY (user_id=?)");
-  expect(plans.flat().every(isCheap)).toBe(true);
-});
-
-test("of a token for some models each model is a range of the same index", async () => {
-  const plans = await plansOf(async () => limited.json("GET", "/v1/predictions"));
-  const range = "SEARCH predictions USING INDEX predictions_model (user_id=? AND model_id=?)";
-  expect(plans.filter((plan) => plan.join() === range)).toHaveLength(50);
-});
-
-test("predictions by a name that no model has any more are looked for among the user's own", async () => {
-  const plans = await plansOf(async () => client.json("GET", "/v1/predictions?model=no/model"));
-  expect(plans.flat()).toContain("SEARCH predictions USING PRIMARY KEY (user_id=?)");
-  expect(plans.flat().every(isCheap)).toBe(true);
-});
-
 test("a plan that is dear is seen as such", async () => {
   const dear = async (sql: string) => (await planOf(sql)).every(isCheap);
   expect(await dear("SELECT * FROM models WHERE description = ?")).toBe(false);
@@ -104,33 +60,6 @@ test("a plan that is dear is seen as such", async () => {
 });
 
 describe("beside the lists", () => {
-  test("what is overdue is a range of the predictions under way", async () => {
-    expect(await plansOf(() => takeOverdue(db, 1, 2, 100))).toEqual([
-      [
-        "SEARCH predictions USING PRIMARY KEY (user_id=? AND id=?)",
-        "LIST SUBQUERY 2",
-        "SEARCH predictions USING INDEX predictions_active (checked_at<?)",
-      ],
-    ]);
-  });
-
-  test("what has had its time is a range of the key of each user", async () => {
-    const range = "SEARCH predictions USING PRIMARY KEY (user_id=? AND id<?)";
-    const [removed = []] = await plansOf(() => findLastRemoved(db, [user_id], "x", 10));
-    expect(removed.filter((step) => /^(SCAN|SEARCH) predictions/.test(step))).toEqual([range]);
-    expect(await plansOf(async () => findUnremoved(db, user_id, "x", 10))).toEqual([[range]]);
-    expect((await plansOf(() => takeAccountsToSweep(db, 1, 10))).flat()).toContain(
-      "SCAN account_bytes USING COVERING INDEX account_bytes_swept",
-    );
-  });
-
-  // Deleting is rare: an index by model would cost each create a row.
-  test("what is under way of a model is looked for among all that is under way", async () => {
-    const among = ["SCAN predictions USING INDEX predictions_active"];
-    expect(await plansOf(() => findUnfinished(db, modelId, undefined))).toEqual([among]);
-    expect(await plansOf(() => findUnfinished(db, modelId, 1))).toEqual([among]);
-  });
-
   test("only counts that have changed are carried into the listings", async () => {
     const changed = "SCAN model_counts USING INDEX model_counts_unlisted";
     expect(await plansOf(() => runBatch(db, syncListings(db)))).toEqual([

@@ -2,9 +2,12 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { User } from "../../../src/protocol/user.ts";
+import { openAccount } from "../../../src/services/accounts/account-object.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { run } from "../support/accounts.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { keysBelow } from "../support/files.ts";
+import { inAccount } from "../support/objects.ts";
 import { PASSWORD, signedUp, type Visitor } from "../support/visitor.ts";
 import { newClient, unique } from "../support/world.ts";
 
@@ -203,10 +206,17 @@ describe("the picture", () => {
 });
 
 describe("usage", () => {
-  const count = (userId: string, day: string, model: string, predictions: number, failed = 0) =>
-    env.DB.prepare("INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, 90)")
-      .bind(userId, day, model, model, predictions, failed)
-      .run();
+  const count = async (
+    userId: string,
+    day: string,
+    model: string,
+    predictions: number,
+    failed = 0,
+  ) => {
+    await openAccount(getServices(env), userId);
+    const values = [day, model, model, predictions, failed];
+    await inAccount(userId, "INSERT INTO usage VALUES (?, ?, '', ?, ?, ?, 90)", ...values);
+  };
   const daysAgo = (days: number) =>
     new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 

@@ -1,18 +1,23 @@
-/** `predictions_count`: one for each prediction that was accepted, whatever comes twice or late. */
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
-import { projectionMessage } from "../../../src/protocol/queue.ts";
 import { publish } from "../support/catalogue.ts";
-import { objectOf } from "../support/objects.ts";
-import { deliver, sweep } from "../support/queues.ts";
-import { advance, startClock, stopClock } from "../support/time.ts";
+import { tellCounts } from "../support/objects.ts";
+import { startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, unique, type World } from "../support/world.ts";
 
 beforeEach(stopClock);
-afterEach(startClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
 
-const countOf = async ({ client, model }: World) =>
+const publicCountOf = async ({ client, model }: World) =>
   (await client.ok<Model>("GET", `/v1/models/${model}`)).predictions_count;
+
+async function countOf(world: World): Promise<number> {
+  await tellCounts();
+  return publicCountOf(world);
+}
 
 test("thirty at once are thirty", async () => {
   const world = await newWorld();
@@ -63,30 +68,6 @@ test("what is refused is none", async () => {
   expect(statuses.filter((status) => status === 202)).toHaveLength(20);
   expect(statuses.filter((status) => status === 429)).toHaveLength(5);
   expect(await countOf(world)).toBe(20);
-});
-
-test("messages that come twice, late or before the row change nothing", async () => {
-  const world = await newWorld();
-  const { id, channel } = await world.begun();
-  const object = await objectOf(id);
-  const message = async () => projectionMessage.parse(await object.getRow());
-  const started = await message();
-  await channel.succeed("a");
-  const ended = await message();
-  await deliver("projection", ended, started, ended);
-  await deliver("projection", started, ended, { ...ended, data_removed: true });
-  expect(await countOf(world)).toBe(1);
-});
-
-test("the sweep changes nothing", async () => {
-  const world = await newWorld();
-  await world.begun();
-  await world.waiting();
-  for (let n = 0; n < 2; n++) {
-    advance(301);
-    await sweep();
-    expect(await countOf(world)).toBe(2);
-  }
 });
 
 test("versions come and go, the count of their model stays", async () => {

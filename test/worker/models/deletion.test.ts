@@ -1,10 +1,8 @@
-/** Deleting models and versions: never from under a prediction that is under way. */
-import { env } from "cloudflare:workers";
+/** Deleting models and versions: what was accepted runs to its end. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Model, Version } from "../../../src/protocol/model.ts";
 import { pageAt, publish } from "../support/catalogue.ts";
 import type { Refusal } from "../support/client.ts";
-import { rowOf } from "../support/objects.ts";
 import { startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
@@ -17,36 +15,28 @@ afterEach(() => {
 const remove = ({ client, model }: World, version = "") =>
   client.json<Refusal>("DELETE", `/v1/models/${model}${version}`);
 
-const loseProjections = () =>
-  vi.spyOn(env.PROJECTION, "send").mockRejectedValue(new Error("queue is down"));
-
 describe.each([
   ["a model", ""],
   ["a version", "/versions/1"],
 ])("deleting %s", (_, part) => {
-  test("is refused while a prediction waits or runs", async () => {
+  test("lets what was accepted run to its end, and nothing new begin", async () => {
     const world = await newWorld();
-    const id = await world.waiting();
+    const [running, waiting] = [await world.waiting(), await world.waiting()];
+    const runner = await world.runner();
+    const first = await runner.work();
     const { status, body } = await remove(world, part);
-    expect(status).toBe(409);
-    expect(body.detail).toContain(world.model);
-    const { channel } = await (await world.runner()).work();
-    expect((await remove(world, part)).status).toBe(409);
-    expect(await world.client.status(id)).toBe("started");
-    await channel.succeed("a");
-    expect((await remove(world, part)).status).toBe(200);
-  });
-
-  test("works right after the last has ended, although its row does not know yet", async () => {
-    loseProjections();
-    const world = await newWorld();
-    const { id, channel } = await world.begun();
-    await channel.succeed("a");
-    expect(await rowOf(id)).toMatchObject({ status: "pending" });
-    const { status, body } = await remove(world, part);
-    expect(status).toBe(200);
-    expect(body).toEqual({});
-    expect(await rowOf(id)).toMatchObject({ status: "succeeded" });
+    expect([status, body]).toEqual([200, {}]);
+    await first.channel.succeed("a");
+    expect(await world.client.get(running)).toMatchObject({ status: "succeeded", output: ["a"] });
+    const second = await runner.work();
+    expect(second.job.prediction_id).toBe(waiting);
+    await second.channel.succeed("b");
+    expect(await world.client.get(waiting)).toMatchObject({ status: "succeeded", output: ["b"] });
+    const refused = await world.client.refused("/v1/predictions", {
+      model: world.model,
+      input: {},
+    });
+    expect(refused.status).toBe(404);
   });
 
   test("works after a cancel", async () => {

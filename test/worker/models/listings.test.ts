@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { namesOf, newModel, pageAt, pathOf, publish, referenceOf } from "../support/catalogue.ts";
 import { Client, type Refusal } from "../support/client.ts";
+import { tellCounts } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";
 import { newUser } from "../support/world.ts";
 
@@ -122,6 +123,11 @@ describe("categories", () => {
 describe("by count", () => {
   const COUNTED = "&sort_by=predictions_count";
 
+  async function tellAndSweep() {
+    await tellCounts();
+    await sweep();
+  }
+
   /** Three models, and what runs them. */
   async function newCounted() {
     const owner = await newOwner({}, { category_slugs: ["chat", "code"] }, {});
@@ -140,20 +146,20 @@ describe("by count", () => {
     await run(0, 2);
     await run(1, 1);
     expect(await both(COUNTED)).toEqual([]);
-    await sweep();
+    await tellAndSweep();
     expect(await both(COUNTED)).toEqual([b, a]);
     expect(await both(`${COUNTED}&sort_direction=desc`)).toEqual([a, b]);
     expect(await both(`${COUNTED}&category_slugs=chat&category_slugs=code`)).toEqual([b]);
     expect(await both()).toEqual(names);
     await run(1, 2);
-    await sweep();
+    await tellAndSweep();
     expect(await both(COUNTED)).toEqual([a, b]);
   });
 
   test("a model whose count has just risen comes once, also in a category that is new to it", async () => {
     const { client, models, names, both, run } = await newCounted();
     await run(1, 1);
-    await sweep();
+    await tellAndSweep();
     await env.DB.prepare("UPDATE model_counts SET predictions_count = 7 WHERE model_id = ?")
       .bind(models[1]?.id)
       .run();
@@ -165,7 +171,7 @@ describe("by count", () => {
   test("models that were run equally often keep one order", async () => {
     const { names, both, run } = await newCounted();
     for (const at of [2, 0, 1]) await run(at, 1);
-    await sweep();
+    await tellAndSweep();
     expect(await both(COUNTED)).toEqual(names);
     expect(await both(`${COUNTED}&sort_direction=desc`)).toEqual(names.toReversed());
   });

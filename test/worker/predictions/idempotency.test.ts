@@ -1,6 +1,5 @@
 /** Idempotency-Key: remembered for 24 h, whatever day it is. */
 import { abortAllDurableObjects } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { eventsOf, named } from "../support/events.ts";
 import { countRows, objectOf, tablesOf, textIn } from "../support/objects.ts";
@@ -23,18 +22,6 @@ test("the same key and body are the same prediction", async () => {
   expect(await createWith(world, "k")).toEqual(first);
   expect((await createWith(world, "other")).id).not.toBe(first.id);
   expect(await countRows(world.user_id)).toBe(2);
-});
-
-test("looking for yesterday's leaves no storage there", async () => {
-  const world = await newWorld();
-  await createWith(world, "k");
-  const day = Math.floor(Date.now() / 86_400_000);
-  const tables = (of: number) => {
-    const id = env.PREDICTION.idFromName(`${world.user_id}:${of}:k`);
-    return tablesOf(env.PREDICTION.get(id));
-  };
-  expect(await tables(day)).toEqual(["request"]);
-  expect(await tables(day - 1)).toEqual([]);
 });
 
 test("the same key and another body, or another model, are a 409", async () => {

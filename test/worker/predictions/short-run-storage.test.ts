@@ -1,9 +1,9 @@
 /** What its object stores of a run that is waited for: all of it at the end, or once it lasts. */
-import { abortAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test";
+import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventsOf } from "../support/events.ts";
 import { eventually } from "../support/eventually.ts";
-import { objectOf, tablesOf } from "../support/objects.ts";
+import { keepUp, objectOf, tablesOf } from "../support/objects.ts";
 import {
   bodyOf,
   createWith,
@@ -79,7 +79,7 @@ describe("one that ends at once", () => {
     await eventually(() => objectOf(other.result.id));
     await abortAllDurableObjects();
     advance(31 * DAY);
-    await runDurableObjectAlarm(other.object);
+    await keepUp(world.user_id);
     for (const { object, result } of [one, other]) {
       expect(await tablesOf(object)).toEqual([]);
       expect(await alarmOf(object)).toBeNull();

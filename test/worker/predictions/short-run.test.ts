@@ -1,12 +1,12 @@
 /** A run that is waited for and ends at once has one row, in its final form, which its object writes. */
 import { abortAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { logger } from "../../../src/log.ts";
+import { AccountObject } from "../../../src/objects/account/object.ts";
 import { newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
 import { storeFile } from "../support/files.ts";
-import { countRows, rowOf } from "../support/objects.ts";
+import { countRows, inAccount, objectOf, refuseRows, rowOf } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";
 import {
   bodyOf,
@@ -28,33 +28,30 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** While no row can be written or read. */
+/** While no row can be written. */
 async function withoutRows<T>(act: () => Promise<T>): Promise<T> {
-  await env.DB.exec("ALTER TABLE predictions RENAME TO hidden");
+  const refusing = refuseRows();
   try {
     return await act();
   } finally {
-    await env.DB.exec("ALTER TABLE hidden RENAME TO predictions");
+    refusing.mockRestore();
   }
 }
 
 /** Ends what an account's callers wait for: one who waited on would be told of the next file's reset. */
 async function cancelAll({ user_id, client }: World): Promise<void> {
-  const rows = env.DB.prepare("SELECT id FROM predictions WHERE user_id = ?").bind(user_id);
-  const { results } = await rows.all<{ id: string }>();
-  for (const { id } of results) expect(await client.cancel(id)).toBe(202);
+  for (const { id } of await inAccount(user_id, "SELECT id FROM predictions"))
+    expect(await client.cancel(id)).toBe(202);
 }
 
 test("answers with the result, and leaves one row, which nobody has to update", async () => {
   const world = await newWorld();
-  const prepare = vi.spyOn(env.DB, "prepare");
-  const send = vi.spyOn(env.PROJECTION, "send");
+  const put = vi.spyOn(AccountObject.prototype, "put");
   const { id, status, output } = await shortRun(world);
   expect([status, output]).toEqual(["succeeded", "hi"]);
-  await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "succeeded" }));
-  const begun = prepare.mock.calls.filter(([sql]) => /into "predictions".* do nothing/.test(sql));
-  const sent = send.mock.calls.filter(([row]) => row.id === id);
-  expect([begun, sent]).toEqual([[], []]);
+  expect(await rowOf(id)).toMatchObject({ status: "succeeded" });
+  expect(put).toHaveBeenCalledTimes(1);
+  expect(await alarmOf(await objectOf(id))).toBeNull();
   expect(await world.client.get(id)).toMatchObject({ status: "succeeded", output: "hi" });
 });
 
@@ -85,11 +82,11 @@ describe("when its row cannot be written", () => {
   test("because its object has died, the alarm writes it", async () => {
     const world = await newWorld();
     const { result, objects } = await objectsOf(async () => {
-      const { id } = await shortRun(world);
+      const { id } = await withoutRows(() => shortRun(world));
       await abortAllDurableObjects();
       return id;
     });
-    await env.DB.prepare("DELETE FROM predictions WHERE id = ?").bind(result).run();
+    expect(await rowOf(result)).toBeNull();
     advance(10);
     await Promise.all(objects.map((object) => runDurableObjectAlarm(object)));
     expect(await rowOf(result)).toMatchObject({ status: "succeeded" });
@@ -114,7 +111,7 @@ describe("a run that lasts", () => {
     const creating = createWith(world);
     const { job, channel } = await (await world.runner()).work();
     await eventually(async () =>
-      expect(await rowOf(job.prediction_id)).toMatchObject({ status: "pending" }),
+      expect(await rowOf(job.prediction_id)).toMatchObject({ status: "started" }),
     );
     await channel.succeed("a");
     expect((await creating).body.status).toBe("succeeded");

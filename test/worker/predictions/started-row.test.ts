@@ -2,7 +2,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { newWorld } from "../support/world.ts";
 
-const STARTED_PROJECTION_MS = 2_000;
+const STARTED_ROW_MS = 2_000;
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -11,7 +11,7 @@ async function timersOf(run: (channel: Awaited<ReturnType<typeof connected>>) =>
   const channel = await connected();
   const timers = vi.spyOn(globalThis, "setTimeout");
   await run(channel);
-  return timers.mock.calls.filter(([, ms]) => ms === STARTED_PROJECTION_MS).length;
+  return timers.mock.calls.filter(([, ms]) => ms === STARTED_ROW_MS).length;
 }
 
 async function connected() {
@@ -21,7 +21,7 @@ async function connected() {
   return runner.connect(await runner.take());
 }
 
-test("a run that goes on has its row projected after a while", async () => {
+test("a run that goes on has its row written again after a while", async () => {
   expect(await timersOf((channel) => channel.report([]))).toBe(1);
 });
 

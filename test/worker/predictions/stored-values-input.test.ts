@@ -2,8 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { keysBelow, MIB, readInput } from "../support/files.ts";
-import { countRows } from "../support/objects.ts";
-import { sweep } from "../support/queues.ts";
+import { countRows, keepUp, refuseRows } from "../support/objects.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
@@ -107,7 +106,7 @@ describe("a large input", () => {
     expect(await strays(created.body.id)).toEqual([]);
   });
 
-  test("that could not be taken back is found by the sweep", async () => {
+  test("that could not be taken back is found by its account", async () => {
     const { client, model, user_id, waiting } = await emptied();
     for (let n = 0; n < MAX_WAITING; n++) await waiting();
     const list = vi.spyOn(env.FILES, "list").mockRejectedValue(new Error("R2 is down"));
@@ -117,7 +116,7 @@ describe("a large input", () => {
     expect(await strays()).toHaveLength(1);
     stopClock();
     advance(360);
-    await sweep();
+    await keepUp(user_id);
     startClock();
     expect(await strays()).toEqual([]);
     const { items } = await client.ok<{ items: object[] }>(
@@ -127,16 +126,15 @@ describe("a large input", () => {
     expect(items).toMatchObject([{ status: "failed", error: { source: "internal" } }]);
   });
 
-  test.each([{}, key])("while D1 is down is a 503, and leaves nothing: %j", async (headers) => {
-    const { client, model } = await emptied();
-    await client.cancel((await client.create({ model, input: {} })).body.id);
-    const prepare = env.DB.prepare.bind(env.DB);
-    vi.spyOn(env.DB, "prepare").mockImplementation((sql) => {
-      if (/predictions/.test(sql) && !/^select/i.test(sql)) throw new Error("D1 is down");
-      return prepare(sql);
-    });
-    const { status } = await client.refused("/v1/predictions", { model, input }, headers);
-    expect(status).toBe(503);
-    expect(await strays()).toEqual([]);
-  });
+  test.each([{}, key])(
+    "while its account is down is a 503, and leaves nothing: %j",
+    async (headers) => {
+      const { client, model } = await emptied();
+      await client.cancel((await client.create({ model, input: {} })).body.id);
+      refuseRows();
+      const { status } = await client.refused("/v1/predictions", { model, input }, headers);
+      expect(status).toBe(503);
+      expect(await strays()).toEqual([]);
+    },
+  );
 });

@@ -1,16 +1,16 @@
 /** A prediction whose row is still on its way: its id is looked up again before it counts as unknown. */
-import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, expect, test, vi } from "vitest";
+import { AccountObject } from "../../../src/objects/account/object.ts";
 import { pause } from "../support/eventually.ts";
-import { objectOf } from "../support/objects.ts";
-import { deliver } from "../support/queues.ts";
+import { accountOf, objectOf } from "../support/objects.ts";
 import { newWorld } from "../support/world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-const { client, waiting } = await newWorld();
-const row = await (await objectOf(await waiting())).getRow();
+const { client, waiting, user_id } = await newWorld();
+const row = (await (await objectOf(await waiting())).getRow()) ?? expect.fail("it has no row");
+const account = (await accountOf(user_id)) ?? expect.fail("it has no account");
 
 /** Made now, wherever another test has moved the clock that the package remembers. */
 const young = () => uuid({ msecs: Date.now() });
@@ -19,16 +19,16 @@ const get = async (id: string) => (await client.json("GET", `/v1/predictions/${i
 
 /** How often the rows of predictions are searched meanwhile. */
 async function lookUps(act: () => Promise<unknown>): Promise<number> {
-  const prepare = vi.spyOn(env.DB, "prepare");
+  const find = vi.spyOn(AccountObject.prototype, "find");
   await act();
-  return prepare.mock.calls.filter(([sql]) => /from "predictions"/.test(sql)).length;
+  return find.mock.calls.length;
 }
 
 test("it is found when its row comes soon", async () => {
   const id = young();
   const getting = get(id);
   await pause(20);
-  await deliver("projection", { ...row, id });
+  await account.put({ ...row, id });
   expect(await getting).toBe(200);
 });
 

@@ -9,8 +9,8 @@ import type { WaitingJob } from "../../../src/protocol/queue.ts";
 import { eventually } from "../support/eventually.ts";
 import { holdTimers } from "../support/hold-timers.ts";
 import { captureLog } from "../support/log.ts";
-import { countRows, rowOf } from "../support/objects.ts";
-import { deliver, sweep } from "../support/queues.ts";
+import { countRows, inAccount, keepUp, rowOf } from "../support/objects.ts";
+import { deliver } from "../support/queues.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
 
@@ -83,7 +83,7 @@ describe("a pool that does not answer an offer", () => {
 
 describe("a prediction that does not answer", () => {
   /** This call, until mocks are restored. */
-  const silence = (method: "create" | "get" | "getRow" | "openAttempt") =>
+  const silence = (method: "create" | "get" | "confirm" | "getRow" | "openAttempt") =>
     vi.spyOn(PredictionObject.prototype, method).mockImplementation(never);
 
   /** Its time is over as often as these calls hang, in turn. */
@@ -122,21 +122,28 @@ describe("a prediction that does not answer", () => {
     expect(await countRows(user_id)).toBe(0);
   });
 
-  test("may have been created when it never answers: its row stays, until the sweep knows", async () => {
+  test("may have been created when it never answers: its row stays, and tells", async () => {
     const { client, model, user_id } = await newWorld();
     captureLog("error");
-    const [create, get] = [silence("create"), silence("get")];
+    const begin = PredictionObject.prototype.create;
+    const create = vi
+      .spyOn(PredictionObject.prototype, "create")
+      .mockImplementation(async function (this: PredictionObject, request) {
+        await begin.call(this, request);
+        return never();
+      });
+    const confirm = silence("confirm");
     const creating = client.refused("/v1/predictions", { model, input: {} });
-    expect(await lateFor(creating, holdTimers(ANSWER_MS), create, get)).toMatchObject({
+    expect(await lateFor(creating, holdTimers(ANSWER_MS), create, confirm)).toMatchObject({
       status: 503,
       body: { detail: expect.stringContaining("may have been created") },
     });
     vi.restoreAllMocks();
     expect(await countRows(user_id)).toBe(1);
     advance(301);
-    await sweep();
+    await keepUp(user_id);
     const { body } = await client.json<{ items: object[] }>("GET", "/v1/predictions");
-    expect(body.items).toMatchObject([{ status: "failed", error: { source: "internal" } }]);
+    expect(body.items).toMatchObject([{ status: "pending" }]);
   });
 
   test("keeps no runner from the next job, nor its own from a runner", async () => {
@@ -154,22 +161,22 @@ describe("a prediction that does not answer", () => {
     expect((await (await world.runner()).take()).prediction_id).toBe(lost);
   });
 
-  test("keeps no others from the sweep, and its row as it is", async () => {
+  test("keeps no others from the look of its account, and its row as it is", async () => {
     const world = await newWorld();
     const [lost, other] = [await world.waiting(), await world.waiting()];
-    await env.DB.exec("UPDATE predictions SET revision = 0, setup_time = 7");
+    await inAccount(world.user_id, "UPDATE predictions SET revision = 0, setup_time = 7");
     const hang = vi.fn(never);
     const { getRow } = PredictionObject.prototype;
-    vi.spyOn(PredictionObject.prototype, "getRow").mockImplementation(function (
-      this: PredictionObject,
-    ) {
-      return this.get()?.id === lost ? hang() : getRow.call(this);
-    });
+    const answering = async function (this: PredictionObject) {
+      const row = await getRow.call(this);
+      return row?.id === lost ? hang() : row;
+    };
+    vi.spyOn(PredictionObject.prototype, "getRow").mockImplementation(answering);
     advance(301);
     const [log, endTime] = [captureLog("warn"), holdTimers(ANSWER_MS)];
-    await lateFor(sweep(), endTime, hang);
+    await lateFor(keepUp(world.user_id), endTime, hang);
     expect(log.entries()).toMatchObject([
-      { message: "Prediction not checked", prediction_id: lost },
+      { message: "Prediction not looked at", prediction_id: lost },
     ]);
     expect([(await rowOf(lost))?.setup_time, (await rowOf(other))?.setup_time]).toEqual([7, null]);
   });

@@ -18,7 +18,7 @@ import {
   storeValue,
   uploaded,
 } from "./files.ts";
-import { objectOf, rowOf } from "./objects.ts";
+import { countRows, keepUp, objectOf, rowOf, tellCounts } from "./objects.ts";
 import { sweep } from "./queues.ts";
 import type { Channel } from "./runner.ts";
 import { newWorld, unique, type World } from "./world.ts";
@@ -151,14 +151,17 @@ export async function rowsNaming(texts: string[]): Promise<[table: string, row: 
 export const keysNaming = async (texts: string[]) =>
   (await keysBelow()).filter((key) => texts.some((text) => key.includes(text)));
 
-export const countOf = async (model: string) =>
-  (await nobody.ok<Model>("GET", `/v1/models/${model}`)).predictions_count;
+export async function countOf(model: string): Promise<number> {
+  await tellCounts();
+  return (await nobody.ok<Model>("GET", `/v1/models/${model}`)).predictions_count;
+}
 
 /** Until there is nothing more to do for now: what objects say arrives between two sweeps. */
 export async function sweeps(world: World) {
   await eventually(async () => {
     await sweep();
-    expect(await run("SELECT id FROM predictions WHERE user_id = ?", world.user_id)).toEqual([]);
+    await keepUp(world.user_id);
+    expect(await countRows(world.user_id)).toBe(0);
   });
   await sweep();
 }

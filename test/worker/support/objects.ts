@@ -1,26 +1,108 @@
 /** Direct access to rows, Durable Objects and their storage. */
-import { runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { vi } from "vitest";
 import type { PredictionSpec } from "../../../src/domain/predictions/state.ts";
+import { AccountObject } from "../../../src/objects/account/object.ts";
 import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { eventually } from "./eventually.ts";
 
 export interface Row {
+  id: string;
   object_id: string;
   status: string;
   revision: number;
   data_removed: number;
+  due_at: number | null;
   error: string | null;
   metrics: string | null;
   setup_time: number | null;
 }
 
-export const rowOf = (predictionId: string) =>
-  env.DB.prepare("SELECT * FROM predictions WHERE id = ?").bind(predictionId).first<Row>();
+export type Account = DurableObjectStub<AccountObject>;
+
+/** The object of an account; undefined before its first prediction. */
+export async function accountOf(userId: string): Promise<Account | undefined> {
+  const statement = env.DB.prepare("SELECT account_object FROM users WHERE id = ?").bind(userId);
+  const id = await statement.first<string>("account_object");
+  return id === null ? undefined : env.ACCOUNT.get(env.ACCOUNT.idFromString(id));
+}
+
+/** What SQL says in an account's object. */
+export async function inAccount<Found = Row>(
+  userId: string,
+  statement: string,
+  ...values: (string | number | null)[]
+): Promise<Found[]> {
+  const account = await accountOf(userId);
+  if (!account) return [];
+  return runInDurableObject(
+    account,
+    (_, { storage }) => storage.sql.exec(statement, ...values).toArray() as Found[],
+  );
+}
+
+/** The newest accounts first: it is likely to be one of theirs. */
+export async function rowOf(predictionId: string): Promise<Row | null> {
+  const { results } = await env.DB.prepare(
+    "SELECT id FROM users WHERE account_object IS NOT NULL ORDER BY seq DESC",
+  ).all<{ id: string }>();
+  for (const { id } of results) {
+    const [row] = await inAccount(id, "SELECT * FROM predictions WHERE id = ?", predictionId);
+    if (row) return row;
+  }
+  return null;
+}
 
 export async function countRows(userId: string): Promise<number> {
-  const statement = env.DB.prepare("SELECT count(*) AS n FROM predictions WHERE user_id = ?");
-  return (await statement.bind(userId).first<number>("n")) ?? 0;
+  const [row] = await inAccount<{ n: number }>(userId, "SELECT count(*) AS n FROM predictions");
+  return row?.n ?? 0;
+}
+
+/** Lets the alarm of an account go off. */
+export async function keepUp(userId: string): Promise<void> {
+  const account = await accountOf(userId);
+  if (account) await runDurableObjectAlarm(account);
+}
+
+interface Count {
+  model_id: string;
+  predictions: number;
+}
+
+/** Has all accounts publish how often they ran models, and waits until D1 has heard of it. */
+export async function tellCounts(): Promise<void> {
+  const { results } = await env.DB.prepare(
+    "SELECT id, deleted_at FROM users WHERE account_object IS NOT NULL",
+  ).all<{ id: string; deleted_at: number | null }>();
+  for (const { id, deleted_at } of results) {
+    if (deleted_at !== null) continue;
+    const account = await accountOf(id);
+    if (account) await runInDurableObject(account, (object: AccountObject) => object.alarm());
+    const told = await inAccount<Count>(id, "SELECT * FROM published ORDER BY model_id");
+    await eventually(async () => {
+      const known = await env.DB.prepare(
+        "SELECT model_id, predictions FROM account_counts WHERE user_id = ? ORDER BY model_id",
+      )
+        .bind(id)
+        .all<Count>();
+      if (JSON.stringify(known.results) !== JSON.stringify(told)) throw new Error("not told yet");
+    }, 6_000);
+  }
+}
+
+/** While no row can be written and no key claimed, until `vi.restoreAllMocks`. */
+export function refuseRows() {
+  const down = new Error("the account is down");
+  const refusing = [
+    vi.spyOn(AccountObject.prototype, "put").mockRejectedValue(down),
+    vi.spyOn(AccountObject.prototype, "claim").mockRejectedValue(down),
+  ];
+  return {
+    mockRestore() {
+      for (const one of refusing) one.mockRestore();
+    },
+  };
 }
 
 export async function objectOf(predictionId: string): Promise<DurableObjectStub<PredictionObject>> {

@@ -22,9 +22,6 @@ const fillOf = (user_id: string, other: string, modelId: string) => [
   "model_categories (model_id, category_slug) SELECT 'm' || n, 'c' || (n % 30)",
   `versions (model_id, number, release_notes, container_image_digest, repository, schemas, compatibilities, configuration, size, created_at)
     SELECT '${modelId}', 2 + n, '', '', '', '{}', '{}', '{}', 0, 0`,
-  `predictions (user_id, id, object_id, model_id, model_owner, model_name, version_number, stream, status, created_at, updated_at, data_removed, revision, checked_at)
-    SELECT iif(n % 2, '${user_id}', '${other}'), 'p' || n, '', 'm' || n, '', '', 1, 0,
-      iif(n % 3, 'failed', 'pending'), 0, 0, 0, 1, 0`,
   `tokens (id, user_id, name, hash, prefix, scopes, created_at)
     SELECT 't' || n, iif(n % 2, '${user_id}', '${other}'), '', 'h' || n, '', '[]', 0`,
   `runner_tokens (id, name, hash, prefix, hardware, created_at)
@@ -38,8 +35,8 @@ const fillOf = (user_id: string, other: string, modelId: string) => [
   "upload_parts (upload_id, part_number, etag) SELECT 'u' || n, 1, ''",
   `webhook_endpoints (id, user_id, url, description, events, secrets, enabled, created_at, updated_at)
     SELECT 'w' || n, iif(n % 2, '${user_id}', '${other}'), '', '', '[]', '[]', 0, 0, 0`,
-  `usage (user_id, day, model_id, model, predictions, failed, execution_seconds)
-    SELECT iif(n % 2, '${user_id}', '${other}'), '2026-11-' || (10 + n % 20), 'm' || n, '', 1, 0, 0`,
+  `account_counts (user_id, model_id, predictions)
+    SELECT iif(n % 2, '${user_id}', '${other}'), 'm' || n, 1`,
 ];
 
 /** A world whose tables have many rows, half of them another user's. */
@@ -57,10 +54,6 @@ export async function newRows() {
       ),
     ),
   );
-  // Of one model so many that they fill pages.
-  await env.DB.prepare("UPDATE predictions SET model_id = ? WHERE id > 'p2' AND user_id = ?")
-    .bind(modelId, user_id)
-    .run();
   const some = [modelId, ...Array.from({ length: 49 }, (_, n) => `m${2 * n + 1}`)];
   await env.DB.prepare("UPDATE tokens SET models = ? WHERE user_id = ? AND models IS NOT NULL")
     .bind(JSON.stringify(some), user_id)

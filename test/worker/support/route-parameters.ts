@@ -5,6 +5,7 @@ import { newModel, publish, referenceOf } from "./catalogue.ts";
 import { type DashboardUser, newOperator, signInAgain } from "./dashboard-users.ts";
 import { eventually } from "./eventually.ts";
 import { beginUpload, sendParts } from "./files.ts";
+import { rowOf } from "./objects.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 import { FakeRunner } from "./runner.ts";
 import { newRunnerToken, newUser, operator, unique } from "./world.ts";
@@ -116,8 +117,7 @@ export async function newEndedRun(person: DashboardUser): Promise<RouteParameter
   const { prediction_id = "" } = await newRun(person);
   await person.client.cancel(prediction_id);
   return eventually(async () => {
-    const row = env.DB.prepare("SELECT status FROM predictions WHERE id = ?").bind(prediction_id);
-    if ((await row.first("status")) !== "canceled") throw new Error("its row is behind");
+    if ((await rowOf(prediction_id))?.status !== "canceled") throw new Error("its row is behind");
     const [event] = await webhooksOf({ prediction_id }, person);
     if (event?.deliveries[0]?.state !== "delivered") throw new Error("it is not delivered");
     return { prediction_id, event_id: event.id };

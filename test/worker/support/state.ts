@@ -1,13 +1,14 @@
 /** Everything that the service stores, to check that nothing has changed. */
 import { env } from "cloudflare:workers";
 import { EXPIRED } from "./dashboard-users.ts";
+import { inAccount, type Row } from "./objects.ts";
 import { operator } from "./world.ts";
 
-/** Those of searches follow the others, and cannot be read whole. */
-const NOT_READ = /^(?:sqlite|_cf|d1)_|words|reading_|^verifications$/;
+/** Those of searches follow the others, and cannot be read whole; counts follow through a queue. */
+const NOT_READ = /^(?:sqlite|_cf|d1)_|words|reading_|^verifications$|^(?:account|model)_counts$/;
 
-/** What changes without anybody wanting anything: when something was used, or looked at. */
-const PASSING = ["last_used_at", "checked_at"];
+/** What changes without anybody wanting anything: when something was used. */
+const PASSING = ["last_used_at"];
 
 export async function everything(): Promise<Record<string, unknown>> {
   const { results } = await env.DB.prepare(
@@ -24,9 +25,18 @@ export async function everything(): Promise<Record<string, unknown>> {
   const rows = tables.map(({ results }, n) => [names[n], results.filter(isGood).map(lasting)]);
   return {
     ...Object.fromEntries(rows),
+    predictions: await allPredictions(),
     files: files.objects.map(({ key, etag }) => [key, etag]),
     runners,
   };
+}
+
+/** In the indexes of all accounts. */
+export async function allPredictions(): Promise<Row[]> {
+  const statement = env.DB.prepare("SELECT id FROM users WHERE account_object IS NOT NULL");
+  const { results } = await statement.all<{ id: string }>();
+  const all = results.map(({ id }) => inAccount(id, "SELECT * FROM predictions"));
+  return (await Promise.all(all)).flat();
 }
 
 /** A session that has expired goes with the first look at it. */

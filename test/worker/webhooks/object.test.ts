@@ -3,10 +3,12 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Outbox } from "../../../src/domain/webhooks/outbox.ts";
+import { AccountObject } from "../../../src/objects/account/object.ts";
+import { LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
 import { storeValue } from "../support/files.ts";
-import { objectOf, rowOf, tablesOf } from "../support/objects.ts";
+import { objectOf, refuseRows, rowOf, tablesOf } from "../support/objects.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import {
@@ -43,12 +45,12 @@ test("what was never told to a receiver that is gone is in the ledger, and told 
   expect([second?.webhook.event, second?.output]).toEqual(["completed", ["one"]]);
 });
 
-describe("the row of the end, whose message was lost, is sent again", () => {
+describe("the row of the end, which its account did not take, is written again", () => {
   const ROW_RETRY_S = 10;
 
   test("in time, when a webhook is delivered in between", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
-    const send = vi.spyOn(env.PROJECTION, "send").mockRejectedValueOnce(DOWN);
+    const send = vi.spyOn(AccountObject.prototype, "put").mockRejectedValueOnce(DOWN);
     await script(path, { status: 200, afterMs: 200 });
     await channel.succeed("one");
     await eventually(() => expect(send).toHaveBeenCalledTimes(1));
@@ -62,7 +64,7 @@ describe("the row of the end, whose message was lost, is sent again", () => {
 
   test("by an alarm that a webhook has set", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
-    const send = vi.spyOn(env.PROJECTION, "send").mockRejectedValueOnce(DOWN);
+    const send = vi.spyOn(AccountObject.prototype, "put").mockRejectedValueOnce(DOWN);
     await script(path, { status: 500 }, { status: 200 });
     await channel.succeed("one");
     await eventually(() => expect(send).toHaveBeenCalledTimes(1));
@@ -128,57 +130,52 @@ describe("an object that is to be forgotten", () => {
 });
 
 describe("a prediction that could not be created", () => {
-  /** Has its row refused, once that is wanted. */
-  function refuseRow(isWanted = () => true) {
-    const prepare = env.DB.prepare.bind(env.DB);
-    const fail = () =>
-      eventually(() => expect(isWanted()).toBe(true)).then(() => Promise.reject(DOWN));
-    vi.spyOn(env.DB, "prepare").mockImplementation((sql) => {
-      const statement = prepare(sql);
-      if (!/^insert into .?predictions/i.test(sql)) return statement;
-      const failing = Object.assign(statement, { run: fail, raw: fail, all: fail });
-      return Object.assign(failing, { bind: () => failing });
-    });
-    return vi.spyOn(env.PREDICTION, "newUniqueId");
-  }
+  const newObject = () => vi.spyOn(env.PREDICTION, "newUniqueId");
 
-  test("is told to nobody", async () => {
+  const objectIn = (newId: ReturnType<typeof newObject>) =>
+    env.PREDICTION.get(newId.mock.results.at(-1)?.value);
+
+  test("has not begun, and is told to nobody", async () => {
     const { client, model } = await newWorld();
     const [own, account] = [freshPath(), freshPath()];
     await newEndpoint(client, { url: addressOf(account) });
-    const newId = refuseRow();
+    const newId = newObject();
+    refuseRows();
     const body = { model, input: {}, webhook: { url: addressOf(own) } };
     expect((await client.refused("/v1/predictions", body)).status).toBe(503);
-    const object = env.PREDICTION.get(newId.mock.results.at(-1)?.value);
-    expect(await object.get()).toMatchObject({ terminal: true });
-    await runDurableObjectAlarm(object);
-    expect(await object.listDeliveries()).toEqual([]);
+    expect(await tablesOf(objectIn(newId))).toEqual([]);
     await expectNoMoreThan(own, 0);
     await expectNoMoreThan(account, 0);
   });
 
-  test("nor what a runner makes of it that has begun", async () => {
+  test("nor what a runner makes of it, which it was handed beside", async () => {
     const world = await newWorld();
     const path = freshPath();
     const webhook = { url: addressOf(path), events: ["output", "completed"] };
-    const body = { model: world.model, input: {}, webhook };
     const runner = await world.runner();
-    const working = runner.work();
-    let begun = false;
-    const newId = refuseRow(() => begun);
+    const taking = runner.take();
+    const handed = Promise.withResolvers<void>();
+    vi.spyOn(AccountObject.prototype, "put").mockImplementation(async () => {
+      await handed.promise;
+      throw DOWN;
+    });
+    const newId = newObject();
+    const body = { model: world.model, input: {}, webhook };
     const refusal = world.client.refused("/v1/predictions", body);
-    const { channel } = await working;
-    begun = true;
+    const { lease } = await taking;
+    handed.resolve();
     expect((await refusal).status).toBe(503);
-    const object = env.PREDICTION.get(newId.mock.results.at(-1)?.value);
-    expect(await channel.next()).toMatchObject({ type: "cancel" });
-    await channel.output("a");
-    await runDurableObjectAlarm(object);
-    expect(await object.listDeliveries()).toEqual([]);
-    await channel.report([], { status: "canceled", output: "none" });
-    expect(await object.get()).toMatchObject({ terminal: true });
-    await runDurableObjectAlarm(object);
-    expect(await object.listDeliveries()).toEqual([]);
+    const frame = {
+      type: "events",
+      seq: 1,
+      events: [],
+      finish: { status: "succeeded", output: "none" },
+    };
+    const { body: answer } = await runner.client.json("POST", "/v1/runner/report", frame, {
+      [LEASE_HEADER]: lease,
+    });
+    expect(answer).toMatchObject({ type: "fenced" });
+    expect(await tablesOf(objectIn(newId))).toEqual([]);
     await expectNoMoreThan(path, 0);
   });
 });

@@ -6,7 +6,7 @@ import { settings } from "../../../src/env.ts";
 import { newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
 import { keysBelow, storeValue } from "../support/files.ts";
-import { objectOf, rowOf } from "../support/objects.ts";
+import { objectOf, refuseRows, rowOf } from "../support/objects.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
 import { passes, startClock, stopClock } from "../support/time.ts";
 import {
@@ -156,11 +156,11 @@ describe("what hangs", () => {
   });
 });
 
-describe("while the projection queue is down", () => {
+describe("while its account is down", () => {
   test("webhooks are delivered, and tried again", async () => {
     const one = await watched();
     const { client, path, id, channel } = one;
-    vi.spyOn(env.PROJECTION, "send").mockRejectedValue(DOWN);
+    refuseRows();
     await script(path, { status: 200 }, { status: 500 }, { status: 500 }, { status: 200 });
     await channel.report([READY]);
     await settled(client, id, "delivered");

@@ -1,0 +1,100 @@
+/**
+ * The Idempotency-Keys of an account, each for 24 h. A key belongs to the prediction object that has
+ * claimed it. No clock frees it earlier: one whose object is not known to have begun is freed only when
+ * that object has promised that it never will.
+ */
+import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
+import { type Claim, isTerminal } from "../../domain/predictions/state.ts";
+import type { Bindings } from "../../env.ts";
+import type { TaskStatus } from "../../protocol/prediction.ts";
+import { predictionWithId } from "../prediction/stub.ts";
+import type { KeyHolder } from "./rpc-types.ts";
+
+export const KEY_MS = 86_400_000;
+/** Deleted in one step. */
+const MAX_ROWS = 1_000;
+
+interface KeyRow {
+  prediction_id: string;
+  object_id: string;
+  hash: string;
+  /** Of its prediction; null when that has no row. */
+  revision: number | null;
+  status: TaskStatus | null;
+}
+
+const FIND = `SELECT prediction_id, k.object_id, hash, revision, status FROM keys AS k
+  LEFT JOIN predictions AS p ON p.id = prediction_id AND p.object_id = k.object_id
+  WHERE key = ? AND claimed_at > ?`;
+
+const CLAIM = `INSERT INTO keys (key, prediction_id, object_id, hash, claimed_at) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (key) DO UPDATE SET prediction_id = excluded.prediction_id,
+    object_id = excluded.object_id, hash = excluded.hash, claimed_at = excluded.claimed_at`;
+
+export class Keys {
+  readonly #sql: SqlStorage;
+  readonly #env: Bindings;
+  /** Deletes the row of a prediction that never begins. */
+  readonly #discard: (id: string, objectId: string) => void;
+
+  constructor(sql: SqlStorage, env: Bindings, discard: (id: string, objectId: string) => void) {
+    this.#sql = sql;
+    this.#env = env;
+    this.#discard = discard;
+  }
+
+  /**
+   * Who has the key, if anybody else does. Asks an object that is not known to have begun, and frees the
+   * key if it has not.
+   */
+  async holder({ key, hash }: Claim, objectId: string): Promise<KeyHolder | undefined> {
+    for (;;) {
+      const held = this.#heldByOther(key, objectId);
+      if (!held) return undefined;
+      const { prediction_id: id, object_id } = held;
+      if (isKnownToHaveBegun(held) || (await this.#hasBegun(object_id)))
+        return held.hash === hash ? { id, object_id } : "conflict";
+      // What the object has promised holds whatever has happened meanwhile.
+      this.#sql.exec("DELETE FROM keys WHERE key = ? AND object_id = ?", key, object_id);
+      this.#discard(id, object_id);
+    }
+  }
+
+  /** @returns whether it is the object's now; not if another has claimed it since `holder` was asked */
+  claim({ key, hash }: Claim, { id, object_id }: PredictionUpdate, now: number): boolean {
+    if (this.#heldByOther(key, object_id)) return false;
+    this.#sql.exec(CLAIM, key, id, object_id, hash, now);
+    return true;
+  }
+
+  /** Deletes some of those whose time is over. @returns when the next one's is, unix ms */
+  expire(now: number): number | undefined {
+    this.#sql.exec(
+      `DELETE FROM keys WHERE key IN
+        (SELECT key FROM keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT ?)`,
+      now - KEY_MS,
+      MAX_ROWS,
+    );
+    const [oldest] = this.#sql
+      .exec<{ claimed_at: number }>("SELECT claimed_at FROM keys ORDER BY claimed_at LIMIT 1")
+      .toArray();
+    return oldest && oldest.claimed_at + KEY_MS;
+  }
+
+  #heldByOther(key: string, objectId: string): KeyRow | undefined {
+    const [held] = this.#sql
+      .exec<KeyRow & Record<string, SqlStorageValue>>(FIND, key, Date.now() - KEY_MS)
+      .toArray();
+    return held?.object_id === objectId ? undefined : held;
+  }
+
+  async #hasBegun(objectId: string): Promise<boolean> {
+    const object = predictionWithId(this.#env, objectId);
+    if (!object) throw new Error(`a key names no object of this deployment: ${objectId}`);
+    return object.hasBegun();
+  }
+}
+
+/** It writes its first row before it begins, and every other one afterwards. */
+const isKnownToHaveBegun = ({ revision, status }: KeyRow) =>
+  (revision !== null && revision > 1) || (status !== null && isTerminal(status));

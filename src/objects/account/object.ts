@@ -1,0 +1,246 @@
+/**
+ * The account object: what belongs to one account alone and grows without end, which is the index of
+ * its predictions, and its usage.
+ *
+ * Prediction and account objects call each other. So neither holds a gate (blockConcurrencyWhile) or a
+ * transaction across a call, every call has a bound (objects/bounded.ts), and each step is correct
+ * whatever has happened during a call.
+ */
+import { DurableObject } from "cloudflare:workers";
+import { drizzle } from "drizzle-orm/durable-sqlite";
+import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
+import type { Claim } from "../../domain/predictions/state.ts";
+import { type Bindings, settings } from "../../env.ts";
+import { timeOfId } from "../../lib/uuid-time.ts";
+import { logger } from "../../log.ts";
+import type { Keyset } from "../../storage/keyset.ts";
+import { Counters } from "./counters.ts";
+import { KEY_MS, Keys } from "./keys.ts";
+import {
+  findPrediction,
+  listPredictions,
+  selectOldest,
+  selectUnfinished,
+} from "./prediction-lists.ts";
+import { PredictionRows } from "./prediction-rows.ts";
+import { Removals } from "./removals.ts";
+import type { KeyHolder, PredictionFilter, Usage } from "./rpc-types.ts";
+import { createTables } from "./tables.ts";
+import { Upkeep } from "./upkeep.ts";
+import { selectMostUsed, selectUsage } from "./usage-rows.ts";
+
+/** When a step of its alarm has left something to be done. */
+const STEP_MS = 100;
+const RETRY_MS = 60_000;
+/** Keys are deleted this late, so that an account does not wake up for each. */
+const HOUR_MS = 3_600_000;
+type Known = "user_id" | "closed" | "history_end" | "trimmed_to";
+const NEVER = Number.POSITIVE_INFINITY;
+
+export class AccountObject extends DurableObject<Bindings> {
+  readonly #db = drizzle(this.ctx.storage);
+  readonly #rows = new PredictionRows(this.ctx.storage.sql);
+  readonly #counters = new Counters(this.ctx.storage.sql, async (messages) => {
+    await this.env.COUNTS.sendBatch(messages.map((body) => ({ body })));
+  });
+  readonly #keys = new Keys(this.ctx.storage.sql, this.env, (id, objectId) =>
+    this.#rows.discard(id, objectId),
+  );
+  readonly #removals = new Removals(this.ctx.storage.sql);
+  readonly #upkeep: Upkeep;
+  /** When its alarm goes off, as far as this instance knows. */
+  #alarmAt = NEVER;
+
+  constructor(ctx: DurableObjectState, env: Bindings) {
+    super(ctx, env);
+    createTables(ctx.storage.sql);
+    this.#upkeep = new Upkeep(
+      env,
+      this.#db,
+      this.#rows,
+      this.#removals,
+      settings(env).historySeconds,
+    );
+    ctx.blockConcurrencyWhile(async () => {
+      this.#alarmAt = (await ctx.storage.getAlarm()) ?? NEVER;
+    });
+  }
+
+  // ---- for predictions
+
+  /**
+   * Writes the row of a prediction as it is now. An older one changes nothing.
+   * @returns false if the account takes none: it is closed, or the row was deleted with its history
+   */
+  async put(update: PredictionUpdate): Promise<boolean> {
+    return this.#put(update);
+  }
+
+  #put(update: PredictionUpdate): boolean {
+    if (this.#closed) return false;
+    if (this.#userId === "") this.#remember("user_id", update.user_id);
+    const result = this.#rows.put(update, (id) => id <= this.#historyEnd);
+    if (result === "gone") return false;
+    if (update.due_at !== null) this.#arm(update.due_at);
+    if (update.kept_seconds !== null)
+      this.#arm(this.#removals.plan(update.id, update.updated_at, update.kept_seconds));
+    if (result === "added") this.#publish();
+    return true;
+  }
+
+  /**
+   * Claims an Idempotency-Key and writes the first row, in one step.
+   * @returns who has the key, if anybody else does; as `put` otherwise
+   */
+  async claim(claim: Claim, update: PredictionUpdate): Promise<KeyHolder | boolean> {
+    const now = Date.now();
+    do {
+      const holder = await this.#keys.holder(claim, update.object_id);
+      if (holder) return holder;
+    } while (!this.#keys.claim(claim, update, now));
+    this.#arm(now + KEY_MS + HOUR_MS);
+    return this.#put(update);
+  }
+
+  /** Who has a key, unless nobody does. */
+  keyHolder(claim: Claim): Promise<KeyHolder | undefined> {
+    return this.#keys.holder(claim, "");
+  }
+
+  /** Deletes the row of a prediction that was not created after all. */
+  discard(id: string, objectId: string): void {
+    this.#rows.discard(id, objectId);
+  }
+
+  // ---- for the API
+
+  find(id: string): PredictionRow | undefined {
+    return findPrediction(this.#db, id);
+  }
+
+  /** Newest first. */
+  list(filter: PredictionFilter, keyset: Keyset): PredictionRow[] {
+    return listPredictions(this.#db, filter, keyset);
+  }
+
+  /** Some predictions that have not ended. */
+  unfinished(limit: number): Pick<PredictionRow, "id" | "object_id">[] {
+    return selectUnfinished(this.#db, limit).all();
+  }
+
+  /**
+   * Usage since a day (UTC).
+   * @param named how many models are named, those most used; the others are summed
+   */
+  usage(day: string, named: number): Usage {
+    const models = selectMostUsed(this.#db, day, named).all();
+    const ids = models.map(({ model_id }) => model_id);
+    const trimmed = this.#known.get("trimmed_to");
+    const trimmed_to = typeof trimmed === "string" ? timeOfId(trimmed) : null;
+    return { models, rows: selectUsage(this.#db, day, ids).all(), trimmed_to };
+  }
+
+  // ---- its end
+
+  /** Takes no more predictions, and removes those it has, whatever interrupts it. */
+  async close(userId: string): Promise<void> {
+    this.#remember("user_id", userId);
+    this.#remember("closed", true);
+    this.#arm(Date.now() + RETRY_MS);
+    await this.#removeAll();
+  }
+
+  /** Whether nothing is left of a closed account but that it was closed. */
+  isEmpty(): boolean {
+    const isLeft = selectOldest(this.#db, 1).get() !== undefined;
+    return this.#closed && !isLeft && this.#counters.allPublished;
+  }
+
+  override async alarm(): Promise<void> {
+    this.#alarmAt = NEVER;
+    const now = Date.now();
+    try {
+      if (this.#closed) await this.#removeAll();
+      else await this.#keepUp(now);
+    } catch (error) {
+      // The platform drops an alarm that throws six times; this one is set again until it succeeds.
+      logger.error("Account not kept up", { user_id: this.#userId, error });
+      this.#arm(Date.now() + RETRY_MS);
+    }
+  }
+
+  async #keepUp(now: number): Promise<void> {
+    const expires = this.#keys.expire(now);
+    if (expires !== undefined) this.#arm(expires + HOUR_MS);
+    await this.#upkeep.look(this.#userId, now);
+    await this.#upkeep.removeDue(now);
+    const last = this.#upkeep.deleteHistory(now);
+    if (last !== undefined) this.#remember("history_end", last);
+    if (this.#isFull) await this.#trim();
+    await this.#counters.publish(this.#userId, now);
+    if (!this.#counters.allPublished) this.#arm(now + RETRY_MS);
+    const next = this.#upkeep.nextAt;
+    if (next !== undefined) this.#arm(next);
+  }
+
+  get #isFull(): boolean {
+    return this.ctx.storage.sql.databaseSize > settings(this.env).historyBytes;
+  }
+
+  async #trim(): Promise<void> {
+    const last = await this.#upkeep.trim();
+    if (last === undefined) return;
+    this.#remember("history_end", last);
+    this.#remember("trimmed_to", last);
+    this.#arm(Date.now() + STEP_MS);
+  }
+
+  async #removeAll(): Promise<void> {
+    // First: the figures fall with what is removed.
+    await this.#counters.publish(this.#userId, Date.now());
+    if (!this.#counters.allPublished) return this.#arm(Date.now() + RETRY_MS);
+    if (await this.#upkeep.removeAll()) return this.#arm(Date.now() + STEP_MS);
+    const { sql } = this.ctx.storage;
+    sql.exec("DELETE FROM usage");
+    sql.exec("DELETE FROM published");
+    sql.exec("DELETE FROM removals");
+    sql.exec("DELETE FROM keys");
+  }
+
+  #publish(): void {
+    const next = this.#counters.risen(this.#userId, Date.now());
+    if ("by" in next) this.#arm(next.by);
+    else this.ctx.waitUntil(next.publishing);
+  }
+
+  /** Moves the alarm only to an earlier time: one that is early sets itself again. */
+  #arm(at: number): void {
+    const soon = Math.max(at, Date.now() + STEP_MS);
+    if (soon >= this.#alarmAt) return;
+    this.#alarmAt = soon;
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(soon));
+  }
+
+  // ---- what it remembers
+
+  readonly #known = new Map<string, string | boolean>(this.ctx.storage.kv.list<string | boolean>());
+
+  #remember(name: Known, value: string | boolean): void {
+    this.#known.set(name, value);
+    this.ctx.storage.kv.put(name, value);
+  }
+
+  get #userId(): string {
+    return String(this.#known.get("user_id") ?? "");
+  }
+
+  /** A tombstone, so that what comes late is refused. */
+  get #closed(): boolean {
+    return this.#known.get("closed") === true;
+  }
+
+  /** The last id that was deleted with its history: none up to it is written again. */
+  get #historyEnd(): string {
+    return String(this.#known.get("history_end") ?? "");
+  }
+}

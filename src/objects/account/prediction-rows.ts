@@ -1,0 +1,173 @@
+/** Writes the index of predictions, and counts what it writes. All of a call is one transaction. */
+import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
+import { isTerminal } from "../../domain/predictions/state.ts";
+import type { PredictionError } from "../../protocol/prediction.ts";
+
+const COLUMNS = [
+  "id",
+  "object_id",
+  "model_id",
+  "model_owner",
+  "model_name",
+  "version_number",
+  "stream",
+  "status",
+  "created_at",
+  "updated_at",
+  "setup_time",
+  "execution_time",
+  "error",
+  "metrics",
+  "data_removed",
+  "revision",
+  "due_at",
+  "kept_seconds",
+] as const satisfies (keyof PredictionRow)[];
+
+const INSERT = `INSERT INTO predictions (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})`;
+
+/** What changes in the life of a prediction. Its object does, if the first one died before it began. */
+const UPDATE = `UPDATE predictions SET object_id = ?, status = ?, updated_at = ?, setup_time = ?,
+  execution_time = ?, error = ?, metrics = ?, revision = ?, due_at = ?, kept_seconds = ? WHERE id = ?`;
+
+const ADD_USAGE = `INSERT INTO usage (day, model_id, token_id, model, predictions, failed, execution_seconds)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (day, model_id, token_id) DO UPDATE SET model = excluded.model,
+    predictions = predictions + excluded.predictions, failed = failed + excluded.failed,
+    execution_seconds = execution_seconds + excluded.execution_seconds`;
+
+type Ended = Pick<
+  PredictionUpdate,
+  | "updated_at"
+  | "model_id"
+  | "token_id"
+  | "model_owner"
+  | "model_name"
+  | "status"
+  | "execution_time"
+>;
+
+const NEVER_CREATED: PredictionError = {
+  source: "internal",
+  message: "The prediction could not be created.",
+  detail: null,
+};
+
+type Before = Pick<
+  PredictionRow,
+  "object_id" | "status" | "revision" | "updated_at" | "execution_time"
+> & { data_removed: number };
+
+export class PredictionRows {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /**
+   * Writes the row, unless later events were already written.
+   * @param isGone whether a row that is not there was there once
+   * @returns gone: nothing is written
+   */
+  put(row: PredictionUpdate, isGone: (id: string) => boolean): "added" | "known" | "gone" {
+    const before = this.#before(row.id);
+    if (!before) {
+      if (isGone(row.id)) return "gone";
+      this.#sql.exec(INSERT, ...COLUMNS.map((name) => storedOf(row[name])));
+      if (isTerminal(row.status)) this.#addUsage(row);
+      return "added";
+    }
+    if (before.revision < row.revision || before.object_id !== row.object_id) {
+      this.#sql.exec(
+        UPDATE,
+        row.object_id,
+        row.status,
+        row.updated_at,
+        row.setup_time,
+        row.execution_time,
+        row.error,
+        row.metrics,
+        row.revision,
+        row.due_at,
+        row.kept_seconds,
+        row.id,
+      );
+      // What the first object said of its end was never stored.
+      const isAnother = before.object_id !== row.object_id && isTerminal(before.status);
+      if (isAnother) this.#addUsage({ ...row, ...before }, -1);
+      if (isTerminal(row.status) && (isAnother || !isTerminal(before.status))) this.#addUsage(row);
+    }
+    if (row.data_removed && before.data_removed === 0) this.markRemoved(row.id);
+    return "known";
+  }
+
+  markRemoved(id: string): void {
+    this.#sql.exec("UPDATE predictions SET data_removed = 1, due_at = NULL WHERE id = ?", id);
+  }
+
+  /** Marks it as failed: nothing of it ever ran, and its caller got an error. */
+  fail(row: PredictionRow, userId: string, now: number): void {
+    const error = JSON.stringify(NEVER_CREATED satisfies PredictionError);
+    this.put(
+      {
+        ...row,
+        status: "failed",
+        updated_at: now,
+        error,
+        revision: row.revision + 1,
+        data_removed: true,
+        due_at: null,
+        kept_seconds: null,
+        user_id: userId,
+        token_id: "",
+      },
+      () => true,
+    );
+  }
+
+  /** Deletes the rows up to an id. */
+  deleteTo(last: string): void {
+    this.#sql.exec("DELETE FROM predictions WHERE id <= ?", last);
+  }
+
+  /** Looks at it again at this time. */
+  postpone(id: string, dueAt: number): void {
+    this.#sql.exec("UPDATE predictions SET due_at = ? WHERE id = ?", dueAt, id);
+  }
+
+  /** Of a prediction that was not created, unless another object has created it meanwhile. */
+  discard(id: string, objectId: string): void {
+    this.#sql.exec(
+      "DELETE FROM predictions WHERE id = ? AND object_id = ? AND revision = 1",
+      id,
+      objectId,
+    );
+  }
+
+  #before(id: string): Before | undefined {
+    return this.#sql
+      .exec<Before & Record<string, SqlStorageValue>>(
+        `SELECT object_id, status, revision, updated_at, execution_time, data_removed
+        FROM predictions WHERE id = ?`,
+        id,
+      )
+      .toArray()[0];
+  }
+
+  #addUsage(row: Ended, sign = 1): void {
+    this.#sql.exec(
+      ADD_USAGE,
+      new Date(row.updated_at).toISOString().slice(0, 10),
+      row.model_id,
+      row.token_id,
+      `${row.model_owner}/${row.model_name}`,
+      sign,
+      sign * Number(row.status === "failed"),
+      sign * (row.execution_time ?? 0),
+    );
+  }
+}
+
+const storedOf = (value: PredictionRow[keyof PredictionRow]) =>
+  typeof value === "boolean" ? Number(value) : value;

@@ -1,0 +1,27 @@
+/** What the methods of an account object take and return. */
+import type { UsageCount } from "../../domain/accounts/usage.ts";
+import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import type { TaskStatus } from "../../protocol/prediction.ts";
+
+/** An existing model, under any of its names, or a name that no model has now. */
+export type MeantModel = { id: string } | { owner: string; name: string };
+
+export interface PredictionFilter {
+  /** Empty: any status. */
+  statuses: TaskStatus[];
+  model: MeantModel | undefined;
+  /** Limits the list to these models. Null: any model. */
+  models: string[] | null;
+}
+
+/** The prediction that has a key; `conflict` if it was created by another request. */
+export type KeyHolder = Pick<PredictionRow, "id" | "object_id"> | "conflict";
+
+export interface Usage {
+  /** Most used first, each with its latest name. */
+  models: { model_id: string; model: string }[];
+  /** By day and model; all models that are not named have the id ''. */
+  rows: (UsageCount & { day: string; model_id: string })[];
+  /** Up to when predictions were deleted early, because the history was full, unix ms. */
+  trimmed_to: number | null;
+}

@@ -1,0 +1,12 @@
+/** How everything outside reaches account objects. */
+import type { Bindings } from "../../env.ts";
+import { ANSWER_MS, bounded } from "../bounded.ts";
+
+export type AccountStub = ReturnType<typeof accountAt>;
+
+/** Where it is made is where it stays: near who makes it. */
+export const newAccountObjectId = (env: Bindings) => env.ACCOUNT.newUniqueId().toString();
+
+/** @param ms how long it may take to answer */
+export const accountAt = (env: Bindings, objectId: string, ms = ANSWER_MS) =>
+  bounded(env.ACCOUNT.get(env.ACCOUNT.idFromString(objectId)), ms);

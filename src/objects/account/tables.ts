@@ -1,0 +1,84 @@
+/**
+ * The tables of an account object. Rows are few: each row and each index entry that is written costs
+ * $1 a million, and a no-op prediction may write six in all.
+ */
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { TaskStatus } from "../../protocol/prediction.ts";
+
+/** The index of predictions, newest last: ids are UUIDv7. */
+export const predictions = sqliteTable(
+  "predictions",
+  {
+    id: text().primaryKey(),
+    object_id: text().notNull(),
+    model_id: text().notNull(),
+    model_owner: text().notNull(),
+    model_name: text().notNull(),
+    version_number: integer().notNull(),
+    stream: integer({ mode: "boolean" }).notNull(),
+    status: text().$type<TaskStatus>().notNull(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    setup_time: real(),
+    execution_time: real(),
+    error: text(),
+    metrics: text(),
+    data_removed: integer({ mode: "boolean" }).notNull(),
+    revision: integer().notNull(),
+    due_at: integer(),
+    kept_seconds: integer(),
+  },
+  (t) => [
+    // Most succeed: they are found in the table, whose order the list has, and cost no row of this.
+    index("predictions_status").on(t.status, t.id).where(sql`status <> 'succeeded'`),
+    index("predictions_model").on(t.model_id, t.id),
+    index("predictions_due").on(t.due_at).where(sql`due_at IS NOT NULL`),
+  ],
+);
+
+/** A prediction counts once, on the day (UTC) it ends. */
+export const usage = sqliteTable(
+  "usage",
+  {
+    /** `2026-11-21`. */
+    day: text().notNull(),
+    model_id: text().notNull(),
+    /** Empty: the dashboard. */
+    token_id: text().notNull(),
+    /** `owner/name`, its latest name. */
+    model: text().notNull(),
+    predictions: integer().notNull(),
+    failed: integer().notNull(),
+    execution_seconds: real().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.day, t.model_id, t.token_id] })],
+);
+
+/** WITHOUT ROWID: the key is the table, and needs no index of its own. drizzle cannot say that. */
+const CREATE = `
+CREATE TABLE IF NOT EXISTS predictions (
+  id TEXT PRIMARY KEY, object_id TEXT NOT NULL, model_id TEXT NOT NULL, model_owner TEXT NOT NULL,
+  model_name TEXT NOT NULL, version_number INTEGER NOT NULL, stream INTEGER NOT NULL,
+  status TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, setup_time REAL,
+  execution_time REAL, error TEXT, metrics TEXT, data_removed INTEGER NOT NULL,
+  revision INTEGER NOT NULL, due_at INTEGER, kept_seconds INTEGER) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS predictions_status ON predictions (status, id) WHERE status <> 'succeeded';
+CREATE INDEX IF NOT EXISTS predictions_model ON predictions (model_id, id);
+CREATE INDEX IF NOT EXISTS predictions_due ON predictions (due_at) WHERE due_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS usage (
+  day TEXT NOT NULL, model_id TEXT NOT NULL, token_id TEXT NOT NULL, model TEXT NOT NULL,
+  predictions INTEGER NOT NULL, failed INTEGER NOT NULL, execution_seconds REAL NOT NULL,
+  PRIMARY KEY (day, model_id, token_id)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS keys (
+  key TEXT PRIMARY KEY, prediction_id TEXT NOT NULL, object_id TEXT NOT NULL, hash TEXT NOT NULL,
+  claimed_at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS keys_claimed ON keys (claimed_at);
+CREATE TABLE IF NOT EXISTS published (
+  model_id TEXT PRIMARY KEY, predictions INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS removals (
+  due_at INTEGER NOT NULL, kept_seconds INTEGER NOT NULL, ended_from INTEGER NOT NULL,
+  made_from INTEGER NOT NULL, PRIMARY KEY (due_at, kept_seconds, ended_from, made_from)) WITHOUT ROWID;
+`;
+
+export const createTables = (storage: SqlStorage) => void storage.exec(CREATE);

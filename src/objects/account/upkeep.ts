@@ -1,0 +1,172 @@
+/**
+ * What the alarm of an account does, in bounded steps: it removes the data that is due, asks the objects
+ * of predictions that may have been lost, and deletes the rows of old ones. Of a closed account it
+ * removes all.
+ */
+import { LOOK_MS, type PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import { isTerminal } from "../../domain/predictions/state.ts";
+import type { Bindings } from "../../env.ts";
+import { logger } from "../../log.ts";
+import { deleteAll } from "../../storage/files/files.ts";
+import { predictionWithId } from "../prediction/stub.ts";
+import {
+  type AccountDatabase,
+  selectDue,
+  selectNextDue,
+  selectOldest,
+} from "./prediction-lists.ts";
+import type { PredictionRows } from "./prediction-rows.ts";
+import type { Removals } from "./removals.ts";
+
+/** Objects asked in one step. */
+const MAX_OBJECTS = 50;
+/** Rows deleted in one step. */
+const MAX_ROWS = 1_000;
+/** Rows are deleted this late, so that an account wakes up once a day for it. */
+const DAY_MS = 86_400_000;
+const NEVER = Number.POSITIVE_INFINITY;
+
+export class Upkeep {
+  readonly #env: Bindings;
+  readonly #db: AccountDatabase;
+  readonly #rows: PredictionRows;
+  readonly #removals: Removals;
+  readonly #historyMs: number;
+
+  /** How far the removal under way has come, and whether any prediction of it has failed. */
+  #reached = { id: "", failed: false };
+
+  constructor(
+    env: Bindings,
+    db: AccountDatabase,
+    rows: PredictionRows,
+    removals: Removals,
+    historySeconds: number,
+  ) {
+    this.#env = env;
+    this.#db = db;
+    this.#rows = rows;
+    this.#removals = removals;
+    this.#historyMs = historySeconds * 1_000;
+  }
+
+  /** Looks at the predictions that are due. */
+  async look(userId: string, now: number): Promise<void> {
+    const due = selectDue(this.#db, now, MAX_OBJECTS).all();
+    await this.#each(due, (row) =>
+      isTerminal(row.status) ? this.#remove(row) : this.#check(row, userId, now),
+    );
+  }
+
+  /** Removes the data of short runs that is due. */
+  async removeDue(now: number): Promise<void> {
+    const removal = this.#removals.next;
+    if (!removal || removal.due_at > now) return;
+    const rows = this.#removals.predictions(removal, this.#reached.id, MAX_OBJECTS);
+    const results = await Promise.allSettled(
+      rows.map(({ object_id }) => predictionWithId(this.#env, object_id)?.remove(true)),
+    );
+    const id = rows.at(-1)?.id ?? "";
+    const failed = this.#reached.failed || results.some(({ status }) => status === "rejected");
+    this.#reached = { id, failed };
+    if (rows.length === MAX_OBJECTS) return;
+    this.#reached = { id: "", failed: false };
+    if (failed) this.#removals.postpone(removal, now + LOOK_MS);
+    else this.#removals.done(removal);
+  }
+
+  /** @returns the last id that is deleted, if any is */
+  deleteHistory(now: number): string | undefined {
+    const before = now - this.#historyMs;
+    const { removedBefore } = this.#removals;
+    return this.#deleteOldest(
+      ({ updated_at, kept_seconds, data_removed }) =>
+        updated_at < before &&
+        (data_removed || (kept_seconds !== null && updated_at < removedBefore)),
+    );
+  }
+
+  /**
+   * Deletes the oldest predictions that have ended, with their data.
+   * @returns the last id that is deleted, if any is
+   */
+  async trim(): Promise<string | undefined> {
+    const oldest = selectOldest(this.#db, MAX_OBJECTS).all();
+    const underWay = oldest.findIndex(({ status }) => !isTerminal(status));
+    const ended = underWay === -1 ? oldest : oldest.slice(0, underWay);
+    await this.#each(
+      ended.filter(({ data_removed }) => !data_removed),
+      (row) => this.#remove(row),
+    );
+    return this.#deleteOldest(({ data_removed }) => data_removed);
+  }
+
+  /** Deletes rows from the oldest on, up to one that does not qualify. */
+  #deleteOldest(qualifies: (row: PredictionRow) => boolean): string | undefined {
+    const oldest = selectOldest(this.#db, MAX_ROWS).all();
+    const kept = oldest.findIndex((row) => !qualifies(row));
+    const last = oldest.at(kept === -1 ? -1 : kept - 1);
+    if (kept === 0 || !last) return undefined;
+    this.#rows.deleteTo(last.id);
+    return last.id;
+  }
+
+  /**
+   * Removes the next predictions of a closed account: those that run are canceled first.
+   * @returns whether any are left
+   */
+  async removeAll(): Promise<boolean> {
+    const oldest = selectOldest(this.#db, MAX_ROWS).all();
+    const kept = oldest.filter(({ data_removed }) => !data_removed).slice(0, MAX_OBJECTS);
+    await this.#each(kept, async (row) => {
+      const object = predictionWithId(this.#env, row.object_id);
+      if (!isTerminal(row.status)) await object?.cancel("its account is deleted");
+      return this.#remove(row);
+    });
+    this.#deleteOldest(({ data_removed }) => data_removed);
+    return selectOldest(this.#db, 1).get() !== undefined;
+  }
+
+  /** When it is needed next, unix ms; undefined for never. */
+  get nextAt(): number | undefined {
+    const due = selectNextDue(this.#db).get()?.due_at ?? NEVER;
+    const removal = this.#removals.next?.due_at ?? NEVER;
+    const oldest = selectOldest(this.#db, 1).get();
+    const isOver = oldest && (oldest.data_removed || oldest.kept_seconds !== null);
+    const history = isOver ? oldest.updated_at + this.#historyMs + DAY_MS : NEVER;
+    const next = Math.min(due, removal, history);
+    return Number.isFinite(next) ? next : undefined;
+  }
+
+  async #remove({ id, object_id }: PredictionRow): Promise<void> {
+    const object = predictionWithId(this.#env, object_id);
+    const result = (await object?.remove(true)) ?? "unknown";
+    if (result === "under way") return this.#rows.postpone(id, Date.now() + LOOK_MS);
+    // Its object never was or is gone, but its input may still be stored.
+    if (result === "unknown") await deleteAll(this.#env.FILES, id);
+    this.#rows.markRemoved(id);
+  }
+
+  /** Whether it still is under way: the message with its end may have been lost, or it never began. */
+  async #check(row: PredictionRow, userId: string, now: number): Promise<void> {
+    const current = await predictionWithId(this.#env, row.object_id)?.getRow();
+    if (current?.id === row.id) {
+      this.#rows.put(current, () => true);
+      if (!isTerminal(current.status)) this.#rows.postpone(row.id, now + LOOK_MS);
+      return;
+    }
+    await deleteAll(this.#env.FILES, row.id);
+    this.#rows.fail(row, userId, now);
+  }
+
+  /** A prediction that fails must not hold up the others: it is looked at again later. */
+  async #each(rows: PredictionRow[], step: (row: PredictionRow) => Promise<void>): Promise<void> {
+    const results = await Promise.allSettled(rows.map(step));
+    for (const [n, result] of results.entries()) {
+      const id = rows[n]?.id;
+      if (result.status === "fulfilled" || id === undefined) continue;
+      logger.warn("Prediction not looked at", { prediction_id: id, error: result.reason });
+      this.#rows.postpone(id, Date.now() + LOOK_MS);
+    }
+  }
+}

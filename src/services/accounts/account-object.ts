@@ -1,0 +1,37 @@
+/** Finds the object of an account, which has its predictions and its usage. */
+import { ProblemError } from "../../errors.ts";
+import { type AccountStub, accountAt, newAccountObjectId } from "../../objects/account/stub.ts";
+import { findAccountObject, setAccountObject } from "../../storage/accounts/users.ts";
+import { immutable } from "../../storage/cache.ts";
+import type { Services } from "../services.ts";
+
+/** By account: an account never changes its object. */
+const objectIds = immutable<string>(50_000);
+
+/** Called with what a look-up of a token or session has found. */
+export function rememberAccountObject(userId: string, objectId: string | null): void {
+  if (objectId !== null) objectIds.set(userId, objectId);
+}
+
+/** @returns undefined for an account that has never made a prediction */
+export async function findAccount(
+  { env, db }: Services,
+  userId: string,
+): Promise<AccountStub | undefined> {
+  if (!objectIds.has(userId)) rememberAccountObject(userId, await findAccountObject(db, userId));
+  const id = objectIds.get(userId);
+  return id === undefined ? undefined : accountAt(env, id);
+}
+
+/**
+ * The id of its object, which is made with the account's first prediction: it lies near who makes that.
+ * @throws ProblemError unauthenticated when the account was deleted meanwhile
+ */
+export async function openAccount({ env, db }: Services, userId: string): Promise<string> {
+  const known = objectIds.get(userId);
+  if (known !== undefined) return known;
+  const id = await setAccountObject(db, userId, newAccountObjectId(env));
+  if (id === undefined) throw new ProblemError("unauthenticated", "The account was deleted.");
+  objectIds.set(userId, id);
+  return id;
+}

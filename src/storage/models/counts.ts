@@ -1,0 +1,30 @@
+/** How many predictions of each model each account has made, as the accounts tell it. */
+import { sql } from "drizzle-orm";
+import type { CountMessage } from "../../protocol/queue.ts";
+import { type Database, runBatch } from "../database.ts";
+import { accountCounts } from "../schema/index.ts";
+
+/** A statement takes 100 parameters, and a row needs 3. */
+const ROWS_A_STATEMENT = 30;
+
+/** Figures only rise: an older one changes nothing. Triggers add them up for each model. */
+export async function writeCounts(db: Database, counts: CountMessage[]): Promise<void> {
+  const statements = Array.from({ length: Math.ceil(counts.length / ROWS_A_STATEMENT) }, (_, n) =>
+    db
+      .insert(accountCounts)
+      .values(counts.slice(n * ROWS_A_STATEMENT, (n + 1) * ROWS_A_STATEMENT))
+      .onConflictDoUpdate({
+        target: [accountCounts.user_id, accountCounts.model_id],
+        set: { predictions: sql`excluded.predictions` },
+        setWhere: sql`${accountCounts.predictions} < excluded.predictions`,
+      }),
+  );
+  if (statements.length > 0) await runBatch(db, statements);
+}
+
+/** Models keep counting them. */
+export const deleteCounts = (db: Database, userId: string, limit: number) =>
+  db.delete(accountCounts).where(
+    sql`(${accountCounts.user_id}, ${accountCounts.model_id}) IN (
+      SELECT user_id, model_id FROM account_counts WHERE user_id = ${userId} LIMIT ${limit})`,
+  );

@@ -1,0 +1,186 @@
+/** How an account's object finds its predictions: by a range of an index or of its table, never by looking at all. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { drizzle } from "drizzle-orm/durable-sqlite";
+import { expect, test } from "vitest";
+import {
+  type AccountDatabase,
+  selectDue,
+  selectNextDue,
+  selectOldest,
+  selectPredictions,
+  selectUnfinished,
+} from "../../../src/objects/account/prediction-lists.ts";
+import type { PredictionFilter } from "../../../src/objects/account/rpc-types.ts";
+import { selectMostUsed, selectUsage } from "../../../src/objects/account/usage-rows.ts";
+import { openAccount } from "../../../src/services/accounts/account-object.ts";
+import { getServices } from "../../../src/services/services.ts";
+import type { Keyset } from "../../../src/storage/keyset.ts";
+import { accountOf } from "../support/objects.ts";
+import { newUser } from "../support/world.ts";
+
+const { user_id } = await newUser();
+await openAccount(getServices(env), user_id);
+const account = (await accountOf(user_id)) ?? expect.fail("it has no object");
+
+const NUMBERS =
+  "FROM json_each(json_array(0,1,2,3,4,5,6,7,8,9)) AS a, json_each(json_array(0,1,2,3,4,5,6,7,8,9)) AS b";
+const FILL = [
+  `INSERT INTO predictions SELECT 'p' || (a.value * 10 + b.value), '', 'm' || a.value, 'ada', 'm', 1, 0,
+    iif(b.value % 3, 'succeeded', iif(b.value, 'failed', 'pending')), 0, 0, NULL, NULL, NULL, NULL, 0, 1,
+    iif(b.value % 2, a.value, NULL), iif(b.value % 2, NULL, 60) ${NUMBERS}`,
+  `INSERT INTO usage SELECT '2026-11-1' || a.value, 'm' || b.value, 't', 'ada/m', 1, 0, 1 ${NUMBERS}`,
+  "INSERT INTO removals SELECT value, 60, value, value FROM json_each(json_array(1, 2, 3))",
+  "INSERT INTO keys SELECT value, 'p1', 'o', 'h', 0 FROM json_each(json_array(1, 2, 3))",
+];
+await runInDurableObject(account, (_, { storage: { sql } }) => {
+  for (const statement of FILL) sql.exec(statement);
+});
+
+interface Query {
+  toSQL(): { sql: string; params: unknown[] };
+}
+
+/** What SQLite would do for each of the statements. */
+const plansOf = (make: (db: AccountDatabase) => Query[]) =>
+  runInDurableObject(account, (_, { storage }) =>
+    make(drizzle(storage)).map((query) => {
+      const { sql, params } = query.toSQL();
+      const values = params.map((value) => (typeof value === "boolean" ? Number(value) : value));
+      return planIn(storage.sql, sql, ...(values as (string | number)[]));
+    }),
+  );
+
+const planIn = (sql: SqlStorage, statement: string, ...values: (string | number)[]) =>
+  sql
+    .exec<{ detail: string }>(`EXPLAIN QUERY PLAN ${statement}`, ...values)
+    .toArray()
+    .map(({ detail }) => detail);
+
+const ALL: PredictionFilter = { statuses: [], model: undefined, models: null };
+const FIRST: Keyset = { from: undefined, back: false, limit: 50 };
+const NEXT: Keyset = { from: { key: ["p50"], inclusive: false }, back: false, limit: 50 };
+const BACK: Keyset = { from: { key: ["p50"], inclusive: false }, back: true, limit: 50 };
+
+const TABLE = "SEARCH predictions USING PRIMARY KEY";
+const STATUS = "SEARCH predictions USING INDEX predictions_status";
+const MODEL = "SEARCH predictions USING INDEX predictions_model";
+
+test.each<[string, Partial<PredictionFilter>, string[], string[], string[]]>([
+  // The table itself, in its order: it ends with the page.
+  ["all", {}, ["SCAN predictions"], [`${TABLE} (id<?)`], [`${TABLE} (id>?)`]],
+  [
+    "that have succeeded, which most have",
+    { statuses: ["succeeded"] },
+    ["SCAN predictions"],
+    [`${TABLE} (id<?)`],
+    [`${TABLE} (id>?)`],
+  ],
+  [
+    "that have failed",
+    { statuses: ["failed"] },
+    [`${STATUS} (status=?)`],
+    [`${STATUS} (status=? AND id<?)`],
+    [`${STATUS} (status=? AND id>?)`],
+  ],
+  [
+    "of a model",
+    { model: { id: "m1" } },
+    [`${MODEL} (model_id=?)`],
+    [`${MODEL} (model_id=? AND id<?)`],
+    [`${MODEL} (model_id=? AND id>?)`],
+  ],
+  [
+    "of a model that have failed",
+    { model: { id: "m1" }, statuses: ["failed", "pending"] },
+    [`${MODEL} (model_id=?)`],
+    [`${MODEL} (model_id=? AND id<?)`],
+    [`${MODEL} (model_id=? AND id>?)`],
+  ],
+  [
+    "of a token for one model",
+    { models: ["m1"], statuses: ["failed"] },
+    [`${MODEL} (model_id=?)`],
+    [`${MODEL} (model_id=? AND id<?)`],
+    [`${MODEL} (model_id=? AND id>?)`],
+  ],
+  // No index has names: rows are looked through, in order, until the page is full.
+  [
+    "of a name that no model has any more",
+    { model: { owner: "ada", name: "m" } },
+    ["SCAN predictions"],
+    [`${TABLE} (id<?)`],
+    [`${TABLE} (id>?)`],
+  ],
+])("predictions %s", async (_, filter, first, next, back) => {
+  const plans = (keyset: Keyset) =>
+    plansOf((db) => selectPredictions(db, { ...ALL, ...filter }, keyset));
+  expect(await plans(FIRST)).toEqual([first]);
+  expect(await plans(NEXT)).toEqual([next]);
+  expect(await plans(BACK)).toEqual([back]);
+});
+
+test("of several statuses, or of a token for several models, each is a range of its own", async () => {
+  const statuses = await plansOf((db) =>
+    selectPredictions(db, { ...ALL, statuses: ["failed", "pending", "canceled"] }, NEXT),
+  );
+  expect(statuses).toEqual(Array(3).fill([`${STATUS} (status=? AND id<?)`]));
+  const models = await plansOf((db) =>
+    selectPredictions(db, { ...ALL, models: ["m1", "m2"] }, NEXT),
+  );
+  expect(models).toEqual(Array(2).fill([`${MODEL} (model_id=? AND id<?)`]));
+});
+
+test.each<[string, (db: AccountDatabase) => Query, string[]]>([
+  ["under way", (db) => selectUnfinished(db, 10), [`${STATUS} (status=?)`]],
+  [
+    "due",
+    (db) => selectDue(db, 5, 10),
+    ["SEARCH predictions USING INDEX predictions_due (due_at>? AND due_at<?)"],
+  ],
+  [
+    "due next",
+    (db) => selectNextDue(db),
+    ["SEARCH predictions USING COVERING INDEX predictions_due (due_at>?)"],
+  ],
+  ["that are oldest", (db) => selectOldest(db, 10), ["SCAN predictions"]],
+])("those %s", async (_, query, plan) => {
+  expect(await plansOf((db) => [query(db)])).toEqual([plan]);
+});
+
+test("usage is a range of its key; grouping takes a tree of its own", async () => {
+  const [most = [], days = []] = await plansOf((db) => [
+    selectMostUsed(db, "2026-11-15", 6),
+    selectUsage(db, "2026-11-15", ["m1"]),
+  ]);
+  for (const plan of [most, days]) expect(plan[0]).toBe("SEARCH usage USING PRIMARY KEY (day>?)");
+});
+
+test("what is written, and what is removed, is found by its key", async () => {
+  const statements: [string, ...(string | number)[]][] = [
+    ["SELECT object_id FROM predictions WHERE id = ?", "p1"],
+    ["UPDATE predictions SET data_removed = 1, due_at = NULL WHERE id = ?", "p1"],
+    ["DELETE FROM predictions WHERE id <= ?", "p1"],
+    [
+      `SELECT id FROM predictions WHERE id > ? AND id < ? AND kept_seconds = ? AND updated_at >= ?
+        AND updated_at < ? AND data_removed = 0 ORDER BY id LIMIT ?`,
+      "p1",
+      "p9",
+      60,
+      0,
+      1,
+      50,
+    ],
+    ["SELECT * FROM removals ORDER BY due_at LIMIT 1"],
+  ];
+  const plans = await runInDurableObject(account, (_, { storage }) =>
+    statements.map(([statement, ...values]) => planIn(storage.sql, statement, ...values)),
+  );
+  expect(plans).toEqual([
+    [`${TABLE} (id=?)`],
+    [`${TABLE} (id=?)`],
+    [`${TABLE} (id<?)`],
+    [`${TABLE} (id>? AND id<?)`],
+    ["SCAN removals"],
+  ]);
+});
