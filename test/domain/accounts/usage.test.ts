@@ -32,6 +32,7 @@ test("of an account that has run nothing all days are empty", () => {
     ],
     models: [],
     total: nothing,
+    trimmed_to: null,
   });
 });
 
