@@ -29,9 +29,9 @@ export const logger = {
   error: write("error"),
 };
 
-/** The last 32 bits of a UUIDv7 are random. */
+/** These 32 bits of a UUIDv7 are random. The 8 after them are not (domain/predictions/prediction-id.ts). */
 const isSampled = (id: string, share: number) =>
-  Number.parseInt(id.slice(-8), 16) < share * 2 ** 32;
+  Number.parseInt(id.slice(-10, -2), 16) < share * 2 ** 32;
 
 function write(level: Level) {
   return (message: string, { error, ...fields }: Fields = {}): void => {

@@ -1,6 +1,6 @@
 /** Creates predictions. */
-import { v7 as uuid } from "uuid";
 import { sha256 } from "../../domain/accounts/token.ts";
+import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { validateInput } from "../../domain/schemas/json-schema.ts";
 import {
   fault,
@@ -68,7 +68,7 @@ export async function createResolved(
   if (request.webhook) checkWebhook(services, request.webhook);
   const { input, ...rest } = request;
   const text = jsonText(input, ["body"]);
-  const id = uuid();
+  const id = newPredictionUuid();
   const [files, webhook, endpoints, accountObject] = await Promise.all([
     inputFiles(services, caller, { schema, input, text, origin }),
     storedWebhook(services, id, request.webhook),

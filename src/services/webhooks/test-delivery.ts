@@ -1,6 +1,6 @@
 /** Test deliveries to an endpoint, with a made-up prediction. */
-import { v7 as uuid } from "uuid";
 import { DecryptionFailed } from "../../domain/encryption.ts";
+import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { eventId } from "../../domain/webhooks/event-id.ts";
 import { signedHeaders } from "../../domain/webhooks/signature.ts";
 import { signingSecrets } from "../../domain/webhooks/stored-secret.ts";
@@ -58,7 +58,7 @@ function notDecrypted(error: unknown): never {
 
 /** Has all fields of a real payload. */
 function testPayload(origin: string, now: number): WebhookPayload {
-  const id = uuid();
+  const id = newPredictionUuid();
   const created_at = new Date(now).toISOString();
   return {
     id,

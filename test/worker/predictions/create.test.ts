@@ -1,6 +1,7 @@
 /** POST /v1/predictions and what comes back. */
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
+import { shardOf } from "../../../src/domain/predictions/prediction-id.ts";
 import { ValidationFailure } from "../../../src/domain/schemas/validation.ts";
 import { getServices, type Services } from "../../../src/services/services.ts";
 import { checkWebhook } from "../../../src/services/webhooks/webhooks.ts";
@@ -36,6 +37,11 @@ test("without Prefer it answers 202 at once with the pending prediction", async 
     url: `https://auspex.test/v1/predictions/${body.id}`,
   });
   expect(await client.get(body.id)).toEqual(body);
+});
+
+test("ids name the shard of the account, which is 0", async () => {
+  const ids = await Promise.all(Array.from({ length: 5 }, () => world.waiting({ prompt: "hi" })));
+  expect(ids.map(shardOf)).toEqual([0, 0, 0, 0, 0]);
 });
 
 test("a wait that is long enough answers 200 with the whole", async () => {
