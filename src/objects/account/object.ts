@@ -24,10 +24,10 @@ import {
 } from "./prediction-lists.ts";
 import { PredictionRows } from "./prediction-rows.ts";
 import { Removals } from "./removals.ts";
-import type { KeyHolder, PredictionFilter, Usage } from "./rpc-types.ts";
+import type { KeyHolder, PredictionFilter, Usage, UsageRow } from "./rpc-types.ts";
 import { createTables } from "./tables.ts";
 import { Upkeep } from "./upkeep.ts";
-import { selectMostUsed, selectUsage } from "./usage-rows.ts";
+import { selectMostUsed, selectUsage, selectUsagePage } from "./usage-rows.ts";
 
 /** When a step of its alarm has left something to be done. */
 const STEP_MS = 100;
@@ -138,6 +138,11 @@ export class AccountObject extends DurableObject<Bindings> {
     const trimmed = this.#known.get("trimmed_to");
     const trimmed_to = typeof trimmed === "string" ? timeOfId(trimmed) : null;
     return { models, rows: selectUsage(this.#db, day, ids).all(), trimmed_to };
+  }
+
+  /** Usage by day, model and token, in that order. */
+  usagePage(keyset: Keyset): UsageRow[] {
+    return selectUsagePage(this.#db, keyset).all();
   }
 
   // ---- its end

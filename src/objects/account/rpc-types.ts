@@ -17,6 +17,13 @@ export interface PredictionFilter {
 /** The prediction that has a key; `conflict` if it was created by another request. */
 export type KeyHolder = Pick<PredictionRow, "id" | "object_id"> | "conflict";
 
+export interface UsageRow extends UsageCount {
+  day: string;
+  model_id: string;
+  model: string;
+  token_id: string;
+}
+
 export interface Usage {
   /** Most used first, each with its latest name. */
   models: { model_id: string; model: string }[];

@@ -1,5 +1,6 @@
 /** Reads the usage of an account. */
 import { desc, gte, inArray, sql } from "drizzle-orm";
+import { type Keyset, range } from "../../storage/keyset.ts";
 import type { AccountDatabase } from "./prediction-lists.ts";
 import { usage } from "./tables.ts";
 
@@ -19,6 +20,17 @@ export const selectMostUsed = (db: AccountDatabase, day: string, limit: number) 
     .groupBy(usage.model_id)
     .orderBy(desc(sums.predictions), usage.model_id)
     .limit(limit);
+
+/** All of it, in the order of its key. */
+export function selectUsagePage(db: AccountDatabase, keyset: Keyset) {
+  const { where, order, limit } = range([usage.day, usage.model_id, usage.token_id], "asc", keyset);
+  return db
+    .select()
+    .from(usage)
+    .where(where)
+    .orderBy(...order)
+    .limit(limit);
+}
 
 /** Usage by day: the named models each, all others together under the id ''. */
 export function selectUsage(db: AccountDatabase, day: string, named: string[]) {

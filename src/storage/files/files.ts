@@ -47,6 +47,14 @@ export const getFile = (bucket: R2Bucket, key: string, options?: R2GetOptions) =
 /** @param keys 1,000 at most */
 export const deleteFile = (bucket: R2Bucket, ...keys: string[]) => bucket.delete(keys);
 
+/** The files of a prediction or upload, without its large values; 1,000 at most. */
+export async function listFiles(bucket: R2Bucket, source: string) {
+  const { objects } = await bucket.list({ prefix: `${source}/` });
+  return objects
+    .filter(({ key }) => !key.startsWith(valueKey(source, "")))
+    .map(({ key, size }) => ({ key, size, name: key.slice(source.length + 1) }));
+}
+
 /** Deletes everything that belongs to an upload or a prediction. */
 export async function deleteAll(bucket: R2Bucket, source: string): Promise<void> {
   // Deleted objects are not listed again, so the first page is always the next one.

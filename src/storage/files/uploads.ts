@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, runBatch } from "../database.ts";
+import { type Keyset, range } from "../keyset.ts";
 import { uploadParts, uploads, users } from "../schema/index.ts";
 
 export type UploadRow = typeof uploads.$inferSelect;
@@ -61,6 +62,18 @@ export const findOwnUploads = (db: Database, userId: string, ids: string[]) =>
     .all();
 
 /** By part number. */
+/** An account's own, in the order they expire. */
+export function listOwnUploads(db: Database, userId: string, keyset: Keyset) {
+  const { where, order, limit } = range([uploads.expires_at, uploads.id], "asc", keyset);
+  return db
+    .select()
+    .from(uploads)
+    .where(and(eq(uploads.user_id, userId), isNull(uploads.prediction_id), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
 export const listParts = (db: Database, uploadId: string) =>
   db
     .select()
