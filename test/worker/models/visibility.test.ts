@@ -110,6 +110,9 @@ test("to a stranger a private model is what a model that does not exist is, to t
     `GET /v1/search/models?q=${model_name}`,
     `GET /v1/search/users?q=${model_name}`,
   ].map((key): [string, Pick<EndpointAccess, "body">] => [key, {}]);
+  // An export says when it was made.
+  const timeless = (answer: unknown) =>
+    JSON.stringify(answer).replace(/(\\"type\\":\\"export\\",\\"created_at\\":)[^,]+/, "$1");
   const answers = async () => {
     const all = Object.entries(ENDPOINT_ACCESS).filter(
       ([key]) =>
@@ -118,7 +121,7 @@ test("to a stranger a private model is what a model that does not exist is, to t
     const given: [string, unknown][] = [];
     for (const caller of [nobody, stranger]) {
       for (const [key, endpoint] of [...all, ...lists])
-        given.push([key, await callEndpoint(caller, key, place, endpoint)]);
+        given.push([key, timeless(await callEndpoint(caller, key, place, endpoint))]);
     }
     return given;
   };
