@@ -12,6 +12,8 @@ export interface Bindings {
   ASSETS: Fetcher;
   DISPATCH: Queue<WaitingJob>;
   COUNTS: Queue<CountMessage>;
+  /** One point for each end of a prediction (objects/prediction/measure-end.ts), where it is bound. */
+  ANALYTICS?: AnalyticsEngineDataset;
   /** By `import()`: the bindings and the objects behind them know each other, and nothing else may. */
   PREDICTION: DurableObjectNamespace<import("./objects/prediction/object.ts").PredictionObject>;
   ACCOUNT: DurableObjectNamespace<import("./objects/account/object.ts").AccountObject>;

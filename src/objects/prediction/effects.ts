@@ -20,6 +20,7 @@ import { waitingJobOf } from "./job-messages.ts";
 import { logEnd } from "./log-end.ts";
 import { encodeEvents } from "./log-events.ts";
 import { LogWriter } from "./log-writer.ts";
+import { measureEnd } from "./measure-end.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { CancelReason } from "./rpc-types.ts";
 import type { Subscribers } from "./subscribers.ts";
@@ -125,6 +126,7 @@ export class Effects {
     if (!ended) return;
     clearTimeout(this.#keepTimer);
     logEnd(this.#env, life);
+    measureEnd(this.#env, life);
     this.#reportSize(record);
     this.waiters.releaseAll();
     if (row === "later") this.#ctx.waitUntil(this.row.writeFinal(record));
