@@ -16,7 +16,10 @@ export const DeletePage = ({
   <>
     <h1>Delete your account</h1>
     <AccountTabs current="/account/delete" />
-    <p>This cannot be undone, not even by an operator. Download what you want to keep first.</p>
+    <p>
+      This cannot be undone, not even by an operator.{" "}
+      <a href="/docs/calling#export-your-account">Export your account</a> first to keep a copy.
+    </p>
     <h2>Immediately</h2>
     <ul>
       <li>You are signed out everywhere, and {username} can no longer sign in.</li>
