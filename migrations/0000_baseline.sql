@@ -92,9 +92,11 @@ CREATE TABLE `account_counts` (
 	`user_id` text NOT NULL,
 	`model_id` text NOT NULL,
 	`predictions` integer NOT NULL,
+	`told_at` integer NOT NULL,
 	PRIMARY KEY(`user_id`, `model_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `account_counts_told` ON `account_counts` (`told_at`,`user_id`,`model_id`);--> statement-breakpoint
 CREATE TABLE `categories` (
 	`slug` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,

@@ -4,7 +4,9 @@
  */
 import { z } from "zod";
 import { orNull, slug, timestamp, uuid } from "./common.ts";
+import { prediction } from "./prediction.ts";
 import { load, machine } from "./runner.ts";
+import { owner } from "./user.ts";
 
 export const scope = z.enum(["read", "write", "predict"]).meta({
   id: "Scope",
@@ -137,3 +139,41 @@ export const queueState = z
   })
   .meta({ id: "Queue", description: "The queue of a hardware class" });
 export type QueueState = z.infer<typeof queueState>;
+
+/** What support sees of a prediction: neither input nor output. */
+export const operatorPrediction = prediction
+  .extend({
+    account: owner,
+    runner: uuid.nullable().meta({
+      description:
+        "Id of the runner that has it or had it last; null if none had it, or its record is deleted",
+    }),
+    attempts: z.int().nullable().meta({
+      description: "How often it was given to a runner; null once its record is deleted",
+    }),
+  })
+  .meta({ id: "OperatorPrediction", description: "A prediction as operators see it" });
+export type OperatorPrediction = z.infer<typeof operatorPrediction>;
+
+/** One step of a search through the accounts. */
+export const predictionSearch = z
+  .object({
+    found: orNull(operatorPrediction).meta({
+      description: "Null if none of the accounts that were asked has it",
+    }),
+    asked: z.int().meta({ description: "How many accounts were asked" }),
+    unanswered: z.array(z.string()).meta({
+      description: "Usernames of accounts that did not answer in time, and may have it",
+      example: [],
+    }),
+    next_cursor: z.string().nullable().meta({
+      description: "Cursor to ask the next accounts; null when it is found, or all were asked",
+      example: null,
+    }),
+    next_url: z.url().nullable().meta({
+      description: "URL that asks the next accounts",
+      example: null,
+    }),
+  })
+  .meta({ id: "PredictionSearch", description: "A step of a search through the accounts" });
+export type PredictionSearch = z.infer<typeof predictionSearch>;

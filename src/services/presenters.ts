@@ -179,6 +179,7 @@ export function presenters(shape: ResourceShape) {
 
   return {
     user: userShapes[shape],
+    owner,
     modelItem,
     foundModel,
     model,

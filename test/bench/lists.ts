@@ -140,6 +140,6 @@ const CATEGORIES_SQL = `INSERT INTO model_categories (model_id, category_slug)
   ${NUMBERS}
   SELECT ${ID}, CASE n % 4 WHEN 1 THEN 'chat' WHEN 2 THEN 'code' WHEN 3 THEN '3d' ELSE 'ocr' END FROM numbers`;
 
-const COUNTS_SQL = `INSERT INTO account_counts (user_id, model_id, predictions)
+const COUNTS_SQL = `INSERT INTO account_counts (user_id, model_id, predictions, told_at)
   ${NUMBERS}
-  SELECT (SELECT id FROM users LIMIT 1), ${ID}, 1 + n % 100 FROM numbers`;
+  SELECT (SELECT id FROM users LIMIT 1), ${ID}, 1 + n % 100, n FROM numbers`;

@@ -30,6 +30,7 @@ import type {
   CreateResult,
   EventDeliveries,
   History,
+  LastRun,
   OriginalRequest,
   Piece,
   Snapshot,
@@ -140,6 +141,12 @@ export class PredictionObject extends DurableObject<Bindings> {
   history(): History | undefined {
     const record = this.#load();
     return record && historyOf(record);
+  }
+
+  /** @returns undefined when its record has been deleted */
+  lastRun(): LastRun | undefined {
+    const state = this.#load()?.life.state;
+    return state && { runner_id: state.attempt?.runner_id ?? null, attempts: state.attempt_count };
   }
 
   /** @returns undefined when its data has been deleted */

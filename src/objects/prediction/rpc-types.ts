@@ -36,6 +36,14 @@ export interface Snapshot {
   body: JsonPieces<StoredValue>;
 }
 
+/** Who has had a prediction. */
+export interface LastRun {
+  /** The last runner that is known. */
+  runner_id: string | null;
+  /** How often it was handed out. */
+  attempts: number;
+}
+
 /** What a prediction was created with, so that it can be run again. */
 export interface OriginalRequest {
   call: VendoraCall | null;

@@ -6,6 +6,6 @@ import { syncListings } from "../../storage/models/models.ts";
 import type { Services } from "../services.ts";
 
 export const countPredictions = ({ db }: Services, counts: CountMessage[]) =>
-  writeCounts(db, counts);
+  writeCounts(db, counts, Date.now());
 
 export const sweepListings = ({ db }: Services) => runBatch(db, syncListings(db));

@@ -4,18 +4,23 @@ import type { CountMessage } from "../../protocol/queue.ts";
 import { type Database, runBatch } from "../database.ts";
 import { accountCounts } from "../schema/index.ts";
 
-/** A statement takes 100 parameters, and a row needs 3. */
-const ROWS_A_STATEMENT = 30;
+/** A statement takes 100 parameters, and a row needs 4. */
+const ROWS_A_STATEMENT = 25;
 
 /** Figures only rise: an older one changes nothing. Triggers add them up for each model. */
-export async function writeCounts(db: Database, counts: CountMessage[]): Promise<void> {
-  const statements = Array.from({ length: Math.ceil(counts.length / ROWS_A_STATEMENT) }, (_, n) =>
+export async function writeCounts(
+  db: Database,
+  counts: CountMessage[],
+  told_at: number,
+): Promise<void> {
+  const rows = counts.map((count) => ({ ...count, told_at }));
+  const statements = Array.from({ length: Math.ceil(rows.length / ROWS_A_STATEMENT) }, (_, n) =>
     db
       .insert(accountCounts)
-      .values(counts.slice(n * ROWS_A_STATEMENT, (n + 1) * ROWS_A_STATEMENT))
+      .values(rows.slice(n * ROWS_A_STATEMENT, (n + 1) * ROWS_A_STATEMENT))
       .onConflictDoUpdate({
         target: [accountCounts.user_id, accountCounts.model_id],
-        set: { predictions: sql`excluded.predictions` },
+        set: { predictions: sql`excluded.predictions`, told_at: sql`excluded.told_at` },
         setWhere: sql`${accountCounts.predictions} < excluded.predictions`,
       }),
   );

@@ -97,7 +97,6 @@ export const modelCategories = sqliteTable(
   ],
 );
 
-/** Predictions per model, counted by triggers on `predictions`. */
 /** By account, as its object has told last. Triggers add up `model_counts`. */
 export const accountCounts = sqliteTable(
   "account_counts",
@@ -105,8 +104,13 @@ export const accountCounts = sqliteTable(
     user_id: text().notNull(),
     model_id: text().notNull(),
     predictions: integer().notNull(),
+    /** When it was told: whoever has made a prediction has told of it after that. */
+    told_at: integer().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.user_id, t.model_id] })],
+  (t) => [
+    primaryKey({ columns: [t.user_id, t.model_id] }),
+    index("account_counts_told").on(t.told_at, t.user_id, t.model_id),
+  ],
 );
 
 export const modelCounts = sqliteTable(

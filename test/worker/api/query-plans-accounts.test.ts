@@ -4,6 +4,7 @@ import {
   listSomeModels,
   takeClosedAccounts,
 } from "../../../src/storage/accounts/account-removal.ts";
+import { listToldSince } from "../../../src/storage/accounts/active-accounts.ts";
 import { listOperators, listSuspended } from "../../../src/storage/accounts/operators.ts";
 import { listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
 import {
@@ -12,6 +13,7 @@ import {
   insertToken,
   markTokenUsed,
 } from "../../../src/storage/accounts/tokens.ts";
+import type { Keyset } from "../../../src/storage/keyset.ts";
 import { deleteCounts } from "../../../src/storage/models/counts.ts";
 import {
   addSecret,
@@ -103,6 +105,18 @@ describe("accounts that are given up", () => {
     ],
   ])("%s", async (_, call, plan) => {
     expect(await plansOf(call)).toEqual([plan]);
+  });
+
+  test("those that were active are a range of when they told a count, on any page", async () => {
+    const page = { back: false, limit: 201 };
+    const plan = (from: Keyset["from"]) => plansOf(() => listToldSince(db, 1, { ...page, from }));
+    const steps = [
+      "SEARCH account_counts USING COVERING INDEX account_counts_told (told_at>?)",
+      "SEARCH users USING INDEX sqlite_autoindex_users_1 (id=?) LEFT-JOIN",
+    ];
+    expect(await plan(undefined)).toEqual([steps]);
+    const key = [1, "u", "m"];
+    expect(await plan({ key, inclusive: false })).toEqual([steps]);
   });
 
   test("what they have told of their counts is looked for in their own", async () => {

@@ -35,8 +35,8 @@ const fillOf = (user_id: string, other: string, modelId: string) => [
   "upload_parts (upload_id, part_number, etag) SELECT 'u' || n, 1, ''",
   `webhook_endpoints (id, user_id, url, description, events, secrets, enabled, created_at, updated_at)
     SELECT 'w' || n, iif(n % 2, '${user_id}', '${other}'), '', '', '[]', '[]', 0, 0, 0`,
-  `account_counts (user_id, model_id, predictions)
-    SELECT iif(n % 2, '${user_id}', '${other}'), 'm' || n, 1`,
+  `account_counts (user_id, model_id, predictions, told_at)
+    SELECT iif(n % 2, '${user_id}', '${other}'), 'm' || n, 1, n`,
 ];
 
 /** A world whose tables have many rows, half of them another user's. */

@@ -1,0 +1,49 @@
+/** Predictions under /v1/operator: look-ups by support. */
+import { createRoute } from "@hono/zod-openapi";
+import { requireOperator } from "../../middleware/authentication.ts";
+import { pageQuery, slug } from "../../protocol/common.ts";
+import { operatorPrediction, predictionSearch } from "../../protocol/operator.ts";
+import { onePrediction } from "../../protocol/prediction.ts";
+import { lookUp, search } from "../../services/predictions/look-up.ts";
+import { errorResponses, jsonResponse } from "../responses.ts";
+import { router } from "../router.ts";
+
+const operators = { tags: ["Operator"], middleware: requireOperator };
+
+const ofUser = createRoute({
+  ...operators,
+  method: "get",
+  path: "/operator/users/{username}/predictions/{prediction_id}",
+  operationId: "lookUpPrediction",
+  summary: "Look up a user's prediction",
+  description: "Without its input and output. Each look-up is logged.",
+  request: { params: onePrediction.extend({ username: slug }) },
+  responses: { 200: jsonResponse("The prediction", operatorPrediction), ...errorResponses },
+});
+
+const ofAnybody = createRoute({
+  ...operators,
+  method: "get",
+  path: "/operator/predictions/{prediction_id}",
+  operationId: "searchPrediction",
+  summary: "Search for a prediction by its id alone",
+  description:
+    "Asks the accounts that have been active since the prediction was made, at most 200 in a request. If `found` is null and `next_url` is not, get `next_url` to ask more of them. If both are null, no account has it, except perhaps those in `unanswered`: look it up with their usernames. A prediction of the last 10 minutes may not be found yet. Each look-up is logged.",
+  request: {
+    params: onePrediction,
+    query: pageQuery().pick({ cursor: true }),
+  },
+  responses: { 200: jsonResponse("What was found", predictionSearch), ...errorResponses },
+});
+
+export const lookUpRoutes = router()
+  .openapi(ofUser, async (c) => {
+    const { username, prediction_id } = c.req.valid("param");
+    const { origin } = new URL(c.req.url);
+    return c.json(await lookUp(c.var.services, username, prediction_id, origin), 200);
+  })
+  .openapi(ofAnybody, async (c) => {
+    const { prediction_id } = c.req.valid("param");
+    const { cursor } = c.req.valid("query");
+    return c.json(await search(c.var.services, prediction_id, { url: c.req.url, cursor }), 200);
+  });

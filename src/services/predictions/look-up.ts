@@ -1,0 +1,129 @@
+/** Look-ups by support: a prediction of an account, or of any. Each is logged. */
+import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import { notFound } from "../../errors.ts";
+import { timeOfId } from "../../lib/uuid-time.ts";
+import { logger } from "../../log.ts";
+import { accountAt } from "../../objects/account/stub.ts";
+import { predictionWithId } from "../../objects/prediction/stub.ts";
+import type { OperatorPrediction, PredictionSearch } from "../../protocol/operator.ts";
+import { listToldSince } from "../../storage/accounts/active-accounts.ts";
+import type { UserRow } from "../../storage/accounts/users.ts";
+import { getUser } from "../accounts/users.ts";
+import { paginate } from "../pagination.ts";
+import type { Services } from "../services.ts";
+import { findRow } from "./find-row.ts";
+
+/** Accounts asked at once, and how long each may take: 30 s in all if none answers. */
+const AT_ONCE = 20;
+const ACCOUNT_MS = 3_000;
+/** Rows that a request looks at, one for each model of an account: it asks at most as many accounts. */
+const STEP = 200;
+/**
+ * An account that told its count within the minute before has not told of the prediction yet if that is
+ * young (objects/account/counters.ts). And clocks differ.
+ */
+const TOLD_BEFORE_MS = 120_000;
+const AHEAD_MS = 60_000;
+
+type Account = UserRow & { account_object: string };
+
+interface Search {
+  /** The URL of the request. */
+  url: string;
+  cursor: string | undefined;
+}
+
+/** @throws ProblemError not_found */
+export async function lookUp(
+  services: Services,
+  username: string,
+  id: string,
+  origin: string,
+): Promise<OperatorPrediction> {
+  const user = await getUser(services, username);
+  const row = await findRow(services, user.id, id);
+  log(id, { user_id: user.id, found: row !== undefined });
+  if (!row) throw notFound(`The prediction '${id}' of '${username}'`);
+  return present(services, user, row, origin);
+}
+
+/**
+ * Asks the accounts that were active when the prediction was made, some in each request.
+ * @throws ValidationFailure for an invalid cursor
+ */
+export async function search(
+  services: Services,
+  id: string,
+  { url, cursor }: Search,
+): Promise<PredictionSearch> {
+  const at = timeOfId(id);
+  const { items, next_cursor, next_url } = await paginate(
+    services,
+    { url, cursor, size: STEP },
+    {
+      name: `operator/predictions/${id}`,
+      find: (keyset) => listToldSince(services.db, at - TOLD_BEFORE_MS, keyset),
+      keyOf: ({ told_at, user_id, model_id }) => [told_at, user_id, model_id],
+      present: ({ user }) => user,
+    },
+  );
+  const accounts = new Map(
+    items
+      .filter((user) => user !== null)
+      .filter((user) => isCandidate(user, at))
+      .map((user) => [user.id, user]),
+  );
+  const { found, asked, unanswered } = await ask(services, [...accounts.values()], id);
+  log(id, { ...(found && { user_id: found.user.id }), found: found !== undefined, asked });
+  if (!found) return { found: null, asked, unanswered, next_cursor, next_url };
+  const prediction = await present(services, found.user, found.row, new URL(url).origin);
+  return { found: prediction, asked, unanswered, next_cursor: null, next_url: null };
+}
+
+function isCandidate(user: UserRow, at: number): user is Account {
+  const { account_object, deleted_at, created_at } = user;
+  return account_object !== null && deleted_at === null && created_at <= at + AHEAD_MS;
+}
+
+/** Some at a time, until one has it. */
+async function ask({ env }: Services, accounts: Account[], id: string) {
+  const unanswered: string[] = [];
+  for (let n = 0; n < accounts.length; n += AT_ONCE) {
+    const some = accounts.slice(n, n + AT_ONCE);
+    const results = await Promise.allSettled(
+      some.map(async (user) => ({
+        user,
+        row: await accountAt(env, user.account_object, ACCOUNT_MS).find(id),
+      })),
+    );
+    for (const [index, result] of results.entries()) {
+      if (result.status === "rejected") unanswered.push(some[index]?.username ?? "");
+      else if (result.value.row) {
+        const { user, row } = result.value;
+        return { found: { user, row }, asked: n + some.length, unanswered };
+      }
+    }
+  }
+  return { found: undefined, asked: accounts.length, unanswered };
+}
+
+async function present(
+  services: Services,
+  user: UserRow,
+  row: PredictionRow,
+  origin: string,
+): Promise<OperatorPrediction> {
+  const object = predictionWithId(services.env, row.object_id);
+  // Its row is what support needs most.
+  const run = await object?.lastRun().catch(() => undefined);
+  return {
+    ...services.present.prediction(row, origin),
+    account: services.present.owner(user),
+    runner: run?.runner_id ?? null,
+    attempts: run?.attempts ?? null,
+  };
+}
+
+/** Who it was is unknown: all operators have one token. */
+const log = (prediction_id: string, fields: { user_id?: string; found: boolean; asked?: number }) =>
+  logger.info(1, "Prediction looked up by an operator", { prediction_id, ...fields });

@@ -1,0 +1,188 @@
+/** What support finds out about a prediction: of an account, or by its id alone. */
+import { env } from "cloudflare:workers";
+import { v7 as uuid } from "uuid";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { newPredictionUuid } from "../../../src/domain/predictions/prediction-id.ts";
+import { timeOfId } from "../../../src/lib/uuid-time.ts";
+import { AccountObject } from "../../../src/objects/account/object.ts";
+import { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import type { OperatorPrediction, PredictionSearch } from "../../../src/protocol/operator.ts";
+import { operatorPrediction, predictionSearch } from "../../../src/protocol/operator.ts";
+import { writeCounts } from "../../../src/storage/models/counts.ts";
+import { eventually } from "../support/eventually.ts";
+import { captureLog } from "../support/log.ts";
+import { rowOf, tellCounts } from "../support/objects.ts";
+import { db } from "../support/query-plans.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newUser, newWorld, operator } from "../support/world.ts";
+
+const SECRET = "the-secret-of-the-prompt";
+
+beforeEach(() => {
+  stopClock();
+  // The time of an id never goes back, wherever another test has moved the clock.
+  vi.setSystemTime(Math.max(Date.now(), timeOfId(newPredictionUuid())));
+  captureLog("info");
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  startClock();
+});
+
+async function ended() {
+  const world = await newWorld();
+  const id = await world.waiting({ prompt: SECRET });
+  const runner = await world.runner();
+  const { channel } = await runner.work();
+  await channel.report([{ event: "output", data: SECRET }], {
+    status: "succeeded",
+    output: "value",
+    setup_seconds: 1.5,
+    execution_seconds: 0.25,
+  });
+  await eventually(async () => expect((await rowOf(id))?.status).toBe("succeeded"));
+  return { world, id, runner };
+}
+
+const ofUser = (username: string, id: string) => `/v1/operator/users/${username}/predictions/${id}`;
+const ofAnybody = (id: string) => `/v1/operator/predictions/${id}`;
+const search = (id: string) => operator.ok<PredictionSearch>("GET", ofAnybody(id));
+
+const NOT_FOUND = { found: null, unanswered: [], next_cursor: null, next_url: null };
+
+describe("of an account", () => {
+  test("it is what lists have, with the account, the runner and the attempts, and is logged", async () => {
+    const { world, id, runner } = await ended();
+    const log = captureLog("info");
+    const shown = await operator.ok<OperatorPrediction>("GET", ofUser(world.username, id));
+    expect(operatorPrediction.strict().parse(shown)).toEqual(shown);
+    const [item] = (
+      await world.client.ok<{ items: object[] }>("GET", "/v1/predictions?page_size=5")
+    ).items;
+    expect(shown).toEqual({
+      ...item,
+      account: { id: world.user_id, username: world.username, avatar_url: "" },
+      runner: runner.id,
+      attempts: expect.any(Number),
+    });
+    expect(shown.attempts).toBeGreaterThan(0);
+    expect(JSON.stringify(shown)).not.toContain(SECRET);
+    expect(log.entries()).toContainEqual({
+      level: "info",
+      message: "Prediction looked up by an operator",
+      prediction_id: id,
+      user_id: world.user_id,
+      found: true,
+    });
+  });
+
+  test("what the object does not tell is null", async () => {
+    const { world, id } = await ended();
+    vi.spyOn(PredictionObject.prototype, "lastRun").mockRejectedValue(new Error("it is down"));
+    const shown = await operator.ok("GET", ofUser(world.username, id));
+    expect(shown).toMatchObject({ status: "succeeded", runner: null, attempts: null });
+  });
+
+  test("another's is not found, nor is that of nobody", async () => {
+    const { id } = await ended();
+    const { username } = await newUser();
+    for (const name of [username, "nobody-there"])
+      expect((await operator.json("GET", ofUser(name, id))).status).toBe(404);
+  });
+});
+
+describe("by its id alone", () => {
+  test("the accounts that were active then are asked, and no others", async () => {
+    const before = await newWorld();
+    await before.waiting();
+    await tellCounts();
+    advance(300);
+    const { world, id } = await ended();
+    advance(900);
+    const after = await newWorld();
+    await after.waiting();
+    await tellCounts();
+    const find = vi.spyOn(AccountObject.prototype, "find");
+    const log = captureLog("info");
+    const answer = await search(id);
+    expect(predictionSearch.strict().parse(answer)).toEqual(answer);
+    expect(answer).toEqual({
+      ...NOT_FOUND,
+      found: await operator.ok("GET", ofUser(world.username, id)),
+      asked: 1,
+    });
+    // Once by the search, once by the look-up.
+    expect(find).toHaveBeenCalledTimes(2);
+    expect(log.entries()).toContainEqual({
+      level: "info",
+      message: "Prediction looked up by an operator",
+      prediction_id: id,
+      user_id: world.user_id,
+      found: true,
+      asked: 1,
+    });
+  });
+
+  test("one that nobody has is not found", async () => {
+    advance(86_400);
+    await ended();
+    await tellCounts();
+    expect(await search(newPredictionUuid())).toEqual({ ...NOT_FOUND, asked: 1 });
+    advance(86_400);
+    expect(await search(uuid({ msecs: Date.now() }))).toEqual({ ...NOT_FOUND, asked: 0 });
+  });
+
+  test("an account that does not answer is named, and the others are asked", async () => {
+    advance(86_400);
+    const { world, id } = await ended();
+    const { username } = world;
+    await tellCounts();
+    vi.spyOn(AccountObject.prototype, "find").mockImplementation(() => {
+      throw new Error("the account is down");
+    });
+    expect(await search(id)).toEqual({ ...NOT_FOUND, asked: 1, unanswered: [username] });
+  });
+
+  test("many are asked in several requests", async () => {
+    advance(86_400);
+    const { world, id } = await ended();
+    const other = await newWorld();
+    await other.waiting();
+    await tellCounts();
+    // The other account has told of 200 models before the one that has it told of its own.
+    const told = Array.from({ length: 200 }, () => ({
+      user_id: other.user_id,
+      model_id: crypto.randomUUID(),
+      predictions: 1,
+    }));
+    await writeCounts(db, told, Date.now() - 60_000);
+    const first = await search(id);
+    expect(first).toMatchObject({ found: null, asked: 1, next_cursor: expect.any(String) });
+    expect(new URL(first.next_url ?? "").searchParams.get("cursor")).toBe(first.next_cursor);
+    const second = await operator.ok<PredictionSearch>("GET", first.next_url ?? "");
+    expect(second).toMatchObject({ ...NOT_FOUND, found: { id } });
+    expect(second.found?.account).toMatchObject({ id: world.user_id });
+    const wrong = `${ofAnybody(newPredictionUuid())}?cursor=${first.next_cursor}`;
+    expect((await operator.json("GET", wrong)).status).toBe(422);
+  });
+});
+
+test("users have no look-ups, and what is misspelt is refused", async () => {
+  const { world, id } = await ended();
+  for (const path of [ofUser(world.username, id), ofAnybody(id)])
+    expect((await world.client.json("GET", path)).status).toBe(401);
+  expect((await operator.json("GET", `${ofAnybody(id)}?curser=a`)).status).toBe(422);
+  expect((await operator.json("GET", ofAnybody("1"))).status).toBe(422);
+});
+
+test("when an account told its count is kept, and only a higher one renews it", async () => {
+  const count = { user_id: crypto.randomUUID(), model_id: crypto.randomUUID(), predictions: 3 };
+  const told = async (predictions: number, at: number) => {
+    await writeCounts(db, [{ ...count, predictions }], at);
+    const statement = env.DB.prepare("SELECT told_at FROM account_counts WHERE user_id = ?");
+    return statement.bind(count.user_id).first("told_at");
+  };
+  expect(await told(3, 1_000)).toBe(1_000);
+  expect(await told(4, 2_000)).toBe(2_000);
+  expect(await told(4, 3_000)).toBe(2_000);
+});
