@@ -30,6 +30,8 @@ export class Counters {
   readonly #sql: SqlStorage;
   readonly #send: (messages: CountMessage[]) => Promise<void>;
   #publishedAt = 0;
+  /** Whether a figure may have risen since; of what another instance has counted nothing is known. */
+  #isOwed = true;
 
   constructor(sql: SqlStorage, send: (messages: CountMessage[]) => Promise<void>) {
     this.#sql = sql;
@@ -38,13 +40,20 @@ export class Counters {
 
   /** A figure has risen. @returns when it is to be published at the latest, unless it is now */
   risen(userId: string, now: number): { publishing: Promise<void> } | { by: number } {
+    this.#isOwed = true;
     if (now - this.#publishedAt < PACE_MS) return { by: now + LATEST_MS };
     return { publishing: this.publish(userId, now) };
+  }
+
+  /** Publishes what is owed, unless that was tried a moment ago: it sums up all usage. */
+  async catchUp(userId: string, now: number): Promise<void> {
+    if (this.#isOwed && now - this.#publishedAt >= PACE_MS) await this.publish(userId, now);
   }
 
   async publish(userId: string, now: number): Promise<void> {
     this.#publishedAt = now;
     const risen = this.#risen(MAX_MESSAGES);
+    this.#isOwed = risen.length === MAX_MESSAGES;
     if (risen.length === 0) return;
     try {
       await this.#send(
@@ -52,13 +61,14 @@ export class Counters {
       );
     } catch (error) {
       logger.warn("Prediction counts not published", { user_id: userId, error });
+      this.#isOwed = true;
       return;
     }
     for (const { model_id, predictions } of risen) this.#sql.exec(PUBLISHED, model_id, predictions);
   }
 
   get allPublished(): boolean {
-    return this.#risen(1).length === 0;
+    return !this.#isOwed;
   }
 
   #risen(limit: number): Count[] {

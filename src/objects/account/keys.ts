@@ -8,6 +8,7 @@ import { type Claim, isTerminal } from "../../domain/predictions/state.ts";
 import type { Bindings } from "../../env.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import { predictionWithId } from "../prediction/stub.ts";
+import { NEVER_BEGUN } from "./prediction-rows.ts";
 import type { KeyHolder } from "./rpc-types.ts";
 
 export const KEY_MS = 86_400_000;
@@ -21,9 +22,10 @@ interface KeyRow {
   /** Of its prediction; null when that has no row. */
   revision: number | null;
   status: TaskStatus | null;
+  error: string | null;
 }
 
-const FIND = `SELECT prediction_id, k.object_id, hash, revision, status FROM keys AS k
+const FIND = `SELECT prediction_id, k.object_id, hash, revision, status, error FROM keys AS k
   LEFT JOIN predictions AS p ON p.id = prediction_id AND p.object_id = k.object_id
   WHERE key = ? AND claimed_at > ?`;
 
@@ -52,8 +54,8 @@ export class Keys {
       const held = this.#heldByOther(key, objectId);
       if (!held) return undefined;
       const { prediction_id: id, object_id } = held;
-      if (isKnownToHaveBegun(held) || (await this.#hasBegun(object_id)))
-        return held.hash === hash ? { id, object_id } : "conflict";
+      const hasBegun = isKnownToHaveBegun(held) || (await this.#hasBegun(held));
+      if (hasBegun) return held.hash === hash ? { id, object_id } : "conflict";
       // What the object has promised holds whatever has happened meanwhile.
       this.#sql.exec("DELETE FROM keys WHERE key = ? AND object_id = ?", key, object_id);
       this.#discard(id, object_id);
@@ -88,13 +90,15 @@ export class Keys {
     return held?.object_id === objectId ? undefined : held;
   }
 
-  async #hasBegun(objectId: string): Promise<boolean> {
-    const object = predictionWithId(this.#env, objectId);
-    if (!object) throw new Error(`a key names no object of this deployment: ${objectId}`);
+  async #hasBegun({ object_id, error }: KeyRow): Promise<boolean> {
+    if (error === NEVER_BEGUN) return false;
+    const object = predictionWithId(this.#env, object_id);
+    if (!object) throw new Error(`a key names no object of this deployment: ${object_id}`);
     return object.hasBegun();
   }
 }
 
 /** It writes its first row before it begins, and every other one afterwards. */
-const isKnownToHaveBegun = ({ revision, status }: KeyRow) =>
-  (revision !== null && revision > 1) || (status !== null && isTerminal(status));
+const isKnownToHaveBegun = ({ revision, status, error }: KeyRow) =>
+  error !== NEVER_BEGUN &&
+  ((revision !== null && revision > 1) || (status !== null && isTerminal(status)));

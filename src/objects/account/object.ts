@@ -182,7 +182,7 @@ export class AccountObject extends DurableObject<Bindings> {
     const last = this.#upkeep.deleteHistory(now);
     if (last !== undefined) this.#remember("history_end", last);
     if (this.#isFull) await this.#trim();
-    await this.#counters.publish(this.#userId, now);
+    await this.#counters.catchUp(this.#userId, now);
     if (!this.#counters.allPublished) this.#arm(now + RETRY_MS);
     const next = this.#upkeep.nextAt;
     if (next !== undefined) this.#arm(next);
@@ -202,9 +202,11 @@ export class AccountObject extends DurableObject<Bindings> {
 
   async #removeAll(): Promise<void> {
     // First: the figures fall with what is removed.
-    await this.#counters.publish(this.#userId, Date.now());
-    if (!this.#counters.allPublished) return this.#arm(Date.now() + RETRY_MS);
-    if (await this.#upkeep.removeAll()) return this.#arm(Date.now() + STEP_MS);
+    const now = Date.now();
+    if (!this.#counters.allPublished) await this.#counters.publish(this.#userId, now);
+    if (!this.#counters.allPublished) return this.#arm(now + RETRY_MS);
+    const { asked, left } = await this.#upkeep.removeAll(now);
+    if (left) return this.#arm(now + (asked > 0 ? STEP_MS : RETRY_MS));
     const { sql } = this.ctx.storage;
     sql.exec("DELETE FROM usage");
     sql.exec("DELETE FROM published");

@@ -100,6 +100,22 @@ export const selectNextDue = (db: AccountDatabase) =>
     .orderBy(predictions.due_at)
     .limit(1);
 
-/** The oldest ones. */
+export type OldRow = Pick<
+  PredictionRow,
+  "id" | "object_id" | "status" | "updated_at" | "data_removed" | "kept_seconds"
+>;
+
+/** The oldest ones: not whole, because an error may have 90 KB. */
 export const selectOldest = (db: AccountDatabase, limit: number) =>
-  db.select().from(predictions).orderBy(predictions.id).limit(limit);
+  db
+    .select({
+      id: predictions.id,
+      object_id: predictions.object_id,
+      status: predictions.status,
+      updated_at: predictions.updated_at,
+      data_removed: predictions.data_removed,
+      kept_seconds: predictions.kept_seconds,
+    })
+    .from(predictions)
+    .orderBy(predictions.id)
+    .limit(limit);

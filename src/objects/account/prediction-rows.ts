@@ -47,11 +47,12 @@ type Ended = Pick<
   | "execution_time"
 >;
 
-const NEVER_CREATED: PredictionError = {
+/** The error of a row whose prediction has never begun, and never will. */
+export const NEVER_BEGUN = JSON.stringify({
   source: "internal",
   message: "The prediction could not be created.",
   detail: null,
-};
+} satisfies PredictionError);
 
 type Before = Pick<
   PredictionRow,
@@ -108,13 +109,12 @@ export class PredictionRows {
 
   /** Marks it as failed: nothing of it ever ran, and its caller got an error. */
   fail(row: PredictionRow, userId: string, now: number): void {
-    const error = JSON.stringify(NEVER_CREATED satisfies PredictionError);
     this.put(
       {
         ...row,
         status: "failed",
         updated_at: now,
-        error,
+        error: NEVER_BEGUN,
         revision: row.revision + 1,
         data_removed: true,
         due_at: null,
@@ -139,7 +139,7 @@ export class PredictionRows {
   /** Of a prediction that was not created, unless another object has created it meanwhile. */
   discard(id: string, objectId: string): void {
     this.#sql.exec(
-      "DELETE FROM predictions WHERE id = ? AND object_id = ? AND revision = 1",
+      "DELETE FROM predictions WHERE id = ? AND object_id = ? AND status = 'pending'",
       id,
       objectId,
     );

@@ -11,6 +11,7 @@ import { deleteAll } from "../../storage/files/files.ts";
 import { predictionWithId } from "../prediction/stub.ts";
 import {
   type AccountDatabase,
+  type OldRow,
   selectDue,
   selectNextDue,
   selectOldest,
@@ -35,6 +36,8 @@ export class Upkeep {
 
   /** How far the removal under way has come, and whether any prediction of it has failed. */
   #reached = { id: "", failed: false };
+  /** Predictions of a closed account that were asked to stop, and when they are asked again. */
+  readonly #stopping = new Map<string, number>();
 
   constructor(
     env: Bindings,
@@ -67,7 +70,9 @@ export class Upkeep {
       rows.map(({ object_id }) => predictionWithId(this.#env, object_id)?.remove(true)),
     );
     const id = rows.at(-1)?.id ?? "";
-    const failed = this.#reached.failed || results.some(({ status }) => status === "rejected");
+    const isDone = (result: PromiseSettledResult<unknown>) =>
+      result.status === "fulfilled" && result.value !== "under way";
+    const failed = this.#reached.failed || !results.every(isDone);
     this.#reached = { id, failed };
     if (rows.length === MAX_OBJECTS) return;
     this.#reached = { id: "", failed: false };
@@ -78,12 +83,10 @@ export class Upkeep {
   /** @returns the last id that is deleted, if any is */
   deleteHistory(now: number): string | undefined {
     const before = now - this.#historyMs;
-    const { removedBefore } = this.#removals;
-    return this.#deleteOldest(
-      ({ updated_at, kept_seconds, data_removed }) =>
-        updated_at < before &&
-        (data_removed || (kept_seconds !== null && updated_at < removedBefore)),
-    );
+    const oldest = selectOldest(this.#db, 1).get();
+    if (!oldest || oldest.updated_at >= before) return undefined;
+    const isRemoved = this.#removedRows();
+    return this.#deleteOldest((row) => row.updated_at < before && isRemoved(row));
   }
 
   /**
@@ -94,15 +97,16 @@ export class Upkeep {
     const oldest = selectOldest(this.#db, MAX_OBJECTS).all();
     const underWay = oldest.findIndex(({ status }) => !isTerminal(status));
     const ended = underWay === -1 ? oldest : oldest.slice(0, underWay);
+    const isRemoved = this.#removedRows();
     await this.#each(
-      ended.filter(({ data_removed }) => !data_removed),
+      ended.filter((row) => !isRemoved(row)),
       (row) => this.#remove(row),
     );
-    return this.#deleteOldest(({ data_removed }) => data_removed);
+    return this.#deleteOldest(isRemoved);
   }
 
   /** Deletes rows from the oldest on, up to one that does not qualify. */
-  #deleteOldest(qualifies: (row: PredictionRow) => boolean): string | undefined {
+  #deleteOldest(qualifies: (row: OldRow) => boolean): string | undefined {
     const oldest = selectOldest(this.#db, MAX_ROWS).all();
     const kept = oldest.findIndex((row) => !qualifies(row));
     const last = oldest.at(kept === -1 ? -1 : kept - 1);
@@ -112,19 +116,33 @@ export class Upkeep {
   }
 
   /**
-   * Removes the next predictions of a closed account: those that run are canceled first.
-   * @returns whether any are left
+   * Removes the next predictions of a closed account: those that run are canceled first, and removed
+   * once they have stopped.
+   * @returns how many it has asked, and whether any are left
    */
-  async removeAll(): Promise<boolean> {
+  async removeAll(now: number): Promise<{ asked: number; left: boolean }> {
     const oldest = selectOldest(this.#db, MAX_ROWS).all();
-    const kept = oldest.filter(({ data_removed }) => !data_removed).slice(0, MAX_OBJECTS);
+    const isRemoved = this.#removedRows();
+    const kept = oldest
+      .filter((row) => !isRemoved(row) && (this.#stopping.get(row.id) ?? 0) <= now)
+      .slice(0, MAX_OBJECTS);
+    for (const { id } of kept) this.#stopping.set(id, now + LOOK_MS);
     await this.#each(kept, async (row) => {
       const object = predictionWithId(this.#env, row.object_id);
       if (!isTerminal(row.status)) await object?.cancel("its account is deleted");
-      return this.#remove(row);
+      await this.#remove(row);
     });
-    this.#deleteOldest(({ data_removed }) => data_removed);
-    return selectOldest(this.#db, 1).get() !== undefined;
+    this.#deleteOldest(isRemoved);
+    const left = selectOldest(this.#db, 1).get() !== undefined;
+    if (!left) this.#stopping.clear();
+    return { asked: kept.length, left };
+  }
+
+  /** Tells of rows whether nothing of their data is left. */
+  #removedRows(): (row: OldRow) => boolean {
+    const { removedBefore } = this.#removals;
+    return ({ updated_at, kept_seconds, data_removed }) =>
+      data_removed || (kept_seconds !== null && updated_at < removedBefore);
   }
 
   /** When it is needed next, unix ms; undefined for never. */
@@ -138,29 +156,32 @@ export class Upkeep {
     return Number.isFinite(next) ? next : undefined;
   }
 
-  async #remove({ id, object_id }: PredictionRow): Promise<void> {
+  async #remove({ id, object_id, kept_seconds }: OldRow): Promise<void> {
     const object = predictionWithId(this.#env, object_id);
     const result = (await object?.remove(true)) ?? "unknown";
     if (result === "under way") return this.#rows.postpone(id, Date.now() + LOOK_MS);
-    // Its object never was or is gone, but its input may still be stored.
-    if (result === "unknown") await deleteAll(this.#env.FILES, id);
+    // Its object never was or is gone, but its input may still be stored, unless it was a short run.
+    if (result === "unknown" && kept_seconds === null) await deleteAll(this.#env.FILES, id);
     this.#rows.markRemoved(id);
   }
 
   /** Whether it still is under way: the message with its end may have been lost, or it never began. */
   async #check(row: PredictionRow, userId: string, now: number): Promise<void> {
-    const current = await predictionWithId(this.#env, row.object_id)?.getRow();
+    const object = predictionWithId(this.#env, row.object_id);
+    const current = await object?.getRow();
     if (current?.id === row.id) {
       this.#rows.put(current, () => true);
       if (!isTerminal(current.status)) this.#rows.postpone(row.id, now + LOOK_MS);
       return;
     }
+    // What is being created just now is asked again, and what is not never will be.
+    if (await object?.hasBegun()) return this.#rows.postpone(row.id, now + LOOK_MS);
     await deleteAll(this.#env.FILES, row.id);
     this.#rows.fail(row, userId, now);
   }
 
   /** A prediction that fails must not hold up the others: it is looked at again later. */
-  async #each(rows: PredictionRow[], step: (row: PredictionRow) => Promise<void>): Promise<void> {
+  async #each<Row extends OldRow>(rows: Row[], step: (row: Row) => Promise<void>): Promise<void> {
     const results = await Promise.allSettled(rows.map(step));
     for (const [n, result] of results.entries()) {
       const id = rows[n]?.id;

@@ -15,7 +15,7 @@ import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
 import { cancel } from "./cancel.ts";
 import { Channels } from "./channels.ts";
-import { IndexRow } from "./index-row.ts";
+import { IndexRow, type OnlyRow } from "./index-row.ts";
 import { waitingJobOf } from "./job-messages.ts";
 import { logEnd } from "./log-end.ts";
 import { encodeEvents } from "./log-events.ts";
@@ -98,14 +98,19 @@ export class Effects {
     clearTimeout(this.#keepTimer);
     this.ending = this.row
       .writeOnly(record)
-      .then((written) => this.#commit(record, commit, written ? "carried" : "owed"));
+      .then((row) => this.#commit(record, commit, row))
+      .catch((error) => {
+        logger.error("End not stored", { prediction_id: record.life.spec.id, error });
+        this.alarm.retry(record);
+        this.waiters.releaseAll();
+      });
     this.#ctx.waitUntil(this.ending);
   }
 
   #commit(
     record: PredictionRecord,
     { changed = true, finished = false, held = false, started }: Commit,
-    row: "carried" | "owed" | "later" = "later",
+    row: OnlyRow | "later" = "later",
   ): void {
     const { life, log } = record;
     const own = life.takeEvents();
@@ -120,7 +125,7 @@ export class Effects {
     record.saveOutbox();
     if (row === "owed") this.alarm.retry(record);
     // What a runner reports of a run that goes on moves no deadline but that of `output` webhooks.
-    else if (row === "later" && (changed || record.outbox)) this.alarm.arm(record);
+    else if (row !== "carried" && (changed || record.outbox)) this.alarm.arm(record);
     for (const attempt of life.takeLostAttempts()) this.#reportLost(record, attempt);
     this.writer.added(record, held || own.length > 0);
     if (!ended) return;

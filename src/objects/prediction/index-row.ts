@@ -5,7 +5,7 @@
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
 import { initialRow, type PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
-import type { Bindings } from "../../env.ts";
+import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { KeyHolder } from "../account/rpc-types.ts";
 import { accountAt } from "../account/stub.ts";
@@ -19,6 +19,12 @@ const STARTED_ROW_MS = 2_000;
 const FINAL_ROW_DELAY_MS = 20;
 /** How long the end of a short run may wait for its row. Usually that takes some milliseconds. */
 const ACKNOWLEDGED_MS = 250;
+
+/**
+ * What has become of the only row of a short run. carried: the account has it, and removes the data.
+ * written: the account has it. owed: the account may not have it.
+ */
+export type OnlyRow = "carried" | "written" | "owed";
 
 export class IndexRow {
   readonly #ctx: DurableObjectState;
@@ -60,7 +66,7 @@ export class IndexRow {
       ...row,
       ...(dataRemoved && { data_removed: true, due_at: null, kept_seconds: null }),
     });
-    this.#pending = false;
+    this.#pending = !written;
     return written;
   }
 
@@ -74,26 +80,27 @@ export class IndexRow {
 
   async writeFinal(record: PredictionRecord): Promise<void> {
     await scheduler.wait(FINAL_ROW_DELAY_MS);
-    await this.write(record).catch(() => this.#alarm.retry(record));
+    if (!(await this.write(record).catch(() => false))) this.#alarm.retry(record);
   }
 
   /**
    * Writes the only row of a short run, before its end is stored. The account then removes its data when
-   * that is due, and the prediction needs no alarm.
-   * @returns whether it is written; if not, it may be later
+   * that is due, and the prediction needs no alarm. Only if it is kept as long as others are: the account
+   * removes together what is kept equally long.
    */
-  async writeOnly(record: PredictionRecord): Promise<boolean> {
+  async writeOnly(record: PredictionRecord): Promise<OnlyRow> {
     const { spec } = record.life;
+    const carried = spec.retention_seconds === settings(this.#env).retentionSeconds;
     this.#pending = true;
     try {
-      const row = predictionRowOf(record, this.#objectId, true);
-      const written = await this.#write(spec, row, ACKNOWLEDGED_MS);
-      this.#pending = !written;
-      return written;
+      const row = predictionRowOf(record, this.#objectId, carried);
+      this.#pending = !(await this.#write(spec, row, ACKNOWLEDGED_MS));
+      if (this.#pending) return "owed";
+      return carried ? "carried" : "written";
     } catch (error) {
       const { id: prediction_id, user_id } = spec;
       logger.warn("Prediction row not written", { prediction_id, user_id, error });
-      return false;
+      return "owed";
     }
   }
 

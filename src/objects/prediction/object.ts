@@ -272,9 +272,9 @@ export class PredictionObject extends DurableObject<Bindings> {
   // ---- its alarm
 
   override async alarm(): Promise<void> {
-    const record = this.#load();
+    const record = await this.#created();
     // Of one that has promised never to begin: nobody remembers its key by now.
-    if (!record) return this.#creation ? undefined : this.ctx.storage.deleteAll();
+    if (!record) return this.ctx.storage.deleteAll();
     const now = Date.now();
     this.#effects.alarm.disarmed();
     try {
@@ -288,7 +288,9 @@ export class PredictionObject extends DurableObject<Bindings> {
           await this.#connection.checkToken(record, this.#tokenKnownAt);
         else handleDeadline(record, due.kind, now, this.#effects, this.#connection);
       }
-      if (owesRow && this.#record) await this.#effects.row.write(record);
+      // An account that takes it no more is closed: nobody would remove its data.
+      if (owesRow && this.#record && !(await this.#effects.row.write(record)))
+        await this.#removal.purge(record, now, true);
       if (this.#record) this.#effects.alarm.arm(record);
     } catch (error) {
       // The platform drops an alarm that throws six times; this one is set again until it succeeds.
@@ -307,8 +309,8 @@ export class PredictionObject extends DurableObject<Bindings> {
       return record;
     };
     try {
-      // Only of one with a key has anybody asked whether it has begun.
-      if (spec.claim && this.#neverBegins) return { refused: "unavailable" };
+      // Only of one whose row was there before it may anybody have asked whether it has begun.
+      if ((spec.claim || spec.stored_input) && this.#neverBegins) return { refused: "unavailable" };
       return await this.#handouts.begin(spec, input, write);
     } finally {
       if (!this.#record) this.#creation = undefined;
@@ -319,9 +321,10 @@ export class PredictionObject extends DurableObject<Bindings> {
     return this.ctx.storage.kv.get(NEVER) === true;
   }
 
-  /** The record, for calls that may arrive during the creation. */
+  /** The record, for calls that may arrive while it is created, or while its end is stored. */
   async #created(): Promise<PredictionRecord | undefined> {
     await this.#creation?.catch(() => {});
+    await this.#effects.ending;
     return this.#load();
   }
 

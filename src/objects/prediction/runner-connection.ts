@@ -38,7 +38,6 @@ export class RunnerConnection {
 
   async connect(record: PredictionRecord | undefined, holder: LeaseHolder): Promise<Response> {
     const attempt = record && (await attemptOf(record, holder));
-    await this.#effects.ending;
     if (!attempt || !this.#confirm(record, attempt)) {
       return new Response("The attempt has ended.", { status: 409 });
     }

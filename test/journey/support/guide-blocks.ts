@@ -8,7 +8,7 @@ import { join } from "node:path";
 const MARKS = { left_out: "no-run", refused: "refused" };
 
 const RUN = ["sh", "js"];
-const SHOWN = ["dockerfile", "json", "python", "text"];
+const SHOWN = ["dockerfile", "json", "python", "text", "sql"];
 
 interface Block {
   language: string;

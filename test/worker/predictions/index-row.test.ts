@@ -147,7 +147,7 @@ describe("the account's alarm", () => {
     expect(await rowOf(id)).toMatchObject({ status: "succeeded" });
   });
 
-  test("ends the row of a prediction that never began, and leaves no storage there", async () => {
+  test("ends the row of a prediction that never began, whose object promises that it never will", async () => {
     const { world, id, message, tell } = await unheard();
     const ghost = env.PREDICTION.newUniqueId();
     const orphan = { ...(await message()), id: uuid(), object_id: ghost.toString() };
@@ -156,7 +156,7 @@ describe("the account's alarm", () => {
     advance(301);
     await keepUp(world.user_id);
     expect(await rowOf(orphan.id)).toMatchObject({ status: "failed", due_at: null });
-    expect(await tablesOf(env.PREDICTION.get(ghost))).toEqual([]);
+    expect(await tablesOf(env.PREDICTION.get(ghost))).toEqual(["never"]);
     expect(await env.FILES.head(fileKey(orphan.id, "input"))).toBeNull();
     expect(await rowOf(id)).toMatchObject({ status: "started" });
   });

@@ -65,6 +65,20 @@ export async function keepUp(userId: string): Promise<void> {
   if (account) await runDurableObjectAlarm(account);
 }
 
+let skipped = 0;
+
+/** Its alarm, at a time at which it publishes again: a minute after the last time. */
+async function laterAlarm(account: Account): Promise<void> {
+  const wasFake = vi.isFakeTimers();
+  const now = Date.now();
+  if (!wasFake) vi.useFakeTimers({ toFake: ["Date"] });
+  skipped += 61_000;
+  vi.setSystemTime(now + skipped);
+  await runInDurableObject(account, (object: AccountObject) => object.alarm());
+  vi.setSystemTime(now);
+  if (!wasFake) vi.useRealTimers();
+}
+
 interface Count {
   model_id: string;
   predictions: number;
@@ -78,7 +92,7 @@ export async function tellCounts(): Promise<void> {
   for (const { id, deleted_at } of results) {
     if (deleted_at !== null) continue;
     const account = await accountOf(id);
-    if (account) await runInDurableObject(account, (object: AccountObject) => object.alarm());
+    if (account) await laterAlarm(account);
     const told = await inAccount<Count>(id, "SELECT * FROM published ORDER BY model_id");
     await eventually(async () => {
       const known = await env.DB.prepare(

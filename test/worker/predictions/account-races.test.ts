@@ -1,0 +1,127 @@
+/** What an account and its predictions do at the same moment. */
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { AccountObject } from "../../../src/objects/account/object.ts";
+import { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import { eventually } from "../support/eventually.ts";
+import { captureLog } from "../support/log.ts";
+import { accountOf, keepUp, rowOf, tablesOf } from "../support/objects.ts";
+import { createWith, objectsOf, reportTo, shortRun, waitingRunner } from "../support/short-runs.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { alarmOf } from "../support/webhooks.ts";
+import { newWorld } from "../support/world.ts";
+
+beforeEach(() => {
+  stopClock();
+  captureLog("warn");
+});
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const { put, claim } = AccountObject.prototype;
+
+test("a key whose prediction never began is free, also after its account has looked at it", async () => {
+  const world = await newWorld();
+  const create = () =>
+    world.client.json<{ id: string }>(
+      "POST",
+      "/v1/predictions",
+      { model: world.model, input: {} },
+      { "idempotency-key": "k" },
+    );
+  const lost = vi.spyOn(AccountObject.prototype, "claim").mockImplementationOnce(async function (
+    this: AccountObject,
+    ...args
+  ) {
+    await claim.apply(this, args);
+    throw new Error("the answer was lost");
+  });
+  const discard = vi.spyOn(AccountObject.prototype, "discard").mockImplementation(() => {});
+  expect((await create()).status).toBe(503);
+  lost.mockRestore();
+  discard.mockRestore();
+  advance(301);
+  await keepUp(world.user_id);
+  const { status, body } = await create();
+  expect(status).toBe(202);
+  expect(await world.client.get(body.id)).toMatchObject({ status: "pending" });
+});
+
+test("what is deleted while its end is being stored is not stored again", async () => {
+  const world = await newWorld();
+  const { runner, polling } = await waitingRunner(world);
+  const written = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  vi.spyOn(AccountObject.prototype, "put").mockImplementationOnce(async function (
+    this: AccountObject,
+    update,
+  ) {
+    const result = await put.call(this, update);
+    written.resolve();
+    await answered.promise;
+    return result;
+  });
+  const { objects } = await objectsOf(async () => {
+    const creating = createWith(world);
+    const job = await polling;
+    const reporting = reportTo(runner, job);
+    await written.promise;
+    const deleting = world.client.json("DELETE", `/v1/predictions/${job.prediction_id}`);
+    await Promise.resolve();
+    answered.resolve();
+    await Promise.all([creating, reporting]);
+    expect((await deleting).status).toBe(200);
+  });
+  const object = objects[0] ?? expect.fail("it has no object");
+  expect([await tablesOf(object), await alarmOf(object)]).toEqual([[], null]);
+});
+
+test("a closed account asks what still runs once, and again after some minutes", async () => {
+  const world = await newWorld();
+  const { id } = await world.begun();
+  const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
+  const cancel = vi.spyOn(PredictionObject.prototype, "cancel");
+  await account.close(world.user_id);
+  for (let n = 0; n < 5; n++) await runDurableObjectAlarm(account);
+  expect(cancel).toHaveBeenCalledTimes(1);
+  const at = await runInDurableObject(account, (_, { storage }) => storage.getAlarm());
+  expect(at).toBeGreaterThanOrEqual(Date.now() + 60_000);
+  advance(301);
+  await runDurableObjectAlarm(account);
+  expect(cancel).toHaveBeenCalledTimes(2);
+  expect(await rowOf(id)).not.toBeNull();
+});
+
+test("a short run of an account that was closed meanwhile leaves nothing", async () => {
+  const world = await newWorld();
+  await world.client.cancel(await world.waiting());
+  const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
+  await account.close(world.user_id);
+  const { result, objects } = await objectsOf(() => shortRun(world));
+  const object = objects[0] ?? expect.fail("it has no object");
+  advance(11);
+  await runDurableObjectAlarm(object);
+  expect([await tablesOf(object), await alarmOf(object)]).toEqual([[], null]);
+  expect(await rowOf(result.id)).toBeNull();
+});
+
+test("a short run that is kept less long than others removes its data itself", async () => {
+  const world = await newWorld();
+  const { runner, polling } = await waitingRunner(world);
+  const { result, objects } = await objectsOf(async () => {
+    const body = { model: world.model, input: {}, retention_seconds: 60 };
+    const creating = world.client.create(body, { prefer: "wait=20" });
+    await reportTo(runner, await polling);
+    return creating;
+  });
+  const object = objects[0] ?? expect.fail("it has no object");
+  expect(await rowOf(result.body.id)).toMatchObject({ kept_seconds: null, status: "succeeded" });
+  await eventually(async () =>
+    expect(await alarmOf(object)).toBeLessThanOrEqual(Date.now() + 60_000),
+  );
+  advance(61);
+  await runDurableObjectAlarm(object);
+  expect(await tablesOf(object)).toEqual([]);
+});
