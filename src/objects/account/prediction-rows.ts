@@ -79,7 +79,7 @@ export class PredictionRows {
       if (isTerminal(row.status)) this.#addUsage(row);
       return "added";
     }
-    if (before.revision < row.revision || before.object_id !== row.object_id) {
+    if (isLater(row, before)) {
       this.#sql.exec(
         UPDATE,
         row.object_id,
@@ -168,6 +168,15 @@ export class PredictionRows {
     );
   }
 }
+
+/**
+ * Of two objects with the same prediction the first has died before it began. What it still says of its
+ * beginning may come late, and never replaces the end that the second one has told.
+ */
+const isLater = (row: PredictionUpdate, before: Before): boolean =>
+  row.object_id === before.object_id
+    ? row.revision > before.revision
+    : isTerminal(row.status) || !isTerminal(before.status);
 
 const storedOf = (value: PredictionRow[keyof PredictionRow]) =>
   typeof value === "boolean" ? Number(value) : value;
