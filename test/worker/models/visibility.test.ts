@@ -181,11 +181,15 @@ test("what is the operator's is nobody else's, and the other way round", async (
     token_id: await newId(`users/${username}/tokens`, { name: "x" }),
   };
   const runner_token_id = await newId("runner_tokens", { name: "x", hardware: ["cpu"] });
+  const other = await newWorld();
+  const prediction_id = await other.waiting();
   for (const [key, endpoint] of Object.entries(OPERATOR_ENDPOINTS)) {
     const token_id = key.includes("runner_tokens") ? runner_token_id : place.token_id;
-    const username = key.includes("usernames") ? given_up : place.username;
+    const theirs = key.includes("predictions") ? other.username : place.username;
+    const username = key.includes("usernames") ? given_up : theirs;
+    const named = { ...place, username, token_id, prediction_id };
     const statusFor = async (caller: Client) =>
-      (await callEndpoint(caller, key, { ...place, username, token_id }, endpoint)).status;
+      (await callEndpoint(caller, key, named, endpoint)).status;
     const statuses = [await statusFor(nobody), await statusFor(client), await statusFor(operator)];
     expect([key, ...statuses]).toEqual([key, 401, 401, 200]);
   }

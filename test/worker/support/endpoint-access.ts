@@ -261,6 +261,8 @@ export const OPERATOR_ENDPOINTS: Record<string, Pick<EndpointAccess, "body">> = 
   "PUT /v1/operator/users/:username/suspension": {},
   "DELETE /v1/operator/users/:username/suspension": {},
   "GET /v1/operator/users/:username/tokens": {},
+  "GET /v1/operator/users/:username/predictions/:prediction_id": {},
+  "GET /v1/operator/predictions/:prediction_id": {},
   "POST /v1/operator/users/:username/tokens": { body: () => ({ name: "laptop" }) },
   "DELETE /v1/operator/tokens/:token_id": {},
   "GET /v1/operator/runner_tokens": {},
