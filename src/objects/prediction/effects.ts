@@ -15,7 +15,7 @@ import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
 import { cancel } from "./cancel.ts";
 import { Channels } from "./channels.ts";
-import { IndexRow, type OnlyRow } from "./index-row.ts";
+import { IndexRow } from "./index-row.ts";
 import { waitingJobOf } from "./job-messages.ts";
 import { logEnd } from "./log-end.ts";
 import { encodeEvents } from "./log-events.ts";
@@ -39,6 +39,13 @@ export interface Commit {
   started?: WebhookEvent | undefined;
 }
 
+/** What a commit has stored, and is to be told. */
+interface Stored {
+  ended: boolean;
+  finished: boolean;
+  held: boolean;
+}
+
 export class Effects {
   readonly channels: Channels;
   readonly alarm: Alarm;
@@ -49,7 +56,7 @@ export class Effects {
   readonly #env: Bindings;
   readonly #webhooks: WebhookSender;
   #keepTimer: number | null = null;
-  /** The end of a short run, while it is being stored. */
+  /** The end of a short run, until it is stored and its row is written. */
   ending: Promise<void> | undefined;
   /** Whether the row of a short run that lasts is written. */
   lasting: Promise<boolean> | undefined;
@@ -81,7 +88,12 @@ export class Effects {
   /** Without a row nobody could find it, so it must not run. */
   async #list(record: PredictionRecord): Promise<boolean> {
     const written = await this.row.write(record).catch(() => false);
-    if (written) return true;
+    if (record.life.terminal) {
+      // The alarm also removes its data, which its account then does not.
+      if (written) this.alarm.arm(record);
+      else this.alarm.retry(record);
+    }
+    if (written || record.life.terminal) return written;
     record.life.suppressWebhooks();
     record.save();
     cancel(record, this, "it could not be created");
@@ -91,27 +103,39 @@ export class Effects {
 
   /**
    * Writes all changes in one transaction, and starts everything that follows. The end of a short run
-   * waits for its row (`ending`): it is stored without an alarm only if the account has it.
+   * is stored while its row is written, and told when both are there (`ending`): it needs no alarm if
+   * its account has the row. Should the object die in between, the runner, which has not been told,
+   * asks again (`owed`), and so does whoever creates it (PredictionObject.confirm).
    */
   commit(record: PredictionRecord, commit: Commit = {}): void {
-    if (!record.life.terminal || !this.row.isHeld(record)) return this.#commit(record, commit);
+    if (!record.life.terminal || !this.row.isHeld(record)) {
+      const stored = this.#store(record, commit);
+      if (commit.changed !== false || record.outbox) this.alarm.arm(record);
+      this.#tell(record, stored);
+      if (stored.ended) this.#ctx.waitUntil(this.row.writeFinal(record));
+      return;
+    }
     clearTimeout(this.#keepTimer);
-    this.ending = this.row
-      .writeOnly(record)
-      .then((row) => this.#commit(record, commit, row))
-      .catch((error) => {
-        logger.error("End not stored", { prediction_id: record.life.spec.id, error });
-        this.alarm.retry(record);
-        this.waiters.releaseAll();
-      });
+    // First: what is sent after a write waits until that is durable.
+    const writing = this.row.writeOnly(record);
+    const stored = this.#store(record, commit);
+    this.ending = writing.then((row) => {
+      if (row === "owed") this.alarm.retry(record);
+      else if (row === "written") this.alarm.arm(record);
+      this.#tell(record, stored);
+    });
     this.#ctx.waitUntil(this.ending);
   }
 
-  #commit(
+  /** A runner asks after an end that it has not been told: its row may not be written. */
+  owed(record: PredictionRecord): void {
+    if (record.life.terminal && this.row.isHeld(record)) this.alarm.retry(record);
+  }
+
+  #store(
     record: PredictionRecord,
     { changed = true, finished = false, held = false, started }: Commit,
-    row: OnlyRow | "later" = "later",
-  ): void {
+  ): Stored {
     const { life, log } = record;
     const own = life.takeEvents();
     const ended = life.terminal && own.length > 0;
@@ -123,18 +147,19 @@ export class Effects {
       if (ended) record.outbox?.planEnd(record.webhookEvent("completed", life.state.updated_at));
     }
     record.saveOutbox();
-    if (row === "owed") this.alarm.retry(record);
-    // What a runner reports of a run that goes on moves no deadline but that of `output` webhooks.
-    else if (row !== "carried" && (changed || record.outbox)) this.alarm.arm(record);
+    return { ended, finished, held: held || own.length > 0 };
+  }
+
+  #tell(record: PredictionRecord, { ended, finished, held }: Stored): void {
+    const { life } = record;
     for (const attempt of life.takeLostAttempts()) this.#reportLost(record, attempt);
-    this.writer.added(record, held || own.length > 0);
+    this.writer.added(record, held);
     if (!ended) return;
     clearTimeout(this.#keepTimer);
     logEnd(this.#env, life);
     measureEnd(this.#env, life);
     this.#reportSize(record);
     this.waiters.releaseAll();
-    if (row === "later") this.#ctx.waitUntil(this.row.writeFinal(record));
     if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);
     const { attempt, dispatches } = life.state;
     if (attempt ? attempt.started_at === null : dispatches > 0) this.#withdraw(record);

@@ -84,7 +84,7 @@ export class IndexRow {
   }
 
   /**
-   * Writes the only row of a short run, before its end is stored. The account then removes its data when
+   * Writes the only row of a short run, while its end is stored. The account then removes its data when
    * that is due, and the prediction needs no alarm. Only if it is kept as long as others are: the account
    * removes together what is kept equally long.
    */

@@ -64,6 +64,7 @@ export class RunnerConnection {
    */
   #confirm(record: PredictionRecord, attempt: Attempt): boolean {
     const { life } = record;
+    this.#effects.owed(record);
     const dismissed = life.resolveDismissed(attempt.number);
     if (dismissed) this.#effects.reportDismissed(record, attempt);
     if (dismissed || life.confirmAttempt(attempt.number)) this.#effects.commit(record);
