@@ -22,9 +22,15 @@ export interface List<Row, Item> {
   /** Identifies the list and its filters: a cursor is valid only for this name. */
   name: string;
   /** Rows in list order; with `back`, in reverse order. */
-  find(keyset: Keyset): Promise<Row[]>;
+  find(keyset: Keyset): Promise<Row[] | Searched<Row>>;
   keyOf(row: Row): Key;
   present(row: Row): Item;
+}
+
+/** A page that may be short: the search ends with `reached`, and goes on from there. */
+export interface Searched<Row> {
+  rows: Row[];
+  reached?: Key;
 }
 
 export interface Page<Item> {
@@ -45,13 +51,15 @@ export async function paginate<Row, Item>(
   const from = cursor === undefined ? undefined : await decodeCursor(key, name, cursor);
   const back = from?.go === "previous";
   // One extra row tells whether there is another page.
-  const fetched = await find({ from, back, limit: size + 1 });
-  const more = fetched.length > size;
+  const found = await find({ from, back, limit: size + 1 });
+  const { rows: fetched, reached }: Searched<Row> = Array.isArray(found) ? { rows: found } : found;
+  const more = reached !== undefined || fetched.length > size;
   const rows = fetched.slice(0, size);
   if (back) rows.reverse();
   const to = (go: Position["go"], row: Row | undefined): Promise<string> | null => {
-    if (row !== undefined)
-      return encodeCursor(key, name, { go, key: keyOf(row), inclusive: false });
+    const isOnward = back === (go === "previous");
+    const last = isOnward && reached ? reached : row && keyOf(row);
+    if (last !== undefined) return encodeCursor(key, name, { go, key: last, inclusive: false });
     // Every row of this page was deleted: the neighbour starts where this page did.
     return from ? encodeCursor(key, name, { go, key: from.key, inclusive: true }) : null;
   };

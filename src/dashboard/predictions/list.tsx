@@ -82,7 +82,12 @@ function List({
   listQuery: ListQuery;
   page: Page<ListedPrediction>;
 }) {
-  if (page.items.length === 0) return <NoPredictions filtered={isFiltered(query, model)} />;
+  if (page.items.length === 0)
+    return page.next_url === null && page.previous_url === null ? (
+      <NoPredictions filtered={isFiltered(query, model)} />
+    ) : (
+      <NoneHere page={page} />
+    );
   const live = page.items.some(({ prediction }) => !isTerminal(prediction.status));
   return (
     <>
@@ -150,6 +155,16 @@ const EXCERPT = 90;
 const excerpt = (text: string) => (text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text);
 
 const secondsText = (text: string | null) => (text === null ? "–" : duration(Number(text)));
+
+/** Of an account that has very many, a page looks through some of them. */
+const NoneHere = ({ page }: { page: Page<ListedPrediction> }) => (
+  <>
+    <Empty title="None of the predictions looked through here match these filters">
+      {page.next_url && <p>Older ones may: the search goes on with the next page.</p>}
+    </Empty>
+    <Pager previous={page.previous_url} next={page.next_url} />
+  </>
+);
 
 const NoPredictions = ({ filtered }: { filtered: boolean }) =>
   filtered ? (

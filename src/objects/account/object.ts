@@ -24,7 +24,13 @@ import {
 } from "./prediction-lists.ts";
 import { PredictionRows } from "./prediction-rows.ts";
 import { Removals } from "./removals.ts";
-import type { KeyHolder, PredictionFilter, Usage, UsageRow } from "./rpc-types.ts";
+import type {
+  KeyHolder,
+  ListedPredictions,
+  PredictionFilter,
+  Usage,
+  UsageRow,
+} from "./rpc-types.ts";
 import { createTables } from "./tables.ts";
 import { Upkeep } from "./upkeep.ts";
 import { selectMostUsed, selectUsage, selectUsagePage } from "./usage-rows.ts";
@@ -119,7 +125,7 @@ export class AccountObject extends DurableObject<Bindings> {
   }
 
   /** Newest first. */
-  list(filter: PredictionFilter, keyset: Keyset): PredictionRow[] {
+  list(filter: PredictionFilter, keyset: Keyset): ListedPredictions {
     return listPredictions(this.#db, filter, keyset);
   }
 

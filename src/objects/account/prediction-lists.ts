@@ -1,67 +1,124 @@
 /** Reads the index of predictions. */
-import { and, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
+import { and, eq, gte, inArray, lte, type SQL, sql } from "drizzle-orm";
 import type { DrizzleSqliteDODatabase } from "drizzle-orm/durable-sqlite";
 import { mergeSorted } from "../../domain/merge-sorted.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import { ascends, type Keyset, range } from "../../storage/keyset.ts";
-import type { MeantModel, PredictionFilter } from "./rpc-types.ts";
+import type { ListedPredictions, ModelName, PredictionFilter } from "./rpc-types.ts";
 import { predictions } from "./tables.ts";
 
 export type AccountDatabase = DrizzleSqliteDODatabase;
+
+/** Rows that are checked for a page, whether they match or not: some 10 ms. */
+export const MAX_CHECKED = 10_000;
 
 export const findPrediction = (db: AccountDatabase, id: string): PredictionRow | undefined =>
   db.select().from(predictions).where(eq(predictions.id, id)).get();
 
 /**
  * Predictions, newest first. Each status but `succeeded` is a range of the index by status, each model
- * a range of the index by model; several ranges are merged. With a model, the status is checked row by
- * row: `+` keeps SQLite from the index by status, which would need a sort. A name without a model has
- * no index: rows are scanned until the page is full.
+ * a range of the index by model; several ranges are merged. What else is wanted is checked row by row,
+ * for so many rows: an account may have millions of which none matches.
  */
 export function listPredictions(
   db: AccountDatabase,
   filter: PredictionFilter,
   keyset: Keyset,
-): PredictionRow[] {
-  const lists = selectPredictions(db, filter, keyset).map((query) => query.all());
-  const order = { keyOf: ({ id }: PredictionRow) => [id], ascending: ascends("desc", keyset) };
-  return mergeSorted(lists, order, keyset.limit);
+): ListedPredictions {
+  const ascending = ascends("desc", keyset);
+  const ranges = rangesOf(filter);
+  const budget = Math.ceil(MAX_CHECKED / Math.max(1, ranges.length));
+  const lists: PredictionRow[][] = [];
+  let reached: string | undefined;
+  for (const range of ranges) {
+    const last = range.check && selectLastChecked(db, range, keyset, budget).get()?.id;
+    const rows = selectRange(db, range, keyset, last).all();
+    lists.push(rows);
+    if (last === undefined || rows.length === keyset.limit) continue;
+    reached = reached === undefined || last < reached === ascending ? last : reached;
+  }
+  const order = { keyOf: ({ id }: PredictionRow) => [id], ascending };
+  const rows = mergeSorted(lists, order, keyset.limit);
+  if (reached === undefined) return { rows };
+  const end = reached;
+  const checked = rows.filter(({ id }) => id === end || id < end === ascending);
+  return checked.length === keyset.limit ? { rows } : { rows: checked, reached: [end] };
 }
 
-export function selectPredictions(db: AccountDatabase, filter: PredictionFilter, keyset: Keyset) {
+/** Part of the index, and what is checked of each of its rows. */
+export interface Range {
+  within: SQL | undefined;
+  check: SQL | undefined;
+}
+
+/** @param last the last id that is checked */
+export function selectRange(
+  db: AccountDatabase,
+  { within, check }: Range,
+  keyset: Keyset,
+  last?: string,
+) {
   const { where, order, limit } = range([predictions.id], "desc", keyset);
-  return rangesOf(filter).map((wanted) =>
-    db
-      .select()
-      .from(predictions)
-      .where(and(wanted, where))
-      .orderBy(...order)
-      .limit(limit),
-  );
+  const end = last === undefined ? undefined : upTo(last, keyset);
+  return db
+    .select()
+    .from(predictions)
+    .where(and(within, check, where, end))
+    .orderBy(...order)
+    .limit(limit);
 }
 
-function rangesOf({ statuses, model, models }: PredictionFilter): (SQL | undefined)[] {
+/** The last row that may be checked, if there are so many. */
+export function selectLastChecked(
+  db: AccountDatabase,
+  { within }: Range,
+  keyset: Keyset,
+  budget: number,
+) {
+  const { where, order } = range([predictions.id], "desc", keyset);
+  return db
+    .select({ id: predictions.id })
+    .from(predictions)
+    .where(and(within, where))
+    .orderBy(...order)
+    .limit(1)
+    .offset(budget - 1);
+}
+
+const upTo = (last: string, keyset: Keyset) =>
+  ascends("desc", keyset) ? lte(predictions.id, last) : gte(predictions.id, last);
+
+export function rangesOf({ statuses, model, models }: PredictionFilter): Range[] {
   const { status, model_id } = predictions;
+  // `+` keeps SQLite from the index by status, which would need a sort.
   const ofStatus = among(sql`+${status}`, statuses);
   if (model && models && "id" in model)
-    return models.includes(model.id) ? [and(ofModel(model), ofStatus)] : [];
+    return models.includes(model.id) ? [{ within: ofModel(model.id), check: ofStatus }] : [];
   const ofModels = models ? inArray(sql`+${model_id}`, models) : undefined;
-  if (model) return [and(ofModel(model), ofStatus, ofModels)];
-  if (models) return models.map((id) => and(ofModel({ id }), ofStatus));
-  return statuses.length > 0 ? statuses.map(ofStatusAlone) : [undefined];
+  if (model)
+    return "id" in model
+      ? [{ within: ofModel(model.id), check: and(ofStatus, ofModels) }]
+      : [{ within: undefined, check: and(ofName(model), ofStatus, ofModels) }];
+  if (models) return models.map((id) => ({ within: ofModel(id), check: ofStatus }));
+  return statuses.length > 0 ? statuses.map(ofStatusAlone) : [ALL];
 }
 
-/** The index by status has all but `succeeded`, and SQLite is to see that. */
-const ofStatusAlone = (status: TaskStatus) =>
-  status === "succeeded"
-    ? sql`+${predictions.status} = ${status}`
-    : and(few(eq(predictions.status, status)), sql`${predictions.status} <> 'succeeded'`);
+const ALL: Range = { within: undefined, check: undefined };
 
-const ofModel = (model: MeantModel) =>
-  "id" in model
-    ? few(eq(predictions.model_id, model.id))
-    : and(eq(predictions.model_owner, model.owner), eq(predictions.model_name, model.name));
+/** The index by status has all but `succeeded`, and SQLite is to see that. */
+const ofStatusAlone = (status: TaskStatus): Range =>
+  status === "succeeded"
+    ? { within: undefined, check: sql`+${predictions.status} = ${status}` }
+    : {
+        within: and(few(eq(predictions.status, status)), sql`${predictions.status} <> 'succeeded'`),
+        check: undefined,
+      };
+
+const ofModel = (id: string) => few(eq(predictions.model_id, id));
+
+const ofName = ({ owner, name }: ModelName) =>
+  and(eq(predictions.model_owner, owner), eq(predictions.model_name, name));
 
 /**
  * Tells the planner that the condition is selective. Without statistics it prefers the table itself and

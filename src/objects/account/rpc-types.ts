@@ -1,10 +1,17 @@
 /** What the methods of an account object take and return. */
+
 import type { UsageCount } from "../../domain/accounts/usage.ts";
+import type { Key } from "../../domain/cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 
+export interface ModelName {
+  owner: string;
+  name: string;
+}
+
 /** An existing model, under any of its names, or a name that no model has now. */
-export type MeantModel = { id: string } | { owner: string; name: string };
+export type MeantModel = { id: string } | ModelName;
 
 export interface PredictionFilter {
   /** Empty: any status. */
@@ -12,6 +19,12 @@ export interface PredictionFilter {
   model: MeantModel | undefined;
   /** Limits the list to these models. Null: any model. */
   models: string[] | null;
+}
+
+/** With `reached` rows were looked through up to this one only; there may be others that match. */
+export interface ListedPredictions {
+  rows: PredictionRow[];
+  reached?: Key;
 }
 
 /** The prediction that has a key; `conflict` if it was created by another request. */

@@ -5,10 +5,12 @@ import { drizzle } from "drizzle-orm/durable-sqlite";
 import { expect, test } from "vitest";
 import {
   type AccountDatabase,
+  rangesOf,
   selectDue,
+  selectLastChecked,
   selectNextDue,
   selectOldest,
-  selectPredictions,
+  selectRange,
   selectUnfinished,
 } from "../../../src/objects/account/prediction-lists.ts";
 import type { PredictionFilter } from "../../../src/objects/account/rpc-types.ts";
@@ -62,6 +64,9 @@ const FIRST: Keyset = { from: undefined, back: false, limit: 50 };
 const NEXT: Keyset = { from: { key: ["p50"], inclusive: false }, back: false, limit: 50 };
 const BACK: Keyset = { from: { key: ["p50"], inclusive: false }, back: true, limit: 50 };
 
+const select = (db: AccountDatabase, filter: Partial<PredictionFilter>, keyset: Keyset) =>
+  rangesOf({ ...ALL, ...filter }).map((range) => selectRange(db, range, keyset));
+
 const TABLE = "SEARCH predictions USING PRIMARY KEY";
 const STATUS = "SEARCH predictions USING INDEX predictions_status";
 const MODEL = "SEARCH predictions USING INDEX predictions_model";
@@ -113,8 +118,7 @@ test.each<[string, Partial<PredictionFilter>, string[], string[], string[]]>([
     [`${TABLE} (id>?)`],
   ],
 ])("predictions %s", async (_, filter, first, next, back) => {
-  const plans = (keyset: Keyset) =>
-    plansOf((db) => selectPredictions(db, { ...ALL, ...filter }, keyset));
+  const plans = (keyset: Keyset) => plansOf((db) => select(db, filter, keyset));
   expect(await plans(FIRST)).toEqual([first]);
   expect(await plans(NEXT)).toEqual([next]);
   expect(await plans(BACK)).toEqual([back]);
@@ -122,13 +126,25 @@ test.each<[string, Partial<PredictionFilter>, string[], string[], string[]]>([
 
 test("of several statuses, or of a token for several models, each is a range of its own", async () => {
   const statuses = await plansOf((db) =>
-    selectPredictions(db, { ...ALL, statuses: ["failed", "pending", "canceled"] }, NEXT),
+    select(db, { statuses: ["failed", "pending", "canceled"] }, NEXT),
   );
   expect(statuses).toEqual(Array(3).fill([`${STATUS} (status=? AND id<?)`]));
-  const models = await plansOf((db) =>
-    selectPredictions(db, { ...ALL, models: ["m1", "m2"] }, NEXT),
-  );
+  const models = await plansOf((db) => select(db, { models: ["m1", "m2"] }, NEXT));
   expect(models).toEqual(Array(2).fill([`${MODEL} (model_id=? AND id<?)`]));
+});
+
+test.each<[string, Partial<PredictionFilter>, string]>([
+  ["of a status", { statuses: ["succeeded"] }, `${TABLE} (id<?)`],
+  [
+    "of a model and a status",
+    { model: { id: "m1" }, statuses: ["failed"] },
+    "SEARCH predictions USING COVERING INDEX predictions_model (model_id=? AND id<?)",
+  ],
+])("how far those %s are checked is found without reading them", async (_, filter, plan) => {
+  const plans = await plansOf((db) =>
+    rangesOf({ ...ALL, ...filter }).map((range) => selectLastChecked(db, range, NEXT, 10)),
+  );
+  expect(plans).toEqual([[plan]]);
 });
 
 test.each<[string, (db: AccountDatabase) => Query, string[]]>([

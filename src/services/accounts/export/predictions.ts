@@ -29,7 +29,8 @@ export async function* predictionLines(
   let count = 0;
   let last = "";
   const rows = rowsOf<PredictionRow>(
-    async (keyset) => (await account?.list(all, { ...keyset, from: keyset.from ?? start })) ?? [],
+    async (keyset) =>
+      (await account?.list(all, { ...keyset, from: keyset.from ?? start }))?.rows ?? [],
     ({ id }) => [id],
   );
   for await (const row of rows) {
