@@ -1,7 +1,8 @@
 /**
  * Publishes how many predictions of each model the account has made, ever: those that have ended, which
  * usage counts, and those that have not. Figures are absolute, and none that fell is published, so that
- * a message may come twice, late or never.
+ * a message may come twice, late or never. Days that are over are summed up once, so that usage of years
+ * need not be read every minute, nor be kept.
  */
 import { logger } from "../../log.ts";
 import type { CountMessage } from "../../protocol/queue.ts";
@@ -10,32 +11,67 @@ import type { CountMessage } from "../../protocol/queue.ts";
 const PACE_MS = 60_000;
 /** Otherwise by this time. */
 const LATEST_MS = 10 * 60_000;
+const DAY_MS = 86_400_000;
 /** Messages of one batch. */
 const MAX_MESSAGES = 100;
 
 type Count = { model_id: string; predictions: number };
 
-const COUNTS = `SELECT model_id, sum(n) AS predictions FROM (
-    SELECT model_id, sum(predictions) AS n FROM usage GROUP BY model_id
+/** Usage of so many days is open: what ends is told within minutes, unless its object was down. */
+const OPEN_DAYS = 2;
+/** The first day of which usage is not summed up yet. */
+const OPEN_FROM = "open_from";
+
+const CLOSE = `INSERT INTO counts (model_id, closed, published)
+  SELECT model_id, sum(predictions), 0 FROM usage WHERE day >= ? AND day < ? GROUP BY model_id
+  ON CONFLICT (model_id) DO UPDATE SET closed = closed + excluded.closed`;
+
+const RISEN = `SELECT model_id, sum(n) AS predictions FROM (
+    SELECT model_id, closed AS n FROM counts
+    UNION ALL SELECT model_id, sum(predictions) AS n FROM usage WHERE day >= ? GROUP BY model_id
     UNION ALL SELECT model_id, count(*) FROM predictions
       WHERE status IN ('pending', 'started') AND status <> 'succeeded' GROUP BY model_id
   ) AS counted GROUP BY model_id
   HAVING sum(n) > coalesce(
-    (SELECT p.predictions FROM published AS p WHERE p.model_id = counted.model_id), 0)`;
+    (SELECT c.published FROM counts AS c WHERE c.model_id = counted.model_id), 0) LIMIT ?`;
 
-const PUBLISHED = `INSERT INTO published (model_id, predictions) VALUES (?, ?)
-  ON CONFLICT (model_id) DO UPDATE SET predictions = excluded.predictions`;
+const PUBLISHED = `INSERT INTO counts (model_id, closed, published) VALUES (?, 0, ?)
+  ON CONFLICT (model_id) DO UPDATE SET published = excluded.published`;
+
+const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
 export class Counters {
   readonly #sql: SqlStorage;
+  readonly #kv: SyncKvStorage;
+  readonly #keptMs: number;
   readonly #send: (messages: CountMessage[]) => Promise<void>;
   #publishedAt = 0;
   /** Whether a figure may have risen since; of what another instance has counted nothing is known. */
   #isOwed = true;
+  #openFrom: string;
 
-  constructor(sql: SqlStorage, send: (messages: CountMessage[]) => Promise<void>) {
+  /** @param keptSeconds how long usage is kept */
+  constructor(
+    { sql, kv }: Pick<DurableObjectStorage, "sql" | "kv">,
+    keptSeconds: number,
+    send: (messages: CountMessage[]) => Promise<void>,
+  ) {
     this.#sql = sql;
+    this.#kv = kv;
+    this.#keptMs = keptSeconds * 1_000;
     this.#send = send;
+    this.#openFrom = kv.get<string>(OPEN_FROM) ?? "";
+  }
+
+  /** The day that an end counts on: one that is told much too late counts on the first that is open. */
+  usageDay(endedAt: number): string {
+    const day = dayOf(endedAt);
+    return day < this.#openFrom ? this.#openFrom : day;
+  }
+
+  /** One that was counted was never made: its figure fell, and is told when it is as high again. */
+  fallen(modelId: string): void {
+    this.#sql.exec("UPDATE counts SET published = published - 1 WHERE model_id = ?", modelId);
   }
 
   /** A figure has risen. @returns when it is to be published at the latest, unless it is now */
@@ -52,6 +88,7 @@ export class Counters {
 
   async publish(userId: string, now: number): Promise<void> {
     this.#publishedAt = now;
+    this.#closeDays(now);
     const risen = this.#risen(MAX_MESSAGES);
     this.#isOwed = risen.length === MAX_MESSAGES;
     if (risen.length === 0) return;
@@ -71,7 +108,16 @@ export class Counters {
     return !this.#isOwed;
   }
 
+  #closeDays(now: number): void {
+    const openFrom = dayOf(now - OPEN_DAYS * DAY_MS);
+    if (openFrom <= this.#openFrom) return;
+    this.#sql.exec(CLOSE, this.#openFrom, openFrom);
+    this.#sql.exec("DELETE FROM usage WHERE day < ?", dayOf(now - this.#keptMs));
+    this.#kv.put(OPEN_FROM, openFrom);
+    this.#openFrom = openFrom;
+  }
+
   #risen(limit: number): Count[] {
-    return this.#sql.exec<Count>(`${COUNTS} LIMIT ?`, limit).toArray();
+    return this.#sql.exec<Count>(RISEN, this.#openFrom, limit).toArray();
   }
 }

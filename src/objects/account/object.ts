@@ -45,12 +45,18 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 export class AccountObject extends DurableObject<Bindings> {
   readonly #db = drizzle(this.ctx.storage);
-  readonly #rows = new PredictionRows(this.ctx.storage.sql);
-  readonly #counters = new Counters(this.ctx.storage.sql, async (messages) => {
-    await this.env.COUNTS.sendBatch(messages.map((body) => ({ body })));
-  });
+  readonly #counters = new Counters(
+    this.ctx.storage,
+    settings(this.env).historySeconds,
+    async (messages) => {
+      await this.env.COUNTS.sendBatch(messages.map((body) => ({ body })));
+    },
+  );
+  readonly #rows = new PredictionRows(this.ctx.storage.sql, (endedAt) =>
+    this.#counters.usageDay(endedAt),
+  );
   readonly #keys = new Keys(this.ctx.storage.sql, this.env, (id, objectId) =>
-    this.#rows.discard(id, objectId),
+    this.discard(id, objectId),
   );
   readonly #removals = new Removals(this.ctx.storage.sql);
   readonly #upkeep: Upkeep;
@@ -115,7 +121,8 @@ export class AccountObject extends DurableObject<Bindings> {
 
   /** Deletes the row of a prediction that was not created after all. */
   discard(id: string, objectId: string): void {
-    this.#rows.discard(id, objectId);
+    const modelId = this.#rows.discard(id, objectId);
+    if (modelId !== undefined) this.#counters.fallen(modelId);
   }
 
   // ---- for the API
@@ -158,6 +165,8 @@ export class AccountObject extends DurableObject<Bindings> {
     this.#remember("user_id", userId);
     this.#remember("closed", true);
     this.#arm(Date.now() + RETRY_MS);
+    // First: what is under way counts no more once it is removed.
+    if (!this.#counters.allPublished) await this.#counters.publish(this.#userId, Date.now());
     await this.#removeAll();
   }
 
@@ -207,15 +216,14 @@ export class AccountObject extends DurableObject<Bindings> {
   }
 
   async #removeAll(): Promise<void> {
-    // First: the figures fall with what is removed.
     const now = Date.now();
-    if (!this.#counters.allPublished) await this.#counters.publish(this.#userId, now);
-    if (!this.#counters.allPublished) return this.#arm(now + RETRY_MS);
+    await this.#counters.catchUp(this.#userId, now);
     const { asked, left } = await this.#upkeep.removeAll(now);
     if (left) return this.#arm(now + (asked > 0 ? STEP_MS : RETRY_MS));
+    if (!this.#counters.allPublished) return this.#arm(now + RETRY_MS);
     const { sql } = this.ctx.storage;
     sql.exec("DELETE FROM usage");
-    sql.exec("DELETE FROM published");
+    sql.exec("DELETE FROM counts");
     sql.exec("DELETE FROM removals");
     sql.exec("DELETE FROM keys");
   }

@@ -61,9 +61,11 @@ type Before = Pick<
 
 export class PredictionRows {
   readonly #sql: SqlStorage;
+  readonly #usageDay: (endedAt: number) => string;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, usageDay: (endedAt: number) => string) {
     this.#sql = sql;
+    this.#usageDay = usageDay;
   }
 
   /**
@@ -136,13 +138,19 @@ export class PredictionRows {
     this.#sql.exec("UPDATE predictions SET due_at = ? WHERE id = ?", dueAt, id);
   }
 
-  /** Of a prediction that was not created, unless another object has created it meanwhile. */
-  discard(id: string, objectId: string): void {
-    this.#sql.exec(
-      "DELETE FROM predictions WHERE id = ? AND object_id = ? AND status = 'pending'",
-      id,
-      objectId,
-    );
+  /**
+   * Of a prediction that was not created, unless another object has created it meanwhile.
+   * @returns its model
+   */
+  discard(id: string, objectId: string): string | undefined {
+    return this.#sql
+      .exec<{ model_id: string }>(
+        `DELETE FROM predictions WHERE id = ? AND object_id = ? AND status = 'pending'
+        RETURNING model_id`,
+        id,
+        objectId,
+      )
+      .toArray()[0]?.model_id;
   }
 
   #before(id: string): Before | undefined {
@@ -158,7 +166,7 @@ export class PredictionRows {
   #addUsage(row: Ended, sign = 1): void {
     this.#sql.exec(
       ADD_USAGE,
-      new Date(row.updated_at).toISOString().slice(0, 10),
+      this.#usageDay(row.updated_at),
       row.model_id,
       row.token_id,
       `${row.model_owner}/${row.model_name}`,

@@ -74,8 +74,8 @@ CREATE TABLE IF NOT EXISTS keys (
   key TEXT PRIMARY KEY, prediction_id TEXT NOT NULL, object_id TEXT NOT NULL, hash TEXT NOT NULL,
   claimed_at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS keys_claimed ON keys (claimed_at);
-CREATE TABLE IF NOT EXISTS published (
-  model_id TEXT PRIMARY KEY, predictions INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS counts (
+  model_id TEXT PRIMARY KEY, closed INTEGER NOT NULL, published INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS removals (
   due_at INTEGER NOT NULL, kept_seconds INTEGER NOT NULL, ended_from INTEGER NOT NULL,
   made_from INTEGER NOT NULL, PRIMARY KEY (due_at, kept_seconds, ended_from, made_from)) WITHOUT ROWID;

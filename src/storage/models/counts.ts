@@ -7,7 +7,10 @@ import { accountCounts } from "../schema/index.ts";
 /** A statement takes 100 parameters, and a row needs 4. */
 const ROWS_A_STATEMENT = 25;
 
-/** Figures only rise: an older one changes nothing. Triggers add them up for each model. */
+/**
+ * Figures only rise: an older one changes nothing. Triggers add them up for each model. One that is told
+ * again has fallen and risen meanwhile: the account was active.
+ */
 export async function writeCounts(
   db: Database,
   counts: CountMessage[],
@@ -21,7 +24,7 @@ export async function writeCounts(
       .onConflictDoUpdate({
         target: [accountCounts.user_id, accountCounts.model_id],
         set: { predictions: sql`excluded.predictions`, told_at: sql`excluded.told_at` },
-        setWhere: sql`${accountCounts.predictions} < excluded.predictions`,
+        setWhere: sql`${accountCounts.predictions} <= excluded.predictions`,
       }),
   );
   if (statements.length > 0) await runBatch(db, statements);

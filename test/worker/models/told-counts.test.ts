@@ -4,9 +4,10 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
 import type { CountMessage } from "../../../src/protocol/queue.ts";
+import { giveUp } from "../support/accounts.ts";
 import { eventually } from "../support/eventually.ts";
 import { captureLog } from "../support/log.ts";
-import { accountOf, keepUp } from "../support/objects.ts";
+import { accountOf, inAccount, keepUp, rowOf } from "../support/objects.ts";
 import { deliver } from "../support/queues.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
@@ -80,6 +81,111 @@ test("what could not be told is told later", async () => {
   advance(601);
   await keepUp(world.user_id);
   expect(told).toMatchObject([{ predictions: 1 }]);
+});
+
+const usageDays = async ({ user_id }: World) =>
+  (await inAccount<{ day: string }>(user_id, "SELECT day FROM usage ORDER BY day")).map(
+    ({ day }) => day,
+  );
+
+test("days that are over are summed up once, and usage goes with the history", async () => {
+  const { told } = holdCounts();
+  const world = await newWorld();
+  const run = async () => world.client.cancel(await world.waiting());
+  const day = () => new Date().toISOString().slice(0, 10);
+  const days: string[] = [];
+  for (let n = 0; n < 4; n++) {
+    await run();
+    await eventually(async () => expect(await usageDays(world)).toContain(day()));
+    days.push(day());
+    await keepUp(world.user_id);
+    advance(86_400);
+  }
+  await run();
+  await eventually(() => expect(told.at(-1)?.predictions).toBe(5));
+  const [closed] = await inAccount(world.user_id, "SELECT closed FROM counts");
+  expect(closed).toEqual({ closed: 2 });
+  await eventually(async () => expect(await usageDays(world)).toEqual([...days, day()]));
+  advance(400 * 86_400);
+  await run();
+  await eventually(() => expect(told.at(-1)?.predictions).toBe(6));
+  await eventually(async () =>
+    expect((await usageDays(world)).slice(0, -1)).not.toContain(days[0]),
+  );
+});
+
+test("an end that is told days late counts, on a day that is still open", async () => {
+  const { told } = holdCounts();
+  const world = await newWorld();
+  await world.client.cancel(await world.waiting());
+  await eventually(() => expect(told).toHaveLength(1));
+  const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
+  const first = (await account.find(await world.waiting())) ?? expect.fail("it has no row");
+  advance(5 * 86_400);
+  await world.client.cancel(await world.waiting());
+  await eventually(() => expect(told.at(-1)?.predictions).toBe(3));
+  const counted = () => inAccount(world.user_id, "SELECT sum(predictions) AS n FROM usage");
+  await eventually(async () => expect(await counted()).toEqual([{ n: 2 }]));
+  const late = { ...first, status: "failed" as const };
+  await account.put({ ...late, revision: 9, user_id: world.user_id, token_id: "" });
+  expect(await counted()).toEqual([{ n: 3 }]);
+  const open = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
+  expect(await usageDays(world)).toContain(open);
+  advance(61);
+  await world.waiting();
+  await eventually(() => expect(told.at(-1)?.predictions).toBe(4));
+});
+
+test("a figure that fell with a refused create is told when it is as high again", async () => {
+  const { told } = holdCounts();
+  const world = await newWorld();
+  await world.waiting();
+  await eventually(() => expect(told).toHaveLength(1));
+  const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
+  const row = await rowOf(await world.waiting());
+  advance(61);
+  await world.waiting();
+  await eventually(() => expect(told.at(-1)?.predictions).toBe(3));
+  await account.discard(row?.id ?? "", row?.object_id ?? "");
+  advance(61);
+  await world.waiting();
+  await eventually(() => expect(told.map(({ predictions }) => predictions)).toEqual([1, 3, 3]));
+  const toldAt = async () =>
+    (
+      await env.DB.prepare("SELECT told_at FROM account_counts WHERE user_id = ?")
+        .bind(world.user_id)
+        .first<{ told_at: number }>()
+    )?.told_at;
+  await deliver("counts", told[1]);
+  const before = await toldAt();
+  advance(61);
+  await deliver("counts", told[2]);
+  expect(await toldAt()).toBeGreaterThan(before ?? Number.POSITIVE_INFINITY);
+});
+
+test("an account that is closed removes its data while the queue is down", async () => {
+  const { sending } = holdCounts();
+  captureLog("warn");
+  const world = await newWorld();
+  const id = await world.waiting();
+  await world.client.cancel(id);
+  sending.mockRejectedValue(new Error("the queue is down"));
+  advance(61);
+  await world.client.cancel(await world.waiting());
+  const counted = () => inAccount(world.user_id, "SELECT sum(predictions) AS n FROM usage");
+  await eventually(async () => expect(await counted()).toEqual([{ n: 2 }]));
+  await giveUp(world);
+  for (let n = 0; n < 5; n++) {
+    advance(61);
+    await keepUp(world.user_id);
+  }
+  expect(await inAccount(world.user_id, "SELECT id FROM predictions")).toEqual([]);
+  const account = await accountOf(world.user_id);
+  expect(await account?.isEmpty()).toBe(false);
+  sending.mockResolvedValue({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } });
+  advance(61);
+  await keepUp(world.user_id);
+  expect(await account?.isEmpty()).toBe(true);
 });
 
 test("while D1 fails messages are retried, and nothing is acknowledged", async () => {

@@ -175,7 +175,7 @@ test("users have no look-ups, and what is misspelt is refused", async () => {
   expect((await operator.json("GET", ofAnybody("1"))).status).toBe(422);
 });
 
-test("when an account told its count is kept, and only a higher one renews it", async () => {
+test("when an account told its count is kept, and a lower one does not renew it", async () => {
   const count = { user_id: crypto.randomUUID(), model_id: crypto.randomUUID(), predictions: 3 };
   const told = async (predictions: number, at: number) => {
     await writeCounts(db, [{ ...count, predictions }], at);
@@ -184,5 +184,6 @@ test("when an account told its count is kept, and only a higher one renews it", 
   };
   expect(await told(3, 1_000)).toBe(1_000);
   expect(await told(4, 2_000)).toBe(2_000);
-  expect(await told(4, 3_000)).toBe(2_000);
+  expect(await told(3, 3_000)).toBe(2_000);
+  expect(await told(4, 4_000)).toBe(4_000);
 });

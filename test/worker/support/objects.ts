@@ -93,7 +93,10 @@ export async function tellCounts(): Promise<void> {
     if (deleted_at !== null) continue;
     const account = await accountOf(id);
     if (account) await laterAlarm(account);
-    const told = await inAccount<Count>(id, "SELECT * FROM published ORDER BY model_id");
+    const told = await inAccount<Count>(
+      id,
+      "SELECT model_id, published AS predictions FROM counts ORDER BY model_id",
+    );
     await eventually(async () => {
       const known = await env.DB.prepare(
         "SELECT model_id, predictions FROM account_counts WHERE user_id = ? ORDER BY model_id",
