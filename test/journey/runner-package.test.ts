@@ -85,6 +85,8 @@ test("npx runs it: it registers, is up to date, works, and drains when npx is to
   }, TOLD);
   runner.signal("SIGTERM");
   await runner.says(/ stopped$/);
+  // A second signal would kill npx, which has nobody to pass it on to by then.
+  await vi.waitFor(() => expect(runner.ended).toBe(true), TOLD);
   expect(runner.lines.join("\n")).toMatch(/ draining .* stopped$/s);
   expect(runner.lines.join("\n")).not.toContain("out of date");
 });
