@@ -55,7 +55,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
 
   async function flush(): Promise<void> {
     for (const rule of await rules()) {
-      if (!rule.startsWith("-A INPUT") && !rule.startsWith("-A DOCKER-USER")) continue;
+      if (!/^-A (?:INPUT|FORWARD|DOCKER-USER) /.test(rule)) continue;
       await run("iptables", ["-w", "5", ...rule.replace("-A", "-D").split(" ")]);
     }
   }
@@ -123,12 +123,25 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     await run("iptables", ["-w", "5", "-F", own.split(" ")[1] ?? ""]);
     await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 10_000);
     const way = ["FORWARD", "-j", "DOCKER-USER"];
-    // The same by another name: the containers of tests that run beside this one are kept in, too.
-    const meanwhile = ["FORWARD", "-m", "comment", "--comment", "meanwhile", "-j", "DOCKER-USER"];
-    await run("iptables", ["-w", "5", "-I", ...meanwhile]);
     await run("iptables", ["-w", "5", "-D", ...way]);
     await vi.waitFor(() => run("iptables", ["-w", "5", "-C", ...way]), 10_000);
-    await run("iptables", ["-w", "5", "-D", ...meanwhile]);
+  });
+
+  it("holds while Docker's own jump is missing, as it is whenever anyone creates a network", async () => {
+    await open({ watch_interval_ms: NEVER });
+    const stop = signals();
+    const caller = box.run(executor, "caller", { host: "10.0.0.1", port: 80 }, {}, stop);
+    await caller.reporter.first("logs");
+    const before = await refused();
+    await run("iptables", ["-w", "5", "-D", "FORWARD", "-j", "DOCKER-USER"]);
+    try {
+      await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(before + 2), 10_000);
+    } finally {
+      await run("iptables", ["-w", "5", "-I", "FORWARD", "-j", "DOCKER-USER"]);
+    }
+    stop.abortCancel();
+    expect(await caller.finish).toMatchObject({ status: "canceled" });
+    expect(caller.reporter.of("logs")).toEqual(["ECONNREFUSED\n"]);
   });
 
   it("is put back although another program removes a rule at the same moment", async () => {

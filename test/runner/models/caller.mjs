@@ -1,4 +1,4 @@
-// Calls a server again and again, and talks to it as long as it may.
+// Calls a server of this machine, or another, again and again, and talks to it as long as it may.
 
 import { lookup } from "node:dns/promises";
 import net from "node:net";
@@ -26,8 +26,8 @@ function call(host, port) {
 }
 
 serve(manifest, {
-  async predict({ port }, { log }) {
-    const { address } = await lookup("host.docker.internal");
+  async predict({ host = "host.docker.internal", port }, { log }) {
+    const { address } = await lookup(host);
     let said = "";
     for (;;) {
       const result = await call(address, port);

@@ -14,8 +14,12 @@ const run = promisify(execFile);
 /** Docker's chain for rules that apply before its own. */
 const DOCKER_USER = "DOCKER-USER";
 
-/** Packets from a bridge pass INPUT to this machine and DOCKER-USER to others. */
-const HOOKS = ["INPUT", DOCKER_USER];
+/**
+ * Packets from a bridge pass INPUT to this machine and FORWARD to others. DOCKER-USER is Docker's place
+ * for such rules and stays the first in FORWARD; but Docker takes its jump away for a moment whenever
+ * anyone creates a network, and a direct one holds meanwhile.
+ */
+const HOOKS = ["INPUT", "FORWARD", DOCKER_USER];
 
 /** Leads packets to other machines to Docker's chain. */
 const FORWARD_JUMP = ["FORWARD", "-j", DOCKER_USER];
