@@ -81,6 +81,10 @@ export function problemEvent({ code, message }: ProblemError, c: Context): strin
   return `data: ${JSON.stringify({ error })}\n\n`;
 }
 
+/** The same for a stream of lines of JSON. */
+export const problemLine = ({ code, message }: ProblemError, c: Context): string =>
+  `${JSON.stringify({ type: "problem", problem: problemBody(code, message, c) })}\n`;
+
 const validationResponse = (failure: ValidationFailure, c: Context) =>
   isVendoraRequest(c)
     ? vendoraValidationResponse(failure)

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { timingSafeEqual } from "../domain/accounts/token.ts";
-import { notFound, ProblemError, problemEvent } from "../errors.ts";
+import { notFound, ProblemError, problemEvent, problemLine } from "../errors.ts";
 import { hex } from "../lib/hex.ts";
 import { isSuspended, SUSPENDED } from "../services/accounts/access.ts";
 import { streamReader } from "../services/predictions/event-log.ts";
@@ -11,6 +11,7 @@ import { isOperator } from "../services/sign-in/operators.ts";
 import { renewSessionCookie } from "../services/sign-in/renew-cookie.ts";
 import { findSession, type Session } from "../services/sign-in/sessions.ts";
 import { signOut } from "../services/sign-in/sign-in.ts";
+import { isLive } from "../storage/accounts/reader-access.ts";
 import type { Dashboard, Viewer } from "./context.ts";
 import { addCookies } from "./cookies.ts";
 import { isForm, readForm } from "./form.ts";
@@ -104,10 +105,18 @@ export function viewerOf(c: Context<Dashboard>): Viewer {
 /** Whoever reads a stream in a page: it ends with the session. */
 export function pageReader(c: Context<Dashboard>) {
   const { session_id, caller } = viewerOf(c);
-  const ended = new ProblemError("unauthenticated", "You are signed out.");
   const credential = { kind: "session", id: session_id } as const;
-  return streamReader(c.var.services, credential, caller.user_id, problemEvent(ended, c));
+  return streamReader(c.var.services, credential, caller.user_id, problemEvent(signedOut(), c));
 }
+
+/** The last line of an export whose reader's session has ended. */
+export async function sessionEndedLine(c: Context<Dashboard>): Promise<string | undefined> {
+  const credential = { kind: "session", id: viewerOf(c).session_id } as const;
+  const isHere = await isLive(c.var.services.db, credential);
+  return isHere ? undefined : problemLine(signedOut(), c);
+}
+
+const signedOut = () => new ProblemError("unauthenticated", "You are signed out.");
 
 async function viewerIn(
   services: Services,

@@ -4,7 +4,7 @@ import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { RECENT_CHECK_MS } from "../domain/accounts/access-checks.ts";
 import type { Grant } from "../domain/files/signed-url.ts";
-import { ProblemError, problemEvent } from "../errors.ts";
+import { ProblemError } from "../errors.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
@@ -138,10 +138,16 @@ export async function requireValidToken(c: Context<AppEnv>): Promise<void> {
   if (ended) throw ended;
 }
 
-/** The last event of a stream whose token has been revoked or has expired. */
-export async function tokenEndedEvent(c: Context<AppEnv>): Promise<string | undefined> {
+/**
+ * What a stream says last when its token has been revoked or has expired.
+ * @param say in the stream's own format
+ */
+export async function tokenEndedWords(
+  c: Context<AppEnv>,
+  say: (problem: ProblemError, c: Context) => string,
+): Promise<string | undefined> {
   const ended = await endedToken(c, RECENT_CHECK_MS);
-  return ended && problemEvent(ended, c);
+  return ended && say(ended, c);
 }
 
 /** @param maxAgeMs how old a cached check may be */

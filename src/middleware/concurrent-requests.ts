@@ -4,14 +4,20 @@ import type { AppEnv } from "../context.ts";
 import { problemEvent } from "../errors.ts";
 import { accessEnded } from "../services/accounts/authentication.ts";
 import {
+  countExport,
   countStream,
   countWaitingRequest,
   type Requester,
 } from "../services/accounts/concurrency-limit.ts";
 import { streamReader } from "../services/predictions/event-log.ts";
 import type { EventStream } from "../services/predictions/event-stream.ts";
-import { requireValidToken, tokenEndedEvent } from "./authentication.ts";
+import { requireValidToken, tokenEndedWords } from "./authentication.ts";
 import { endStreamWhen } from "./stream-end.ts";
+
+/** A request with a token or of a page. */
+type CallerContext = Pick<Context, "req"> & {
+  var: Pick<AppEnv["Variables"], "services" | "caller">;
+};
 
 /** @throws ProblemError too_many_requests; unauthenticated when the token ended meanwhile */
 export async function limitWaitingRequest<Result extends Response>(
@@ -35,7 +41,32 @@ export async function limitOpenStream(
   open: () => Promise<EventStream>,
 ): Promise<EventStream> {
   const stream = await countStream(c.var.services, requesterOf(c), open);
-  endStreamWhen(stream, () => tokenEndedEvent(c));
+  return watched(c, stream, () => tokenEndedWords(c, problemEvent));
+}
+
+/**
+ * The same for an export of the account.
+ * @param lastWords a line of JSON once its reader may not read on
+ */
+export async function limitExport(
+  c: CallerContext,
+  open: () => Promise<EventStream>,
+  lastWords: () => Promise<string | undefined>,
+): Promise<EventStream> {
+  return watched(c, await countExport(c.var.services, requesterOf(c), open), lastWords);
+}
+
+async function watched(
+  { req }: CallerContext,
+  stream: EventStream,
+  lastWords: () => Promise<string | undefined>,
+): Promise<EventStream> {
+  if (req.method === "HEAD") {
+    // Nobody will read it or leave it: it would count for good.
+    await stream.body.cancel();
+    return { ...stream, body: new Blob().stream() };
+  }
+  endStreamWhen(stream, lastWords);
   return stream;
 }
 
@@ -46,7 +77,7 @@ export function tokenReader(c: Context<AppEnv>) {
   return streamReader(services, { kind: "token", id: caller.token_id }, caller.user_id, lastWords);
 }
 
-const requesterOf = (c: Context<AppEnv>): Requester => ({
+const requesterOf = (c: CallerContext): Requester => ({
   user_id: c.var.caller.user_id,
   signal: c.req.raw.signal,
 });

@@ -1,9 +1,9 @@
-/** The export of an account: NDJSON, each line with its type. */
+/** The export of an account: lines of JSON, each with its type. */
 import { z } from "zod";
-import { timestamp, uuid } from "./common.ts";
+import { problem, timestamp, uuid } from "./common.ts";
 import { model, version } from "./model.ts";
 import { token } from "./operator.ts";
-import { predictionWithIO } from "./prediction.ts";
+import { prediction, predictionWithIO } from "./prediction.ts";
 import { upload } from "./upload.ts";
 import { user } from "./user.ts";
 import { webhookEndpoint } from "./webhook-endpoint.ts";
@@ -13,33 +13,54 @@ const line = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shap
 
 /** How predictions of a day, model and token add up. */
 export const exportedUsage = z.object({
-  day: z.string(),
-  model: z.string(),
-  token_id: z.string(),
+  day: z.iso.date(),
+  model_id: uuid,
+  model: z.string().meta({ description: "Its latest `owner/name` on that day" }),
+  token_id: uuid.nullable().meta({ description: "Null: the dashboard" }),
   predictions: z.int(),
   failed: z.int(),
   execution_seconds: z.number(),
 });
 
-export const exportLine = z.discriminatedUnion("type", [
-  line("export", { created_at: timestamp, user }),
-  line("token", { token }),
-  line("model", { model, variable_names: z.array(z.string()) }),
-  line("version", { model: z.string(), version }),
-  line("webhook_endpoint", { webhook_endpoint: webhookEndpoint }),
-  line("upload", { upload }),
-  line("usage", { usage: exportedUsage }),
-  line("prediction", { prediction: predictionWithIO }),
-  /** A file that a prediction has made. */
-  line("file", { prediction_id: uuid, name: z.string(), size: z.int(), url: z.url() }),
-  /** A prediction that could not be read just now. */
-  line("failure", { prediction_id: uuid, detail: z.string() }),
-  /** The last line: an export without it was cut short. */
-  line("end", { next_url: z.url().nullable() }),
-]);
+export const exportLine = z
+  .discriminatedUnion("type", [
+    line("export", {
+      format: z.literal(1).meta({ description: "Rises when a line changes its meaning" }),
+      created_at: timestamp,
+      user,
+    }),
+    line("token", { token }),
+    line("model", {
+      model: model.omit({ latest_version: true }),
+      variable_names: z.array(z.string()),
+    }),
+    line("version", { model_id: uuid, version }),
+    line("webhook_endpoint", { webhook_endpoint: webhookEndpoint }),
+    line("upload", { upload: upload.omit({ urls: true, parts: true, part_size: true }) }),
+    line("usage", { usage: exportedUsage }),
+    line("prediction", {
+      prediction: predictionWithIO,
+      missing: z.int().optional().meta({
+        description: "How many of its values are null because they were deleted meanwhile",
+      }),
+    }),
+    /** A file that a prediction has made. */
+    line("file", { prediction_id: uuid, name: z.string(), size: z.int(), url: z.url() }),
+    /** A prediction that could not be read just now, or its files. */
+    line("failure", { prediction, detail: z.string() }),
+    /** Instead of the end: why it was cut short. */
+    line("problem", { problem }),
+    /** The last line: an export without it was cut short. */
+    line("end", {
+      predictions: z.int(),
+      failures: z.int(),
+      next_url: z.url().nullable().meta({ description: "What follows; null: nothing" }),
+    }),
+  ])
+  .meta({ id: "ExportLine", description: "A line of an export" });
 export type ExportLine = z.infer<typeof exportLine>;
 
-export const exportQuery = z.object({
+export const exportQuery = z.strictObject({
   before: uuid.optional().meta({
     description: "Exports only predictions made before this one; from `next_url` of the last line",
   }),

@@ -18,7 +18,7 @@ export const DeletePage = ({
     <AccountTabs current="/account/delete" />
     <p>
       This cannot be undone, not even by an operator.{" "}
-      <a href="/docs/calling#export-your-account">Export your account</a> first to keep a copy.
+      <a href="/account/export">Export your account</a> first to keep a copy.
     </p>
     <h2>Immediately</h2>
     <ul>

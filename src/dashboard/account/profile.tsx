@@ -19,6 +19,13 @@ export const ProfilePage = ({ user, drafts }: { user: UserRow; drafts: Drafts })
     </p>
     <Picture user={user} draft={drafts.avatar} />
     <Profile user={user} draft={drafts.profile} />
+    <section aria-labelledby="export-title">
+      <h2 id="export-title">Your data</h2>
+      <p>
+        <a href="/account/export">Export your account</a>: everything of it as lines of JSON.{" "}
+        <a href="/docs/calling#export-your-account">What it has</a>
+      </p>
+    </section>
   </>
 );
 

@@ -1,14 +1,18 @@
-/** `/account`: profile, picture, usage and account deletion. */
+/** `/account`: profile, picture, usage, export and account deletion. */
 import { invalid } from "../../domain/schemas/validation.ts";
+import { limitExport } from "../../middleware/concurrent-requests.ts";
+import { exportQuery } from "../../protocol/export.ts";
 import { updateUser } from "../../protocol/user.ts";
+import { exportResponse } from "../../routes/accounts/export.ts";
 import { parse } from "../../routes/router.ts";
 import { removeAvatar, setAvatar } from "../../services/accounts/avatars.ts";
 import { deleteAccount } from "../../services/accounts/delete-account.ts";
+import { exportAccount } from "../../services/accounts/export/export.ts";
 import { getOwnUsage } from "../../services/accounts/usage.ts";
 import { updateOwnUser } from "../../services/accounts/users.ts";
 import { confirmIdentity, hasPassword } from "../../services/sign-in/confirm-identity.ts";
 import { signOut } from "../../services/sign-in/sign-in.ts";
-import { requireUser, viewerOf } from "../access.ts";
+import { requireUser, sessionEndedLine, viewerOf } from "../access.ts";
 import { type PageContext, pages, requestSource } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";
@@ -47,6 +51,17 @@ export const accountPages = pages()
     const period = PERIODS.find((days) => String(days) === c.req.query("days")) ?? 30;
     const report = await getOwnUsage(c.var.services, viewerOf(c).caller, period);
     return c.render(<UsagePage report={report} period={period} />, { title: "Usage" });
+  })
+  .get("/account/export", requireUser, async (c) => {
+    const { caller } = viewerOf(c);
+    const { before } = parse(exportQuery, c.req.query(), "query");
+    const url = new URL(c.req.path, c.var.origin).href;
+    const { body } = await limitExport(
+      c,
+      async () => exportAccount(c.var.services, caller, { url, before }),
+      () => sessionEndedLine(c),
+    );
+    return exportResponse(body);
   })
   .get("/account/delete", requireUser, (c) => showDelete(c, emptyDraft))
   .post("/account/delete", requireUser, async (c) => {

@@ -137,6 +137,14 @@ export class PredictionObject extends DurableObject<Bindings> {
     return this.#load()?.snapshot();
   }
 
+  /** As `get`, unless its texts have more characters than this. */
+  async getUpTo(chars: number): Promise<Snapshot | "larger" | undefined> {
+    const snapshot = await this.get();
+    const texts = snapshot?.body.filter((piece) => typeof piece === "string") ?? [];
+    const length = texts.reduce((sum, text) => sum + text.length, 0);
+    return length > chars ? "larger" : snapshot;
+  }
+
   /** @returns undefined when its record has been deleted */
   history(): History | undefined {
     const record = this.#load();

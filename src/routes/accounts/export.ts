@@ -1,12 +1,13 @@
 /** The export of an account. */
-import { createRoute, z } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import type { TypedResponse } from "hono";
-import { requireScope } from "../../middleware/authentication.ts";
-import { limitOpenStream } from "../../middleware/concurrent-requests.ts";
-import { exportQuery } from "../../protocol/export.ts";
+import { problemLine } from "../../errors.ts";
+import { requireScope, tokenEndedWords } from "../../middleware/authentication.ts";
+import { limitExport } from "../../middleware/concurrent-requests.ts";
+import { type ExportLine, exportLine, exportQuery } from "../../protocol/export.ts";
 import { requireAccountAccess } from "../../services/accounts/access.ts";
 import { exportAccount } from "../../services/accounts/export/export.ts";
-import { errorResponses } from "../responses.ts";
+import { errorResponses, problemResponse } from "../responses.ts";
 import { router } from "../router.ts";
 
 const exportOwn = createRoute({
@@ -16,7 +17,7 @@ const exportOwn = createRoute({
   tags: ["Users"],
   summary: "Export your account",
   description:
-    "Everything of your account as newline-delimited JSON, a line for each thing: profile, tokens (without their secrets), models with their versions and the names of their variables, webhook endpoints, uploads, usage, and your predictions, newest first, with input and output while they are kept. Files come as signed URLs that are valid for a day. The last line has the type `end`; without it the export was cut short. A response has up to 1,000 predictions: follow `next_url` of the last line until it is null. Requires a token for the whole account.",
+    "Everything of your account as newline-delimited JSON, a line for each thing: profile, tokens (without their secrets), models with their versions and the names of their variables, webhook endpoints, uploads, usage, and your predictions, newest first, with input and output while they are kept. Files come as signed URLs that are valid for a day. The last line has the type `end`; without it the export was cut short, and a line with the type `problem` may say why. A long export comes in several responses: follow `next_url` of the last line until it is null. Requires a token for the whole account.",
   middleware: requireScope("read"),
   request: { query: exportQuery },
   responses: {
@@ -24,25 +25,37 @@ const exportOwn = createRoute({
       description: "Lines of JSON",
       content: {
         "application/jsonl": {
-          schema: z.string(),
-          example: '{"type":"end","next_url":null}\n',
+          schema: exportLine,
+          example: { type: "end", predictions: 3, failures: 0, next_url: null },
         },
       },
     },
     ...errorResponses,
+    429: problemResponse("Too many requests, or two exports of your account are under way"),
   },
 });
 
 export const exportRoutes = router().openapi(exportOwn, async (c) => {
   const { services, caller } = c.var;
   await requireAccountAccess(services, caller, "The account");
-  const { origin } = new URL(c.req.url);
+  const url = new URL(c.req.path, c.req.url).href;
   const { before } = c.req.valid("query");
-  const stream = await limitOpenStream(c, async () =>
-    exportAccount(services, caller, origin, before),
+  const { body } = await limitExport(
+    c,
+    async () => exportAccount(services, caller, { url, before }),
+    () => tokenEndedWords(c, problemLine),
   );
-  const response: Response = new Response(stream.body, {
-    headers: { "content-type": "application/jsonl", "cache-control": "no-store" },
-  });
-  return response as Response & TypedResponse<string, 200, "json">;
+  return exportResponse(body);
 });
+
+/** A download. */
+export function exportResponse(body: ReadableStream<Uint8Array>) {
+  const response: Response = new Response(body, {
+    headers: {
+      "content-type": "application/jsonl",
+      "content-disposition": 'attachment; filename="auspex-export.jsonl"',
+      "cache-control": "no-store",
+    },
+  });
+  return response as Response & TypedResponse<ExportLine, 200, "json">;
+}

@@ -2,10 +2,14 @@
  * Limits an account's open streams and waiting requests (domain/accounts/open-requests.ts). Streams that
  * are passed on as they are count where they are made, in the prediction's object.
  */
+import { CHECK_MS } from "../../domain/accounts/access-checks.ts";
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { ProblemError } from "../../errors.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
+
+/** Exports of an account at once: each calls five objects at a time, and has up to 30 MB in memory. */
+const MAX_EXPORTS = 2;
 
 /** The account of a request, and the signal that its client has disconnected. */
 export interface Requester {
@@ -30,7 +34,36 @@ export async function countStream(
   reader: Requester,
   opening: () => Promise<EventStream>,
 ): Promise<EventStream> {
-  const leave = enter(services, reader);
+  return untilOver(enter(services, reader), opening);
+}
+
+/** Counts an export as a stream, and among the account's exports. @throws ProblemError too_many_requests */
+export const countExport = (
+  services: Services,
+  reader: Requester,
+  opening: () => Promise<EventStream>,
+): Promise<EventStream> =>
+  countStream(services, reader, async () => {
+    const entered = OpenRequest.enter(`exports of ${reader.user_id}`, MAX_EXPORTS);
+    if (!entered)
+      throw tooManyConnections(
+        `You have ${MAX_EXPORTS} exports under way. Read one to its end, or close it.`,
+      );
+    // Two requests that died without an end would shut the account out for as long as the isolate lives.
+    entered.renew();
+    const renewing = setInterval(() => entered.renew(), CHECK_MS);
+    const leave = () => {
+      clearInterval(renewing);
+      entered.leave();
+    };
+    reader.signal.addEventListener("abort", leave);
+    return untilOver(leave, opening);
+  });
+
+async function untilOver(
+  leave: () => void,
+  opening: () => Promise<EventStream>,
+): Promise<EventStream> {
   const stream = await opening().catch((error: unknown) => {
     leave();
     throw error;

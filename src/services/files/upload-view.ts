@@ -12,27 +12,38 @@ export async function presentUpload(
   row: UploadRow,
   origin: string,
 ): Promise<Upload> {
-  const { id, size, part_size, key, expires_at } = row;
   const pending = row.completed_at === null;
-  const until = Math.min(expires_at, Date.now() + SIGNED_URL_SECONDS * 1000);
-  const [parts, urls, fileUrl] = await Promise.all([
-    pending ? listParts(services.db, id) : [],
+  const [parts, urls, file] = await Promise.all([
+    pending ? listParts(services.db, row.id) : [],
     // These URLs allow writing, so a read-only token does not get them.
     pending && scopes.includes("predict") ? partUrls(services, row, origin, token_id) : [],
-    pending ? null : signedFileUrl(services, origin, key, until),
+    presentUploadedFile(services, row, origin),
   ]);
+  return {
+    ...file,
+    part_size: row.part_size,
+    urls,
+    parts: parts.map(({ part_number, etag }) => ({ part_number, etag: `"${etag}"` })),
+  };
+}
+
+/** An upload without its parts. */
+export async function presentUploadedFile(
+  services: Services,
+  { id, size, mime_type, name, key, created_at, completed_at, expires_at }: UploadRow,
+  origin: string,
+): Promise<Omit<Upload, "part_size" | "urls" | "parts">> {
+  const pending = completed_at === null;
+  const until = Math.min(expires_at, Date.now() + SIGNED_URL_SECONDS * 1000);
   return {
     id,
     url: `${origin}/v1/uploads/${id}`,
     status: pending ? "pending" : "completed",
     size,
-    mime_type: row.mime_type,
-    name: row.name,
-    part_size,
-    urls,
-    parts: parts.map(({ part_number, etag }) => ({ part_number, etag: `"${etag}"` })),
-    file_url: fileUrl,
-    created_at: new Date(row.created_at).toISOString(),
+    mime_type,
+    name,
+    file_url: pending ? null : await signedFileUrl(services, origin, key, until),
+    created_at: new Date(created_at).toISOString(),
     expires_at: new Date(expires_at).toISOString(),
   };
 }

@@ -44,14 +44,20 @@ export async function getPrediction(
   const snapshot = await (await predictionStub(services, caller, id)).get();
   if (snapshot) return predictionText(services, snapshot);
   const row = await findOwnPrediction(services, caller, id);
-  const removed: PredictionWithIO = {
-    ...services.present.prediction(row, origin),
-    input: null,
-    output: null,
-    data_removed: true,
-  };
-  return { text: JSON.stringify(removed) };
+  return { text: JSON.stringify(withoutData(services, row, origin)) };
 }
+
+/** A prediction whose data has been removed. */
+export const withoutData = (
+  { present }: Services,
+  row: PredictionRow,
+  origin: string,
+): PredictionWithIO => ({
+  ...present.prediction(row, origin),
+  input: null,
+  output: null,
+  data_removed: true,
+});
 
 export async function predictionText(
   services: Services,

@@ -47,12 +47,16 @@ export const getFile = (bucket: R2Bucket, key: string, options?: R2GetOptions) =
 /** @param keys 1,000 at most */
 export const deleteFile = (bucket: R2Bucket, ...keys: string[]) => bucket.delete(keys);
 
-/** The files of a prediction or upload, without its large values; 1,000 at most. */
-export async function listFiles(bucket: R2Bucket, source: string) {
-  const { objects } = await bucket.list({ prefix: `${source}/` });
-  return objects
-    .filter(({ key }) => !key.startsWith(valueKey(source, "")))
-    .map(({ key, size }) => ({ key, size, name: key.slice(source.length + 1) }));
+/** The files of a prediction, without its large values, a page at a time. */
+export async function* listFiles(bucket: R2Bucket, source: string) {
+  const prefix = `${source}/`;
+  let cursor: string | undefined;
+  do {
+    // The delimiter leaves out what is below `values/`.
+    const page = await bucket.list({ prefix, delimiter: "/", ...(cursor && { cursor }) });
+    yield page.objects.map(({ key, size }) => ({ key, size, name: key.slice(prefix.length) }));
+    cursor = page.truncated ? page.cursor : undefined;
+  } while (cursor !== undefined);
 }
 
 /** Deletes everything that belongs to an upload or a prediction. */

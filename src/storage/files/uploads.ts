@@ -61,19 +61,29 @@ export const findOwnUploads = (db: Database, userId: string, ids: string[]) =>
     )
     .all();
 
-/** By part number. */
-/** An account's own, in the order they expire. */
+/**
+ * Uploads of the account itself, in the order they expire. One that is used meanwhile expires later, and
+ * may come twice.
+ */
 export function listOwnUploads(db: Database, userId: string, keyset: Keyset) {
   const { where, order, limit } = range([uploads.expires_at, uploads.id], "asc", keyset);
   return db
     .select()
     .from(uploads)
-    .where(and(eq(uploads.user_id, userId), isNull(uploads.prediction_id), where))
+    .where(
+      and(
+        eq(uploads.user_id, userId),
+        isNull(uploads.prediction_id),
+        isNull(uploads.removed_at),
+        where,
+      ),
+    )
     .orderBy(...order)
     .limit(limit)
     .all();
 }
 
+/** By part number. */
 export const listParts = (db: Database, uploadId: string) =>
   db
     .select()

@@ -150,6 +150,16 @@ export function listOwnModels(db: Database, ownerId: string, ids: string[] | nul
     .all();
 }
 
+/** An owner's models in their full form, newest first. */
+export function listDetailedModels(db: Database, ownerId: string, keyset: Keyset) {
+  const { where, order, limit } = range([models.id], "desc", keyset);
+  return detailed(db)
+    .where(and(eq(models.owner_id, ownerId), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
 export interface Listing {
   /** Undefined: any owner. */
   ownerId: string | undefined;

@@ -1,4 +1,4 @@
-import { and, eq, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
@@ -19,6 +19,15 @@ export function listVariables(db: Database, modelId: string, keyset: Keyset) {
 }
 
 export type VariableSummaryRow = Awaited<ReturnType<typeof listVariables>>[number];
+
+/** Of several models, by name. @param ids 100 at most */
+export const listVariableNames = (db: Database, ids: string[]) =>
+  db
+    .select({ model_id: modelVariables.model_id, name: modelVariables.name })
+    .from(modelVariables)
+    .where(inArray(modelVariables.model_id, ids))
+    .orderBy(modelVariables.model_id, modelVariables.name)
+    .all();
 
 /** A model's encrypted values by name, as a column of a query of `models`. */
 export const sealedVariables: SQL<Record<string, string>> = sql`(

@@ -1,8 +1,8 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, gte, inArray, sql } from "drizzle-orm";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { versions } from "../schema/index.ts";
+import { models, versions } from "../schema/index.ts";
 
 export type VersionRow = typeof versions.$inferSelect;
 
@@ -55,6 +55,27 @@ export function listVersions(db: Database, modelId: string, keyset: Keyset) {
 }
 
 export type VersionSummaryRow = Awaited<ReturnType<typeof listVersions>>[number];
+
+/**
+ * All versions of an owner's models, in full: by the model's id and their number. With a join SQLite
+ * would sort a model's versions for each page.
+ */
+export function listVersionsOfOwner(db: Database, ownerId: string, keyset: Keyset) {
+  const { where, order, limit } = range([versions.model_id, versions.number], "asc", keyset);
+  // Or those of all earlier models would be read again.
+  const fromModel = keyset.from && gte(models.id, String(keyset.from.key[0]));
+  const own = db
+    .select({ id: models.id })
+    .from(models)
+    .where(and(eq(models.owner_id, ownerId), fromModel));
+  return db
+    .select()
+    .from(versions)
+    .where(and(inArray(versions.model_id, own), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
 
 /** The image size, as reported by the first run. A known size is kept. */
 export const fillSize = (db: Database, modelId: string, number: number, size: number) =>

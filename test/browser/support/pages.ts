@@ -106,6 +106,7 @@ export const PAGES: Record<string, PageVisit[]> = {
 /** Routes that respond with something other than a full page. */
 export const NOT_PAGES = [
   // Parts of pages, streams and files.
+  "/account/export",
   `${RUN}/view`,
   `${RUN}/events`,
   `${RUN}/json`,

@@ -1,43 +1,30 @@
-/** The export of an account: all of it, nothing secret, in bounded steps. */
+/** What the export of an account has: all of it, and nothing secret. */
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { PredictionObject } from "../../../src/objects/prediction/object.ts";
-import { type ExportLine, exportLine } from "../../../src/protocol/export.ts";
 import { newModel, publish, referenceOf } from "../support/catalogue.ts";
-import type { Client } from "../support/client.ts";
 import { newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
-import { storeFile, storeValue, uploaded } from "../support/files.ts";
-import { captureLog } from "../support/log.ts";
-import { inAccount, rowOf } from "../support/objects.ts";
+import { EXPORT, exported, linesIn, ofType } from "../support/export.ts";
+import {
+  beginUpload,
+  nobody,
+  rowOfUpload,
+  storeFile,
+  storeValue,
+  uploaded,
+} from "../support/files.ts";
+import { inAccount, objectOf, rowOf } from "../support/objects.ts";
+import { setVariable } from "../support/variables.ts";
 import { newClient, newUser, newWorld, type World } from "../support/world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-async function textOf(client: Client, path = "/v1/user/export"): Promise<string> {
-  const response = await client.fetch(path);
-  expect(response.status).toBe(200);
-  expect(response.headers.get("content-type")).toBe("application/jsonl");
-  return response.text();
-}
-
-const linesIn = (text: string): ExportLine[] => {
-  expect(text.endsWith("\n")).toBe(true);
-  return text
-    .slice(0, -1)
-    .split("\n")
-    .map((line) => exportLine.parse(JSON.parse(line)));
-};
-
-const ofType = <Type extends ExportLine["type"]>(lines: ExportLine[], type: Type) =>
-  lines.filter((line): line is Extract<ExportLine, { type: Type }> => line.type === type);
-
-async function full(): Promise<World & { ids: string[] }> {
+async function full(): Promise<World & { ids: string[]; secret: string }> {
   const world = await newWorld({ configuration: {} });
   const { client, model } = world;
-  await client.ok("PUT", `/v1/models/${model}/variables/HF_TOKEN`, { value: "hf_the_secret" });
+  await setVariable(client, model, "HF_TOKEN", "hf_the_secret");
   await publish(client, model);
-  await newEndpoint(client);
+  const { secret } = await newEndpoint(client);
   await uploaded(client, "what was uploaded");
   const runner = await world.runner();
   const first = await world.waiting();
@@ -53,12 +40,12 @@ async function full(): Promise<World & { ids: string[] }> {
         status: expect.stringMatching(/succeeded|canceled/),
       });
   });
-  return { ...world, ids: [second, first] };
+  return { ...world, ids: [second, first], secret };
 }
 
-test("has everything of an account, and of nobody else", async () => {
+test("everything of an account, and of nobody else", async () => {
   const [world, other] = [await full(), await full()];
-  const text = await textOf(world.client);
+  const text = await exported(world.client);
   const lines = linesIn(text);
   expect([...new Set(lines.map(({ type }) => type))]).toEqual([
     "export",
@@ -72,95 +59,166 @@ test("has everything of an account, and of nobody else", async () => {
     "file",
     "end",
   ]);
-  expect(ofType(lines, "model")).toMatchObject([{ variable_names: ["HF_TOKEN"] }]);
-  expect(ofType(lines, "version").map(({ version }) => version.number)).toEqual([2, 1]);
+  expect(ofType(lines, "export")).toMatchObject([{ user: { username: world.username } }]);
+  const [model] = ofType(lines, "model");
+  expect(model).toMatchObject({ variable_names: ["HF_TOKEN"] });
+  const model_id = model?.model.id;
+  expect(ofType(lines, "version")).toMatchObject([
+    { model_id, version: { number: 1 } },
+    { model_id, version: { number: 2 } },
+  ]);
   const predictions = ofType(lines, "prediction").map(({ prediction }) => prediction);
   expect(predictions.map(({ id }) => id)).toEqual(world.ids);
-  expect(predictions[1]).toMatchObject({
-    status: "succeeded",
-    output: ["v".repeat(300_000), expect.stringContaining("/v1/files/")],
-  });
-  expect(ofType(lines, "usage")).toMatchObject([{ usage: { model: world.model, predictions: 2 } }]);
-  const [file] = ofType(lines, "file");
-  const found = await world.client.fetch(new URL(file?.url ?? "").href);
-  expect(await found.text()).toBe("a file of the output");
-  expect(lines.at(-1)).toEqual({ type: "end", next_url: null });
-  for (const id of [other.user_id, ...other.ids]) expect(text).not.toContain(id);
+  for (const one of predictions) expect(one).toEqual(await world.client.get(one.id));
+  expect(predictions[1]?.output).toEqual([
+    "v".repeat(300_000),
+    expect.stringContaining("/v1/files/"),
+  ]);
+  expect(ofType(lines, "usage")).toMatchObject([
+    { usage: { model: world.model, model_id, predictions: 2 } },
+  ]);
+  for (const [url, content] of [
+    [ofType(lines, "file")[0]?.url, "a file of the output"],
+    [ofType(lines, "upload")[0]?.upload.file_url, "what was uploaded"],
+  ])
+    expect(await (await nobody.fetch(url ?? "")).text()).toBe(content);
+  expect(lines.at(-1)).toEqual({ type: "end", predictions: 2, failures: 0, next_url: null });
+  for (const foreign of [other.user_id, other.username, ...other.ids])
+    expect(text).not.toContain(foreign);
 });
 
-test("has nothing secret", async () => {
+test("nothing secret", async () => {
   const world = await full();
-  const text = await textOf(world.client);
+  const text = await exported(world.client);
   const rows = await env.DB.batch<Record<string, unknown>>([
     env.DB.prepare("SELECT hash FROM tokens WHERE user_id = ?").bind(world.user_id),
     env.DB.prepare("SELECT sealed FROM model_variables"),
+    env.DB.prepare(
+      "SELECT value ->> 'secret' FROM webhook_endpoints, json_each(secrets) WHERE user_id = ?",
+    ).bind(world.user_id),
+    env.DB.prepare("SELECT multipart_id FROM uploads WHERE user_id = ?").bind(world.user_id),
   ]);
   const secrets = rows.flatMap(({ results }) => results.flatMap((row) => Object.values(row)));
-  expect(secrets.length).toBeGreaterThanOrEqual(2);
-  for (const secret of [...secrets, "hf_the_secret", "whsec_", world.client.token])
-    expect(text).not.toContain(String(secret));
+  expect(secrets.length).toBeGreaterThanOrEqual(4);
+  const { secret, client, runnerToken } = world;
+  for (const one of [...secrets, secret, "hf_the_secret", "whsec_", client.token, runnerToken])
+    expect(text).not.toContain(String(one));
 });
 
-test("of an account that has nothing is its profile", async () => {
+test("an upload that is under way comes without what may write to it, one that goes not at all", async () => {
   const { client } = await newUser();
-  expect(linesIn(await textOf(client)).map(({ type }) => type)).toEqual(["export", "token", "end"]);
+  const { id } = await beginUpload(client, 10);
+  const going = await uploaded(client);
+  await env.DB.prepare("UPDATE uploads SET removed_at = 1 WHERE id = ?").bind(going.id).run();
+  expect((await rowOfUpload(going.id)).removed_at).toBe(1);
+  const text = await exported(client);
+  expect(ofType(linesIn(text), "upload")).toMatchObject([
+    { upload: { id, status: "pending", file_url: null } },
+  ]);
+  expect(text).not.toContain("signature=");
 });
 
-test("needs a token for the whole account that may read", async () => {
+test("what was removed is there without its data, whoever has removed it", async () => {
+  const world = await newWorld();
+  const ids = [await world.waiting(), await world.waiting(), await world.waiting()];
+  const [kept = "", deleted = "", past = ""] = ids;
+  for (const id of ids) await world.client.cancel(id);
+  await world.client.ok("DELETE", `/v1/predictions/${deleted}`);
+  // Of a short run the account removes the data, and its row does not say that it has.
+  const object = await objectOf(past);
+  await object.remove(true);
+  await inAccount(world.user_id, "UPDATE predictions SET kept_seconds = 60 WHERE id = ?", past);
+  await eventually(async () => expect(await rowOf(deleted)).toMatchObject({ data_removed: 1 }));
+  const found = ofType(linesIn(await exported(world.client)), "prediction");
+  const [gone, removed, whole] = found.map(({ prediction }) => prediction);
+  for (const [one, id] of [
+    [gone, past],
+    [removed, deleted],
+  ] as const)
+    expect(one).toMatchObject({ id, data_removed: true, input: null, output: null });
+  expect(whole).toMatchObject({ id: kept, data_removed: false, input: {} });
+});
+
+test("all files of a prediction that has thousands", async () => {
+  const world = await newWorld();
+  const { id, runner, job, channel } = await world.begun();
+  await channel.succeed(await storeFile(runner, job, "one"));
+  await storeValueBefore(id);
+  const more = Array.from({ length: 1_100 }, (_, n) => `${id}/${n + 1_000}-more`);
+  await Promise.all(more.map((key) => env.FILES.put(key, "")));
+  const files = ofType(linesIn(await exported(world.client)), "file");
+  expect(files.length).toBe(1_101);
+  expect(new Set(files.map(({ url }) => url)).size).toBe(1_101);
+});
+
+/** What is no file. */
+const storeValueBefore = (id: string) => env.FILES.put(`${id}/values/one`, "1");
+
+test("many models and versions take few queries", async () => {
+  const { client, user_id } = await newUser();
+  const models = await Promise.all([newModel(client), newModel(client), newModel(client)]);
+  for (const model of models) await publish(client, referenceOf(model));
+  await env.DB.prepare(
+    `INSERT INTO versions (model_id, number, release_notes, container_image_digest, repository, schemas, compatibilities, configuration, size, created_at)
+      SELECT v.model_id, v.number + n.value, v.release_notes, v.container_image_digest, v.repository, v.schemas, v.compatibilities, v.configuration, 0, 0
+      FROM versions AS v JOIN models AS m ON m.id = v.model_id, json_each(?) AS n WHERE m.owner_id = ?`,
+  )
+    .bind(JSON.stringify([...Array(30).keys()].map((n) => n + 1)), user_id)
+    .run();
+  const prepare = vi.spyOn(env.DB, "prepare");
+  const lines = linesIn(await exported(client));
+  expect(prepare.mock.calls.length).toBeLessThan(20);
+  const numbers = Map.groupBy(ofType(lines, "version"), ({ model_id }) => model_id);
+  expect(
+    ofType(lines, "model")
+      .map(({ model }) => model.id)
+      .toSorted(),
+  ).toEqual([...numbers.keys()].toSorted());
+  for (const versions of numbers.values())
+    expect(versions.map(({ version }) => version.number)).toEqual(
+      Array.from({ length: 31 }, (_, n) => n + 1),
+    );
+});
+
+test("all pages of usage, each token's by itself", async () => {
+  const world = await newWorld();
+  await world.waiting();
+  const model_id = "01900000-0000-7000-8000-000000000000";
+  const token_id = "01900000-0000-7000-8000-000000000001";
+  const days = Array.from({ length: 600 }, (_, n) =>
+    new Date(n * 86_400_000).toISOString().slice(0, 10),
+  );
+  for (const token of ["", token_id])
+    await inAccount(
+      world.user_id,
+      "INSERT INTO usage SELECT value, ?, ?, 'ada/m', 2, 1, 0.5 FROM json_each(?)",
+      model_id,
+      token,
+      JSON.stringify(days),
+    );
+  const rows = ofType(linesIn(await exported(world.client)), "usage").map(({ usage }) => usage);
+  expect(rows.map(({ day }) => day)).toEqual(days.flatMap((day) => [day, day]));
+  const counts = { model_id, model: "ada/m", predictions: 2, failed: 1, execution_seconds: 0.5 };
+  expect(rows.slice(0, 2)).toEqual([
+    { day: "1970-01-01", token_id: null, ...counts },
+    { day: "1970-01-01", token_id, ...counts },
+  ]);
+});
+
+test("of an account that has nothing: its profile", async () => {
+  const { client } = await newUser();
+  expect(linesIn(await exported(client)).map(({ type }) => type)).toEqual([
+    "export",
+    "token",
+    "end",
+  ]);
+});
+
+test("only for a token of the whole account that may read", async () => {
   const { client, username } = await newUser();
   const model = referenceOf(await newModel(client));
   const limited = await newClient(username, { models: [model] });
-  const blind = await newClient(username, { scopes: ["predict"] });
-  for (const one of [limited, blind])
-    expect((await one.json("GET", "/v1/user/export")).status).toBe(403);
-});
-
-test("goes on without a prediction that cannot be read, and says so", async () => {
-  const world = await newWorld();
-  const ids = [await world.waiting(), await world.waiting()];
-  captureLog("warn");
-  const { get } = PredictionObject.prototype;
-  vi.spyOn(PredictionObject.prototype, "get").mockImplementation(async function (
-    this: PredictionObject,
-  ) {
-    const row = await this.getRow();
-    if (row?.id === ids[1]) throw new Error("it is down");
-    return get.call(this);
-  });
-  const lines = linesIn(await textOf(world.client));
-  expect(ofType(lines, "failure")).toMatchObject([{ prediction_id: ids[1] }]);
-  expect(ofType(lines, "prediction")).toMatchObject([{ prediction: { id: ids[0] } }]);
-});
-
-test("of many predictions comes in several responses, each where the last has ended", async () => {
-  const world = await newWorld();
-  const newest = await world.waiting();
-  await inAccount(
-    world.user_id,
-    `WITH RECURSIVE n (value) AS (SELECT 0 UNION ALL SELECT value + 1 FROM n WHERE value < 1099)
-      INSERT INTO predictions (id, object_id, model_id, model_owner, model_name, version_number, stream, status, created_at, updated_at, data_removed, revision)
-      SELECT printf('01900000-0000-7000-8000-%012d', value), ?, '01900000-0000-7000-8000-000000000000', 'ada', 'm', 1, 0, 'canceled', 0, 0, 1, 1 FROM n`,
-    env.PREDICTION.newUniqueId().toString(),
-  );
-  const first = linesIn(await textOf(world.client));
-  const [end] = ofType(first, "end");
-  const next = new URL(end?.next_url ?? expect.fail("it has no next"));
-  const second = linesIn(await textOf(world.client, `${next.pathname}${next.search}`));
-  expect(second.map(({ type }) => type)).not.toContain("token");
-  expect(second.at(-1)).toEqual({ type: "end", next_url: null });
-  const ids = [...first, ...second].flatMap((line) =>
-    line.type === "prediction" ? line.prediction.id : [],
-  );
-  expect([ids.length, new Set(ids).size, ids[0]]).toEqual([1_101, 1_101, newest]);
-});
-
-test("nothing is made ahead of its reader, who may leave", async () => {
-  const world = await newWorld();
-  for (let n = 0; n < 5; n++) await world.waiting();
-  const get = vi.spyOn(PredictionObject.prototype, "get");
-  const response = await world.client.fetch("/v1/user/export");
-  const reader = response.body?.getReader();
-  await reader?.read();
-  await reader?.cancel();
-  expect(get.mock.calls.length).toBeLessThan(5);
+  const blind = await newClient(username, { scopes: ["write", "predict"] });
+  for (const one of [limited, blind]) expect((await one.json("GET", EXPORT)).status).toBe(403);
+  expect((await nobody.json("GET", EXPORT)).status).toBe(401);
 });

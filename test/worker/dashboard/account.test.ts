@@ -1,15 +1,19 @@
 /** One's account in the dashboard: profile and picture, usage, the way out. */
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { User } from "../../../src/protocol/user.ts";
 import { openAccount } from "../../../src/services/accounts/account-object.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { run } from "../support/accounts.ts";
 import { Client, ORIGIN } from "../support/client.ts";
+import { newDashboardUser } from "../support/dashboard-users.ts";
+import { linesIn, ofType } from "../support/export.ts";
 import { keysBelow } from "../support/files.ts";
 import { inAccount } from "../support/objects.ts";
 import { PASSWORD, signedUp, type Visitor } from "../support/visitor.ts";
-import { newClient, unique } from "../support/world.ts";
+import { newClient, newWorld, unique } from "../support/world.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 const nobody = new Client(undefined);
 
@@ -322,5 +326,29 @@ describe("deleting the account", () => {
     expect((await visitor.send("/sign-up", { ...taken, username: unique("ann") })).status).toBe(
       303,
     );
+  });
+});
+
+describe("the export", () => {
+  it("is a download of what the API has, which goes on here and ends with the session", async () => {
+    vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
+    const { visitor, username, user_id, client } = await newDashboardUser();
+    const download = (query = "") => visitor.fetch(`/account/export${query}`, { method: "GET" });
+    const world = await newWorld({ visibility: "public" });
+    const { id } = (await client.create({ model: world.model, input: {} })).body;
+    expect((await visitor.look("/account")).html).toContain('href="/account/export"');
+    const whole = await download();
+    expect(whole.headers.get("content-disposition")).toMatch(/^attachment; filename=/);
+    const lines = linesIn(await whole.text());
+    expect(lines[0]).toMatchObject({ type: "export", user: { username } });
+    expect(ofType(lines, "prediction")).toMatchObject([{ prediction: { id } }]);
+    const rest = linesIn(await (await download(`?before=${id}`)).text());
+    expect(rest).toEqual([{ type: "end", predictions: 0, failures: 0, next_url: null }]);
+    expect((await download("?before=x")).status).toBe(422);
+    const cut = await download();
+    await env.DB.prepare("DELETE FROM sessions WHERE user_id = ?").bind(user_id).run();
+    await vi.advanceTimersByTimeAsync(5_000);
+    const problem = { type: "problem", problem: { detail: "You are signed out." } };
+    expect(linesIn(await cut.text()).at(-1)).toMatchObject(problem);
   });
 });

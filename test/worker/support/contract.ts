@@ -204,7 +204,7 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     answers: { 200: ["FileAddress"] },
   },
   "GET /user": { answers: { 200: ["User"] } },
-  "GET /user/export": { query: { before: uuid }, answers: { 200: ["string"] } },
+  "GET /user/export": { query: { before: uuid }, answers: { 200: ["ExportLine"] } },
   "PATCH /user": {
     body: {
       required: [],

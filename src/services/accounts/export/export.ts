@@ -3,60 +3,28 @@ import type { EventStream } from "../../predictions/event-stream.ts";
 import type { Services } from "../../services.ts";
 import type { Caller } from "../caller.ts";
 import { accountLines } from "./lines.ts";
-import { type Piece, predictionLines } from "./predictions.ts";
+import { predictionLines } from "./predictions.ts";
+import { exportStream, type Piece } from "./stream.ts";
 
-/** @param before continues an export with the predictions made before this one */
-export function exportAccount(
+export interface ExportRequest {
+  /** Without a query: where it goes on. */
+  url: string;
+  /** Continues an export with the predictions made before this one. */
+  before: string | undefined;
+}
+
+export const exportAccount = (
   services: Services,
   caller: Caller,
-  origin: string,
-  before: string | undefined,
-): EventStream {
-  return streamOf(bytesOf(linesOf(services, caller, origin, before)));
-}
+  request: ExportRequest,
+): EventStream => exportStream(linesOf(services, caller, request));
 
 async function* linesOf(
   services: Services,
   caller: Caller,
-  origin: string,
-  before: string | undefined,
+  request: ExportRequest,
 ): AsyncGenerator<Piece> {
-  if (before === undefined) yield* accountLines(services, caller, origin);
-  yield* predictionLines(services, caller, origin, before);
-}
-
-async function* bytesOf(pieces: AsyncGenerator<Piece>): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  for await (const piece of pieces) {
-    if (piece instanceof ReadableStream) yield* piece;
-    else yield encoder.encode(typeof piece === "string" ? piece : `${JSON.stringify(piece)}\n`);
-  }
-}
-
-/** Nothing is made ahead of its reader. One that ends early lacks its last line. */
-function streamOf(chunks: AsyncGenerator<Uint8Array>): EventStream {
-  const { promise: over, resolve } = Promise.withResolvers<void>();
-  let isEnded = false;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = isEnded ? { done: true, value: undefined } : await chunks.next();
-        if (!done && value) return controller.enqueue(value);
-        controller.close();
-        resolve();
-      },
-      async cancel() {
-        resolve();
-        await chunks.return(undefined);
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  return {
-    body,
-    over,
-    async end() {
-      isEnded = true;
-    },
-  };
+  if (request.before === undefined)
+    yield* accountLines(services, caller, new URL(request.url).origin);
+  yield* predictionLines(services, caller.user_id, request.url, request.before);
 }

@@ -1,33 +1,36 @@
-/** What an account has in D1, as lines of its export. Nothing secret: no hashes, no values of variables. */
-
+/** What an account has beside its predictions, as lines of its export. Nothing secret: no hashes, no values of variables. */
 import type { Key } from "../../../domain/cursor.ts";
 import type { ExportLine } from "../../../protocol/export.ts";
 import { listTokens } from "../../../storage/accounts/tokens.ts";
 import { listOwnUploads } from "../../../storage/files/uploads.ts";
 import type { Keyset } from "../../../storage/keyset.ts";
-import { findModel, listOwnModels } from "../../../storage/models/models.ts";
-import { listVariables } from "../../../storage/models/variables.ts";
-import { findVersion, listVersions } from "../../../storage/models/versions.ts";
+import { listDetailedModels } from "../../../storage/models/models.ts";
+import { listVariableNames } from "../../../storage/models/variables.ts";
+import { listVersionsOfOwner } from "../../../storage/models/versions.ts";
 import { listEndpoints } from "../../../storage/webhooks/endpoints.ts";
-import { presentUpload } from "../../files/upload-view.ts";
+import { presentUploadedFile } from "../../files/upload-view.ts";
 import type { Services } from "../../services.ts";
 import { findAccount } from "../account-object.ts";
 import type { Caller } from "../caller.ts";
 import { getOwnUser } from "../users.ts";
 
 const PAGE = 50;
+/** A model or version may have 200 KB. */
+const HEAVY_PAGE = 20;
+const USAGE_PAGE = 500;
 
-/** The rows of all pages, one page in memory at a time. */
-export async function* rowsOf<Row>(
+/** All pages, one in memory at a time. */
+async function* pagesOf<Row>(
+  limit: number,
   find: (keyset: Keyset) => Promise<Row[]>,
   keyOf: (row: Row) => Key,
-): AsyncGenerator<Row> {
+): AsyncGenerator<Row[]> {
   let from: Keyset["from"];
   for (;;) {
-    const rows = await find({ from, back: false, limit: PAGE });
-    yield* rows;
+    const rows = await find({ from, back: false, limit });
+    yield rows;
     const last = rows.at(-1);
-    if (!last || rows.length < PAGE) return;
+    if (!last || rows.length < limit) return;
     from = { key: keyOf(last), inclusive: false };
   }
 }
@@ -42,50 +45,70 @@ export async function* accountLines(
   const { db, present } = services;
   const { user_id } = caller;
   const user = await getOwnUser(services, caller);
-  yield { type: "export", created_at: new Date().toISOString(), user };
-  for await (const row of rowsOf((keyset) => listTokens(db, user_id, keyset), byId))
-    yield { type: "token", token: present.token(row) };
-  for await (const { id } of rowsOf((keyset) => listOwnModels(db, user_id, null, keyset), byId))
-    yield* modelLines(services, id);
-  for await (const row of rowsOf((keyset) => listEndpoints(db, user_id, keyset), byId))
-    yield { type: "webhook_endpoint", webhook_endpoint: present.webhookEndpoint(row) };
-  const uploads = rowsOf(
-    (keyset) => listOwnUploads(db, user_id, keyset),
-    ({ expires_at, id }) => [expires_at, id],
-  );
-  for await (const row of uploads)
-    yield { type: "upload", upload: await presentUpload(services, caller, row, origin) };
+  yield { type: "export", format: 1, created_at: new Date().toISOString(), user };
+  for await (const rows of pagesOf(PAGE, (keyset) => listTokens(db, user_id, keyset), byId))
+    for (const row of rows) yield { type: "token", token: present.token(row) };
+  yield* modelLines(services, user_id);
+  yield* versionLines(services, user_id);
+  for await (const rows of pagesOf(PAGE, (keyset) => listEndpoints(db, user_id, keyset), byId))
+    for (const row of rows)
+      yield { type: "webhook_endpoint", webhook_endpoint: present.webhookEndpoint(row) };
+  yield* uploadLines(services, user_id, origin);
   yield* usageLines(services, user_id);
 }
 
-async function* modelLines({ db, present }: Services, id: string): AsyncGenerator<ExportLine> {
-  const row = await findModel(db, id);
-  // It was deleted meanwhile.
-  if (!row) return;
-  const variable_names: string[] = [];
-  const variables = rowsOf(
-    (keyset) => listVariables(db, id, keyset),
-    ({ name }) => [name],
-  );
-  for await (const { name } of variables) variable_names.push(name);
-  yield { type: "model", model: present.model(row), variable_names };
-  const versions = rowsOf(
-    (keyset) => listVersions(db, id, keyset),
-    ({ number }) => [number],
-  );
-  for await (const { number } of versions) {
-    const version = await findVersion(db, id, number);
-    const model = `${row.owner.username}/${row.name}`;
-    if (version) yield { type: "version", model, version: present.version(version) };
+async function* modelLines({ db, present }: Services, userId: string): AsyncGenerator<ExportLine> {
+  const find = (keyset: Keyset) => listDetailedModels(db, userId, keyset);
+  for await (const rows of pagesOf(HEAVY_PAGE, find, byId)) {
+    const ids = rows.map(({ id }) => id);
+    const variables = Map.groupBy(await listVariableNames(db, ids), ({ model_id }) => model_id);
+    for (const row of rows) {
+      const { latest_version: _, ...model } = present.model(row);
+      const variable_names = (variables.get(row.id) ?? []).map(({ name }) => name);
+      yield { type: "model", model, variable_names };
+    }
   }
+}
+
+/** Not model by model: an account may have 1,000, and a request 10,000 queries. */
+async function* versionLines(
+  { db, present }: Services,
+  userId: string,
+): AsyncGenerator<ExportLine> {
+  const versions = pagesOf(
+    HEAVY_PAGE,
+    (keyset) => listVersionsOfOwner(db, userId, keyset),
+    ({ model_id, number }) => [model_id, number],
+  );
+  for await (const rows of versions)
+    for (const row of rows)
+      yield { type: "version", model_id: row.model_id, version: present.version(row) };
+}
+
+async function* uploadLines(
+  services: Services,
+  userId: string,
+  origin: string,
+): AsyncGenerator<ExportLine> {
+  const uploads = pagesOf(
+    PAGE,
+    (keyset) => listOwnUploads(services.db, userId, keyset),
+    ({ expires_at, id }) => [expires_at, id],
+  );
+  for await (const rows of uploads)
+    for (const row of rows)
+      yield { type: "upload", upload: await presentUploadedFile(services, row, origin) };
 }
 
 async function* usageLines(services: Services, userId: string): AsyncGenerator<ExportLine> {
   const account = await findAccount(services, userId);
   if (!account) return;
-  const rows = rowsOf(
+  const usage = pagesOf(
+    USAGE_PAGE,
     (keyset) => account.usagePage(keyset),
     ({ day, model_id, token_id }) => [day, model_id, token_id],
   );
-  for await (const { model_id: _, ...usage } of rows) yield { type: "usage", usage };
+  for await (const rows of usage)
+    for (const row of rows)
+      yield { type: "usage", usage: { ...row, token_id: row.token_id || null } };
 }

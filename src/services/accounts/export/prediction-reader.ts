@@ -1,0 +1,123 @@
+/** Reads predictions for an export: several at a time while they are small, a large one at its turn. */
+import type { PredictionRow } from "../../../domain/predictions/prediction-row.ts";
+import { logger } from "../../../log.ts";
+import type { Snapshot } from "../../../objects/prediction/rpc-types.ts";
+import { type PredictionStub, predictionWithId } from "../../../objects/prediction/stub.ts";
+import type { ExportLine } from "../../../protocol/export.ts";
+import { getFile, listFiles, valueKey } from "../../../storage/files/files.ts";
+import { SIGNED_URL_SECONDS, signedFileUrl } from "../../files/signed-urls.ts";
+import { withoutData } from "../../predictions/predictions.ts";
+import type { Services } from "../../services.ts";
+import type { Piece } from "./stream.ts";
+
+/** What is held of a prediction before its turn. Alone it may have 17 MB. */
+const MAX_CHARS = 100_000;
+/** Large values of one prediction, which are a call each. */
+const MAX_VALUES = 5_000;
+/** How late the removal of data is believed to be at most. */
+const DAY_MS = 86_400_000;
+
+const UNANSWERED = "It could not be read. GET /v1/predictions/{prediction_id} may have it later.";
+const TOO_MANY_VALUES =
+  "It has too many large values. GET /v1/predictions/{prediction_id} has them.";
+const NO_FILES = "Its files could not be listed. Its output names them.";
+
+interface ReadPrediction {
+  row: PredictionRow;
+  /** Undefined: its data has been removed. */
+  found: Snapshot | "larger" | "unanswered" | undefined;
+}
+
+export class PredictionReader {
+  readonly #services: Services;
+  readonly #origin: string;
+  /** To objects and R2. */
+  calls = 0;
+  failures = 0;
+
+  constructor(services: Services, origin: string) {
+    this.#services = services;
+    this.#origin = origin;
+  }
+
+  async read(row: PredictionRow): Promise<ReadPrediction> {
+    const isRemoved = row.data_removed || isPastRetention(row, Date.now());
+    if (isRemoved) return { row, found: undefined };
+    return { row, found: await this.#ask(row, async (stub) => stub.getUpTo(MAX_CHARS)) };
+  }
+
+  async *lines({ row, found }: ReadPrediction): AsyncGenerator<Piece> {
+    const read = found === "larger" ? await this.#ask(row, async (stub) => stub.get()) : found;
+    if (read === "unanswered") return yield this.#failure(row, UNANSWERED);
+    if (!read) {
+      const prediction = withoutData(this.#services, row, this.#origin);
+      return yield { type: "prediction", prediction };
+    }
+    if (read.body.filter((piece) => typeof piece !== "string").length > MAX_VALUES)
+      yield this.#failure(row, TOO_MANY_VALUES);
+    else yield* this.#text(read);
+    if (read.stored) yield* this.#files(row);
+  }
+
+  async #ask<Answer>(
+    { id, object_id }: PredictionRow,
+    call: (stub: PredictionStub) => Promise<Answer>,
+  ): Promise<Answer | "unanswered"> {
+    this.calls += 1;
+    try {
+      const stub = predictionWithId(this.#services.env, object_id);
+      if (!stub) throw new Error(`it names no object of this deployment: ${object_id}`);
+      return await call(stub);
+    } catch (error) {
+      logger.warn("Prediction not exported", { prediction_id: id, error });
+      return "unanswered";
+    }
+  }
+
+  /** Its JSON is put together as it is read. A value that was deleted meanwhile is null. */
+  async *#text({ id, body }: Snapshot): AsyncGenerator<Piece> {
+    let missing = 0;
+    yield '{"type":"prediction","prediction":';
+    for (const piece of body) {
+      if (typeof piece === "string") {
+        yield piece;
+        continue;
+      }
+      this.calls += 1;
+      const value = await getFile(this.#services.env.FILES, valueKey(id, piece.name));
+      if (value) yield* value.body;
+      else yield "null";
+      if (!value) missing += 1;
+    }
+    yield missing > 0 ? `,"missing":${missing}}\n` : "}\n";
+  }
+
+  async *#files(row: PredictionRow): AsyncGenerator<Piece> {
+    const { env } = this.#services;
+    try {
+      for await (const files of listFiles(env.FILES, row.id)) {
+        this.calls += 1;
+        for (const { key, name, size } of files) yield await this.#file(row.id, key, name, size);
+      }
+    } catch (error) {
+      logger.warn("Files not exported", { prediction_id: row.id, error });
+      yield this.#failure(row, NO_FILES);
+    }
+  }
+
+  async #file(prediction_id: string, key: string, name: string, size: number): Promise<ExportLine> {
+    const expires = Date.now() + SIGNED_URL_SECONDS * 1_000;
+    const url = await signedFileUrl(this.#services, this.#origin, key, expires);
+    return { type: "file", prediction_id, name, size, url };
+  }
+
+  #failure(row: PredictionRow, detail: string): ExportLine {
+    this.failures += 1;
+    const prediction = this.#services.present.prediction(row, this.#origin);
+    return { type: "failure", prediction, detail };
+  }
+}
+
+/** The account removes its data by itself: its row does not say so. */
+const isPastRetention = ({ updated_at, kept_seconds }: PredictionRow, now: number) =>
+  kept_seconds !== null && updated_at + kept_seconds * 1_000 + DAY_MS < now;

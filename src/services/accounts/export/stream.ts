@@ -1,0 +1,64 @@
+/** The stream of an export: nothing is made ahead of its reader. */
+import { untilAborted } from "../../../lib/timeout.ts";
+import { logger } from "../../../log.ts";
+import type { ExportLine } from "../../../protocol/export.ts";
+import type { EventStream } from "../../predictions/event-stream.ts";
+
+/** A line, or a part of one that may be too large for memory as a whole. */
+export type Piece = ExportLine | string | Uint8Array;
+
+const LINE_FEED = 10;
+const encoder = new TextEncoder();
+
+export function exportStream(pieces: AsyncGenerator<Piece>): EventStream {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const ending = new AbortController();
+  let lastWords = "";
+  let inLine = false;
+  const leave = () => {
+    resolve();
+    // A call that is under way ends first.
+    pieces.return(undefined).catch(() => {});
+  };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { signal } = ending;
+        try {
+          const next = signal.aborted || (await untilAborted(pieces.next(), signal));
+          if (next !== true && !next.done) {
+            const bytes = bytesOf(next.value);
+            inLine = bytes.at(-1) !== LINE_FEED;
+            return controller.enqueue(bytes);
+          }
+        } catch (error) {
+          if (!signal.aborted) {
+            logger.error("Export failed", { error });
+            leave();
+            // It breaks off: it must not look complete.
+            throw error;
+          }
+        }
+        if (signal.aborted)
+          controller.enqueue(encoder.encode(inLine ? `\n${lastWords}` : lastWords));
+        controller.close();
+        leave();
+      },
+      cancel: leave,
+    },
+    { highWaterMark: 0 },
+  );
+  return {
+    body,
+    over,
+    async end(words) {
+      lastWords = words;
+      ending.abort();
+    },
+  };
+}
+
+const bytesOf = (piece: Piece): Uint8Array =>
+  piece instanceof Uint8Array
+    ? piece
+    : encoder.encode(typeof piece === "string" ? piece : `${JSON.stringify(piece)}\n`);

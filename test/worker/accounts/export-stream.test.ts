@@ -1,0 +1,256 @@
+/** How an export is made: as fast as it is read, whatever fails, and not for longer than it may be. */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
+import { AccountObject } from "../../../src/objects/account/object.ts";
+import { ANSWER_MS } from "../../../src/objects/bounded.ts";
+import { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import worker from "../../../src/worker.ts";
+import { type Client, ORIGIN } from "../support/client.ts";
+import { eventually } from "../support/eventually.ts";
+import { EXPORT, exported, linesIn, ofType } from "../support/export.ts";
+import { MIB, storeValue } from "../support/files.ts";
+import { holdTimers } from "../support/hold-timers.ts";
+import { captureLog } from "../support/log.ts";
+import { inAccount } from "../support/objects.ts";
+import { startClock } from "../support/time.ts";
+import { newClient, newUser, newWorld, type World } from "../support/world.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  startClock();
+});
+
+/** Opens one where an account may have a single stream. */
+function open({ token }: Client, method = "GET") {
+  const headers = { authorization: `Bearer ${token}` };
+  const bindings = Object.assign({}, env, { MAX_STREAMS: "1" });
+  const request = new Request(`${ORIGIN}${EXPORT}`, { method, headers });
+  return worker.fetch(request, bindings, createExecutionContext());
+}
+
+const idsIn = (text: string) =>
+  linesIn(text).flatMap((line) => (line.type === "prediction" ? line.prediction.id : []));
+
+/** Predictions that never were, older than all others. They share one object. */
+const addRows = ({ user_id }: World, count: number) =>
+  inAccount(
+    user_id,
+    `INSERT INTO predictions (id, object_id, model_id, model_owner, model_name, version_number, stream, status, created_at, updated_at, data_removed, revision)
+      SELECT printf('01900000-0000-7000-8000-%012d', value), ?, '01900000-0000-7000-8000-000000000000', 'ada', 'm', 1, 0, 'canceled', 0, 0, 0, 1
+      FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?) SELECT value FROM n)`,
+    env.PREDICTION.newUniqueId().toString(),
+    count,
+  );
+
+/** Has the object of a prediction answer its exports otherwise. */
+function instead(id: string, answer: () => ReturnType<PredictionObject["getUpTo"]>) {
+  const { getUpTo } = PredictionObject.prototype;
+  return vi.spyOn(PredictionObject.prototype, "getUpTo").mockImplementation(async function (
+    this: PredictionObject,
+    chars,
+  ) {
+    return (await this.getRow())?.id === id ? answer() : getUpTo.call(this, chars);
+  });
+}
+
+describe("a large output", () => {
+  test("in R2 comes whole, between others", async () => {
+    const world = await newWorld();
+    const { id, runner, job, channel } = await world.begun();
+    const value = "z\n€".repeat(2 * MIB);
+    await channel.report([{ event: "output", data: "a" }, await storeValue(runner, job, value)]);
+    await channel.succeed("b");
+    const ids = [await world.waiting(), id];
+    const text = await exported(world.client);
+    expect(idsIn(text)).toEqual(ids);
+    const [, { prediction } = {}] = ofType(linesIn(text), "prediction");
+    expect(prediction?.output).toEqual(["a", value, "b"]);
+  });
+
+  test("of many small values is asked for at its turn", async () => {
+    const world = await newWorld();
+    const { id, channel } = await world.begun();
+    await channel.report([{ event: "output", data: "x".repeat(100_000) }]);
+    await channel.report([{ event: "output", data: "y".repeat(100_000) }]);
+    await channel.succeed();
+    const get = vi.spyOn(PredictionObject.prototype, "getUpTo");
+    const { prediction } = ofType(linesIn(await exported(world.client)), "prediction")[0] ?? {};
+    expect(await get.mock.results[0]?.value).toBe("larger");
+    expect(prediction).toEqual(await world.client.get(id));
+  });
+
+  test("whose value was deleted meanwhile has null in its place, and says so", async () => {
+    const world = await newWorld();
+    const { id, runner, job, channel } = await world.begun();
+    const stored = await storeValue(runner, job, "gone");
+    await channel.report([{ event: "output", data: "a" }, stored]);
+    await channel.succeed("b");
+    await env.FILES.delete(`${id}/values/${stored.data.name}`);
+    expect(ofType(linesIn(await exported(world.client)), "prediction")).toMatchObject([
+      { prediction: { id, output: ["a", null, "b"] }, missing: 1 },
+    ]);
+  });
+});
+
+describe("a prediction that cannot be read", () => {
+  test("is named as it is listed, and the others follow", async () => {
+    const world = await newWorld();
+    const ids = [await world.waiting(), await world.waiting()];
+    captureLog("warn");
+    instead(ids[1] ?? "", async () => {
+      throw new Error("it is down");
+    });
+    const text = await exported(world.client);
+    const lines = linesIn(text);
+    expect(ofType(lines, "failure")).toMatchObject([
+      { prediction: { id: ids[1], status: "pending" } },
+    ]);
+    expect(idsIn(text)).toEqual([ids[0]]);
+    expect(lines.at(-1)).toMatchObject({ type: "end", predictions: 2, failures: 1 });
+  });
+
+  test("because its object hangs is given up, and the next ones are there already", async () => {
+    const world = await newWorld();
+    const ids = [];
+    for (let n = 0; n < 8; n++) ids.unshift(await world.waiting());
+    captureLog("warn");
+    const late = holdTimers(ANSWER_MS);
+    const asked = instead(ids[0] ?? "", () => new Promise(() => {}));
+    const reading = exported(world.client);
+    await eventually(async () => expect(asked).toHaveBeenCalledTimes(5));
+    late();
+    const text = await reading;
+    expect(ofType(linesIn(text), "failure")).toMatchObject([{ prediction: { id: ids[0] } }]);
+    expect(idsIn(text)).toEqual(ids.slice(1));
+  });
+
+  test("because it has too many large values is left out", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const value = { name: "n", size: 1 };
+    instead(id, async () => ({
+      id,
+      call: null,
+      created_at: 0,
+      terminal: true,
+      stored: false,
+      body: Array(5_001).fill(value),
+    }));
+    expect(ofType(linesIn(await exported(world.client)), "failure")).toMatchObject([
+      { prediction: { id }, detail: expect.stringContaining("too many large values") },
+    ]);
+  });
+});
+
+test("many predictions come in several responses, each from where the last has ended", async () => {
+  const world = await newWorld();
+  const newest = await world.waiting();
+  await addRows(world, 2_100);
+  const first = await exported(world.client);
+  const [end] = ofType(linesIn(first), "end");
+  const next = new URL(end?.next_url ?? expect.fail("it has no next"));
+  expect(next.pathname).toBe(EXPORT);
+  const second = await exported(world.client, `${next.pathname}${next.search}`);
+  const rest = linesIn(second);
+  expect(new Set(rest.map(({ type }) => type))).toEqual(new Set(["prediction", "end"]));
+  expect(rest.at(-1)).toMatchObject({ type: "end", next_url: null });
+  const ids = [...idsIn(first), ...idsIn(second)];
+  expect([ids.length, new Set(ids).size, ids[0]]).toEqual([2_101, 2_101, newest]);
+});
+
+test("of what has lost its data no object is asked", async () => {
+  const world = await newWorld();
+  const id = await world.waiting();
+  await addRows(world, 120);
+  await inAccount(world.user_id, "UPDATE predictions SET data_removed = 1 WHERE id LIKE '%1'");
+  // The account removes these itself, and their rows do not say so.
+  await inAccount(world.user_id, "UPDATE predictions SET kept_seconds = 60 WHERE data_removed = 0");
+  await inAccount(world.user_id, "UPDATE predictions SET kept_seconds = NULL WHERE id = ?", id);
+  const asked = vi.spyOn(PredictionObject.prototype, "getUpTo");
+  const found = ofType(linesIn(await exported(world.client)), "prediction");
+  expect(found.map(({ prediction }) => prediction.data_removed)).toEqual([
+    false,
+    ...Array(120).fill(true),
+  ]);
+  expect(asked).toHaveBeenCalledOnce();
+});
+
+describe("a reader", () => {
+  /** Reads until a line of this type. */
+  async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, type: string) {
+    for (let text = ""; ; ) {
+      const { done, value } = await reader.read();
+      if (done) expect.fail(`it ended before a ${type}: ${text.slice(-200)}`);
+      text = new TextDecoder().decode(value);
+      if (text.startsWith(`{"type":"${type}"`)) return;
+    }
+  }
+
+  test("sets the pace: nothing is made before it reads, and only five objects are asked ahead", async () => {
+    const world = await newWorld();
+    for (let n = 0; n < 9; n++) await world.waiting();
+    const asked = vi.spyOn(PredictionObject.prototype, "getUpTo");
+    const listed = vi.spyOn(AccountObject.prototype, "list");
+    const response = await open(world.client);
+    const reader = response.body?.getReader() ?? expect.fail("it has no body");
+    expect(listed).not.toHaveBeenCalled();
+    await readUntil(reader, "prediction");
+    await eventually(async () => expect(asked).toHaveBeenCalledTimes(5));
+    await reader.cancel();
+    expect(asked).toHaveBeenCalledTimes(5);
+    const again = await open(world.client);
+    expect(again.status).toBe(200);
+    expect(linesIn(await again.text()).at(-1)).toMatchObject({ type: "end", predictions: 9 });
+  });
+
+  test("counts as one of the account's streams until the end, also if that is a failure", async () => {
+    const { client, waiting } = await newWorld();
+    await waiting();
+    captureLog("error");
+    const down = vi.spyOn(AccountObject.prototype, "list").mockRejectedValue(new Error("down"));
+    const [failing, refused] = [await open(client), await open(client)];
+    expect(refused.status).toBe(429);
+    await expect(failing.text()).rejects.toThrow();
+    down.mockRestore();
+    const next = await open(client);
+    expect(linesIn(await next.text()).at(-1)).toMatchObject({ type: "end" });
+  });
+
+  test("of headers alone counts no longer", async () => {
+    const { client } = await newUser();
+    for (let n = 0; n < 3; n++) expect((await open(client, "HEAD")).status).toBe(200);
+    expect((await open(client)).status).toBe(200);
+  });
+
+  test("may have two at once", async () => {
+    const { client } = await newUser();
+    const two = [await client.fetch(EXPORT), await client.fetch(EXPORT)];
+    const third = await client.fetch(EXPORT);
+    expect([third.status, await third.text()]).toEqual([429, expect.stringContaining("2 exports")]);
+    for (const one of two) await one.body?.cancel();
+    await exported(client);
+  });
+
+  test("gets no more once its token is revoked, and is told why", async () => {
+    vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
+    const world = await newWorld();
+    for (let n = 0; n < 9; n++) await world.waiting();
+    const client = await newClient(world.username);
+    const asked = vi.spyOn(PredictionObject.prototype, "getUpTo");
+    const reader = (await client.fetch(EXPORT)).body?.getReader() ?? expect.fail("no body");
+    await readUntil(reader, "prediction");
+    await env.DB.prepare("DELETE FROM tokens WHERE prefix = ?")
+      .bind(tokenPrefix(client.token ?? ""))
+      .run();
+    await vi.advanceTimersByTimeAsync(9_000);
+    let text = "";
+    for (let next = await reader.read(); !next.done; next = await reader.read())
+      text += new TextDecoder().decode(next.value);
+    const last = text.trim().split("\n").at(-1) ?? "";
+    expect(JSON.parse(last)).toMatchObject({ type: "problem", problem: { status: 401 } });
+    expect(text).not.toContain('"type":"end"');
+    expect(asked.mock.calls.length).toBeLessThan(9);
+  });
+});
