@@ -2,6 +2,7 @@
  * What follows a change of a prediction: it is written, readers and waiting callers are told, its
  * row is updated, its next dispatch sent, its alarm set.
  */
+import { LRUCache } from "lru-cache";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { receiptOf } from "../../domain/predictions/lease.ts";
 import { SHORT_RUN_MS } from "../../domain/predictions/short-run.ts";
@@ -27,6 +28,12 @@ import type { Subscribers } from "./subscribers.ts";
 import { Waiters } from "./waiters.ts";
 import type { FindValue } from "./webhook-body.ts";
 import { WebhookSender } from "./webhook-sender.ts";
+
+/**
+ * Versions whose size this isolate has reported: for the 10 s that versions are cached, each of their
+ * predictions measures it again.
+ */
+const reportedSizes = new LRUCache<string, true>({ max: 1_000 });
 
 export interface Commit {
   /** Whether the state has changed, and not just the log. */
@@ -224,15 +231,13 @@ export class Effects {
 
   /** The size of its image, if it was to be measured. What is lost the next prediction measures again. */
   #reportSize({ life: { spec, state } }: PredictionRecord): void {
-    if (state.image_bytes === null) return;
     const { model_id, model } = spec;
-    const filling = fillSize(
-      database(this.#env.DB),
-      model_id,
-      model.version_number,
-      state.image_bytes,
-    );
-    this.#ctx.waitUntil(filling.run().catch(() => {}));
+    const version = `${model_id}:${model.version_number}`;
+    if (state.image_bytes === null || reportedSizes.has(version)) return;
+    reportedSizes.set(version, true);
+    const { version_number } = model;
+    const filling = fillSize(database(this.#env.DB), model_id, version_number, state.image_bytes);
+    this.#ctx.waitUntil(filling.run().catch(() => reportedSizes.delete(version)));
   }
 
   /** Removes it from the pool's queue, where it may still be or arrive: no runner has started it. */
