@@ -21,8 +21,11 @@ import { z } from "zod";
 import { json } from "./common.ts";
 import { reportedEvents } from "./event.ts";
 
-/** Limits of a frame: those of a body, plus the levels that a frame wraps around a container's value. */
-export const FRAME_BOUNDS = { depth: 136, values: 500_000 };
+/**
+ * Limits of a frame: those of a body, plus the levels that a frame, and a request with several, wrap
+ * around a container's value.
+ */
+export const FRAME_BOUNDS = { depth: 140, values: 500_000 };
 
 /**
  * Limits of a container's response: a batch of 1,000 embeddings has 1,000 numbers each. JSON.parse takes
@@ -99,16 +102,53 @@ const flush_ms = z.number().nonnegative();
 /** Bytes of frames that may be unacknowledged; a larger one is sent alone. */
 export const WINDOW_BYTES = 512 * 1024;
 
+const ackFrame = z.object({
+  type: z.literal("ack"),
+  seq: z.number().int().min(0),
+  flush_ms: flush_ms.optional(),
+  receipt,
+});
+
+const fencedFrame = z.object({ type: z.literal("fenced"), reason: z.string(), receipt });
+
 export const downFrame = z.discriminatedUnion("type", [
   z.object({ type: z.literal("welcome"), seq: z.number().int().min(0), flush_ms, receipt }),
-  z.object({
-    type: z.literal("ack"),
-    seq: z.number().int().min(0),
-    flush_ms: flush_ms.optional(),
-    receipt,
-  }),
+  ackFrame,
   z.object({ type: z.literal("pace"), flush_ms }),
   z.object({ type: z.literal("cancel"), reason: z.string() }),
-  z.object({ type: z.literal("fenced"), reason: z.string(), receipt }),
+  fencedFrame,
 ]);
 export type DownFrame = z.infer<typeof downFrame>;
+
+/** Reports of one request. */
+export const MAX_REPORTS = 32;
+
+/**
+ * The body of POST /v1/runner/reports: runs that ended before their channel was opened, each with its
+ * only frame.
+ */
+export const reportsRequest = z.object({
+  reports: z
+    .array(
+      z.object({
+        lease: z.string(),
+        // What is no frame does not hold up the others: its reply says so.
+        frame: eventsFrame.optional().catch(undefined),
+      }),
+    )
+    .min(1)
+    .max(MAX_REPORTS),
+});
+export type ReportsRequest = z.infer<typeof reportsRequest>;
+
+/** `refused`: open the channel, and send the frame again. */
+export const reportReply = z.discriminatedUnion("type", [
+  ackFrame,
+  fencedFrame,
+  z.object({ type: z.literal("refused"), reason: z.string(), receipt }),
+]);
+export type ReportReply = z.infer<typeof reportReply>;
+
+/** The replies, in the order of the reports. */
+export const reportsResponse = z.object({ replies: z.array(reportReply) });
+export type ReportsResponse = z.infer<typeof reportsResponse>;

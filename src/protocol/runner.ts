@@ -5,7 +5,8 @@
  * 1. POST /v1/runner/sessions: registers the runner, once per start.
  * 2. POST /v1/runner/jobs/claim: long poll with the number of free slots.
  * 3. GET /v1/runner/channel: one WebSocket per job (see channel.ts). A run that ends before its channel
- *    is opened sends its only frame to POST /v1/runner/report instead, with the same replies.
+ *    is opened sends its only frame to POST /v1/runner/reports instead, together with others that end
+ *    at the same time.
  *    GET /v1/runner/input returns the input if the job does not contain it.
  *    Files are authorized by the job's lease. GET /v1/runner/files/{key} reads an input file.
  *    POST /v1/runner/files?name= stores an output of up to MAX_WHOLE_FILE bytes: the request body, with

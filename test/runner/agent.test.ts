@@ -9,7 +9,7 @@ import {
   sessionRequest,
   telemetryRequest,
 } from "../../src/protocol/runner.ts";
-import { type Answer, FakeControlPlane } from "./support/fake-control-plane.ts";
+import { type Answer, FakeControlPlane, REPORTS } from "./support/fake-control-plane.ts";
 import { fakeExecutor, jobOrder, settings, silentLog } from "./support/samples.ts";
 
 const DONE = { status: "succeeded", output: "none" } as const;
@@ -182,7 +182,8 @@ test("a session that is unknown is begun again", async () => {
 
 test("the receipt of a job comes with the next claim, once it was taken", async () => {
   const heard: string[][] = [];
-  plane.endpoints.set("/v1/runner/report", () => ({ body: { type: "ack", seq: 1, receipt: "r" } }));
+  const replies = [{ type: "ack", seq: 1, receipt: "r" }];
+  plane.endpoints.set(REPORTS, () => ({ body: { replies } }));
   plane.endpoints.set("/v1/runner/jobs/claim", async (body) => {
     heard.push(claimRequest.parse(body).heard);
     // The second is refused: what it brought comes again.

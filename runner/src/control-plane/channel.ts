@@ -5,7 +5,7 @@
  */
 
 import { backoffMs } from "../../../src/lib/retry.ts";
-import type { DownFrame, Finish } from "../../../src/protocol/channel.ts";
+import type { DownFrame, Finish, ReportReply } from "../../../src/protocol/channel.ts";
 import type { RunnerSettings } from "../../../src/protocol/runner.ts";
 import type { Portion } from "../jobs/reporter.ts";
 import type { ChannelAddress } from "./client.ts";
@@ -36,7 +36,7 @@ export type ChannelEnd =
 export interface ChannelOptions {
   address: ChannelAddress;
   /** Sends the only frame of a short run without a connection. */
-  post: (frame: string, signal: AbortSignal) => Promise<DownFrame>;
+  post: (frame: string) => Promise<ReportReply>;
   settings: Pick<RunnerSettings, "ping_seconds" | "lease_seconds">;
   outbox: Outbox;
   onCancel: (reason: string) => void;
@@ -125,9 +125,11 @@ export class Channel {
     clearTimeout(this.#timer);
     // A result that does not fit into one frame, and any error here, needs the connection.
     if (!frame.finish) return this.#connect();
-    const { post, settings } = this.#options;
-    post(frame.text, AbortSignal.timeout(settings.lease_seconds * 1000)).then(
-      (answer) => this.#receive(answer),
+    this.#options.post(frame.text).then(
+      (reply) => {
+        if (reply.type !== "refused") this.#receive(reply);
+        else if (!this.#over) this.#connect();
+      },
       () => this.#over || this.#connect(),
     );
   }

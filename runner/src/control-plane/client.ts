@@ -1,5 +1,5 @@
 /** Client of the control plane: one typed method per endpoint, one attempt per call. */
-import { downFrame } from "../../../src/protocol/channel.ts";
+import { type ReportReply, reportsResponse } from "../../../src/protocol/channel.ts";
 import {
   type ClaimRequest,
   claimResponse,
@@ -16,6 +16,7 @@ import {
 import type { CreateUpload } from "../../../src/protocol/upload.ts";
 import { VERSION } from "../version.ts";
 import { errorFor, JsonClient } from "./json-client.ts";
+import { Reports } from "./reports.ts";
 
 export interface ControlPlaneOptions {
   url: string;
@@ -45,6 +46,7 @@ export class ControlPlane {
   readonly url: string;
   readonly #headers: Record<string, string>;
   readonly #service: JsonClient;
+  readonly #reports: Reports;
 
   constructor({ url, token }: ControlPlaneOptions) {
     this.url = url.replace(/\/+$/, "");
@@ -55,6 +57,10 @@ export class ControlPlane {
       "user-agent": `auspex-runner/${VERSION}`,
     };
     this.#service = new JsonClient(this.url, this.#headers);
+    this.#reports = new Reports(async (content) => {
+      const call = { content, timeoutMs: CALL_TIMEOUT_MS };
+      return (await this.#service.call("/v1/runner/reports", reportsResponse, call)).replies;
+    });
   }
 
   register(body: SessionRequest, signal: AbortSignal) {
@@ -77,15 +83,9 @@ export class ControlPlane {
     return this.#service.call("/v1/runner/telemetry", telemetryResponse, call);
   }
 
-  /** Sends the only frame of a short run, as text. The answer is the channel's. */
-  finish(lease: string, frame: string, signal: AbortSignal) {
-    const call = {
-      content: frame,
-      headers: { [LEASE_HEADER]: lease },
-      timeoutMs: CALL_TIMEOUT_MS,
-      signal,
-    };
-    return this.#service.call("/v1/runner/report", downFrame, call);
+  /** Sends the only frame of a short run, as text. The reply is the channel's. */
+  finish(lease: string, frame: string): Promise<ReportReply> {
+    return this.#reports.send({ lease, frame });
   }
 
   /** Reads a stored input file. The caller reads it to the end or aborts. */

@@ -20,7 +20,7 @@ export interface Call {
   content?: string | Uint8Array;
   headers?: Record<string, string>;
   timeoutMs: number;
-  signal: AbortSignal;
+  signal?: AbortSignal;
 }
 
 export class JsonClient {
@@ -58,10 +58,10 @@ export class JsonClient {
         headers: { ...this.#headers, "content-type": "application/json", ...headers },
         body: sent,
         timeoutMs,
-        signal,
+        ...(signal && { signal }),
       });
     } catch (error) {
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       throw new ControlPlaneError(`${this.#base}: ${messageOf(error)}`);
     }
   }

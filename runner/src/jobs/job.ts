@@ -50,7 +50,7 @@ export class Job {
     });
     this.#channel = new Channel({
       address: controlPlane.channel(order.lease),
-      post: (frame, signal) => controlPlane.finish(order.lease, frame, signal),
+      post: (frame) => controlPlane.finish(order.lease, frame),
       settings,
       outbox: this.#reporter,
       onReceipt: options.onReceipt,

@@ -10,7 +10,7 @@ import type { PredictionUpdate } from "../../domain/predictions/prediction-row.t
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
-import type { EventsFrame } from "../../protocol/channel.ts";
+import type { EventsFrame, ReportReply } from "../../protocol/channel.ts";
 import { database } from "../../storage/database.ts";
 import { runnerTokenKnownAt } from "../../storage/runners/runner-token-cache.ts";
 import { cancel } from "./cancel.ts";
@@ -36,7 +36,7 @@ import type {
   Snapshot,
   WriteGrant,
 } from "./rpc-types.ts";
-import { type FrameReply, RunnerConnection } from "./runner-connection.ts";
+import { RunnerConnection } from "./runner-connection.ts";
 import { findValue, openValue } from "./stored-values.ts";
 import { Streams } from "./streams.ts";
 import { createRequestIn, HOLDER_HEADER } from "./stub.ts";
@@ -259,7 +259,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /** The only frame of a run that ended before it opened a channel. */
-  async report(holder: LeaseHolder, frame: EventsFrame): Promise<FrameReply> {
+  async report(holder: LeaseHolder, frame: EventsFrame): Promise<ReportReply> {
     return this.#connection.report(await this.#created(), holder, frame);
   }
 

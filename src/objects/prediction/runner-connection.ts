@@ -3,7 +3,7 @@ import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { heardBeforeRestart, type Patience } from "../../domain/predictions/deadlines.ts";
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
 import { logger } from "../../log.ts";
-import { CLOSE, type DownFrame, type EventsFrame, type UpFrame } from "../../protocol/channel.ts";
+import { CLOSE, type EventsFrame, type ReportReply, type UpFrame } from "../../protocol/channel.ts";
 import { type LogEvent, MAX_NOTES, MAX_OUTPUTS } from "../../protocol/event.ts";
 import type { Limits } from "../../protocol/runner.ts";
 import { close, fence, send } from "./channels.ts";
@@ -21,11 +21,6 @@ const LIMIT_TOLERANCE = 1.1;
 const TOO_MUCH = "The runner sent more than a prediction may have.";
 const TOO_DEEP = "The runner sent a value that is nested too deeply.";
 const TOO_MANY = "The runner sent more values than a frame may have.";
-
-/** The reply to a frame; a hand-back gets none. */
-export type FrameReply =
-  | Extract<DownFrame, { type: "ack" | "fenced" }>
-  | { type: "refused"; reason: string; receipt?: string };
 
 export class RunnerConnection {
   readonly #effects: Effects;
@@ -96,7 +91,7 @@ export class RunnerConnection {
     record: PredictionRecord | undefined,
     holder: LeaseHolder,
     frame: EventsFrame,
-  ): Promise<FrameReply> {
+  ): Promise<ReportReply> {
     const attempt = record && (await attemptOf(record, holder));
     if (!attempt || !this.#confirm(record, attempt)) {
       return { type: "fenced", reason: "the attempt has ended" };
@@ -116,7 +111,7 @@ export class RunnerConnection {
     record: PredictionRecord | undefined,
     attempt: number,
     frame: UpFrame,
-  ): FrameReply | undefined {
+  ): ReportReply | undefined {
     if (!record) return { type: "fenced", reason: "the prediction has been deleted" };
     const { log, life } = record;
     const lastSeq = log.seqOf(attempt);

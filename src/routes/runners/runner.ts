@@ -5,7 +5,7 @@ import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { ProblemError } from "../../errors.ts";
 import { requireRunner } from "../../middleware/authentication.ts";
 import { MAX_BODY_BYTES } from "../../middleware/body-reader.ts";
-import { eventsFrame } from "../../protocol/channel.ts";
+import { reportsRequest } from "../../protocol/channel.ts";
 import {
   claimRequest,
   LEASE_HEADER,
@@ -13,6 +13,7 @@ import {
   telemetryRequest,
 } from "../../protocol/runner.ts";
 import { completeUpload, createUpload } from "../../protocol/upload.ts";
+import { takeReports } from "../../services/runners/reports.ts";
 import {
   beginRunnerUpload,
   completeRunnerUpload,
@@ -26,7 +27,6 @@ import {
   openJobChannel,
   readJobInput,
   readServedHardware,
-  reportFinishedRun,
   reportTelemetry,
 } from "../../services/runners/runners.ts";
 import { parse, parseBody } from "../router.ts";
@@ -53,10 +53,9 @@ export const runnerRoutes = new Hono<AppEnv>()
     }
     return openJobChannel(c.var.services, holderOf(c));
   })
-  .post("/report", async (c) => {
-    const holder = holderOf(c);
-    return c.json(await reportFinishedRun(c.var.services, holder, await parseBody(c, eventsFrame)));
-  })
+  .post("/reports", async (c) =>
+    c.json(await takeReports(c.var.services, c.var.runner, await parseBody(c, reportsRequest))),
+  )
   .get("/input", async (c) => {
     const text = await readJobInput(c.var.services, holderOf(c));
     return c.body(text, 200, { "content-type": "application/json" });

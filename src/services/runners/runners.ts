@@ -11,7 +11,6 @@ import {
   predictionWithId,
 } from "../../objects/prediction/stub.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
-import type { DownFrame, EventsFrame } from "../../protocol/channel.ts";
 import type { Hardware } from "../../protocol/hardware.ts";
 import {
   type ClaimRequest,
@@ -142,20 +141,6 @@ export async function reportTelemetry(
 /** @throws ProblemError not_found */
 export function openJobChannel({ env }: Services, holder: LeaseHolder): Promise<Response> {
   return openChannel(leasedPrediction(env, holder), holder);
-}
-
-/**
- * Reports a short run with its only frame. @returns `ack` or `fenced`, as on the channel.
- * @throws ProblemError not_found, bad_request
- */
-export async function reportFinishedRun(
-  { env }: Services,
-  holder: LeaseHolder,
-  frame: EventsFrame,
-): Promise<DownFrame> {
-  const reply = await leasedPrediction(env, holder).report(holder, frame);
-  if (reply.type === "refused") throw new ProblemError("bad_request", reply.reason);
-  return reply;
 }
 
 /** @throws ProblemError not_found when the attempt has ended */

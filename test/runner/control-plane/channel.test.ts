@@ -4,7 +4,7 @@ import { Channel } from "../../../runner/src/control-plane/channel.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import { Reporter } from "../../../runner/src/jobs/reporter.ts";
 import { CLOSE, WINDOW_BYTES } from "../../../src/protocol/channel.ts";
-import { FakeControlPlane, type FakePrediction } from "../support/fake-control-plane.ts";
+import { FakeControlPlane, type FakePrediction, REPORTS } from "../support/fake-control-plane.ts";
 import { settings } from "../support/samples.ts";
 
 const DONE = { status: "succeeded", output: "items" } as const;
@@ -37,7 +37,7 @@ function open(changes: Partial<typeof settings> = {}, streams = false) {
   const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
   const channel = new Channel({
     address: controlPlane.channel("l"),
-    post: (frame, signal) => controlPlane.finish("l", frame, signal),
+    post: (frame) => controlPlane.finish("l", frame),
     settings: { ...settings, ...changes },
     outbox: reporter,
     onCancel,
@@ -57,7 +57,8 @@ function endsAtOnce(reporter: Reporter): void {
 }
 
 test("the receipt of having been heard is told, by welcome and by the answer to a report", async () => {
-  plane.endpoints.set("/v1/runner/report", () => ({ body: { type: "ack", seq: 1, receipt: "r" } }));
+  const replies = [{ type: "ack", seq: 1, receipt: "r" }];
+  plane.endpoints.set(REPORTS, () => ({ body: { replies } }));
   const short = open();
   endsAtOnce(short.reporter);
   await short.channel.ended;

@@ -7,13 +7,17 @@ import { type WebSocket, WebSocketServer } from "ws";
 import {
   CLOSE,
   type EventsFrame,
-  eventsFrame,
   PING,
   PONG,
+  type ReportReply,
+  reportsRequest,
   upFrame,
 } from "../../../src/protocol/channel.ts";
 import { LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { FakeFiles } from "./fake-files.ts";
+
+/** Where short runs are reported. */
+export const REPORTS = "/v1/runner/reports";
 
 export interface Answer {
   status?: number;
@@ -58,15 +62,14 @@ export class FakePrediction {
   }
 
   /** The only frame of a short run, without a connection. */
-  report(body: unknown): Answer {
+  report(frame: EventsFrame): ReportReply {
     this.reports++;
     this.#changed();
-    if (this.refuse !== undefined) return { status: this.refuse };
-    const frame = eventsFrame.parse(body);
-    if (this.fenced) return { body: { type: "fenced", reason: "too late" } };
+    if (this.refuse !== undefined) return { type: "refused", reason: String(this.refuse) };
+    if (this.fenced) return { type: "fenced", reason: "too late" };
     this.#store(frame);
     this.#changed();
-    return { body: { type: "ack", seq: frame.seq } };
+    return { type: "ack", seq: frame.seq };
   }
 
   tell(frame: object): void {
@@ -144,9 +147,14 @@ export class FakeControlPlane {
       }
       plane.#sockets.handleUpgrade(request, socket, head, (ws) => prediction.accept(ws));
     });
-    plane.endpoints.set("/v1/runner/report", (body, { headers }) => {
-      const prediction = plane.predictions.get(String(headers[LEASE_HEADER]));
-      return prediction?.report(body) ?? { status: 404 };
+    plane.endpoints.set(REPORTS, (body) => {
+      const { reports } = reportsRequest.parse(body);
+      const replies = reports.map(({ lease, frame }): ReportReply => {
+        const prediction = plane.predictions.get(lease);
+        if (!prediction || !frame) return { type: "refused", reason: "nothing to report to" };
+        return prediction.report(frame);
+      });
+      return { body: { replies } };
     });
     plane.#http.listen(0, "127.0.0.1");
     await once(plane.#http, "listening");

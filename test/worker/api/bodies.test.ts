@@ -25,7 +25,7 @@ beforeAll(async () => {
     ["/v1/operator/users", new Client(OPERATOR)],
     ["/v1/runner/sessions", runner],
     ["/v1/runner/jobs/claim", runner],
-    ["/v1/runner/report", runner],
+    ["/v1/runner/reports", runner],
     ["/v1/runner/telemetry", runner],
   ];
 });

@@ -2,7 +2,7 @@
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
+import type { Job } from "../../../src/protocol/runner.ts";
 import { eventually } from "../support/eventually.ts";
 import { shown } from "../support/fleet.ts";
 import { objectOf, tablesOf } from "../support/objects.ts";
@@ -71,9 +71,10 @@ describe("outrun by a second runner", () => {
       events: [],
       finish: { status: "succeeded", output: "none" },
     };
-    const headers = { [LEASE_HEADER]: job.lease };
-    const { body } = await first.client.json("POST", "/v1/runner/report", frame, headers);
-    expect(body).toEqual({ type: "fenced", reason: "the attempt has ended" });
+    expect(await first.report(job.lease, frame)).toEqual({
+      type: "fenced",
+      reason: "the attempt has ended",
+    });
     await hasRoom(world, first);
   });
 

@@ -76,7 +76,7 @@ test("neither its caller nor its runner hears of it before its row is written", 
   held.release();
   const { body } = await creating;
   expect(body).toMatchObject({ id: job.prediction_id, status: "succeeded", output: "hi" });
-  expect((await reporting).body).toMatchObject({ type: "ack", seq: 1 });
+  expect(await reporting).toMatchObject({ type: "ack", seq: 1 });
   expect(await rowOf(job.prediction_id)).toMatchObject({ status: "succeeded", due_at: null });
 });
 
@@ -100,7 +100,7 @@ test("its object dies in between, and its caller has left: its runner asks again
   await abortAllDurableObjects();
   await expect(creating).rejects.toThrow("503");
   expect(await rowOf(job.prediction_id)).toBeNull();
-  expect((await reportTo(runner, job)).body).toMatchObject({ type: "ack", seq: 1 });
+  expect(await reportTo(runner, job)).toMatchObject({ type: "ack", seq: 1 });
   advance(11);
   await runInDurableObject(object, (instance: PredictionObject) => instance.alarm());
   expect(await rowOf(job.prediction_id)).toMatchObject({ status: "succeeded" });

@@ -60,10 +60,10 @@ describe("who has stolen a lease", () => {
       events: [],
       finish: { status: "failed", output: "none" },
     };
-    const { body } = await thief.client.json("POST", "/v1/runner/report", frame, {
-      [LEASE_HEADER]: job.lease,
+    expect(await thief.report(job.lease, frame)).toEqual({
+      type: "fenced",
+      reason: "the attempt has ended",
     });
-    expect(body).toEqual({ type: "fenced", reason: "the attempt has ended" });
     await channel.succeed("mine");
     expect(await world.client.get(id)).toMatchObject({ status: "succeeded", output: ["mine"] });
   });

@@ -1,7 +1,9 @@
-/** The report of a short run: its only frame, in one request instead of a channel. */
+/** The reports of short runs: each its only frame, in one request instead of a channel for each. */
 import { abortAllDurableObjects } from "cloudflare:test";
-import { expect, test } from "vitest";
-import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
+import { expect, test, vi } from "vitest";
+import { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import { MAX_REPORTS } from "../../../src/protocol/channel.ts";
+import type { Job } from "../../../src/protocol/runner.ts";
 import { eventsOf, named } from "../support/events.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { newWorld } from "../support/world.ts";
@@ -14,7 +16,7 @@ const FRAME = {
 };
 
 const report = (runner: FakeRunner, lease: string, frame: object = FRAME) =>
-  runner.client.json("POST", "/v1/runner/report", frame, { [LEASE_HEADER]: lease });
+  runner.report(lease, frame);
 
 async function taken() {
   const world = await newWorld();
@@ -26,8 +28,8 @@ async function taken() {
 
 test("is a whole run: started, output, end", async () => {
   const { client, id, runner, job } = await taken();
-  const { status, body } = await report(runner, job.lease);
-  expect([status, body]).toEqual([200, { type: "ack", seq: 1, receipt: expect.any(String) }]);
+  const reply = await report(runner, job.lease);
+  expect(reply).toEqual({ type: "ack", seq: 1, receipt: expect.any(String) });
   expect(await client.get(id)).toMatchObject({ status: "succeeded", output: "hi" });
   const events = await eventsOf(client.stream(id));
   expect(events.map(({ event }) => event)).toEqual([
@@ -42,7 +44,7 @@ test("is a whole run: started, output, end", async () => {
 test("sent twice it is kept once, over the channel too", async () => {
   const { client, id, runner, job } = await taken();
   await report(runner, job.lease);
-  expect((await report(runner, job.lease)).body).toEqual({
+  expect(await report(runner, job.lease)).toEqual({
     type: "ack",
     seq: 1,
     receipt: expect.any(String),
@@ -56,7 +58,7 @@ test("sent again to an object that died with the answer is kept once", async () 
   await report(runner, job.lease);
   const events = await eventsOf(client.stream(id));
   await abortAllDurableObjects();
-  expect((await report(runner, job.lease)).body).toMatchObject({ type: "ack", seq: 1 });
+  expect(await report(runner, job.lease)).toMatchObject({ type: "ack", seq: 1 });
   expect(await eventsOf(client.stream(id))).toEqual(events);
   expect(await client.get(id)).toMatchObject({ status: "succeeded", output: "hi" });
 });
@@ -64,21 +66,75 @@ test("sent again to an object that died with the answer is kept once", async () 
 test("of an attempt that has ended is fenced, and changes nothing", async () => {
   const { client, id, runner, job } = await taken();
   await client.cancel(id);
-  expect((await report(runner, job.lease)).body).toMatchObject({ type: "fenced" });
+  expect(await report(runner, job.lease)).toMatchObject({ type: "fenced" });
   expect(await client.get(id)).toMatchObject({ status: "canceled", output: null });
 });
 
 test("with a wrong lease it reaches nothing", async () => {
   const { client, id, runner, job } = await taken();
   const forged = `${job.lease.slice(0, -4)}0000`;
-  expect((await report(runner, forged)).body).toMatchObject({ type: "fenced" });
-  expect((await report(runner, "nonsense")).status).toBe(404);
+  expect(await report(runner, forged)).toMatchObject({ type: "fenced" });
+  expect(await report(runner, "nonsense")).toMatchObject({ type: "refused" });
   expect(await client.status(id)).toBe("pending");
 });
 
 test("a frame out of order, and what is no frame, are refused", async () => {
   const { client, id, runner, job } = await taken();
-  expect((await report(runner, job.lease, { ...FRAME, seq: 2 })).status).toBe(400);
-  expect((await report(runner, job.lease, { type: "release", reason: "x" })).status).toBe(422);
+  expect(await report(runner, job.lease, { ...FRAME, seq: 2 })).toMatchObject({
+    type: "refused",
+    reason: "frame 1 comes next, not 2",
+  });
+  expect(await report(runner, job.lease, { type: "release", reason: "x" })).toEqual({
+    type: "refused",
+    reason: "This is not a frame with events.",
+  });
   expect(await client.status(id)).toBe("pending");
+});
+
+/** Two predictions that a runner has taken. */
+async function pair() {
+  const world = await newWorld();
+  const ids = [await world.waiting(), await world.waiting()];
+  const runner = await world.runner(2);
+  const jobs = [await runner.take(), await runner.take()];
+  const [first = "", second = ""] = ids.map(
+    (id) => jobs.find(({ prediction_id }) => prediction_id === id)?.lease,
+  );
+  return { client: world.client, ids, runner, first, second };
+}
+
+test("several are taken together, and what is wrong with one does not matter to the others", async () => {
+  const { client, ids, runner, first, second } = await pair();
+  const replies = await runner.reports([
+    { lease: first, frame: FRAME },
+    { lease: "nonsense", frame: FRAME },
+    { lease: second, frame: { ...FRAME, seq: 2 } },
+    { lease: second, frame: { type: "events", seq: 1, events: "none" } },
+    { lease: second, frame: FRAME },
+  ]);
+  expect(replies.map(({ type }) => type)).toEqual(["ack", "refused", "refused", "refused", "ack"]);
+  for (const id of ids) expect(await client.status(id)).toBe("succeeded");
+});
+
+test("one whose prediction is down is refused, and the others are taken", async () => {
+  const { client, ids, runner, first, second } = await pair();
+  const report = vi.spyOn(PredictionObject.prototype, "report");
+  report.mockRejectedValueOnce(new Error("it is down"));
+  const replies = await runner.reports([
+    { lease: first, frame: FRAME },
+    { lease: second, frame: FRAME },
+  ]);
+  report.mockRestore();
+  expect(replies.map(({ type }) => type).sort()).toEqual(["ack", "refused"]);
+  const statuses = await Promise.all(ids.map((id) => client.status(id)));
+  expect(statuses.sort()).toEqual(["pending", "succeeded"]);
+});
+
+test("a request without any, or with too many, is a 422", async () => {
+  const { runner, job } = await taken();
+  const statusOf = async (count: number) => {
+    const reports = Array.from({ length: count }, () => ({ lease: job.lease, frame: FRAME }));
+    return (await runner.client.json("POST", "/v1/runner/reports", { reports })).status;
+  };
+  expect([await statusOf(0), await statusOf(MAX_REPORTS + 1)]).toEqual([422, 422]);
 });

@@ -125,7 +125,7 @@ describe("when its object dies before it has stored anything", () => {
       const { result } = await taken(world);
       const { runner, job, creating } = result;
       await abortAllDurableObjects();
-      expect((await reportTo(runner, job)).body).toMatchObject({ type: "fenced" });
+      expect(await reportTo(runner, job)).toMatchObject({ type: "fenced" });
       const again = await world.runner();
       await reportTo(again, await again.take());
       expect((await creating).body).toMatchObject({ id: job.prediction_id, status: "succeeded" });

@@ -3,7 +3,6 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { WaitingJob } from "../../../src/protocol/queue.ts";
-import { LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { countRows, objectOf, refuseRows, rowOf, tablesOf } from "../support/objects.ts";
 import { deliver as deliverTo } from "../support/queues.ts";
@@ -255,10 +254,7 @@ describe("a row that cannot be written", () => {
     expect(refused.headers.get("retry-after")).toBe("1");
     const { lease } = await polling;
     const frame = { type: "events", seq: 1, events: [] };
-    const { body } = await one.client.json("POST", "/v1/runner/report", frame, {
-      [LEASE_HEADER]: lease,
-    });
-    expect(body).toMatchObject({ type: "fenced" });
+    expect(await one.report(lease, frame)).toMatchObject({ type: "fenced" });
     expect(await countRows(world.user_id)).toBe(0);
   });
 

@@ -1,6 +1,12 @@
 /** A runner that uses the real protocol: it claims jobs by fetch, and reports over the channel. */
 import { exports } from "cloudflare:workers";
-import { type DownFrame, downFrame, type Finish } from "../../../src/protocol/channel.ts";
+import {
+  type DownFrame,
+  downFrame,
+  type Finish,
+  type ReportReply,
+  reportsResponse,
+} from "../../../src/protocol/channel.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import {
   type ClaimRequest,
@@ -64,6 +70,20 @@ export class FakeRunner {
     if (status !== 200) throw new Error(`session answered ${status}: ${JSON.stringify(body)}`);
     const { runner_id, session } = sessionResponse.parse(body);
     return new FakeRunner(client, runner_id, session, hardware, slots);
+  }
+
+  /** Reports short runs, each with its only frame. */
+  async reports(reports: { lease: string; frame: object }[]): Promise<ReportReply[]> {
+    const { status, body } = await this.client.json("POST", "/v1/runner/reports", { reports });
+    if (status !== 200) throw new Error(`reports answered ${status}: ${JSON.stringify(body)}`);
+    return reportsResponse.parse(body).replies;
+  }
+
+  /** Reports one. */
+  async report(lease: string, frame: object): Promise<ReportReply> {
+    const [reply] = await this.reports([{ lease, frame }]);
+    if (!reply) throw new Error("a report has no reply");
+    return reply;
   }
 
   poll(changes: Partial<ClaimRequest> = {}, signal?: AbortSignal): Promise<Response> {

@@ -2,7 +2,7 @@
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
+import type { Job } from "../../../src/protocol/runner.ts";
 import { eventually } from "./eventually.ts";
 import type { FakeRunner } from "./runner.ts";
 import { withoutTimers } from "./time.ts";
@@ -31,7 +31,7 @@ export const createWith = (world: World) => world.client.create(bodyOf(world), W
 export const statusOf = ({ hardware }: World) => env.POOL.getByName(hardware).status();
 
 export const reportTo = (runner: FakeRunner, { lease }: Job, frame: object = FRAME) =>
-  runner.client.json("POST", "/v1/runner/report", frame, { [LEASE_HEADER]: lease });
+  runner.report(lease, frame);
 
 /** However slow the machine is, it ends before any time is over. */
 export async function shortRun(world: World) {

@@ -4,7 +4,6 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Outbox } from "../../../src/domain/webhooks/outbox.ts";
 import { AccountObject } from "../../../src/objects/account/object.ts";
-import { LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
 import { storeValue } from "../support/files.ts";
@@ -171,10 +170,7 @@ describe("a prediction that could not be created", () => {
       events: [],
       finish: { status: "succeeded", output: "none" },
     };
-    const { body: answer } = await runner.client.json("POST", "/v1/runner/report", frame, {
-      [LEASE_HEADER]: lease,
-    });
-    expect(answer).toMatchObject({ type: "fenced" });
+    expect(await runner.report(lease, frame)).toMatchObject({ type: "fenced" });
     expect(await tablesOf(objectIn(newId))).toEqual([]);
     await expectNoMoreThan(path, 0);
   });
