@@ -10,10 +10,7 @@ beforeAll(async () => {
   world = await World.open({ variables: { LEASE_SECONDS: "6" } });
 });
 afterEach(() => world.retireAll());
-afterAll(async () => {
-  await world.repairRows();
-  await world.close();
-});
+afterAll(() => world.close());
 
 it("loses nothing of a stream that is running, also after an earlier break", async () => {
   const cable = await world.cable();

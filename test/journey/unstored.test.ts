@@ -14,10 +14,7 @@ beforeAll(async () => {
   world = await World.open({ variables: { LEASE_SECONDS: "6" } });
 });
 afterEach(() => world.retireAll());
-afterAll(async () => {
-  await world.repairRows();
-  await world.close();
-});
+afterAll(() => world.close());
 
 const RUNS = 3;
 const WORDS = Array.from({ length: 80 }, (_, n) => `w${n} `);

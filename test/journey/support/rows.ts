@@ -11,7 +11,7 @@ import {
 const page = pageOf(prediction);
 const PAGE_SIZE = 50;
 
-/** The rows of the index come to say the same, a projection batch (1 s) later. */
+/** The rows of the index come to say the same, a moment later. */
 export async function checkRows(client: Client, ended: PredictionWithIO[]): Promise<void> {
   expect(ended.length).toBeLessThanOrEqual(PAGE_SIZE);
   const path = `/predictions?page_size=${PAGE_SIZE}`;

@@ -28,9 +28,6 @@ const PATIENCE = {
   TELEMETRY_SECONDS: "1",
 };
 
-/** A row that is not terminal is looked at every five minutes. */
-const OVERDUE_MS = 6 * 60_000;
-
 export interface WorldOptions {
   /** Who has the models and the token; USERNAME otherwise. */
   username?: string;
@@ -182,11 +179,6 @@ export class World {
     if (pid === undefined) throw new Error("no workerd is running");
     process.kill(pid, "SIGKILL");
     this.kills += 1;
-  }
-
-  /** The repair of rows whose projection was lost, as it would be in a while: local queues are memory. */
-  repairRows(): Promise<void> {
-    return this.#deployment.scheduled(new Date(Date.now() + OVERDUE_MS));
   }
 
   /** Ends these runners, and looks that they ended well and left nothing. */
