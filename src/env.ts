@@ -68,6 +68,18 @@ const contact = z
   .union([z.literal(""), z.url({ protocol: /^(?:https|mailto|tel)$/ })])
   .transform((text) => text || undefined);
 
+const JURISDICTIONS = {
+  eu: "eu",
+  fedramp: "fedramp",
+  "fedramp-high": "fedramp-high",
+  us: "us",
+} satisfies { [Name in DurableObjectJurisdiction]: Name };
+
+/** Empty: anywhere. */
+const jurisdiction = z
+  .enum({ anywhere: "", ...JURISDICTIONS })
+  .transform((name) => name || undefined);
+
 /** For the limits of middleware/rate-limit.ts that responses report in headers. */
 const rateNumbers = z
   .object({ address: count, token: count, user: count, writes: count, predictions: count })
@@ -76,6 +88,7 @@ const rateNumbers = z
 const variables = z.object({
   IMAGE_REGISTRY: z.string().min(1),
   IMAGE_ALLOW_LIST: list,
+  JURISDICTION: jurisdiction.optional(),
   MAX_WAITING: count.default(1_000),
   MAX_MODELS: count.default(1_000),
   MAX_VERSIONS: count.default(1_000),
@@ -131,6 +144,8 @@ export interface WebhookSettings {
 export interface Settings {
   imageRegistry: string;
   imageAllowList: string[];
+  /** Where new objects are made (objects/jurisdiction.ts). */
+  jurisdiction: DurableObjectJurisdiction | undefined;
   maxWaiting: number;
   /** Per account. */
   maxModels: number;
@@ -192,6 +207,7 @@ export function settings(env: Bindings): Settings {
     current = {
       imageRegistry: v.IMAGE_REGISTRY,
       imageAllowList: v.IMAGE_ALLOW_LIST,
+      jurisdiction: v.JURISDICTION,
       maxWaiting: v.MAX_WAITING,
       maxModels: v.MAX_MODELS,
       maxVersions: v.MAX_VERSIONS,

@@ -53,6 +53,8 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
           ...configuration,
           name: "auspex",
           bindings: Object.assign({}, configuration.bindings, options.variables, {
+            // workerd implements none.
+            JURISDICTION: "",
             OPERATOR_TOKEN: options.operatorToken,
             SECRET_KEY: options.secretKey,
           }),

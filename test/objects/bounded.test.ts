@@ -9,6 +9,9 @@ import { ANSWER_MS, bounded } from "../../src/objects/bounded.ts";
 /** Of src/env.ts. */
 const NAMESPACE = /\b(?:PREDICTION|ACCOUNT|POOL|RUNNER)\b/;
 const STUBS = /^src\/objects\/\w+\/stub\.ts$/;
+/** What calls a namespace, or the one of the jurisdiction, and which of its methods. */
+const MADE =
+  /([\w.]*\(?)(?:inJurisdiction\(env, )?env\.(?:PREDICTION|ACCOUNT|POOL|RUNNER)\)?\.(\w+)/g;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -30,13 +33,18 @@ test("only the doors of objects know their namespaces", () => {
 });
 
 test.each(sources.filter((path) => STUBS.test(path)))("%s makes bounded stubs only", (path) => {
-  const made = [
-    ...codeOf(path).matchAll(/([\w.]*\(?)env\.(?:PREDICTION|ACCOUNT|POOL|RUNNER)\.(\w+)/g),
-  ]
+  const made = [...codeOf(path).matchAll(MADE)]
     .filter(([, , method = ""]) => !["newUniqueId", "idFromName", "idFromString"].includes(method))
     .map(([, before]) => before);
   expect(made).toEqual(["bounded("]);
 });
+
+test.each(sources.filter((path) => STUBS.test(path)))(
+  "%s makes ids, and finds names, where the deployment has its objects",
+  (path) => {
+    expect(codeOf(path)).not.toMatch(/env\.\w+\.(?:newUniqueId|idFromName|getByName)\b/);
+  },
+);
 
 const stub = {
   id: "7",

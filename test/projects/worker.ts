@@ -19,7 +19,7 @@ export default defineProject({
       miniflare: {
         queueConsumers: {
           "auspex-dispatch": { maxBatchSize: 100, maxBatchTimeout: 0 },
-          "auspex-projection": { maxBatchSize: 100, maxBatchTimeout: 0.05 },
+          "auspex-counts": { maxBatchSize: 100, maxBatchTimeout: 0.05 },
         },
         // What is reached soon: a test turns them on for itself.
         ratelimits: {
@@ -36,6 +36,8 @@ export default defineProject({
           OPERATOR_TOKEN: "an-operator-token-for-tests",
           SECRET_KEY: "a-secret-key-for-tests-of-32-chars",
           SIGN_UP: "open",
+          // workerd implements none.
+          JURISDICTION: "",
           WEBHOOK_ALLOW_INSECURE: "true",
           // Nobody answers there: what a test resolves, it resolves with a server of its own.
           WEBHOOK_RESOLVER: "http://127.0.0.1:1/dns-query",

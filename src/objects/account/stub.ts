@@ -1,11 +1,13 @@
 /** How everything outside reaches account objects. */
 import type { Bindings } from "../../env.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
+import { inJurisdiction } from "../jurisdiction.ts";
 
 export type AccountStub = ReturnType<typeof accountAt>;
 
-/** Where it is made is where it stays: near who makes it. */
-export const newAccountObjectId = (env: Bindings) => env.ACCOUNT.newUniqueId().toString();
+/** Where it is made is where it stays: near who makes it, in the jurisdiction that is set then. */
+export const newAccountObjectId = (env: Bindings) =>
+  inJurisdiction(env, env.ACCOUNT).newUniqueId().toString();
 
 /** @param ms how long it may take to answer */
 export const accountAt = (env: Bindings, objectId: string, ms = ANSWER_MS) =>

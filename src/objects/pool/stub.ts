@@ -1,11 +1,12 @@
 /** How everything outside reaches pool objects. */
 import type { Bindings } from "../../env.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
+import { inJurisdiction } from "../jurisdiction.ts";
 import { POLL_SECONDS, type PoolClaim } from "./rpc-types.ts";
 
 /** @param ms how long it may take to answer */
 export const poolOf = (env: Bindings, hardware: string, ms = ANSWER_MS) =>
-  bounded(env.POOL.getByName(hardware), ms);
+  bounded(inJurisdiction(env, env.POOL).getByName(hardware), ms);
 
 /**
  * A long poll.

@@ -3,12 +3,13 @@ import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { Bindings } from "../../env.ts";
 import type { Credential } from "../../storage/accounts/reader-access.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
+import { inJurisdiction } from "../jurisdiction.ts";
 import type { CreateRequest, LeaveAction } from "./rpc-types.ts";
 
 export type PredictionStub = ReturnType<typeof predictionAt>;
 
 /** A new unique id: unlike a name, its first use needs no global look-up. */
-export const newPredictionId = (env: Bindings) => env.PREDICTION.newUniqueId();
+export const newPredictionId = (env: Bindings) => inJurisdiction(env, env.PREDICTION).newUniqueId();
 
 /** @param waitSeconds how long a call may wait for the prediction's end before it is answered */
 export const predictionAt = (env: Bindings, id: DurableObjectId, waitSeconds = 0) =>

@@ -12,6 +12,7 @@ import {
   type TelemetryRequest,
 } from "../../protocol/runner.ts";
 import { bounded } from "../bounded.ts";
+import { inJurisdiction } from "../jurisdiction.ts";
 import { boundedReport, boundedSession } from "./bounds.ts";
 import type { Presence } from "./rpc-types.ts";
 
@@ -38,7 +39,7 @@ type Method = "beginSession" | "report" | "removeRun" | "setDraining" | "getPres
 
 export function runnerAt(env: Bindings, runnerId: string) {
   const call = async (method: Method, ...args: unknown[]) => {
-    const runner = bounded(env.RUNNER.getByName(runnerId));
+    const runner = bounded(inJurisdiction(env, env.RUNNER).getByName(runnerId));
     const response = await runner.fetch(`https://runner/do/call/${method}`, {
       headers: { "do-content": ascii(JSON.stringify(args)) },
     });

@@ -9,7 +9,7 @@ import { withoutTimers } from "./time.ts";
 import type { World } from "./world.ts";
 
 export const WAIT = { prefer: "wait=20" };
-const FRAME = {
+export const FRAME = {
   type: "events",
   seq: 1,
   events: [{ event: "output", data: "hi" }],

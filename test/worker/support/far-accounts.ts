@@ -1,0 +1,72 @@
+/** Accounts whose objects are far away: a call takes until the test says that it has arrived. */
+import { onTestFinished } from "vitest";
+import { AccountObject } from "../../../src/objects/account/object.ts";
+import { pause } from "./eventually.ts";
+import { accountOf } from "./objects.ts";
+
+/** An alarm goes off in the object itself. */
+const NO_CALLS = ["constructor", "alarm"];
+
+interface Call {
+  /** The id of the object that is called. */
+  object: string;
+  method: string;
+  arrived: boolean;
+}
+
+/** Takes note of each call of an account's object, until the test ends. */
+export function watchAccounts() {
+  const calls: Call[] = [];
+  const far = new Set<string>();
+  const { prototype } = AccountObject;
+  const methods = Object.entries(Object.getOwnPropertyDescriptors(prototype)).filter(
+    ([name, { value }]) => typeof value === "function" && !NO_CALLS.includes(name),
+  );
+  for (const [method, descriptor] of methods) {
+    Object.defineProperty(prototype, method, {
+      ...descriptor,
+      async value(this: AccountObject, ...args: unknown[]) {
+        const object = String(Reflect.get(this, "ctx").id);
+        const call = { object, method, arrived: !far.has(object) };
+        calls.push(call);
+        // What an object waits for cannot be resolved from elsewhere: it looks.
+        while (!call.arrived) await pause(2);
+        return Reflect.apply(descriptor.value, this, args);
+      },
+    });
+  }
+  const arriveAll = () => {
+    far.clear();
+    for (const call of calls) call.arrived = true;
+  };
+  onTestFinished(() => {
+    arriveAll();
+    for (const [method, descriptor] of methods)
+      Object.defineProperty(prototype, method, descriptor);
+  });
+  return {
+    /** Moves the object of an account far away. */
+    async moveAway(userId: string): Promise<void> {
+      far.add(await objectIdOf(userId));
+    },
+    /** The methods of an account's object that have been called, whether the calls have arrived or not. */
+    async callsOf(userId: string): Promise<string[]> {
+      const id = await objectIdOf(userId);
+      return calls.filter(({ object }) => object === id).map(({ method }) => method);
+    },
+    /** Lets one of the calls under way arrive. */
+    arrive(nth: number): void {
+      const call = calls.filter(({ arrived }) => !arrived)[nth];
+      if (!call) throw new Error("it is not under way");
+      call.arrived = true;
+    },
+    /** Lets all calls arrive: those under way, and all later ones. */
+    arriveAll,
+  };
+}
+
+async function objectIdOf(userId: string): Promise<string> {
+  const account = await accountOf(userId);
+  if (!account) throw new Error("the account has no object");
+  return account.id.toString();
+}
