@@ -4,7 +4,8 @@
  * TMPDIR=/dev/shm takes the disk out of both sides.
  *
  *   --quick      whether it works, not how fast it is: no limit on a ratio of times counts
- *   --only a,b   memory, latency, first, tokens, fanout, lists, files, vendora, webhooks, hostile, bill
+ *   --only a,b   memory, latency, first, tokens, fanout, lists, files, vendora, webhooks,
+ *                neighbours, hostile, bill
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
@@ -21,6 +22,7 @@ import { measureHostile } from "./hostile.ts";
 import { measureLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
 import { measureMemory } from "./memory.ts";
+import { measureNeighbours } from "./neighbours.ts";
 import { holds, print, type Table } from "./table.ts";
 import { measureTokens } from "./tokens.ts";
 import { measureVendora } from "./vendora.ts";
@@ -39,6 +41,7 @@ const PARTS: Record<string, Part> = {
   files: measureFiles,
   vendora: measureVendora,
   webhooks: measureWebhooks,
+  neighbours: measureNeighbours,
 };
 /** Of these none needs a deployment that is warm, or any. */
 const ALONE: Record<string, (effort: Effort) => Promise<Table>> = {
