@@ -6,7 +6,7 @@ import { secureHeaders } from "hono/secure-headers";
 import type { AppEnv } from "../context.ts";
 import { ValidationFailure } from "../domain/schemas/validation.ts";
 import { settings } from "../env.ts";
-import { errorResponse, ProblemError, problemStatus, toProblem } from "../errors.ts";
+import { errorResponse, ProblemError, problemStatus, problemTitle, toProblem } from "../errors.ts";
 import { logger } from "../log.ts";
 import { requestBody } from "../middleware/body.ts";
 import { noStoreByDefault } from "../middleware/conditional.ts";
@@ -148,7 +148,8 @@ function showResubmit(c: PageContext, resubmission: Resubmission, problem: Probl
 function showError(c: PageContext, problem: ProblemError | undefined) {
   c.status(problem ? problemStatus(problem) : 500);
   for (const [name, value] of Object.entries(problem?.headers ?? {})) c.header(name, value);
-  const title = problem?.code === "not_found" ? "Not found" : "Something went wrong";
+  const isTold = problem?.code === "not_found" || problem?.code === "too_many_requests";
+  const title = isTold ? problemTitle(problem.code) : "Something went wrong";
   return c.render(<ErrorPage title={title} problem={problem} requestId={c.var.requestId} />, {
     title,
   });

@@ -115,9 +115,9 @@ async function main(): Promise<void> {
     onLine: (line) =>
       /warn|error/i.test(line) && !line.includes("isolates nothing") && say(`runner: ${line}`),
   });
-  runner.process.once("exit", (code) => {
+  runner.process.once("exit", (code, signal) => {
     if (stopping) return;
-    say(`The runner exited (${code}). Start again with: npm start`);
+    say(`The runner exited (${signal ?? code}). Start again with: npm start`);
     stopping = stop(1);
   });
   const client = new Client(url, user.token);

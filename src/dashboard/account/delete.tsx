@@ -18,7 +18,8 @@ export const DeletePage = ({
     <AccountTabs current="/account/delete" />
     <p>
       This cannot be undone, not even by an operator.{" "}
-      <a href="/account/export">Export your account</a> first to keep a copy.
+      <a href="/account/export">Export your account</a> first to keep a copy: about 2,000
+      predictions a file, and the last line of each has the address of the next.
     </p>
     <h2>Immediately</h2>
     <ul>

@@ -22,8 +22,9 @@ export const ProfilePage = ({ user, drafts }: { user: UserRow; drafts: Drafts })
     <section aria-labelledby="export-title">
       <h2 id="export-title">Your data</h2>
       <p>
-        <a href="/account/export">Export your account</a>: everything of it as lines of JSON.{" "}
-        <a href="/docs/calling#export-your-account">What it has</a>
+        <a href="/account/export">Download everything in your account</a> as JSON Lines. A file
+        holds about 2,000 predictions; its last line has the address of the next file.{" "}
+        <a href="/docs/calling#export-your-account">What is included</a>
       </p>
     </section>
   </>

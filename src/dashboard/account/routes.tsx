@@ -61,7 +61,7 @@ export const accountPages = pages()
       async () => exportAccount(c.var.services, caller, { url, before }),
       () => sessionEndedLine(c),
     );
-    return exportResponse(body);
+    return exportResponse(body, before);
   })
   .get("/account/delete", requireUser, (c) => showDelete(c, emptyDraft))
   .post("/account/delete", requireUser, async (c) => {

@@ -45,15 +45,16 @@ export const exportRoutes = router().openapi(exportOwn, async (c) => {
     async () => exportAccount(services, caller, { url, before }),
     () => tokenEndedWords(c, problemLine),
   );
-  return exportResponse(body);
+  return exportResponse(body, before);
 });
 
-/** A download. */
-export function exportResponse(body: ReadableStream<Uint8Array>) {
+/** A download. @param before names its part of a large account */
+export function exportResponse(body: ReadableStream<Uint8Array>, before: string | undefined) {
+  const part = before === undefined ? "" : `-before-${before}`;
   const response: Response = new Response(body, {
     headers: {
       "content-type": "application/jsonl",
-      "content-disposition": 'attachment; filename="auspex-export.jsonl"',
+      "content-disposition": `attachment; filename="auspex-export${part}.jsonl"`,
       "cache-control": "no-store",
     },
   });

@@ -47,7 +47,7 @@ export const countExport = (
     const entered = OpenRequest.enter(`exports of ${reader.user_id}`, MAX_EXPORTS);
     if (!entered)
       throw tooManyConnections(
-        `You have ${MAX_EXPORTS} exports under way. Read one to its end, or close it.`,
+        `${MAX_EXPORTS} exports of your account are under way. Wait until one has finished, or cancel it.`,
       );
     // Two requests that died without an end would shut the account out for as long as the isolate lives.
     entered.renew();

@@ -59,7 +59,10 @@ test("everything of an account, and of nobody else", async () => {
     "file",
     "end",
   ]);
-  expect(ofType(lines, "export")).toMatchObject([{ user: { username: world.username } }]);
+  // Nobody signs in as a user that an operator made.
+  expect(ofType(lines, "export")).toMatchObject([
+    { user: { username: world.username }, email: null },
+  ]);
   const [model] = ofType(lines, "model");
   expect(model).toMatchObject({ variable_names: ["HF_TOKEN"] });
   const model_id = model?.model.id;

@@ -332,20 +332,28 @@ describe("deleting the account", () => {
 describe("the export", () => {
   it("is a download of what the API has, which goes on here and ends with the session", async () => {
     vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
-    const { visitor, username, user_id, client } = await newDashboardUser();
+    const { visitor, username, email, user_id, client } = await newDashboardUser();
     const download = (query = "") => visitor.fetch(`/account/export${query}`, { method: "GET" });
     const world = await newWorld({ visibility: "public" });
     const { id } = (await client.create({ model: world.model, input: {} })).body;
     expect((await visitor.look("/account")).html).toContain('href="/account/export"');
     const whole = await download();
-    expect(whole.headers.get("content-disposition")).toMatch(/^attachment; filename=/);
+    const nameOf = ({ headers }: Response) => headers.get("content-disposition");
+    expect(nameOf(whole)).toBe('attachment; filename="auspex-export.jsonl"');
     const lines = linesIn(await whole.text());
-    expect(lines[0]).toMatchObject({ type: "export", user: { username } });
+    expect(lines[0]).toMatchObject({ type: "export", user: { username }, email });
     expect(ofType(lines, "prediction")).toMatchObject([{ prediction: { id } }]);
-    const rest = linesIn(await (await download(`?before=${id}`)).text());
+    const next = await download(`?before=${id}`);
+    expect(nameOf(next)).toBe(`attachment; filename="auspex-export-before-${id}.jsonl"`);
+    const rest = linesIn(await next.text());
     expect(rest).toEqual([{ type: "end", predictions: 0, failures: 0, next_url: null }]);
     expect((await download("?before=x")).status).toBe(422);
     const cut = await download();
+    const other = await download();
+    const third = await visitor.look("/account/export");
+    expect(third).toMatchObject({ status: 429 });
+    expect(third.html).toContain("<h1>Too many requests</h1>");
+    await other.body?.cancel();
     await env.DB.prepare("DELETE FROM sessions WHERE user_id = ?").bind(user_id).run();
     await vi.advanceTimersByTimeAsync(5_000);
     const problem = { type: "problem", problem: { detail: "You are signed out." } };

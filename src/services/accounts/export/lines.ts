@@ -1,6 +1,7 @@
 /** What an account has beside its predictions, as lines of its export. Nothing secret: no hashes, no values of variables. */
 import type { Key } from "../../../domain/cursor.ts";
 import type { ExportLine } from "../../../protocol/export.ts";
+import { findLogin } from "../../../storage/accounts/sign-in.ts";
 import { listTokens } from "../../../storage/accounts/tokens.ts";
 import { listOwnUploads } from "../../../storage/files/uploads.ts";
 import type { Keyset } from "../../../storage/keyset.ts";
@@ -44,8 +45,9 @@ export async function* accountLines(
 ): AsyncGenerator<ExportLine> {
   const { db, present } = services;
   const { user_id } = caller;
-  const user = await getOwnUser(services, caller);
-  yield { type: "export", format: 1, created_at: new Date().toISOString(), user };
+  const [user, login] = await Promise.all([getOwnUser(services, caller), findLogin(db, user_id)]);
+  const created_at = new Date().toISOString();
+  yield { type: "export", format: 1, created_at, user, email: login?.email ?? null };
   for await (const rows of pagesOf(PAGE, (keyset) => listTokens(db, user_id, keyset), byId))
     for (const row of rows) yield { type: "token", token: present.token(row) };
   yield* modelLines(services, user_id);
