@@ -5,7 +5,7 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
-import { FRAME_BOUNDS } from "../protocol/channel.ts";
+import { REPORTS_BOUNDS } from "../protocol/channel.ts";
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES, type Sender } from "./body-reader.ts";
 import { clientNetwork } from "./rate-limit.ts";
 
@@ -45,7 +45,7 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
 function senderOf(c: Context<AppEnv>): Sender {
   const { caller, runner, operator } = c.var;
   const owner = caller?.user_id ?? runner?.token_id ?? (operator && "operator");
-  const bounds = runner ? FRAME_BOUNDS : BODY_BOUNDS;
+  const bounds = runner ? REPORTS_BOUNDS : BODY_BOUNDS;
   return owner === undefined
     ? { owner: clientNetwork(c), maxBytes: ANONYMOUS_BYTES, bounds }
     : { owner, maxBytes: MAX_BODY_BYTES, bounds };

@@ -21,11 +21,11 @@ import { z } from "zod";
 import { json } from "./common.ts";
 import { reportedEvents } from "./event.ts";
 
-/**
- * Limits of a frame: those of a body, plus the levels that a frame, and a request with several, wrap
- * around a container's value.
- */
-export const FRAME_BOUNDS = { depth: 140, values: 500_000 };
+/** Limits of a frame: those of a body, plus the levels that a frame wraps around a container's value. */
+export const FRAME_BOUNDS = { depth: 136, values: 500_000 };
+
+/** A request with frames is an object with a list of objects. */
+export const REPORTS_BOUNDS = { ...FRAME_BOUNDS, depth: FRAME_BOUNDS.depth + 3 };
 
 /**
  * Limits of a container's response: a batch of 1,000 embeddings has 1,000 numbers each. JSON.parse takes

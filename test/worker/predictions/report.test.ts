@@ -130,6 +130,18 @@ test("one whose prediction is down is refused, and the others are taken", async 
   expect(statuses.sort()).toEqual(["pending", "succeeded"]);
 });
 
+/** The depth that a frame's value may have, as over the channel. */
+test.each([
+  [133, 200],
+  [134, 422],
+])("a value of %s levels is answered %s", async (levels, status) => {
+  const { runner, job } = await taken();
+  const value = "[".repeat(levels) + "]".repeat(levels);
+  const frame = `{"type":"events","seq":1,"events":[{"event":"output","data":${value}}]}`;
+  const body = `{"reports":[{"lease":"${job.lease}","frame":${frame}}]}`;
+  expect((await runner.client.post("/v1/runner/reports", body)).status).toBe(status);
+});
+
 test("a request without any, or with too many, is a 422", async () => {
   const { runner, job } = await taken();
   const statusOf = async (count: number) => {
