@@ -21,6 +21,8 @@ type Count = { model_id: string; predictions: number };
 const OPEN_DAYS = 2;
 /** The first day of which usage is not summed up yet. */
 const OPEN_FROM = "open_from";
+/** Kept: an account that is called four times a minute is another instance each time. */
+const PUBLISHED_AT = "published_at";
 
 const CLOSE = `INSERT INTO counts (model_id, closed, published)
   SELECT model_id, sum(predictions), 0 FROM usage WHERE day >= ? AND day < ? GROUP BY model_id
@@ -45,7 +47,7 @@ export class Counters {
   readonly #kv: SyncKvStorage;
   readonly #keptMs: number;
   readonly #send: (messages: CountMessage[]) => Promise<void>;
-  #publishedAt = 0;
+  #publishedAt: number;
   /** Whether a figure may have risen since; of what another instance has counted nothing is known. */
   #isOwed = true;
   #openFrom: string;
@@ -61,6 +63,7 @@ export class Counters {
     this.#keptMs = keptSeconds * 1_000;
     this.#send = send;
     this.#openFrom = kv.get<string>(OPEN_FROM) ?? "";
+    this.#publishedAt = kv.get<number>(PUBLISHED_AT) ?? 0;
   }
 
   /** The day that an end counts on: one that is told much too late counts on the first that is open. */
@@ -92,6 +95,7 @@ export class Counters {
     const risen = this.#risen(MAX_MESSAGES);
     this.#isOwed = risen.length === MAX_MESSAGES;
     if (risen.length === 0) return;
+    this.#kv.put(PUBLISHED_AT, now);
     try {
       await this.#send(
         risen.map(({ model_id, predictions }) => ({ user_id: userId, model_id, predictions })),

@@ -244,7 +244,7 @@ export class AccountObject extends DurableObject<Bindings> {
 
   // ---- what it remembers
 
-  readonly #known = new Map<string, string | boolean>(this.ctx.storage.kv.list<string | boolean>());
+  readonly #known = new Map<string, unknown>(this.ctx.storage.kv.list());
 
   #remember(name: Known, value: string | boolean): void {
     this.#known.set(name, value);

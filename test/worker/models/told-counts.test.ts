@@ -1,5 +1,5 @@
 /** How accounts tell D1 how often they ran models: absolute figures, now and then. */
-import { runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
@@ -68,6 +68,19 @@ test("they are told with the first, then once a minute, and at last by the alarm
   advance(600);
   await keepUp(world.user_id);
   expect(told.at(-1)).toMatchObject({ user_id: world.user_id, predictions: 5 });
+});
+
+test("once a minute also by an account that is evicted after each prediction", async () => {
+  const { told } = holdCounts();
+  const world = await newWorld();
+  for (let n = 0; n < 5; n++) {
+    await world.client.cancel(await world.waiting());
+    const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
+    await eventually(() => expect(told.length).toBeGreaterThan(0));
+    await evictDurableObject(account);
+    advance(25);
+  }
+  expect(told.map(({ predictions }) => predictions)).toEqual([1, 4]);
 });
 
 test("what could not be told is told later", async () => {
