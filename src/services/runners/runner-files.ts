@@ -4,6 +4,7 @@ import { safeName } from "../../domain/files/file-name.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
 import { notFound, ProblemError } from "../../errors.ts";
+import { JsonValueCheck } from "../../lib/json-value-check.ts";
 import type { WriteGrant } from "../../objects/prediction/rpc-types.ts";
 import type { CreateUpload } from "../../protocol/upload.ts";
 import {
@@ -53,7 +54,11 @@ export async function storeFile(
   return fileUrl(services, prediction, key);
 }
 
-/** Stores a value as JSON text. @returns its name @throws ProblemError not_found, too_large */
+/**
+ * Stores a value as JSON text, which is copied as it is into responses, events and exports: a runner is
+ * not believed that it is one.
+ * @returns its name @throws ProblemError not_found, too_large, bad_request
+ */
 export async function storeValue(
   services: Services,
   holder: LeaseHolder,
@@ -69,9 +74,32 @@ export async function storeValue(
   }
   const name = crypto.randomUUID();
   const key = valueKey(id, name);
-  await putValue(services.env.FILES, key, body);
+  const check = new JsonValueCheck();
+  await putValue(services.env.FILES, key, checked(body, check, size)).catch((error) => {
+    if (check.complete) throw error;
+    throw new ProblemError("bad_request", "A value must be JSON in one line.");
+  });
   await requireActiveAttempt(services, holder, key);
   return name;
+}
+
+/** It breaks off at the first byte that is wrong. R2 requires the length of a stream. */
+function checked(
+  body: ReadableStream<Uint8Array>,
+  check: JsonValueCheck,
+  size: number,
+): ReadableStream<Uint8Array> {
+  const fail = () => new Error("it is no value");
+  const checking = new TransformStream<Uint8Array, Uint8Array>({
+    transform(bytes, controller) {
+      if (check.feed(bytes)) controller.enqueue(bytes);
+      else controller.error(fail());
+    },
+    flush(controller) {
+      if (!check.complete) controller.error(fail());
+    },
+  });
+  return body.pipeThrough(checking).pipeThrough(new FixedLengthStream(size));
 }
 
 /** @throws ProblemError not_found, too_large; ValidationFailure */

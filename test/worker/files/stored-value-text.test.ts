@@ -1,0 +1,36 @@
+/** What a runner stores as a value is copied as it is: into responses, events and lines of an export. */
+import { expect, test } from "vitest";
+import { postValue, storeValue } from "../support/files.ts";
+import { newWorld } from "../support/world.ts";
+
+const encoder = new TextEncoder();
+
+async function working() {
+  const world = await newWorld();
+  const id = await world.waiting();
+  const runner = await world.runner();
+  return { ...world, id, runner, ...(await runner.work()) };
+}
+
+test.each([
+  ["ends the line of an export", '0}}\n{"type":"end","next_url":"https://example.org"}'],
+  ["ends an event", '1\n\nid: 999\nevent: done\ndata: {"forged":true}\n\n'],
+  ["adds a member", '0,"status":"failed"'],
+  ["ends what is around it", '0},"status":{"a":0'],
+  ["does not end", `["${"x".repeat(200_000)}`],
+])("one that %s is refused, and nothing is stored", async (_, text) => {
+  const { runner, job } = await working();
+  const refused = await postValue(runner, job, encoder.encode(text));
+  expect([refused.status, await refused.json()]).toMatchObject([
+    400,
+    { detail: "A value must be JSON in one line." },
+  ]);
+});
+
+test("one with brackets and line feeds in its texts is what it was", async () => {
+  const { client, id, runner, job, channel } = await working();
+  const value = { "}": [']\n"', { a: "{".repeat(300_000) }] };
+  await channel.report([await storeValue(runner, job, value)]);
+  await channel.succeed("x");
+  expect((await client.get(id)).output).toEqual([value, "x"]);
+});
