@@ -90,17 +90,16 @@ const upTo = (last: string, keyset: Keyset) =>
   ascends("desc", keyset) ? lte(predictions.id, last) : gte(predictions.id, last);
 
 export function rangesOf({ statuses, model, models }: PredictionFilter): Range[] {
-  const { status, model_id } = predictions;
   // `+` keeps SQLite from the index by status, which would need a sort.
-  const ofStatus = among(sql`+${status}`, statuses);
-  if (model && models && "id" in model)
-    return models.includes(model.id) ? [{ within: ofModel(model.id), check: ofStatus }] : [];
-  const ofModels = models ? inArray(sql`+${model_id}`, models) : undefined;
-  if (model)
-    return "id" in model
-      ? [{ within: ofModel(model.id), check: and(ofStatus, ofModels) }]
-      : [{ within: undefined, check: and(ofName(model), ofStatus, ofModels) }];
-  if (models) return models.map((id) => ({ within: ofModel(id), check: ofStatus }));
+  const ofStatus = among(sql`+${predictions.status}`, statuses);
+  if (model && "id" in model) {
+    const isAllowed = models?.includes(model.id) ?? true;
+    return isAllowed ? [{ within: ofModel(model.id), check: ofStatus }] : [];
+  }
+  const check = and(model && ofName(model), ofStatus);
+  // Nothing of other models is looked through: how long that takes would tell how many there are.
+  if (models) return models.map((id) => ({ within: ofModel(id), check }));
+  if (model) return [{ within: undefined, check }];
   return statuses.length > 0 ? statuses.map(ofStatusAlone) : [ALL];
 }
 
@@ -159,7 +158,7 @@ export const selectNextDue = (db: AccountDatabase) =>
 
 export type OldRow = Pick<
   PredictionRow,
-  "id" | "object_id" | "status" | "updated_at" | "data_removed" | "kept_seconds"
+  "id" | "object_id" | "status" | "updated_at" | "data_removed" | "kept_seconds" | "due_at"
 >;
 
 /** The oldest ones: not whole, because an error may have 90 KB. */
@@ -172,6 +171,7 @@ export const selectOldest = (db: AccountDatabase, limit: number) =>
       updated_at: predictions.updated_at,
       data_removed: predictions.data_removed,
       kept_seconds: predictions.kept_seconds,
+      due_at: predictions.due_at,
     })
     .from(predictions)
     .orderBy(predictions.id)

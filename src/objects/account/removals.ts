@@ -89,11 +89,6 @@ export class Removals {
     this.#planned = undefined;
   }
 
-  postpone(removal: Removal, dueAt: number): void {
-    this.done(removal);
-    this.#insert({ ...removal, due_at: dueAt });
-  }
-
   /** What ended before this, unix ms, has no data any more. */
   get removedBefore(): number {
     const [row] = this.#sql

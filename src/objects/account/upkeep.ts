@@ -34,8 +34,8 @@ export class Upkeep {
   readonly #removals: Removals;
   readonly #historyMs: number;
 
-  /** How far the removal under way has come, and whether any prediction of it has failed. */
-  #reached = { id: "", failed: false };
+  /** How far the removal under way has come. */
+  #reached = "";
   /** Predictions of a closed account that were asked to stop, and when they are asked again. */
   readonly #stopping = new Map<string, number>();
 
@@ -65,19 +65,18 @@ export class Upkeep {
   async removeDue(now: number): Promise<void> {
     const removal = this.#removals.next;
     if (!removal || removal.due_at > now) return;
-    const rows = this.#removals.predictions(removal, this.#reached.id, MAX_OBJECTS);
+    const rows = this.#removals.predictions(removal, this.#reached, MAX_OBJECTS);
     const results = await Promise.allSettled(
       rows.map(({ object_id }) => predictionWithId(this.#env, object_id)?.remove(true)),
     );
-    const id = rows.at(-1)?.id ?? "";
-    const isDone = (result: PromiseSettledResult<unknown>) =>
-      result.status === "fulfilled" && result.value !== "under way";
-    const failed = this.#reached.failed || !results.every(isDone);
-    this.#reached = { id, failed };
-    if (rows.length === MAX_OBJECTS) return;
-    this.#reached = { id: "", failed: false };
-    if (failed) this.#removals.postpone(removal, now + LOOK_MS);
-    else this.#removals.done(removal);
+    for (const [n, result] of results.entries()) {
+      const isDone = result.status === "fulfilled" && result.value !== "under way";
+      const id = rows[n]?.id;
+      // It is looked at by itself from now on: the others need not be asked again with it.
+      if (!isDone && id !== undefined) this.#rows.postpone(id, now + LOOK_MS);
+    }
+    this.#reached = rows.length === MAX_OBJECTS ? (rows.at(-1)?.id ?? "") : "";
+    if (this.#reached === "") this.#removals.done(removal);
   }
 
   /** @returns the last id that is deleted, if any is */
@@ -141,8 +140,8 @@ export class Upkeep {
   /** Tells of rows whether nothing of their data is left. */
   #removedRows(): (row: OldRow) => boolean {
     const { removedBefore } = this.#removals;
-    return ({ updated_at, kept_seconds, data_removed }) =>
-      data_removed || (kept_seconds !== null && updated_at < removedBefore);
+    return ({ updated_at, kept_seconds, data_removed, due_at }) =>
+      data_removed || (kept_seconds !== null && due_at === null && updated_at < removedBefore);
   }
 
   /** When it is needed next, unix ms; undefined for never. */
@@ -150,7 +149,8 @@ export class Upkeep {
     const due = selectNextDue(this.#db).get()?.due_at ?? NEVER;
     const removal = this.#removals.next?.due_at ?? NEVER;
     const oldest = selectOldest(this.#db, 1).get();
-    const isOver = oldest && (oldest.data_removed || oldest.kept_seconds !== null);
+    // One whose data is there is not deleted: what removes that comes first, and has a time of its own.
+    const isOver = oldest && this.#removedRows()(oldest);
     const history = isOver ? oldest.updated_at + this.#historyMs + DAY_MS : NEVER;
     const next = Math.min(due, removal, history);
     return Number.isFinite(next) ? next : undefined;

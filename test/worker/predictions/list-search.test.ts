@@ -5,7 +5,7 @@ import { MAX_CHECKED } from "../../../src/objects/account/prediction-lists.ts";
 import type { Prediction } from "../../../src/protocol/prediction.ts";
 import { type Page, pageAt } from "../support/catalogue.ts";
 import { accountOf } from "../support/objects.ts";
-import { newWorld, type World } from "../support/world.ts";
+import { newClient, newWorld, type World } from "../support/world.ts";
 
 /** As many rows again as a page looks through, and a half. */
 const ROWS = 2.5 * MAX_CHECKED;
@@ -79,4 +79,18 @@ test("one that no prediction ever ran by, and one of several statuses", async ()
   expect(named.pages).toEqual([[], [], []]);
   const both = "/v1/predictions?page_size=5&statuses=succeeded&statuses=canceled";
   expect((await walk(world, both, "next_url")).pages.flat()).toEqual([idOf(1)]);
+});
+
+test("a token for other models is told nothing by how long that takes", async () => {
+  const world = await newWorld();
+  await world.waiting();
+  await fill(world, []);
+  await world.client.ok("POST", "/v1/models", { name: "other" });
+  const client = await newClient(world.username, { models: [`${world.username}/other`] });
+  const { pages } = await walk(
+    { ...world, client },
+    "/v1/predictions?model=nobody/none",
+    "next_url",
+  );
+  expect(pages).toEqual([[]]);
 });
