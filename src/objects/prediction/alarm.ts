@@ -36,9 +36,10 @@ export class Alarm {
     this.#ctx.waitUntil(this.#ctx.storage.setAlarm(at));
   }
 
-  /** Sets it to go off again soon, whatever else is due. */
+  /** Sets it to go off again soon, whatever else is due. Who asks for it again does not put it off. */
   retry(record: PredictionRecord): void {
-    this.#retryAt = Date.now() + RETRY_MS;
+    const now = Date.now();
+    if (this.#retryAt === NEVER || this.#retryAt <= now) this.#retryAt = now + RETRY_MS;
     this.arm(record);
   }
 

@@ -1,11 +1,14 @@
 /** The reports of short runs: each its only frame, in one request instead of a channel for each. */
-import { abortAllDurableObjects } from "cloudflare:test";
+import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { MAX_REPORTS } from "../../../src/protocol/channel.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { eventsOf, named } from "../support/events.ts";
+import { objectOf } from "../support/objects.ts";
 import type { FakeRunner } from "../support/runner.ts";
+import { createWith, waitingRunner } from "../support/short-runs.ts";
+import { advance, startClock, stopClock, withoutTimers } from "../support/time.ts";
 import { newWorld } from "../support/world.ts";
 
 const FRAME = {
@@ -61,6 +64,28 @@ test("sent again to an object that died with the answer is kept once", async () 
   expect(await report(runner, job.lease)).toMatchObject({ type: "ack", seq: 1 });
   expect(await eventsOf(client.stream(id))).toEqual(events);
   expect(await client.get(id)).toMatchObject({ status: "succeeded", output: "hi" });
+});
+
+test("sent again and again it does not put off the row of the end", async () => {
+  stopClock();
+  const world = await newWorld();
+  const { runner, polling } = await waitingRunner(world);
+  const { job, id } = await withoutTimers(async () => {
+    const creating = createWith(world);
+    const job = await polling;
+    await report(runner, job.lease);
+    return { job, id: (await creating).body.id };
+  });
+  // Of another instance nobody knows whether it has written the row.
+  await abortAllDurableObjects();
+  const alarm = async () =>
+    runInDurableObject(await objectOf(id), (_, { storage }) => storage.getAlarm());
+  await report(runner, job.lease);
+  const first = await alarm();
+  advance(9);
+  await report(runner, job.lease);
+  expect(await alarm()).toBe(first);
+  startClock();
 });
 
 test("of an attempt that has ended is fenced, and changes nothing", async () => {
