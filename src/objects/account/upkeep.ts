@@ -34,8 +34,8 @@ export class Upkeep {
   readonly #removals: Removals;
   readonly #historyMs: number;
 
-  /** How far the removal under way has come. */
-  #reached = "";
+  /** How far a removal has come. */
+  #reached = { removal: "", id: "" };
   /** Predictions of a closed account that were asked to stop, and when they are asked again. */
   readonly #stopping = new Map<string, number>();
 
@@ -65,7 +65,10 @@ export class Upkeep {
   async removeDue(now: number): Promise<void> {
     const removal = this.#removals.next;
     if (!removal || removal.due_at > now) return;
-    const rows = this.#removals.predictions(removal, this.#reached, MAX_OBJECTS);
+    const key = JSON.stringify(removal);
+    // Another may have become the next one meanwhile.
+    const after = this.#reached.removal === key ? this.#reached.id : "";
+    const rows = this.#removals.predictions(removal, after, MAX_OBJECTS);
     const results = await Promise.allSettled(
       rows.map(({ object_id }) => predictionWithId(this.#env, object_id)?.remove(true)),
     );
@@ -75,8 +78,8 @@ export class Upkeep {
       // It is looked at by itself from now on: the others need not be asked again with it.
       if (!isDone && id !== undefined) this.#rows.postpone(id, now + LOOK_MS);
     }
-    this.#reached = rows.length === MAX_OBJECTS ? (rows.at(-1)?.id ?? "") : "";
-    if (this.#reached === "") this.#removals.done(removal);
+    this.#reached = { removal: key, id: rows.at(-1)?.id ?? "" };
+    if (rows.length < MAX_OBJECTS) this.#removals.done(removal);
   }
 
   /** @returns the last id that is deleted, if any is */
