@@ -21,7 +21,7 @@ export interface PredictionRow {
   error: string | null;
   metrics: string | null;
   data_removed: boolean;
-  /** The id of the last event that it reflects. */
+  /** The id of the last event that it reflects, from REVISIONS on in a second object. */
   revision: number;
   /**
    * When the account looks at it: one that has not ended may have been lost, and one that has ended
@@ -38,6 +38,12 @@ export interface PredictionUpdate extends PredictionRow {
   /** The access token that created it; empty for a session of the dashboard. */
   token_id: string;
 }
+
+/** More than any object has events. */
+export const REVISIONS = 2 ** 40;
+
+/** Whether the object that wrote it had begun: its first row reflects its first event. */
+export const isOfBegun = (revision: number) => revision % REVISIONS > 1;
 
 /** How long a row that says that it has not ended is believed. */
 export const LOOK_MS = 5 * 60_000;
@@ -73,7 +79,7 @@ export function predictionRow(
     error: state.error && JSON.stringify(state.error),
     metrics: state.metrics && JSON.stringify(state.metrics),
     data_removed: removed,
-    revision,
+    revision: (spec.object_number - 1) * REVISIONS + revision,
     due_at: removed || carried ? null : dueAt(spec, state),
     kept_seconds: carried ? spec.retention_seconds : null,
     user_id: spec.user_id,

@@ -71,6 +71,8 @@ export interface PredictionSpec {
   claim: Claim | null;
   /** Whether its row is written only when it lasts or has ended (short-run.ts). */
   row_held: boolean;
+  /** 1; 2 when the first object died before it began. What a later one tells replaces what it has told. */
+  object_number: number;
 }
 
 /** Read-only: only the transitions of PredictionLife write it. Times are unix ms. */

@@ -3,7 +3,7 @@
  * claimed it. No clock frees it earlier: one whose object is not known to have begun is freed only when
  * that object has promised that it never will.
  */
-import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
+import { isOfBegun, type PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import { type Claim, isTerminal } from "../../domain/predictions/state.ts";
 import type { Bindings } from "../../env.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
@@ -101,4 +101,4 @@ export class Keys {
 /** It writes its first row before it begins, and every other one afterwards. */
 const isKnownToHaveBegun = ({ revision, status, error }: KeyRow) =>
   error !== NEVER_BEGUN &&
-  ((revision !== null && revision > 1) || (status !== null && isTerminal(status)));
+  ((revision !== null && isOfBegun(revision)) || (status !== null && isTerminal(status)));

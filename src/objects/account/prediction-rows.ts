@@ -81,7 +81,9 @@ export class PredictionRows {
       if (isTerminal(row.status)) this.#addUsage(row);
       return "added";
     }
-    if (isLater(row, before)) {
+    // Of two objects with the same prediction the first has died before it began: whatever comes of it
+    // late is of an earlier revision than all that the second one tells.
+    if (row.revision > before.revision) {
       this.#sql.exec(
         UPDATE,
         row.object_id,
@@ -176,15 +178,6 @@ export class PredictionRows {
     );
   }
 }
-
-/**
- * Of two objects with the same prediction the first has died before it began. What it still says of its
- * beginning may come late, and never replaces the end that the second one has told.
- */
-const isLater = (row: PredictionUpdate, before: Before): boolean =>
-  row.object_id === before.object_id
-    ? row.revision > before.revision
-    : isTerminal(row.status) || !isTerminal(before.status);
 
 const storedOf = (value: PredictionRow[keyof PredictionRow]) =>
   typeof value === "boolean" ? Number(value) : value;

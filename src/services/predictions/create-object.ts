@@ -64,7 +64,7 @@ export async function createObject(
   // Its object has died before it stored anything, as when a deploy restarts it: another one begins.
   const brokeOff = !result && !(failure instanceof TimedOut);
   if (brokeOff && tries > 1 && !spec.stored_input)
-    return createObject(services, request, {}, tries - 1);
+    return createObject(services, withNextObject(request), {}, tries - 1);
   if (result && "taken" in result) {
     if (spec.stored_input) await discard();
     return findTaken(services, request, result.taken, onInputSent);
@@ -79,6 +79,11 @@ export async function createObject(
   const answer = "events" in result ? result : { snapshot: result };
   return { id, created_at, stub: predictionAt(env, objectId), follow, ...answer };
 }
+
+const withNextObject = ({ spec, ...rest }: CreateRequest): CreateRequest => ({
+  ...rest,
+  spec: { ...spec, object_number: spec.object_number + 1 },
+});
 
 /** What the call to its object has come to. */
 type Followed = { events: ReadableStream<Uint8Array> | null } | { problem: ProblemError };

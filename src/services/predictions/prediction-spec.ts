@@ -102,6 +102,7 @@ export async function predictionSpec(
     files,
     ...told,
     row_held: holdsRow(waits, told),
+    object_number: 1,
     stream: request.stream,
     created_at: now,
     timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,

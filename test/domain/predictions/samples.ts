@@ -35,5 +35,6 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   cancel_at: null,
   claim: null,
   row_held: false,
+  object_number: 1,
   ...changes,
 });

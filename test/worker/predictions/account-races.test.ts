@@ -1,11 +1,15 @@
 /** What an account and its predictions do at the same moment. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { predictionRow } from "../../../src/domain/predictions/prediction-row.ts";
+import { initialState } from "../../../src/domain/predictions/state.ts";
 import { AccountObject } from "../../../src/objects/account/object.ts";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import type { TaskStatus } from "../../../src/protocol/prediction.ts";
+import { specWith } from "../../domain/predictions/samples.ts";
 import { eventually } from "../support/eventually.ts";
 import { captureLog } from "../support/log.ts";
-import { accountOf, keepUp, rowOf, tablesOf } from "../support/objects.ts";
+import { accountOf, inAccount, keepUp, rowOf, tablesOf } from "../support/objects.ts";
 import { createWith, objectsOf, reportTo, shortRun, waitingRunner } from "../support/short-runs.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { alarmOf } from "../support/webhooks.ts";
@@ -124,4 +128,35 @@ test("a short run that is kept less long than others removes its data itself", a
   advance(61);
   await runDurableObjectAlarm(object);
   expect(await tablesOf(object)).toEqual([]);
+});
+
+test("what a second object tells replaces the end that the first told as it died, and stays", async () => {
+  const world = await newWorld();
+  await world.waiting();
+  const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
+  const spec = specWith({ user_id: world.user_id });
+  const told = (object: 1 | 2, status: TaskStatus, revision: number) => {
+    const state = { ...initialState(spec), status };
+    const objectId = String(object).repeat(64);
+    return predictionRow({ ...spec, object_number: object }, state, objectId, revision);
+  };
+  const isListed = async (object: 1 | 2, status: TaskStatus) =>
+    expect(await account.find(spec.id)).toMatchObject({
+      object_id: String(object).repeat(64),
+      status,
+    });
+  const counted = async () =>
+    inAccount(world.user_id, "SELECT predictions FROM usage WHERE model_id = ?", spec.model_id);
+  const end = told(1, "succeeded", 4);
+  await account.put(end);
+  await isListed(1, "succeeded");
+  await account.put(told(2, "started", 2));
+  await account.put(end);
+  await isListed(2, "started");
+  expect(await account.unfinished(10)).toHaveLength(2);
+  expect(await counted()).toEqual([{ predictions: 0 }]);
+  await account.put(told(2, "failed", 5));
+  for (const late of [told(1, "pending", 1), end]) await account.put(late);
+  await isListed(2, "failed");
+  expect(await counted()).toEqual([{ predictions: 1 }]);
 });

@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { PredictionUpdate } from "../../../src/domain/predictions/prediction-row.ts";
+import { REVISIONS } from "../../../src/domain/predictions/prediction-row.ts";
 import { fileKey } from "../../../src/storage/files/files.ts";
 import { eventually } from "../support/eventually.ts";
 import {
@@ -101,9 +102,9 @@ test("a second object may have it, whose first one died before it began: it coun
   const { world, id, channel, message, tell } = await unheard();
   await channel.succeed("a");
   const ended = await message();
-  const other = env.PREDICTION.newUniqueId().toString();
-  const pending = { ...ended, status: "pending" as const, revision: 1 };
-  await tell({ ...ended, object_id: other, execution_time: 7 }, pending, ended);
+  const first = { ...ended, object_id: env.PREDICTION.newUniqueId().toString(), execution_time: 7 };
+  const second = { ...ended, revision: ended.revision + REVISIONS };
+  await tell(first, second, { ...first, status: "pending", revision: 1 });
   expect(await rowOf(id)).toMatchObject({ object_id: ended.object_id, status: "succeeded" });
   expect(await usageOf(world)).toEqual([{ predictions: 1, failed: 0 }]);
 });
