@@ -19,21 +19,16 @@ export class JsonValueCheck {
   #inText = false;
   #escaped = false;
   #isEmpty = true;
-  #isWrong = false;
 
-  /** @returns whether it may go on like this */
+  /** @returns whether it may go on like this; do not feed more after that */
   feed(bytes: Uint8Array): boolean {
-    for (const byte of bytes) {
-      if (this.#take(byte)) continue;
-      this.#isWrong = true;
-      return false;
-    }
+    for (const byte of bytes) if (!this.#take(byte)) return false;
     return true;
   }
 
   /** Whether it may end here. */
   get complete(): boolean {
-    return !this.#isWrong && this.#depth === 0 && !this.#inText && !this.#isEmpty;
+    return this.#depth === 0 && !this.#inText && !this.#isEmpty;
   }
 
   #take(byte: number): boolean {

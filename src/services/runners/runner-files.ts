@@ -74,9 +74,10 @@ export async function storeValue(
   }
   const name = crypto.randomUUID();
   const key = valueKey(id, name);
-  const check = new JsonValueCheck();
-  await putValue(services.env.FILES, key, checked(body, check, size)).catch((error) => {
-    if (check.complete) throw error;
+  const check = { failed: false };
+  await putValue(services.env.FILES, key, checked(body, size, check)).catch((error) => {
+    // Anything else may be tried again.
+    if (!check.failed) throw error;
     throw new ProblemError("bad_request", "A value must be JSON in one line.");
   });
   await requireActiveAttempt(services, holder, key);
@@ -86,17 +87,21 @@ export async function storeValue(
 /** It breaks off at the first byte that is wrong. R2 requires the length of a stream. */
 function checked(
   body: ReadableStream<Uint8Array>,
-  check: JsonValueCheck,
   size: number,
+  check: { failed: boolean },
 ): ReadableStream<Uint8Array> {
-  const fail = () => new Error("it is no value");
+  const value = new JsonValueCheck();
+  const fail = (controller: TransformStreamDefaultController) => {
+    check.failed = true;
+    controller.error(new Error("it is no value"));
+  };
   const checking = new TransformStream<Uint8Array, Uint8Array>({
     transform(bytes, controller) {
-      if (check.feed(bytes)) controller.enqueue(bytes);
-      else controller.error(fail());
+      if (value.feed(bytes)) controller.enqueue(bytes);
+      else fail(controller);
     },
     flush(controller) {
-      if (!check.complete) controller.error(fail());
+      if (!value.complete) fail(controller);
     },
   });
   return body.pipeThrough(checking).pipeThrough(new FixedLengthStream(size));
