@@ -8,42 +8,69 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-/** `[` and `{`, `]` and `}` differ in one bit. */
+/** `[` and `{` differ in one bit. */
 const OPEN = 0x5b;
-const CLOSE = 0x5d;
 const BRACKET_BITS = 0xdf;
 const SPACE = 0x20;
+
+/** What a byte is. */
+const PLAIN = 0;
+const WRONG = 1;
+const MARK = 2;
+
+/** Outside of a string, everything that has a meaning is a mark. */
+const OUTSIDE = new Uint8Array(256);
+const INSIDE = new Uint8Array(256);
+for (const kinds of [OUTSIDE, INSIDE]) kinds.fill(WRONG, 0, SPACE);
+for (const mark of '"[]{},:') OUTSIDE[mark.charCodeAt(0)] = MARK;
+for (const mark of '"\\') INSIDE[mark.charCodeAt(0)] = MARK;
 
 export class JsonValueCheck {
   #depth = 0;
   #inText = false;
+  /** The next byte belongs to an escape. */
   #escaped = false;
   #isEmpty = true;
 
   /** @returns whether it may go on like this; do not feed more after that */
   feed(bytes: Uint8Array): boolean {
-    for (const byte of bytes) if (!this.#take(byte)) return false;
+    // Kept out of fields: 16 MB take a fifth of the time.
+    let depth = this.#depth;
+    let inText = this.#inText;
+    let kinds = inText ? INSIDE : OUTSIDE;
+    let at = 0;
+    if (this.#escaped && bytes.length > 0) {
+      if (kinds[bytes[0] ?? 0] === WRONG) return false;
+      at = 1;
+      this.#escaped = false;
+    }
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0;
+      const kind = kinds[byte];
+      if (kind === PLAIN) continue;
+      if (kind === WRONG) return false;
+      if (byte === BACKSLASH && inText) {
+        at += 1;
+        if (at === bytes.length) this.#escaped = true;
+        else if (kinds[bytes[at] ?? 0] === WRONG) return false;
+      } else if (byte === QUOTE) {
+        inText = !inText;
+        kinds = inText ? INSIDE : OUTSIDE;
+      } else if (byte === COMMA || byte === COLON) {
+        if (depth === 0) return false;
+      } else {
+        depth += (byte & BRACKET_BITS) === OPEN ? 1 : -1;
+        if (depth < 0) return false;
+      }
+    }
+    this.#depth = depth;
+    this.#inText = inText;
+    this.#isEmpty &&= bytes.length === 0;
     return true;
   }
 
   /** Whether it may end here. */
   get complete(): boolean {
     return this.#depth === 0 && !this.#inText && !this.#isEmpty;
-  }
-
-  #take(byte: number): boolean {
-    if (byte < SPACE) return false;
-    this.#isEmpty = false;
-    if (this.#inText) {
-      if (this.#escaped) this.#escaped = false;
-      else if (byte === BACKSLASH) this.#escaped = true;
-      else if (byte === QUOTE) this.#inText = false;
-      return true;
-    }
-    if (byte === QUOTE) this.#inText = true;
-    else if ((byte & BRACKET_BITS) === OPEN) this.#depth += 1;
-    else if ((byte & BRACKET_BITS) === CLOSE) this.#depth -= 1;
-    else if (byte === COMMA || byte === COLON) return this.#depth > 0;
-    return this.#depth >= 0;
   }
 }

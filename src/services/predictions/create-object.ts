@@ -22,6 +22,9 @@ import { refusedReader } from "./event-log.ts";
 import { rememberLocation } from "./predictions.ts";
 import { discardPrediction, storeInput, withoutStoredInput } from "./stored-input.ts";
 
+/** Two that die one after the other have a reason. */
+const MAX_OBJECTS = 2;
+
 /**
  * The object answers once its row is written, so that whoever has the id finds it. Only a short run
  * (domain/predictions/short-run.ts) may be answered before.
@@ -30,7 +33,6 @@ export async function createObject(
   services: Services,
   request: CreateRequest,
   options: Pick<CreateOptions, "follow" | "onInputSent">,
-  tries = 2,
 ): Promise<CreatedPrediction> {
   const { env } = services;
   const { spec } = request;
@@ -63,8 +65,8 @@ export async function createObject(
   });
   // Its object has died before it stored anything, as when a deploy restarts it: another one begins.
   const brokeOff = !result && !(failure instanceof TimedOut);
-  if (brokeOff && tries > 1 && !spec.stored_input)
-    return createObject(services, withNextObject(request), {}, tries - 1);
+  if (brokeOff && spec.object_number < MAX_OBJECTS && !spec.stored_input)
+    return createObject(services, withNextObject(request), {});
   if (result && "taken" in result) {
     if (spec.stored_input) await discard();
     return findTaken(services, request, result.taken, onInputSent);

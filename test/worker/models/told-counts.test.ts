@@ -9,6 +9,7 @@ import { eventually } from "../support/eventually.ts";
 import { captureLog } from "../support/log.ts";
 import { accountOf, inAccount, keepUp, rowOf } from "../support/objects.ts";
 import { deliver } from "../support/queues.ts";
+import { shortRun } from "../support/short-runs.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
@@ -92,6 +93,23 @@ test("what could not be told is told later", async () => {
   await eventually(() => expect(sending).toHaveBeenCalledTimes(1));
   expect(told).toEqual([]);
   advance(601);
+  await keepUp(world.user_id);
+  expect(told).toMatchObject([{ predictions: 1 }]);
+});
+
+test("what could not be told of a short run, which sets no alarm, is told a minute later", async () => {
+  const { told, sending } = holdCounts();
+  sending.mockRejectedValueOnce(new Error("the queue is down"));
+  captureLog("warn");
+  const world = await newWorld();
+  await shortRun(world);
+  const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
+  await eventually(async () => {
+    const at = await runInDurableObject(account, (_, { storage }) => storage.getAlarm());
+    expect(at).toBeLessThanOrEqual(Date.now() + 60_000);
+  });
+  expect(told).toEqual([]);
+  advance(60);
   await keepUp(world.user_id);
   expect(told).toMatchObject([{ predictions: 1 }]);
 });
