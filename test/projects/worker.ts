@@ -19,7 +19,6 @@ export default defineProject({
       miniflare: {
         queueConsumers: {
           "auspex-dispatch": { maxBatchSize: 100, maxBatchTimeout: 0 },
-          "auspex-counts": { maxBatchSize: 100, maxBatchTimeout: 0.05 },
         },
         // What is reached soon: a test turns them on for itself.
         ratelimits: {
