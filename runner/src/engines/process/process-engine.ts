@@ -6,7 +6,6 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { realpath, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import { settlesWithin } from "../../../../src/lib/timeout.ts";
 import { internal } from "../../containers/failure.ts";
@@ -24,6 +23,7 @@ import {
 import { listenVariables } from "../listen-address.ts";
 import { LogTail } from "../log-tail.ts";
 import type { ProcessOptions } from "../options.ts";
+import { FreePorts } from "./free-ports.ts";
 import { findModel, type Manifest, type ModelFolder } from "./model-folder.ts";
 import { openFileIn } from "./open-file.ts";
 import { PidFiles } from "./pid-files.ts";
@@ -49,6 +49,7 @@ export class ProcessEngine implements Engine {
   /** Contains a temporary folder per process, which is removed when the process has ended. */
   readonly #tmpDirectory: ScratchFolders;
   readonly #log: Log;
+  readonly #ports = new FreePorts(LOOPBACK);
   /** A folder has no repository, so these are the references that jobs have used. */
   readonly #used = new Map<string, ImageRequest>();
 
@@ -90,7 +91,7 @@ export class ProcessEngine implements Engine {
     const { manifest } = folder;
     // The model sees its folder by this path, with symbolic links resolved.
     const directory = await realpath(folder.directory);
-    const port = await freePort();
+    const port = await this.#ports.take();
     const tmpDirectory = await this.#tmpDirectory.make();
     const child = spawnGroup({
       command: manifest.command,
@@ -195,14 +196,4 @@ function declaredVariables(
 ): Record<string, string> {
   const names = new Set(variable_names);
   return Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name)));
-}
-
-/** A port that was free a moment ago: the system does not reuse it soon. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, LOOPBACK);
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw internal("no port is free");
-  return address.port;
 }
