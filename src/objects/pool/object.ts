@@ -14,6 +14,7 @@ import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
 import { predictionWithId } from "../prediction/stub.ts";
+import { ReplacementCheck } from "../replacement-check.ts";
 import { type KnownRunner, KnownRunners } from "./known-runners.ts";
 import {
   type OfferResult,
@@ -42,6 +43,7 @@ export class PoolObject extends DurableObject<Bindings> {
   readonly #waitTimes = new WaitTimes();
   readonly #standing = new RunnerStanding(settings(this.env).patience.connect_seconds);
   readonly #knownRunners = new KnownRunners(this.env);
+  readonly #replacement = new ReplacementCheck(this.ctx);
   readonly #tries = new Map<string, number>();
   /** Predictions that ended lately: a dispatch or offer that is still on its way is not enqueued. */
   readonly #ended = new LRUCache<string, true>({ max: 10_000 });
@@ -193,18 +195,21 @@ export class PoolObject extends DurableObject<Bindings> {
       const stopWatching = watchToken(this.env, claim, () =>
         this.removeRunner(runner.runner_id, runner.session),
       );
-      const onDisconnect = () => {
+      const release = this.#replacement.hold();
+      const leave = () => {
         clearTimeout(timer);
         stopWatching();
+        release();
+        signal.removeEventListener("abort", onDisconnect);
         runner.respond = undefined;
+      };
+      const onDisconnect = () => {
+        leave();
         if (this.#placement.get(runner.runner_id) === runner)
           this.#placement.remove(runner.runner_id);
       };
       runner.respond = (jobs) => {
-        clearTimeout(timer);
-        stopWatching();
-        signal.removeEventListener("abort", onDisconnect);
-        runner.respond = undefined;
+        leave();
         const now = Date.now();
         runner.expected_until = now + RETURN_MS;
         for (const { lease } of jobs)

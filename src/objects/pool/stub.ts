@@ -2,6 +2,7 @@
 import type { Bindings } from "../../env.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
+import { repeated } from "../repeated.ts";
 import { POLL_SECONDS, type PoolClaim } from "./rpc-types.ts";
 
 /** @param ms how long it may take to answer */
@@ -9,7 +10,8 @@ export const poolOf = (env: Bindings, hardware: string, ms = ANSWER_MS) =>
   bounded(inJurisdiction(env, env.POOL).getByName(hardware), ms);
 
 /**
- * A long poll.
+ * A long poll. One that its pool's end has broken off is repeated: what it may have been handed by then
+ * goes to another runner, since it does not connect.
  * @param signal aborts when the runner disconnects, so that no job is handed to nobody
  * @returns a ClaimResponse; 409 when a later session of the same runner has taken over, 404 when
  * the runner has no such session for this hardware
@@ -19,10 +21,9 @@ export async function claimJobs(
   claim: PoolClaim,
   signal: AbortSignal,
 ): Promise<Response> {
-  const pool = poolOf(env, claim.hardware, POLL_SECONDS * 1_000 + ANSWER_MS);
-  return pool.fetch("https://pool/claim", {
-    method: "POST",
-    body: JSON.stringify(claim),
-    signal,
-  });
+  const body = JSON.stringify(claim);
+  return repeated(() => {
+    const pool = poolOf(env, claim.hardware, POLL_SECONDS * 1_000 + ANSWER_MS);
+    return pool.fetch("https://pool/claim", { method: "POST", body, signal });
+  }, signal);
 }

@@ -25,7 +25,7 @@ import { measureEnd } from "./measure-end.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { CancelReason } from "./rpc-types.ts";
 import type { Subscribers } from "./subscribers.ts";
-import { Waiters } from "./waiters.ts";
+import type { Waiters } from "./waiters.ts";
 import type { FindValue } from "./webhook-body.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 
@@ -58,7 +58,7 @@ export class Effects {
   readonly alarm: Alarm;
   readonly writer: LogWriter;
   readonly row: IndexRow;
-  readonly waiters = new Waiters();
+  readonly waiters: Waiters;
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #webhooks: WebhookSender;
@@ -68,9 +68,16 @@ export class Effects {
   /** Whether the row of a short run that lasts is written. */
   lasting: Promise<boolean> | undefined;
 
-  constructor(ctx: DurableObjectState, env: Bindings, subscribers: Subscribers, find: FindValue) {
+  constructor(
+    ctx: DurableObjectState,
+    env: Bindings,
+    subscribers: Subscribers,
+    waiters: Waiters,
+    find: FindValue,
+  ) {
     this.#ctx = ctx;
     this.#env = env;
+    this.waiters = waiters;
     this.channels = new Channels(ctx);
     this.writer = new LogWriter(ctx.storage, this.channels, subscribers);
     this.alarm = new Alarm(ctx, env, this.channels);

@@ -13,6 +13,7 @@ import { logger } from "../../log.ts";
 import type { EventsFrame, ReportReply } from "../../protocol/channel.ts";
 import { database } from "../../storage/database.ts";
 import { runnerTokenKnownAt } from "../../storage/runners/runner-token-cache.ts";
+import { ReplacementCheck } from "../replacement-check.ts";
 import { cancel } from "./cancel.ts";
 import { handleDeadline } from "./deadline-handlers.ts";
 import { deliveriesOf, eventDeliveriesOf } from "./deliveries.ts";
@@ -41,6 +42,7 @@ import { findValue, openValue } from "./stored-values.ts";
 import { Streams } from "./streams.ts";
 import { createRequestIn, HOLDER_HEADER } from "./stub.ts";
 import { Subscribers } from "./subscribers.ts";
+import { Waiters } from "./waiters.ts";
 
 /** The value that says that nothing will ever begin here, and how long it is kept. */
 const NEVER = "never";
@@ -61,11 +63,17 @@ export class PredictionObject extends DurableObject<Bindings> {
     ended: () => !this.#record || isAllShown(this.#record),
     open: (name) => openValue(this.env.FILES, this.#load(), name),
   });
-  readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, (name) =>
+  readonly #replacement = new ReplacementCheck(this.ctx);
+  readonly #waiters = new Waiters(this.#replacement);
+  readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, this.#waiters, (name) =>
     findValue(this.env.FILES, this.#load(), name),
   );
-  readonly #streams = new Streams(this.env, this.#subscribers, this.#effects, () =>
-    this.#created(),
+  readonly #streams = new Streams(
+    this.env,
+    this.#subscribers,
+    this.#effects,
+    this.#replacement,
+    () => this.#created(),
   );
   readonly #connection = new RunnerConnection(this.#effects, settings(this.env).patience);
   readonly #handouts = new Handouts(this.ctx.id.toString(), this.env, this.#effects);
@@ -125,10 +133,9 @@ export class PredictionObject extends DurableObject<Bindings> {
    * each time.
    */
   async waitForEnd(seconds: number): Promise<Snapshot | undefined> {
-    const { waiters } = this.#effects;
-    const hasRoom = waiters.size < settings(this.env).maxReaders;
+    const hasRoom = this.#waiters.size < settings(this.env).maxReaders;
     const mayWait = hasRoom && this.#load()?.life.terminal === false;
-    if (seconds > 0 && mayWait) await waiters.wait(seconds);
+    if (seconds > 0 && mayWait) await this.#waiters.wait(seconds);
     return this.get();
   }
 

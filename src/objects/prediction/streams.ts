@@ -1,6 +1,7 @@
 /** Answers those who read a prediction with its event stream, within the limits of readers and accounts. */
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { type Bindings, settings } from "../../env.ts";
+import type { ReplacementCheck } from "../replacement-check.ts";
 import { cancel } from "./cancel.ts";
 import type { Effects } from "./effects.ts";
 import { ReaderChecks } from "./reader-checks.ts";
@@ -17,14 +18,17 @@ export class Streams {
   readonly #effects: Effects;
   readonly #load: () => Promise<PredictionRecord | undefined>;
   readonly #checks: ReaderChecks;
+  readonly #replacement: ReplacementCheck;
 
   constructor(
     env: Bindings,
     subscribers: Subscribers,
     effects: Effects,
+    replacement: ReplacementCheck,
     load: () => Promise<PredictionRecord | undefined>,
   ) {
     this.#env = env;
+    this.#replacement = replacement;
     this.#subscribers = subscribers;
     this.#effects = effects;
     this.#load = load;
@@ -61,7 +65,15 @@ export class Streams {
     const onLeave = leave && (() => void this.#cancel());
     // It may have left during the creation: the stream of a response nobody reads is never canceled.
     if (signal.aborted) onLeave?.();
-    const stream = this.#subscribers.subscribe(after, limits, onLeave, open);
+    const release = this.#replacement.hold();
+    const place = {
+      renew: () => open?.renew(),
+      leave: () => {
+        open?.leave();
+        release();
+      },
+    };
+    const stream = this.#subscribers.subscribe(after, limits, onLeave, place);
     if (limits.reader) this.#checks.begin();
     if (this.#subscribers.size === 1) this.#effects.writer.quicken(record);
     return new Response(stream);

@@ -4,7 +4,6 @@
  * room again, and then continues with what was shown lately, or from the log. So a slow reader costs
  * 32 KiB and a frame, however much it misses, and all of them 256 KiB more.
  */
-import type { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { EVENT_END, eventHead, HEARTBEAT } from "../../lib/sse.ts";
 import type { EncodedEvents, ShownEvents, StoredEvent } from "./log-events.ts";
 import { Recent } from "./recent.ts";
@@ -32,10 +31,17 @@ export interface LogSource {
   open(name: string): Promise<ReadableStream<Uint8Array>>;
 }
 
+/** What a stream takes up while it is open. */
+export interface StreamPlace {
+  /** Called every few seconds. */
+  renew(): void;
+  /** Called at its end, however it ends. */
+  leave(): void;
+}
+
 interface Subscriber {
   reader: StreamReader | undefined;
-  /** Its place in the count of its account. */
-  open: OpenRequest | undefined;
+  place: StreamPlace | undefined;
   controller: ReadableStreamDefaultController<Uint8Array>;
   position: number;
   /** Sent each frame as it is written; false while it reads from the log. */
@@ -73,13 +79,12 @@ export class Subscribers {
   /**
    * @param after the id of the last event that the reader has
    * @param onLeave called when the reader leaves before the end
-   * @param open left with the stream, however it ends
    */
   subscribe(
     after: number,
     { reader, idle_seconds = NEVER, lifetime_seconds = NEVER }: StreamLimits = {},
     onLeave = () => {},
-    open?: OpenRequest,
+    place?: StreamPlace,
   ): ReadableStream<Uint8Array> {
     let subscriber: Subscriber;
     return new ReadableStream<Uint8Array>(
@@ -88,7 +93,7 @@ export class Subscribers {
           const now = Date.now();
           subscriber = {
             reader,
-            open,
+            place,
             controller,
             position: after,
             live: false,
@@ -192,8 +197,8 @@ export class Subscribers {
   /** Those whose access is to be checked, by their tokens or sessions. Their streams still count. */
   renewed(): Map<string, StreamReader> {
     const readers = new Map<string, StreamReader>();
-    for (const { reader, open } of this.#all) {
-      open?.renew();
+    for (const { reader, place } of this.#all) {
+      place?.renew();
       if (reader) readers.set(reader.id, reader);
     }
     return readers;
@@ -238,7 +243,7 @@ export class Subscribers {
 
   #remove(subscriber: Subscriber): boolean {
     const removed = this.#all.delete(subscriber);
-    subscriber.open?.leave();
+    subscriber.place?.leave();
     subscriber.onRoom();
     if (this.#all.size === 0) {
       this.#recent.clear();

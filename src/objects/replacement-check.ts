@@ -1,0 +1,50 @@
+/**
+ * Notices that the platform has replaced an object: after a deploy, a move to another machine or a break
+ * of its network. Only storage tells it. An instance that holds polls, streams or waiting calls and
+ * touches no storage may go on for 30 s without knowing, while new calls reach its successor: its
+ * runners get no job, and its readers see nothing.
+ */
+import { logger } from "../log.ts";
+
+/** A stream stands still, and a job waits, for at most about twice this. */
+export const CHECK_MS = 1_000;
+
+export class ReplacementCheck {
+  readonly #ctx: DurableObjectState;
+  #held = 0;
+  #timer: number | null = null;
+
+  constructor(ctx: DurableObjectState) {
+    this.#ctx = ctx;
+  }
+
+  /** Checks once a second while anybody is held. @returns what says that they are not any more */
+  hold(): () => void {
+    this.#held += 1;
+    this.#timer ??= this.#schedule();
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#held -= 1;
+      if (this.#held > 0) return;
+      clearTimeout(this.#timer);
+      this.#timer = null;
+    };
+  }
+
+  #schedule(): number {
+    return setTimeout(() => this.#check(), CHECK_MS);
+  }
+
+  /** A read, because a write is billed. One that throws ends the instance, and all that it holds. */
+  #check(): void {
+    try {
+      this.#ctx.storage.sql.exec("SELECT 1 FROM sqlite_schema LIMIT 1");
+      this.#timer = this.#schedule();
+    } catch (error) {
+      logger.warn("Object replaced", { object_id: this.#ctx.id.toString(), error });
+      this.#ctx.abort("This object runs elsewhere by now.");
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** Objects that the platform has replaced: an old instance goes on for as long as it touches no storage. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { onTestFinished, vi } from "vitest";
+
+/** What the platform says to an instance that is no longer the current one when it touches storage. */
+const MESSAGE = "Durable Object reset because its code was updated.";
+
+/** From now on new calls to a pool reach another instance, while the old one keeps what it holds. */
+export function movePool(name: string): void {
+  const successor = `${name}-successor`;
+  const getByName = env.POOL.getByName.bind(env.POOL);
+  const moved = vi
+    .spyOn(env.POOL, "getByName")
+    .mockImplementation((asked) => getByName(asked === name ? successor : asked));
+  onTestFinished(() => moved.mockRestore());
+}
+
+/** The instance may use its storage no more. */
+export const cutOff = (instance: DurableObjectStub): Promise<void> =>
+  runInDurableObject(instance, (_, { storage }) => {
+    Object.defineProperty(storage, "sql", {
+      get() {
+        throw new Error(MESSAGE);
+      },
+    });
+  });
+
+/** Whether the instance that was cut off still runs. */
+export const isCutOff = (instance: DurableObjectStub): Promise<boolean> =>
+  runInDurableObject(instance, (_, { storage }) => {
+    try {
+      return storage.sql === undefined;
+    } catch {
+      return true;
+    }
+  });
