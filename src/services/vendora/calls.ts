@@ -47,6 +47,20 @@ export const MODELS_HINT = "Models are named owner/name here: GET /v1/vendora/mo
 const MARGIN_SECONDS = 5;
 
 /**
+ * For a plain response, which sends nothing until its end: Cloudflare closes a client's connection on
+ * which nothing has come for 400 s ("Connection limits" in its documentation).
+ */
+const SILENT_SECONDS = 390;
+
+/** After which a call is canceled, s. A stream is never silent: it has heartbeats. */
+export function timeLimit(
+  { settings: { vendoraTimeoutSeconds } }: Services,
+  how: "plain" | "stream",
+): number {
+  return how === "stream" ? vendoraTimeoutSeconds : Math.min(vendoraTimeoutSeconds, SILENT_SECONDS);
+}
+
+/**
  * The version that `model` refers to, which must support the call.
  * @throws VendoraProblem model_not_found, unsupported_model
  */
@@ -83,6 +97,7 @@ export async function beginCall(
 ): Promise<BegunCall> {
   checkSupported(call);
   const { target, body, origin, idempotencyKey, background = false, retentionSeconds } = call;
+  const seconds = timeLimit(services, body.stream === true ? "stream" : "plain");
   const { messages, input, ...rest } = body;
   const request = {
     input: body,
@@ -96,7 +111,7 @@ export async function beginCall(
     idempotencyKey,
     validateInput: false,
     waitSeconds: 0,
-    cancelAfterSeconds: background ? null : services.settings.vendoraTimeoutSeconds,
+    cancelAfterSeconds: background ? null : seconds,
     ...followed(background, request.stream),
     onInputSent: call.onInputSent,
   });
@@ -133,7 +148,7 @@ export interface EndedCall {
  */
 export async function waitForCall(services: Services, begun: BegunCall): Promise<EndedCall> {
   const { request, id } = begun;
-  const reader = readerOf(services, begun);
+  const reader = readerOf(services, begun, timeLimit(services, "plain"));
   const outputs: Json[] = [];
   try {
     for (;;) {
@@ -150,18 +165,18 @@ export async function waitForCall(services: Services, begun: BegunCall): Promise
 }
 
 /**
- * The events of a call's prediction. Unless it is in the background they end shortly before the time
- * limit: the official clients wait as long, and would try again if they had no response by then.
+ * The events of a call's prediction. They end shortly before the time limit: the official clients wait
+ * as long, and would try again if they had no response by then.
+ * @param seconds the limit; none in the background
  */
 export function readerOf(
   services: Services,
   created: CreatedPrediction,
-  background = false,
+  seconds?: number,
 ): LogReader {
   const { stub, id, follow, events } = created;
   const reader = new LogReader(services, stub, id, follow?.leave, events);
-  const { vendoraTimeoutSeconds: seconds } = services.settings;
-  if (!background)
+  if (seconds !== undefined)
     reader.expireAfter(seconds - Math.min(MARGIN_SECONDS, seconds / 20), timeoutProblem(seconds));
   return reader;
 }

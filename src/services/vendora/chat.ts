@@ -11,17 +11,17 @@ import type { ChatRequest } from "../../protocol/vendora/chat.ts";
 import type { CreatedPrediction } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
-import { type EndedCall, readerOf, unixSeconds } from "./calls.ts";
+import { type EndedCall, readerOf, timeLimit, unixSeconds } from "./calls.ts";
 import { asVendoraProblem, failureOf, translateOrFail } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import type { NumberedEntry } from "./log-reader.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
 export function chatCompletion(
-  { settings }: Services,
+  services: Services,
   { request, prediction, outputs }: EndedCall,
 ): object {
-  const failure = failureOf(prediction, settings.vendoraTimeoutSeconds);
+  const failure = failureOf(prediction, timeLimit(services, "plain"));
   if (failure) throw failure;
   const { id, created_at, metrics } = prediction;
   const head = { id: chatIdOf(id), created: unixSeconds(created_at), model: request.model };
@@ -38,8 +38,8 @@ export async function chatStream(
   begun: CreatedPrediction,
   request: Pick<ChatRequest, "model" | "stream_options"> & Record<string, unknown>,
 ): Promise<EventStream> {
-  const seconds = services.settings.vendoraTimeoutSeconds;
-  const reader = readerOf(services, begun);
+  const seconds = timeLimit(services, "stream");
+  const reader = readerOf(services, begun, seconds);
   const held = await readUntilOutput(reader);
   const failure = failureBeforeOutput(held, seconds);
   if (failure) throw failure;

@@ -17,7 +17,7 @@ import type { Caller } from "../accounts/caller.ts";
 import { type CreatedPrediction, snapshotOf } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
-import { beginCall, type Call, contentOf, readerOf, waitForCall } from "./calls.ts";
+import { beginCall, type Call, contentOf, readerOf, timeLimit, waitForCall } from "./calls.ts";
 import { failureOf } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import { withoutReferences } from "./references.ts";
@@ -141,7 +141,7 @@ export async function begunResponse(services: Services, begun: BegunResponse): P
  */
 export async function endedResponse(services: Services, begun: BegunResponse): Promise<object> {
   const { prediction, outputs } = await waitForCall(services, begun);
-  const failure = requestFailure(failureOf(prediction, services.settings.vendoraTimeoutSeconds));
+  const failure = requestFailure(failureOf(prediction, timeLimit(services, "plain")));
   if (failure) throw failure;
   return responseOf(headFor(begun), { ...prediction, output: outputs });
 }
@@ -154,9 +154,9 @@ export async function responseStream(
   services: Services,
   begun: BegunResponse,
 ): Promise<EventStream> {
-  const seconds = services.settings.vendoraTimeoutSeconds;
+  const seconds = timeLimit(services, "stream");
   const background = begun.request.background === true;
-  const reader = readerOf(services, begun, background);
+  const reader = readerOf(services, begun, background ? undefined : seconds);
   const writer = new ResponseWriter(headFor(begun), seconds);
   // A background response can be read later, even if it fails.
   const held = background ? [] : await readUntilOutput(reader);

@@ -2,15 +2,15 @@
 import { embeddingsOf } from "../../domain/vendora/embedding.ts";
 import type { EmbeddingRequest } from "../../protocol/vendora/embedding.ts";
 import type { Services } from "../services.ts";
-import type { EndedCall } from "./calls.ts";
+import { type EndedCall, timeLimit } from "./calls.ts";
 import { failureOf, translateOrFail } from "./failure.ts";
 
 export function embeddingList(
-  { settings }: Services,
+  services: Services,
   { model, encoding_format }: Pick<EmbeddingRequest, "model" | "encoding_format">,
   { prediction, outputs }: EndedCall,
 ): object {
-  const failure = failureOf(prediction, settings.vendoraTimeoutSeconds);
+  const failure = failureOf(prediction, timeLimit(services, "plain"));
   if (failure) throw failure;
   const format = encoding_format ?? "float";
   return translateOrFail(() => embeddingsOf(model, outputs, format, prediction.metrics));

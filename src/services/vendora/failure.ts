@@ -17,7 +17,7 @@ export const timeoutProblem = (seconds: number) =>
   new VendoraProblem(
     504,
     {
-      message: `The model did not finish within ${seconds} s, and the request was canceled. Ask for less, or use background mode of /responses.`,
+      message: `The model did not finish within ${seconds} s, and the request was canceled. Ask for less, stream it, or use background mode of /responses.`,
       type: "timeout_error",
       code: "timeout",
     },

@@ -15,7 +15,7 @@ import type { Caller } from "../accounts/caller.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import { predictionStub, removePrediction } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
-import { contentOf, unixSeconds } from "./calls.ts";
+import { contentOf, timeLimit, unixSeconds } from "./calls.ts";
 import { LogReader } from "./log-reader.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { writtenStream } from "./streams.ts";
@@ -77,7 +77,7 @@ export async function replayResponse(
   { id, stub, prediction, request }: StoredResponse,
   startingAfter: number,
 ): Promise<EventStream> {
-  const seconds = services.settings.vendoraTimeoutSeconds;
+  const seconds = timeLimit(services, "stream");
   const head = headOf(id, prediction.created_at, request);
   const writer = new ResponseWriter(head, seconds, startingAfter);
   return writtenStream(new LogReader(services, stub, prediction.id), writer);

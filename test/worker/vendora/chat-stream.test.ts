@@ -1,9 +1,10 @@
 /** Chat completions that are streamed: chunk by chunk, failed on the way, left by their readers. */
 import { abortAllDurableObjects } from "cloudflare:test";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import { expectChatChunk, expectErrorBody } from "../../published/validate.ts";
 import { eventually } from "../support/eventually.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 import {
   answer,
   chat,
@@ -21,6 +22,8 @@ import {
 } from "../support/vendora.ts";
 
 const { client, model, fleet } = await newVendora();
+
+afterEach(startClock);
 
 describe("a streamed one", () => {
   test("comes chunk by chunk, with ids that resume the event log", async () => {
@@ -48,6 +51,18 @@ describe("a streamed one", () => {
     const rest = await client.stream(job.prediction_id, `?after_id=${ids[1]}`);
     const replayed = await dataOf(rest);
     expect(replayed[0]).toMatchObject({ choices: [{ delta: { content: " and on" } }] });
+  });
+
+  test("may take longer than a plain one, since its heartbeats keep the connection open", async () => {
+    stopClock();
+    const world = await newVendora();
+    const asked = chat(world.client, world.model, { stream: true });
+    const id = await eventually(() => newest(world.client));
+    await passes(599, id);
+    expect(await world.client.status(id)).toBe("pending");
+    await passes(1, id);
+    expect((await asked).status).toBe(504);
+    expect(await world.client.status(id)).toBe("canceled");
   });
 
   test("goes on when the control plane is restarted meanwhile", async () => {

@@ -106,7 +106,7 @@ describe("a plain one", () => {
     const { client: caller, model: slow } = await newVendora();
     const asked = chat(caller, slow);
     const id = await eventually(() => newest(caller));
-    await passes(600, id);
+    await passes(390, id);
     const response = await asked;
     expect(response.status).toBe(504);
     expect(response.headers.get("x-should-retry")).toBe("false");

@@ -80,7 +80,7 @@ describe("one that is waited for", () => {
     const world = await newVendora();
     const asked = world.client.post(PATH, { model: world.model, input: "Go on" });
     const id = await eventually(() => newest(world.client));
-    await passes(600, id);
+    await passes(390, id);
     expect(await refusal(asked)).toMatchObject({ status: 504, code: "timeout" });
   });
 
