@@ -6,6 +6,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { z } from "zod";
 import { ROOT } from "./bundle.ts";
 
 /** What wrangler.toml says of the Worker, as Miniflare takes it; plain JSON. */
@@ -25,6 +26,8 @@ export interface DeploymentOptions {
   secretKey: string;
   /** Overrides of the variables in wrangler.toml. */
   variables?: Record<string, string>;
+  /** Another script that has some of the object classes, as for some minutes after a deploy. */
+  beside?: { script: string; classes: string[] };
 }
 
 type Database = Awaited<ReturnType<Miniflare["getD1Database"]>>;
@@ -48,20 +51,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       cf: false,
       log: new Log(LogLevel.WARN),
       ...(options.stateFolder !== undefined && { resourcePersistencePath: options.stateFolder }),
-      workers: [
-        {
-          ...configuration,
-          name: "auspex",
-          bindings: Object.assign({}, configuration.bindings, options.variables, {
-            // workerd implements none.
-            JURISDICTION: "",
-            OPERATOR_TOKEN: options.operatorToken,
-            SECRET_KEY: options.secretKey,
-          }),
-          modulesRoot: "/",
-          modules: [{ type: "ESModule", path: "/worker.js", contents: options.script }],
-        },
-      ],
+      workers: workersOf(options, configuration),
     }),
   );
   const url = await miniflare.ready;
@@ -82,6 +72,45 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     throw error;
   }
   return deployment;
+}
+
+const objectClasses = z.record(
+  z.string(),
+  z.object({ className: z.string(), useSQLite: z.boolean() }),
+);
+
+const NAME = "auspex";
+const BESIDE = "auspex-beside";
+
+function workersOf(options: DeploymentOptions, configuration: Configuration) {
+  const { beside } = options;
+  // Where their state is stored does not depend on which script has them.
+  const classes = Object.entries(objectClasses.parse(configuration.durableObjects));
+  const durableObjects = classes.map(([binding, object]) => {
+    const scriptName = beside?.classes.includes(object.className) ? BESIDE : NAME;
+    const unsafeUniqueKey = `${NAME}-${object.className}`;
+    return [binding, { ...object, scriptName, unsafeUniqueKey }] as const;
+  });
+  const worker = {
+    ...configuration,
+    durableObjects: Object.fromEntries(durableObjects),
+    bindings: Object.assign({}, configuration.bindings, options.variables, {
+      // workerd implements none.
+      JURISDICTION: "",
+      OPERATOR_TOKEN: options.operatorToken,
+      SECRET_KEY: options.secretKey,
+    }),
+    modulesRoot: "/",
+  };
+  const running = (name: string, script: string) => ({
+    ...worker,
+    name,
+    modules: [{ type: "ESModule" as const, path: "/worker.js", contents: script }],
+  });
+  if (!beside) return [running(NAME, options.script)];
+  // A queue has one consumer.
+  const objects = { ...running(BESIDE, beside.script), queueConsumers: {} };
+  return [running(NAME, options.script), objects];
 }
 
 /** Importing wrangler takes a second. */

@@ -34,6 +34,8 @@ export interface WorldOptions {
   variables?: Record<string, string>;
   /** Instead of the examples and the models of the journeys, as folders for the process engine. */
   publish?: (owner: Client) => Promise<void>;
+  /** It begins with the last release. */
+  isOld?: boolean;
 }
 
 export class World {
@@ -45,7 +47,8 @@ export class World {
   readonly ended: PredictionWithIO[] = [];
   /** How often its control plane was killed. */
   kills = 0;
-  readonly #deployment: Deployment;
+  #deployment: Deployment;
+  readonly #variables: Record<string, string>;
   readonly #user: Seed;
   readonly #folder: string;
   readonly #models: string | undefined;
@@ -56,15 +59,17 @@ export class World {
 
   static async open({
     username = USERNAME,
-    variables,
     publish,
+    isOld = false,
+    ...options
   }: WorldOptions = {}): Promise<World> {
+    const variables = { ...PATIENCE, ...options.variables };
     const folder = mkdtempSync(join(tmpdir(), "auspex-journey-"));
     const stateFolder = join(folder, "state");
     const prepared = inject("prepared");
     const isPrepared = username === USERNAME && publish === undefined;
     if (isPrepared) cpSync(prepared.state, stateFolder, { recursive: true });
-    const deployment = await startWorker({ stateFolder, variables: { ...PATIENCE, ...variables } });
+    const deployment = await startWorker({ stateFolder, variables, isOld });
     try {
       const user = isPrepared
         ? prepared.user
@@ -72,7 +77,8 @@ export class World {
       const owner = new Client(deployment.url, user.token);
       if (publish) await publish(owner);
       else if (!isPrepared) await publishModels(owner, username, prepared.models);
-      return new World(deployment, user, folder, publish ? undefined : prepared.models);
+      const models = publish ? undefined : prepared.models;
+      return new World(deployment, variables, user, folder, models);
     } catch (error) {
       await deployment.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -82,11 +88,13 @@ export class World {
 
   private constructor(
     deployment: Deployment,
+    variables: Record<string, string>,
     user: Seed,
     folder: string,
     models: string | undefined,
   ) {
     this.#deployment = deployment;
+    this.#variables = variables;
     this.#user = user;
     this.#folder = folder;
     this.#models = models;
@@ -110,6 +118,7 @@ export class World {
       slots: 4,
       stateFolder,
       ...(this.#models && { models: { owner: this.#user.username, folder } }),
+      ...(inject("skew")?.runners && { command: [process.execPath, inject("release").runner] }),
       ...options,
     });
     this.#runners.push(runner);
@@ -179,6 +188,16 @@ export class World {
     if (pid === undefined) throw new Error("no workerd is running");
     process.kill(pid, "SIGKILL");
     this.kills += 1;
+  }
+
+  /** Replaces the control plane: by the last release, or by what is to be the next. */
+  async deploy({ isOld }: { isOld: boolean }): Promise<void> {
+    const port = Number(new URL(this.access.url).port);
+    const stateFolder = join(this.#folder, "state");
+    await this.#deployment.stop();
+    this.kills += 1;
+    const variables = this.#variables;
+    this.#deployment = await startWorker({ stateFolder, variables, port, isOld });
   }
 
   /** Ends these runners, and looks that they ended well and left nothing. */

@@ -1,0 +1,34 @@
+/** Journeys in the minutes after a deploy: the last release beside what is to be the next. */
+import type { TestProjectInlineConfiguration } from "vitest/config";
+import { NONE_OLD, SKEWS, type Skew } from "../skew/skew.ts";
+import { REAL_PROCESSES, root } from "./shared.ts";
+
+/** Between them they make each kind of call and send each kind of message. */
+const JOURNEYS = [
+  "cancel",
+  "files",
+  "lost",
+  "short-run",
+  "success",
+  "vendora-responses",
+  "webhook",
+].map((journey) => `test/journey/${journey}.test.ts`);
+
+const project = (name: string, skew: Skew, include: string[]): TestProjectInlineConfiguration => ({
+  root,
+  test: {
+    name,
+    include,
+    globalSetup: "test/skew/global-setup.ts",
+    provide: { skew },
+    ...REAL_PROCESSES,
+    isolate: false,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+});
+
+export default [
+  project("a deploy", NONE_OLD, ["test/skew/*.test.ts"]),
+  ...Object.entries(SKEWS).map(([name, skew]) => project(name, skew, JOURNEYS)),
+];
