@@ -11,6 +11,7 @@ import { unservedPath } from "./middleware/vendora.ts";
 import { avatarRoutes } from "./routes/accounts/avatars.ts";
 import { exportRoutes } from "./routes/accounts/export.ts";
 import { userRoutes } from "./routes/accounts/users.ts";
+import { assetRoutes } from "./routes/assets.ts";
 import { fileRoutes } from "./routes/files/files.ts";
 import { uploadRoutes } from "./routes/files/uploads.ts";
 import { catalogueRoutes } from "./routes/models/catalogue.ts";
@@ -91,6 +92,7 @@ api.route("/v1", operatorRoutes);
 api.route("/v1", fleetRoutes);
 api.route("/v1", lookUpRoutes);
 api.route("/v1", runnerRoutes);
+api.route("/", assetRoutes);
 api.route("/", avatarRoutes);
 api.route("/", securityRoutes);
 

@@ -3,7 +3,7 @@
  * src/dashboard/client) and stylesheet, with hashed names, the guides as HTML with their pictures,
  * the runner's package, and a manifest.
  */
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 import { renderGuide } from "../dashboard/docs/guide/render.ts";
@@ -56,7 +56,7 @@ export async function buildAssets(): Promise<void> {
     writeFile(join(FOLDER, "manifest.json"), JSON.stringify(manifest)),
     writeFile(join(FOLDER, "_headers"), HEADERS),
     writeGuides(files),
-    removeOld(),
+    removeOld(files),
   ]);
 }
 
@@ -75,15 +75,11 @@ async function writeGuides(files: Manifest["files"]): Promise<void> {
   }
 }
 
-/** Old builds are kept this long, because an open page may still request them. */
-const KEPT_MS = 7 * 86_400_000;
-
-async function removeOld(): Promise<void> {
-  for (const name of await readdir(join(FOLDER, "assets"))) {
-    const file = join(FOLDER, "assets", name);
-    const { mtimeMs } = await stat(file);
-    if (Date.now() - mtimeMs > KEPT_MS) await rm(file, { force: true });
-  }
+/** What is not of this build: pages that still ask for it get what there is now (src/routes/assets.ts). */
+async function removeOld(files: Manifest["files"]): Promise<void> {
+  const current = Object.values(files).map((path) => basename(path));
+  for (const name of await readdir(join(FOLDER, "assets")))
+    if (!current.includes(name)) await rm(join(FOLDER, "assets", name), { force: true });
 }
 
 if (import.meta.main) await buildAssets();

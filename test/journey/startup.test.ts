@@ -1,0 +1,37 @@
+/** How long the Worker takes to start: each isolate does, an object's too, and Cloudflare allows 1 s. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { ROOT } from "../../src/dev/bundle.ts";
+
+/** 120 to 150 ms by itself, three times as long beside other tests. */
+const LIMIT_MS = 700;
+
+const profile = z.object({
+  nodes: z.array(z.object({ id: z.number(), callFrame: z.object({ functionName: z.string() }) })),
+  samples: z.array(z.number()),
+  timeDeltas: z.array(z.number()),
+});
+
+test("the Worker starts in time", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "auspex-startup-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "startup.cpuprofile");
+  const wrangler = dirname(createRequire(import.meta.url).resolve("wrangler/package.json"));
+  const args = [join(wrangler, "bin/wrangler.js"), "check", "startup", "--outfile", path];
+  const env = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" };
+  await promisify(execFile)(process.execPath, args, { cwd: ROOT, env });
+  const { nodes, samples, timeDeltas } = profile.parse(JSON.parse(readFileSync(path, "utf8")));
+  const names = new Map(nodes.map(({ id, callFrame }) => [id, callFrame.functionName]));
+  const micros = samples.reduce(
+    (sum, id, n) => sum + (names.get(id) === "(idle)" ? 0 : (timeDeltas[n] ?? 0)),
+    0,
+  );
+  expect(micros).toBeGreaterThan(0);
+  expect(micros / 1_000).toBeLessThan(LIMIT_MS);
+});
