@@ -9,6 +9,7 @@ import {
   vendoraResponse,
   vendoraValidationResponse,
 } from "./errors-vendora.ts";
+import { type Hiccup, hiccupIn } from "./lib/hiccup.ts";
 import { TimedOut } from "./lib/timeout.ts";
 import { logger } from "./log.ts";
 import type { Problem } from "./protocol/common.ts";
@@ -136,10 +137,11 @@ export function toProblem(error: Error, c: Context): ProblemError | undefined {
   }
   if (hasMessage(error, BROKEN_REFERENCE))
     return conflict("Something this request refers to has just been deleted. Check and try again.");
-  if (hasMessage(error, TRANSIENT)) {
-    logger.warn("Database unavailable", { request_id: c.get("requestId"), error });
-    const detail = "The database is busy or restarting. Try again in a few seconds.";
-    return new ProblemError("unavailable", detail, { "retry-after": "5" });
+  const hiccup = hiccupIn(error);
+  if (hiccup) {
+    logger.warn("Platform unavailable", { request_id: c.get("requestId"), hiccup, error });
+    const { detail, seconds } = UNAVAILABLE[hiccup];
+    return new ProblemError("unavailable", detail, { "retry-after": String(seconds) });
   }
   if (error instanceof TimedOut) {
     logger.warn("Durable Object did not answer", { request_id: c.get("requestId"), error });
@@ -150,9 +152,19 @@ export function toProblem(error: Error, c: Context): ProblemError | undefined {
   return undefined;
 }
 
-/** D1 errors that its documentation attributes to overload or a restart: they are transient. */
-const TRANSIENT =
-  /D1_ERROR: .*(overloaded|reset because its code was updated|caused object to be reset|Network connection lost|transient issue)/;
+const UNAVAILABLE: Record<Hiccup, { detail: string; seconds: number }> = {
+  passing: {
+    detail:
+      "A part of the service is restarting, and may have done what you asked. Check, and try again in a few seconds.",
+    seconds: 5,
+  },
+  busy: { detail: "The service has too much to do. Try again in half a minute.", seconds: 30 },
+  full: {
+    detail:
+      "The service has run out of space. Delete what you no longer need, or ask its operator.",
+    seconds: 3_600,
+  },
+};
 
 /** A row that existed when it was looked up has since been deleted. */
 const BROKEN_REFERENCE = /D1_ERROR: FOREIGN KEY constraint failed/;

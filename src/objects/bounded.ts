@@ -1,8 +1,10 @@
 /**
  * Every call to a Durable Object ends. One that hangs would hold up whoever waits for it: a request,
- * an alarm and all later ones of its object, a batch of the queue, a sweep.
+ * an alarm and all later ones of its object, a batch of the queue, a sweep. And those that may be made
+ * twice are, when the platform ends them.
  */
 import { withTimeout } from "../lib/timeout.ts";
+import { repeated } from "./repeated.ts";
 
 /**
  * An object answers within milliseconds; one that has to start far away, or reads and deletes much,
@@ -10,16 +12,39 @@ import { withTimeout } from "../lib/timeout.ts";
  */
 export const ANSWER_MS = 10_000;
 
+export interface Bounds<Stub> {
+  /** How long a call may take. */
+  ms?: number | undefined;
+  /** What may be called twice: it only reads, or the second time changes nothing and answers the same. */
+  repeatable?: readonly (keyof Stub & string)[];
+}
+
 /**
  * The stub of an object. Its calls reject with TimedOut after the time; what they have done by then,
  * or will do, is unknown.
+ * @param open makes the stub
  */
-export const bounded = <Stub extends object>(stub: Stub, ms = ANSWER_MS): Stub =>
-  new Proxy(stub, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name);
+export function bounded<Stub extends object>(
+  open: () => Stub,
+  { ms = ANSWER_MS, repeatable = [] }: Bounds<Stub> = {},
+): Stub {
+  const names: readonly string[] = repeatable;
+  return new Proxy(open(), {
+    get(first, name) {
+      const member: unknown = Reflect.get(first, name);
       if (typeof member !== "function") return member;
-      return (...args: unknown[]) =>
-        withTimeout(Reflect.apply(member, target, args), ms, `answer to ${String(name)}`);
+      return (...args: unknown[]) => {
+        let unused: Stub | undefined = first;
+        const call = (): Promise<unknown> => {
+          const stub = unused ?? open();
+          const method: unknown = unused ? member : Reflect.get(stub, name);
+          unused = undefined;
+          if (typeof method !== "function") throw new TypeError(`no method ${String(name)}`);
+          return Reflect.apply(method, stub, args);
+        };
+        const answer = names.includes(String(name)) ? repeated(call) : call();
+        return withTimeout(answer, ms, `answer to ${String(name)}`);
+      };
     },
   });
+}

@@ -1,20 +1,13 @@
-/**
- * Repeats a call to an object that the platform has ended, as when it moved or its code was updated: the
- * next call reaches a new instance. Only for calls that may be made twice.
- */
+/** Repeats a call to an object that the platform has ended, as when it moved or its code was updated. */
+import { hiccupIn } from "../lib/hiccup.ts";
 import { retry } from "../lib/retry.ts";
 
+/** With the pauses, half a second at most: an object is back within a fraction of that. */
 const RETRIES = { attempts: 4, baseMs: 50, maxMs: 1_000 };
 
-/** @param call makes a stub of its own: one whose call has failed stays broken */
+/** @param call may be made twice, and makes a stub of its own: one whose call has failed stays broken */
 export const repeated = <Result>(
   call: () => Promise<Result>,
-  signal: AbortSignal,
-): Promise<Result> => retry(call, { ...RETRIES, signal, isRetryable: isEnded });
-
-/** By the properties that the platform gives its errors. Who asks an overloaded object again makes it worse. */
-function isEnded(error: unknown): boolean {
-  const has = (name: string) =>
-    typeof error === "object" && error !== null && Reflect.get(error, name) === true;
-  return (has("retryable") || has("durableObjectReset")) && !has("overloaded");
-}
+  signal = new AbortController().signal,
+): Promise<Result> =>
+  retry(call, { ...RETRIES, signal, isRetryable: (error) => hiccupIn(error) === "passing" });

@@ -11,7 +11,7 @@ const NAMESPACE = /\b(?:PREDICTION|ACCOUNT|POOL|RUNNER)\b/;
 const STUBS = /^src\/objects\/\w+\/stub\.ts$/;
 /** What calls a namespace, or the one of the jurisdiction, and which of its methods. */
 const MADE =
-  /([\w.]*\(?)(?:inJurisdiction\(env, )?env\.(?:PREDICTION|ACCOUNT|POOL|RUNNER)\)?\.(\w+)/g;
+  /((?:[\w.]*\()?(?:\(\) => )?)(?:inJurisdiction\(env, )?env\.(?:PREDICTION|ACCOUNT|POOL|RUNNER)\)?\.(\w+)/g;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -36,7 +36,7 @@ test.each(sources.filter((path) => STUBS.test(path)))("%s makes bounded stubs on
   const made = [...codeOf(path).matchAll(MADE)]
     .filter(([, , method = ""]) => !["newUniqueId", "idFromName", "idFromString"].includes(method))
     .map(([, before]) => before);
-  expect(made).toEqual(["bounded("]);
+  expect(made).toEqual(["bounded(() => "]);
 });
 
 test.each(sources.filter((path) => STUBS.test(path)))(
@@ -56,7 +56,7 @@ const stub = {
 };
 
 test("a call that is not answered rejects after its time", async () => {
-  const hanging = bounded(stub, 500).hang();
+  const hanging = bounded(() => stub, { ms: 500 }).hang();
   const rejected = expect(hanging).rejects.toThrow(new TimedOut("no answer to hang within 500 ms"));
   await vi.advanceTimersByTimeAsync(499);
   expect(vi.getTimerCount()).toBe(1);
@@ -66,17 +66,17 @@ test("a call that is not answered rejects after its time", async () => {
 });
 
 test("by itself it has 10 s", async () => {
-  const rejected = expect(bounded(stub).hang()).rejects.toThrow(`${ANSWER_MS} ms`);
+  const rejected = expect(bounded(() => stub).hang()).rejects.toThrow(`${ANSWER_MS} ms`);
   await vi.advanceTimersByTimeAsync(10_000);
   await rejected;
 });
 
 test("a call that is answered leaves no timer, which would keep an object awake", async () => {
-  expect(await bounded(stub).own("7")).toBe("77");
-  await expect(bounded(stub).fail()).rejects.toThrow("broken");
+  expect(await bounded(() => stub).own("7")).toBe("77");
+  await expect(bounded(() => stub).fail()).rejects.toThrow("broken");
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test("what is no call is as it is", () => {
-  expect(bounded(stub).id).toBe("7");
+  expect(bounded(() => stub).id).toBe("7");
 });

@@ -1,6 +1,6 @@
 /** How everything outside reaches account objects. */
 import type { Bindings } from "../../env.ts";
-import { ANSWER_MS, bounded } from "../bounded.ts";
+import { bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
 
 export type AccountStub = ReturnType<typeof accountAt>;
@@ -10,5 +10,21 @@ export const newAccountObjectId = (env: Bindings) =>
   inJurisdiction(env, env.ACCOUNT).newUniqueId().toString();
 
 /** @param ms how long it may take to answer */
-export const accountAt = (env: Bindings, objectId: string, ms = ANSWER_MS) =>
-  bounded(env.ACCOUNT.get(env.ACCOUNT.idFromString(objectId)), ms);
+export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
+  bounded(() => env.ACCOUNT.get(env.ACCOUNT.idFromString(objectId)), {
+    ms,
+    // All that it has: rows are written by their revisions, and a key by who claims it.
+    repeatable: [
+      "put",
+      "claim",
+      "keyHolder",
+      "discard",
+      "find",
+      "list",
+      "unfinished",
+      "usage",
+      "usagePage",
+      "close",
+      "isEmpty",
+    ],
+  });

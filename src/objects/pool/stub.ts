@@ -6,8 +6,21 @@ import { repeated } from "../repeated.ts";
 import { POLL_SECONDS, type PoolClaim } from "./rpc-types.ts";
 
 /** @param ms how long it may take to answer */
-export const poolOf = (env: Bindings, hardware: string, ms = ANSWER_MS) =>
-  bounded(inJurisdiction(env, env.POOL).getByName(hardware), ms);
+export const poolOf = (env: Bindings, hardware: string, ms?: number) =>
+  bounded(() => inJurisdiction(env, env.POOL).getByName(hardware), {
+    ms,
+    // Not an offer: whoever was handed the job has it.
+    repeatable: [
+      "enqueue",
+      "withdraw",
+      "removeRunner",
+      "refreshRunner",
+      "reportMissed",
+      "reportDismissed",
+      "suspendedRunners",
+      "status",
+    ],
+  });
 
 /**
  * A long poll. One that its pool's end has broken off is repeated: what it may have been handed by then

@@ -13,7 +13,24 @@ export const newPredictionId = (env: Bindings) => inJurisdiction(env, env.PREDIC
 
 /** @param waitSeconds how long a call may wait for the prediction's end before it is answered */
 export const predictionAt = (env: Bindings, id: DurableObjectId, waitSeconds = 0) =>
-  bounded(env.PREDICTION.get(id), ANSWER_MS + waitSeconds * 1_000);
+  bounded(() => env.PREDICTION.get(id), {
+    ms: ANSWER_MS + waitSeconds * 1_000,
+    repeatable: [
+      "hasBegun",
+      "confirm",
+      "waitForEnd",
+      "get",
+      "getUpTo",
+      "history",
+      "lastRun",
+      "originalRequest",
+      "getRow",
+      "listDeliveries",
+      "input",
+      "mayReadFile",
+      "continueWrite",
+    ],
+  });
 
 /** A new stub of the same object: one whose call has failed with the object stays broken. */
 export const renewed = (env: Bindings, { id }: PredictionStub, waitSeconds?: number) =>

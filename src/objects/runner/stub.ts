@@ -13,6 +13,7 @@ import {
 } from "../../protocol/runner.ts";
 import { bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
+import { repeated } from "../repeated.ts";
 import { boundedReport, boundedSession } from "./bounds.ts";
 import type { Presence } from "./rpc-types.ts";
 
@@ -38,14 +39,17 @@ const presence: z.ZodType<Presence | null> = z
 type Method = "beginSession" | "report" | "removeRun" | "setDraining" | "getPresence" | "remove";
 
 export function runnerAt(env: Bindings, runnerId: string) {
-  const call = async (method: Method, ...args: unknown[]) => {
-    const runner = bounded(inJurisdiction(env, env.RUNNER).getByName(runnerId));
+  const callOnce = async (method: Method, args: unknown[]) => {
+    const runner = bounded(() => inJurisdiction(env, env.RUNNER).getByName(runnerId));
     const response = await runner.fetch(`https://runner/do/call/${method}`, {
       headers: { "do-content": ascii(JSON.stringify(args)) },
     });
-    if (!response.ok) throw new Error(`runner object: ${method} answered ${response.status}`);
+    // itty-durable answers with what its object has thrown.
+    if (!response.ok) throw new Error(`runner object: ${method}: ${await response.text()}`);
     return presence.parse(await response.json());
   };
+  // Each may be made twice: it is told how things are.
+  const call = (method: Method, ...args: unknown[]) => repeated(() => callOnce(method, args));
   return {
     beginSession: (session: string, request: SessionRequest) =>
       call("beginSession", session, boundedSession(request)),

@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
+import { MESSAGES } from "../../../src/lib/hiccup.ts";
 import { expectErrorBody } from "../../published/validate.ts";
 import { ORIGIN, type Refusal } from "../support/client.ts";
 import { expectRawProblem, JSON_TYPE, rawRequests } from "../support/raw-requests.ts";
@@ -184,8 +185,20 @@ describe("what is not the caller's fault", () => {
     );
     const body: Refusal = await response.json();
     expect(response.status).toBe(503);
-    expect(response.headers.get("retry-after")).toBe("5");
+    expect(response.headers.get("retry-after")).toBe("30");
     expect(body).toMatchObject({ type: "urn:auspex:unavailable" });
+  });
+
+  const messages = Object.entries(MESSAGES).flatMap(([kind, texts]) =>
+    texts.map((text) => ({ kind, text })),
+  );
+
+  test.each(messages)("$text is a 503 that says when to try again", async ({ text }) => {
+    const response = await read(failing(`D1_ERROR: ${text}`));
+    const body: Refusal = await response.json();
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(JSON.stringify(body)).not.toContain(text);
   });
 
   test("what was deleted between two statements is a 409", async () => {

@@ -137,12 +137,12 @@ describe("an output value", () => {
     const { readable, writable } = new FixedLengthStream(300_000);
     const answer = postValue(runner, job, readable).then(
       ({ status }) => status,
-      () => 500,
+      () => 503,
     );
     const writer = writable.getWriter();
     await writer.write(new TextEncoder().encode(`"${"x".repeat(100_000)}`));
     await writer.abort("the line is cut");
-    expect(await answer).toBe(500);
+    expect(await answer).toBe(503);
     expect(await keysBelow(id)).toEqual([]);
   });
 });

@@ -1,0 +1,187 @@
+/**
+ * What the platform does now and then, at each call of an operation: never a 500, nothing lost, nothing
+ * done twice.
+ */
+import { describe, expect, test } from "vitest";
+import { Client, type Refusal } from "../support/client.ts";
+import { eventually } from "../support/eventually.ts";
+import { beginUpload, sendPart } from "../support/files.ts";
+import { type Failure, failing } from "../support/hiccups.ts";
+import { type FakeRunner, sessionBody } from "../support/runner.ts";
+import { DIGEST, newWorld, operator, unique, type World } from "../support/world.ts";
+
+const MESSAGES = [
+  "D1_ERROR: D1 DB reset because its code was updated.",
+  "Durable Object reset because its code was updated.",
+  "Network connection lost.",
+  "Durable Object is overloaded. Too many requests queued.",
+  "put: We encountered an internal error. Please try again. (10001)",
+];
+
+interface Operation {
+  name: string;
+  /** What it needs, made before anything fails. */
+  prepare?: (world: World) => Promise<string>;
+  act: (client: Client, world: World, made: string) => Promise<Response>;
+  /** What must be true once it has been repeated until it worked. */
+  check?: (world: World, made: string) => Promise<void>;
+  /** Whether the call that fails has taken effect: both by default. */
+  isDone?: boolean[];
+}
+
+const runners = new WeakMap<World, FakeRunner>();
+
+const create = ({ model }: World, headers?: Record<string, string>) => ({
+  body: { model, input: { prompt: "on" } },
+  headers,
+});
+
+async function listed({ client }: World): Promise<{ id: string; status: string }[]> {
+  return (await client.ok<{ items: { id: string; status: string }[] }>("GET", "/v1/predictions"))
+    .items;
+}
+
+const OPERATIONS: Operation[] = [
+  {
+    name: "create under a key",
+    prepare: async () => unique("key"),
+    act: (client, world, key) => {
+      const { body, headers } = create(world, { "idempotency-key": key });
+      return client.post("/v1/predictions", body, headers);
+    },
+    check: async (world) => {
+      // One that was given up is canceled; one lives.
+      await eventually(async () => {
+        const live = (await listed(world)).filter(({ status }) => status === "pending");
+        expect(live).toHaveLength(1);
+      });
+    },
+  },
+  {
+    name: "read",
+    prepare: (world) => world.waiting(),
+    act: (client, _, id) => client.fetch(`/v1/predictions/${id}`),
+  },
+  { name: "list", act: (client) => client.fetch("/v1/predictions") },
+  {
+    name: "cancel",
+    prepare: (world) => world.waiting(),
+    act: (client, _, id) => client.post(`/v1/predictions/${id}/cancel`, ""),
+    check: async ({ client }, id) => expect(await client.status(id)).toBe("canceled"),
+  },
+  {
+    name: "stream",
+    prepare: async (world) => {
+      const id = await world.waiting();
+      await world.client.cancel(id);
+      return id;
+    },
+    act: (client, _, id) => client.stream(id),
+  },
+  { name: "profile", act: (client) => client.fetch("/v1/user") },
+  { name: "models", act: (client) => client.fetch("/v1/models") },
+  { name: "model", act: (client, { model }) => client.fetch(`/v1/models/${model}`) },
+  {
+    name: "upload",
+    act: (client) =>
+      client.post("/v1/uploads", { name: "a.bin", size: 3, content_type: "text/plain" }),
+  },
+  {
+    name: "upload's end",
+    prepare: async ({ client }) => {
+      const { id, urls } = await beginUpload(client, 3);
+      return JSON.stringify([id, await sendPart(urls[0], "abc")]);
+    },
+    act: (client, _, made) => {
+      const [id, etag]: [string, string] = JSON.parse(made);
+      return client.post(`/v1/uploads/${id}/complete`, { etags: [etag] });
+    },
+  },
+  {
+    name: "create that is followed",
+    act: async (client, world) => {
+      const { body } = create(world);
+      const response = await client.post("/v1/predictions", { ...body, stream: true });
+      // One that has begun goes on; its reader has seen enough.
+      if (response.status === 200) await response.body?.cancel();
+      return response.status === 200 ? new Response() : response;
+    },
+  },
+  {
+    name: "version",
+    act: (client, { model }) =>
+      client.post(`/v1/models/${model}/versions`, {
+        release_notes: "",
+        container_image_digest: DIGEST,
+        schemas: { prediction: { input: {}, output: {} } },
+      }),
+  },
+  {
+    name: "deletion",
+    prepare: async (world) => {
+      const id = await world.waiting();
+      await world.client.cancel(id);
+      return id;
+    },
+    // The second time it may be gone.
+    act: (client, _, id) => client.fetch(`/v1/predictions/${id}`, { method: "DELETE" }),
+  },
+  {
+    name: "webhook endpoint",
+    act: (client) => client.post("/v1/webhook_endpoints", { url: "https://example.com/hook" }),
+  },
+  { name: "hardware", act: () => operator.fetch("/v1/operator/hardware") },
+  { name: "runners", act: () => operator.fetch("/v1/operator/runners") },
+  {
+    name: "session of a runner",
+    act: (_, { runnerToken, hardware }) =>
+      new Client(runnerToken).post("/v1/runner/sessions", sessionBody(hardware, "one")),
+  },
+  {
+    name: "poll of a runner",
+    prepare: async (world) => {
+      runners.set(world, await world.runner());
+      return world.waiting();
+    },
+    act: (_, world) => runners.get(world)?.poll() ?? Promise.reject(new Error("no runner")),
+    // What was handed out with an answer that is lost comes again after CONNECT_SECONDS.
+    isDone: [false],
+  },
+];
+
+/** The answer, and all later ones until it works. */
+async function untilItWorks(act: () => Promise<Response>): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let tries = 0; tries < 3; tries++) {
+    const response = await act();
+    statuses.push(response.status);
+    const text = await response.text();
+    if (response.status !== 503) break;
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+    const { detail }: Refusal = JSON.parse(text);
+    expect(detail).toMatch(/again|within/);
+  }
+  return statuses;
+}
+
+describe.each(OPERATIONS)("$name", ({ prepare, act, check, isDone = [false, true] }) => {
+  test.each(MESSAGES)("%s", async (message) => {
+    const platform = failing();
+    const run = async (failure?: Failure) => {
+      const world = await newWorld();
+      const made = (await prepare?.(world)) ?? "";
+      platform.begin(failure);
+      const statuses = await untilItWorks(() => act(world.client, world, made));
+      const calls = platform.calls();
+      platform.end();
+      expect(statuses.at(-1), `${calls[(failure?.nth ?? 0) - 1]} of ${calls}`).toBeLessThan(500);
+      await check?.(world, made);
+      return calls.length;
+    };
+    const count = await run();
+    const failures = Array.from({ length: count }, (_, n) =>
+      isDone.map((one) => ({ nth: n + 1, message, isDone: one })),
+    ).flat();
+    for (const failure of failures) await run(failure);
+  });
+});

@@ -1,0 +1,84 @@
+/** Lets one call of the platform fail: the nth of D1, R2, the queues and the objects together. */
+import { env } from "cloudflare:workers";
+import { onTestFinished } from "vitest";
+import { AccountObject } from "../../../src/objects/account/object.ts";
+import { PoolObject } from "../../../src/objects/pool/object.ts";
+import { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import { RunnerObject } from "../../../src/objects/runner/object.ts";
+
+export interface Failure {
+  /** From 1. */
+  nth: number;
+  message: string;
+  /** Whether it has taken effect, and only its answer is lost. */
+  isDone: boolean;
+}
+
+/** What is called by the platform, not by us, and what none of them have. */
+const NO_CALLS = new Set(["constructor", "alarm", "webSocketMessage", "webSocketClose"]);
+
+const D1 = ["all", "raw", "run", "first"];
+const R2 = ["head", "get", "put", "delete", "list", "createMultipartUpload"];
+const QUEUE = ["send", "sendBatch"];
+
+const statement = Object.getPrototypeOf(env.DB.prepare("SELECT 1"));
+const prototypeOf = (binding: object): object => Object.getPrototypeOf(binding);
+
+/** Each object that has methods, and their names. */
+const PLACES: [string, object, string[]][] = [
+  ["D1", statement, D1],
+  ["D1", prototypeOf(env.DB), ["batch"]],
+  ["R2", prototypeOf(env.FILES), R2],
+  ["queue", prototypeOf(env.DISPATCH), QUEUE],
+  ...[PredictionObject, AccountObject, PoolObject, RunnerObject].map(
+    ({ name, prototype }): [string, object, string[]] => [
+      name,
+      prototype,
+      Object.getOwnPropertyNames(prototype).filter((one) => !NO_CALLS.has(one)),
+    ],
+  ),
+];
+
+/** @returns begins to count again, and says how many calls there have been */
+export function failing() {
+  let count = 0;
+  let failure: Failure | undefined;
+  const names: string[] = [];
+  const undo: (() => void)[] = [];
+  for (const [place, target, methods] of PLACES)
+    for (const name of methods) {
+      const descriptor = Object.getOwnPropertyDescriptor(target, name);
+      const method: unknown = descriptor?.value;
+      if (!descriptor || typeof method !== "function") continue;
+      Object.defineProperty(target, name, {
+        ...descriptor,
+        async value(this: unknown, ...args: unknown[]) {
+          count += 1;
+          names.push(`${place}.${name}`);
+          const current = failure?.nth === count ? failure : undefined;
+          if (current && !current.isDone) throw new Error(current.message);
+          const result: unknown = await Reflect.apply(method, this, args);
+          if (current) throw new Error(current.message);
+          return result;
+        },
+      });
+      undo.push(() => Object.defineProperty(target, name, descriptor));
+    }
+  const restore = () => {
+    for (const one of undo.splice(0)) one();
+  };
+  onTestFinished(restore);
+  return {
+    /** From now on, calls are counted, and one may fail. */
+    begin(next?: Failure) {
+      count = 0;
+      names.length = 0;
+      failure = next;
+    },
+    /** Those since then. */
+    calls: (): string[] => [...names],
+    end() {
+      failure = undefined;
+    },
+  };
+}
