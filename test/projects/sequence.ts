@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Each takes more than 20 s; of a file that has not run before, vitest knows only its size. */
 const LONG = [
+  "journey/deploy/deploy",
   "journey/webhook-faults",
   "journey/lost",
   "journey/docker",

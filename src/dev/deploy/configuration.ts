@@ -1,0 +1,67 @@
+/** What wrangler.toml says of the deployment, as far as it has to be made before the Worker. */
+import { join } from "node:path";
+import { z } from "zod";
+import { ROOT } from "../bundle.ts";
+
+export interface Configuration {
+  worker: string;
+  database: string;
+  bucket: { name: string; jurisdiction: string | undefined };
+  /** With dead-letter queues. */
+  queues: string[];
+  /** Of Durable Objects, and of all that is made here. Empty: anywhere. */
+  jurisdiction: string;
+  imageRegistry: string;
+  filesOrigin: string;
+}
+
+const FILE = "wrangler.toml";
+
+const shape = z.object({
+  name: z.string(),
+  vars: z.object({
+    JURISDICTION: z.string(),
+    IMAGE_REGISTRY: z.string(),
+    FILES_ORIGIN: z.string(),
+  }),
+  d1_databases: z.tuple([z.object({ database_name: z.string() })]),
+  r2_buckets: z.tuple([z.object({ bucket_name: z.string(), jurisdiction: z.string().optional() })]),
+  queues: z.object({
+    producers: z.array(z.object({ queue: z.string() })),
+    consumers: z.array(z.object({ queue: z.string(), dead_letter_queue: z.string().optional() })),
+  }),
+});
+
+/** Importing wrangler takes a second. @throws Error if wrangler.toml contradicts itself */
+export async function readConfiguration(file = join(ROOT, FILE)): Promise<Configuration> {
+  const { unstable_readConfig } = await import("wrangler");
+  const { name, vars, d1_databases, r2_buckets, queues } = shape.parse(
+    unstable_readConfig({ config: file }),
+  );
+  const [{ database_name: database }] = d1_databases;
+  const [{ bucket_name, jurisdiction }] = r2_buckets;
+  if ((jurisdiction ?? "") !== partsIn(vars.JURISDICTION)) {
+    throw new Error(
+      `${FILE}: files have to be in the jurisdiction of everything else. Under [[r2_buckets]], ${
+        vars.JURISDICTION ? `set jurisdiction = "${partsIn(vars.JURISDICTION)}"` : "remove it"
+      }, or change JURISDICTION.`,
+    );
+  }
+  return {
+    worker: name,
+    database,
+    bucket: { name: bucket_name, jurisdiction },
+    queues: [
+      ...new Set([
+        ...queues.producers.map(({ queue }) => queue),
+        ...queues.consumers.flatMap(({ queue, dead_letter_queue: dead }) => [queue, dead ?? queue]),
+      ]),
+    ],
+    jurisdiction: partsIn(vars.JURISDICTION),
+    imageRegistry: vars.IMAGE_REGISTRY,
+    filesOrigin: vars.FILES_ORIGIN,
+  };
+}
+
+/** Only Durable Objects have `fedramp-high`. */
+const partsIn = (jurisdiction: string) => jurisdiction.replace("-high", "");

@@ -1,0 +1,59 @@
+/** `npm run deploy`: from nothing to a deployment on your Cloudflare account, and later its updates. */
+import { parseArgs } from "node:util";
+import { account } from "./account.ts";
+import { type Address, answers, code } from "./code.ts";
+import { readConfiguration } from "./configuration.ts";
+import { migrations } from "./migrations.ts";
+import { bucket, database, queues } from "./resources.ts";
+import { secrets } from "./secrets.ts";
+import { runSteps } from "./step.ts";
+import { wrangler } from "./wrangler.ts";
+
+const USAGE = `npm run deploy -- [--dry-run] [--url https://auspex.example.com]
+
+  --dry-run  shows what would be done, and changes nothing
+  --url      where people reach it, if that is not the address that wrangler reports`;
+
+const { values } = parseArgs({
+  options: {
+    "dry-run": { type: "boolean", default: false },
+    url: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+const say = (text: string) => console.log(text);
+
+async function main(): Promise<void> {
+  if (values.help) return say(USAGE);
+  const address: Address = { url: values.url };
+  const steps = [
+    account,
+    queues,
+    bucket,
+    database,
+    migrations(),
+    secrets(process.env),
+    code(address),
+    answers(address),
+  ];
+  const dryRun = values["dry-run"];
+  await runSteps(steps, { wrangler, configuration: await readConfiguration(), dryRun, say });
+  say(dryRun ? "\nNothing was changed. To do it: npm run deploy" : next(address.url ?? ""));
+}
+
+const next = (url: string) => `
+Auspex is up at ${url}
+
+If it is new:
+
+  1. Open ${url}/set-up and enter the OPERATOR_TOKEN.
+  2. Name the class of your machine at ${url}/fleet/hardware, and create a runner token
+     for it at ${url}/fleet/tokens, which shows how to start a runner.
+
+To check everything from outside: OPERATOR_TOKEN=… npm run verify -- ${url}`;
+
+main().catch((error: unknown) => {
+  console.error(`\n${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,79 @@
+/**
+ * Applies the pending migrations, and records them as `wrangler d1 migrations` does.
+ *
+ * Each goes as one file through D1's import, which runs it in one transaction. `wrangler d1 migrations
+ * apply --remote` posts it to D1's query endpoint instead, which cuts it into statements by rules of
+ * its own: files with triggers fail there with "incomplete input" (workers-sdk 10998, 15314, 15690).
+ */
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { ROOT } from "../bundle.ts";
+import { STATE_FOLDER } from "../state.ts";
+import type { Step } from "./step.ts";
+import { type Wrangler, WranglerFailed } from "./wrangler.ts";
+
+const FOLDER = join(ROOT, "migrations");
+const FILES = join(STATE_FOLDER, "deploy");
+
+const TABLE =
+  "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
+
+/** @param folder where they are; of another only in tests */
+export const migrations = (folder = FOLDER): Step => ({
+  title: "Migrations",
+  async run({ wrangler, configuration: { database }, note, change }) {
+    const applied = (await appliedMigrations(wrangler, database)) ?? [];
+    const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+    const unknown = applied.filter((name) => !names.includes(name));
+    if (unknown.length > 0) {
+      throw new Error(
+        `The database has migrations that this version of Auspex does not: ${unknown.join(", ")}. Deploy the version that was deployed last, or a later one.`,
+      );
+    }
+    const pending = names.filter((name) => !applied.includes(name));
+    if (pending.length === 0) return note("none is pending");
+    if (applied.length === 0) {
+      await change("create the list of applied migrations", async () => {
+        await wrangler(["d1", "execute", database, "--remote", "--command", TABLE]);
+      });
+    }
+    for (const name of pending) {
+      await change(`apply ${name}`, async () => {
+        const file = await recordedMigration(folder, name);
+        await wrangler(["d1", "execute", database, "--remote", "--yes", "--file", file]);
+      });
+    }
+  },
+});
+
+const answer = z.tuple([z.object({ results: z.array(z.object({ name: z.string() })) })]);
+
+/** Their names. Undefined: there is no database. */
+export async function appliedMigrations(
+  wrangler: Wrangler,
+  database: string,
+): Promise<string[] | undefined> {
+  const sql = "SELECT name FROM d1_migrations ORDER BY id";
+  try {
+    const out = await wrangler(["d1", "execute", database, "--remote", "--json", "--command", sql]);
+    return answer.parse(JSON.parse(out))[0].results.map(({ name }) => name);
+  } catch (error) {
+    if (!(error instanceof WranglerFailed)) throw error;
+    if (/Couldn't find a D1 DB/.test(error.message)) return undefined;
+    if (/no such table: d1_migrations/.test(error.message)) return [];
+    throw error;
+  }
+}
+
+/** A file that applies it and records that: both or nothing. One that is recorded already fails. */
+async function recordedMigration(folder: string, name: string): Promise<string> {
+  const text = await readFile(join(folder, name), "utf8");
+  const file = join(FILES, name);
+  await mkdir(FILES, { recursive: true });
+  await writeFile(
+    file,
+    `INSERT INTO d1_migrations (name) VALUES ('${name.replaceAll("'", "''")}');\n${text}`,
+  );
+  return file;
+}

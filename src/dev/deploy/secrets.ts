@@ -1,0 +1,55 @@
+/**
+ * Sets the secrets that are not set. They are generated here, shown once, and handed to wrangler on its
+ * standard input: they are in no file, no argument and no environment.
+ */
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import type { Step } from "./step.ts";
+import { type Wrangler, WranglerFailed } from "./wrangler.ts";
+
+const REQUIRED = {
+  OPERATOR_TOKEN: "what operators enter at /set-up, and scripts send to /v1/operator",
+  SECRET_KEY: "signs sessions and file addresses, encrypts variables; needed again to rotate it",
+};
+
+const BYTES = 32;
+
+const list = z.array(z.object({ name: z.string() }));
+
+/**
+ * They come before the code: on a fresh account wrangler then makes an empty Worker that has them, at no
+ * address.
+ * @param given secrets to set instead of generated ones: NAME=… npm run deploy
+ */
+export const secrets = (given: Record<string, string | undefined>): Step => ({
+  title: "Secrets",
+  async run({ wrangler, note, change }) {
+    const set = await secretNames(wrangler);
+    const missing: Record<string, string> = {};
+    for (const [name, purpose] of Object.entries(REQUIRED)) {
+      if (set.has(name)) note(`${name} is set`);
+      else
+        await change(`set ${name}: ${purpose}`, async () => {
+          missing[name] = given[name] ?? randomBytes(BYTES).toString("base64url");
+          // Before it is sent: a secret whose sending failed half-way may be the one that counts.
+          if (given[name] === undefined)
+            note(`${name}  ${missing[name]}  keep it, it is not shown again`);
+        });
+    }
+    if (Object.keys(missing).length === 0) return;
+    await wrangler(["secret", "bulk"], { input: JSON.stringify(missing) });
+  },
+});
+
+/** Of a Worker that does not exist yet: none. */
+async function secretNames(wrangler: Wrangler): Promise<Set<string>> {
+  try {
+    const out = await wrangler(["secret", "list", "--format", "json"]);
+    return new Set(list.parse(JSON.parse(out)).map(({ name }) => name));
+  } catch (error) {
+    if (error instanceof WranglerFailed && NO_WORKER.test(error.message)) return new Set();
+    throw error;
+  }
+}
+
+const NO_WORKER = /\[code: 100(?:07|90)\]|Worker .* not found/;

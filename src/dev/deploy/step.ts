@@ -1,0 +1,55 @@
+/** What the steps of a deploy have in common. Each looks first, and only makes what is missing. */
+import type { Configuration } from "./configuration.ts";
+import { adviceOn, type Wrangler } from "./wrangler.ts";
+
+export interface Context {
+  wrangler: Wrangler;
+  configuration: Configuration;
+  /** One line of what a step found or did. */
+  note(text: string): void;
+  /** Says what changes, and changes it unless this is a dry run. */
+  change(what: string, how: () => Promise<void>): Promise<void>;
+}
+
+export interface Step {
+  title: string;
+  run(context: Context): Promise<void>;
+}
+
+export class StepFailed extends Error {}
+
+/** Runs them in order. @throws StepFailed with what to do, at the first that fails */
+export async function runSteps(
+  steps: readonly Step[],
+  {
+    dryRun,
+    say,
+    ...context
+  }: Pick<Context, "wrangler" | "configuration"> & {
+    dryRun: boolean;
+    say(text: string): void;
+  },
+): Promise<void> {
+  const note = (text: string) => say(`    ${text}`);
+  for (const [index, { title, run }] of steps.entries()) {
+    say(`${index + 1}/${steps.length} ${title}`);
+    const change = async (what: string, how: () => Promise<void>) => {
+      note(dryRun ? `would change: ${what}` : `${what} …`);
+      if (!dryRun) await how();
+    };
+    await run({ ...context, note, change }).catch((error: unknown) => {
+      throw new StepFailed(failure(title, error));
+    });
+  }
+}
+
+function failure(title: string, error: unknown): string {
+  const known = error instanceof Error ? error : new Error(String(error));
+  const advice = adviceOn(known);
+  return [
+    `This step failed: ${title}`,
+    known.message,
+    ...(advice === undefined ? [] : [advice]),
+    "What was done stays. Run it again: it goes on here.",
+  ].join("\n\n");
+}

@@ -1,0 +1,73 @@
+/** Runs the installed wrangler as a child process, which knows how to talk to Cloudflare. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { stripVTControlCharacters } from "node:util";
+import { ROOT } from "../bundle.ts";
+
+/** The message is all that wrangler wrote. */
+export class WranglerFailed extends Error {}
+
+export interface WranglerOptions {
+  /** Sent to its standard input: secrets, which belong in no argument and no file. */
+  input?: string;
+  /** Lets the terminal have its output and its questions, instead of returning the output. */
+  shown?: boolean;
+  environment?: Record<string, string>;
+}
+
+export type Wrangler = (args: string[], options?: WranglerOptions) => Promise<string>;
+
+/** wrangler itself tries again; this ends what hangs. */
+const LIMIT_MS = 15 * 60_000;
+
+const MODULE = createRequire(import.meta.url).resolve("wrangler/package.json");
+const BIN = join(dirname(MODULE), "bin/wrangler.js");
+
+/** @returns what it wrote to standard output. @throws WranglerFailed */
+export const wrangler: Wrangler = async (args, { input, shown = false, environment } = {}) => {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd: ROOT,
+    env: { ...process.env, WRANGLER_SEND_METRICS: "false", ...QUIET[`${shown}`], ...environment },
+    stdio: shown ? "inherit" : "pipe",
+    signal: AbortSignal.timeout(LIMIT_MS),
+  });
+  const ended = once(child, "close");
+  // It may end without having read all.
+  child.stdin?.on("error", () => {}).end(input);
+  const [[code], stdout, stderr] = await Promise.all([ended, all(child.stdout), all(child.stderr)]);
+  if (code === 0) return stdout;
+  const said = stripVTControlCharacters(`${stderr}${stdout}`).trim();
+  throw new WranglerFailed(said || `wrangler ${args[0]} failed (exit code ${code}).`);
+};
+
+const QUIET = { true: {}, false: { WRANGLER_HIDE_BANNER: "true" } };
+
+const all = (stream: NodeJS.ReadableStream | null) => (stream ? text(stream) : "");
+
+/** What to do about an error that has nothing to do with the step in which it came; otherwise undefined. */
+export function adviceOn({ message }: Error): string | undefined {
+  const [, advice] = ADVICE.find(([pattern]) => pattern.test(message)) ?? [];
+  return advice;
+}
+
+const ADVICE: [RegExp, string][] = [
+  [
+    /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ECONNRESET|fetch failed|unreachable/,
+    "Cloudflare could not be reached. Check your network connection and proxy settings (HTTPS_PROXY).",
+  ],
+  [
+    /"loggedIn": ?false|necessary to set a CLOUDFLARE_API_TOKEN|not authenticated|\[code: (?:10000|9109|6003)\]/,
+    "You are not logged in to Cloudflare, or may not do this. Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN to a token with the permissions of the template “Edit Cloudflare Workers”, and D1 and Queues: Edit.",
+  ],
+  [
+    /More than one account available/,
+    "Choose one of these accounts: export CLOUDFLARE_ACCOUNT_ID=…",
+  ],
+  [
+    /\[code: 10042\]/,
+    "Enable R2 for your account once, in the dashboard of Cloudflare under R2 Object Storage.",
+  ],
+];

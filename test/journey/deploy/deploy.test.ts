@@ -1,0 +1,178 @@
+/** `npm run deploy` with the real wrangler, on an account that is not there. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { ROOT } from "../../../src/dev/bundle.ts";
+import { addressIn, code } from "../../../src/dev/deploy/code.ts";
+import { readConfiguration } from "../../../src/dev/deploy/configuration.ts";
+import { migrations } from "../../../src/dev/deploy/migrations.ts";
+import { bucket, database, queues } from "../../../src/dev/deploy/resources.ts";
+import { secrets } from "../../../src/dev/deploy/secrets.ts";
+import type { Step } from "../../../src/dev/deploy/step.ts";
+import { Cloudflare } from "./support/cloudflare.ts";
+import { Terminal } from "./support/terminal.ts";
+
+let cloudflare: Cloudflare;
+let terminal: Terminal;
+
+beforeEach(async () => {
+  cloudflare = await Cloudflare.open();
+  terminal = new Terminal(cloudflare.environment);
+});
+afterEach(async () => {
+  terminal.close();
+  await cloudflare.close();
+});
+
+const D1 = "/d1/database/00000000-0000-4000-8000-000000000000";
+const WORKER = "/workers/scripts/auspex";
+const UPLOAD = [
+  `POST ${WORKER}/assets-upload-session`,
+  `PUT ${WORKER}`,
+  `POST ${WORKER}/subdomain`,
+  `PUT ${WORKER}/schedules`,
+];
+const QUEUES = ["auspex-dispatch", "auspex-counts", "auspex-dispatch-dead", "auspex-counts-dead"];
+
+/** All that a deploy changes on a fresh account, in order. */
+const FRESH = [
+  ...QUEUES.map(() => "POST /queues"),
+  "POST /r2/buckets",
+  "POST /d1/database",
+  // The list of migrations. For each: asks where to put the file, and imports it.
+  `POST ${D1}/query`,
+  `POST ${D1}/import`,
+  `POST ${D1}/import`,
+  // An empty Worker, for its secrets.
+  `PUT ${WORKER}`,
+  `PATCH ${WORKER}/secrets-bulk`,
+  ...UPLOAD,
+  "POST /queues/auspex-dispatch/consumers",
+  "POST /queues/auspex-counts/consumers",
+];
+
+const secretsOf = () => cloudflare.account.workers.get("auspex")?.secrets ?? new Map();
+
+test("from nothing to deployed, and then an update", async () => {
+  const first = await terminal.deploy("--url", cloudflare.origin);
+  expect(first.code, first.output).toBe(0);
+  expect(cloudflare.changes).toEqual(FRESH);
+  expect(cloudflare.account.queues.map(({ name }) => name)).toEqual(QUEUES);
+  for (const name of ["auspex-dispatch", "auspex-counts"]) {
+    const consumer = { script: "auspex", dead_letter_queue: `${name}-dead` };
+    expect(cloudflare.account.queues).toContainEqual(
+      expect.objectContaining({ name, consumer: expect.objectContaining(consumer) }),
+    );
+  }
+  expect([...secretsOf().keys()]).toEqual(["OPERATOR_TOKEN", "SECRET_KEY"]);
+  for (const value of secretsOf().values()) {
+    expect(value).toMatch(/^[\w-]{43}$/);
+    expect(first.output.split(value)).toHaveLength(2);
+  }
+  expect(first.output).toContain(`Open ${cloudflare.origin}/set-up and enter the OPERATOR_TOKEN`);
+
+  cloudflare.changes.length = 0;
+  const set = new Map(secretsOf());
+  const second = await terminal.deploy("--url", cloudflare.origin);
+  expect(second.code, second.output).toBe(0);
+  expect(cloudflare.changes).toEqual([
+    ...UPLOAD,
+    "PUT /queues/auspex-dispatch/consumers/consumer",
+    "PUT /queues/auspex-counts/consumers/consumer",
+  ]);
+  expect(secretsOf()).toEqual(set);
+  for (const value of set.values()) expect(second.output).not.toContain(value);
+});
+
+test("--dry-run says what would be done, and changes nothing", async () => {
+  const { code: exit, output } = await terminal.deploy("--dry-run");
+  expect(exit, output).toBe(0);
+  expect(cloudflare.changes).toEqual([]);
+  for (const what of [
+    ...QUEUES.map((name) => `create ${name}`),
+    "create auspex-files",
+    "create auspex",
+    "apply 0000_baseline.sql",
+    "set OPERATOR_TOKEN",
+    "deploy auspex",
+  ]) {
+    expect(output).toContain(`would change: ${what}`);
+  }
+});
+
+/** Each step, and the calls of the API that fail at the first try. */
+const STEPS: [step: Step, ...calls: RegExp[]][] = [
+  // Of four, the third: two are there when it is run again.
+  [queues, /^POST \/queues .*auspex-dispatch-dead/],
+  [bucket, /^POST \/r2/],
+  [database, /^POST \/d1/],
+  [migrations(), /^POST .*\/query .*CREATE/, /^POST .*\/import .*ingest/],
+  [secrets({}), /^PATCH .*\/secrets-bulk/],
+  [code({ url: undefined }), /^PUT \/workers.*PredictionObject/s],
+];
+
+test("each step that fails is done when it is run again", async () => {
+  for (const [step, ...calls] of STEPS) {
+    for (const call of calls) {
+      cloudflare.failing = call;
+      await expect(terminal.run(step)).rejects.toThrow(/An unknown error[\s\S]*Run it again/);
+      expect(cloudflare.failing, step.title).toBeUndefined();
+    }
+    await terminal.run(step);
+  }
+  const { databases, queues: made, workers } = cloudflare.account;
+  expect([databases.length, made.length, workers.size]).toEqual([1, QUEUES.length, 1]);
+  expect(secretsOf().size).toBe(2);
+  expect(cloudflare.changes.slice(-UPLOAD.length - 2)).toEqual(FRESH.slice(-UPLOAD.length - 2));
+});
+
+test("with a jurisdiction, all is created there", async () => {
+  const toml = await readFile(join(ROOT, "wrangler.toml"), "utf8");
+  const file = join(terminal.folder, "wrangler.toml");
+  const eu = toml.replace('JURISDICTION = ""', 'JURISDICTION = "eu"');
+  await writeFile(file, eu);
+  await expect(readConfiguration(file)).rejects.toThrow('set jurisdiction = "eu"');
+  await writeFile(file, eu.replace("[[r2_buckets]]", '$&\njurisdiction = "eu"'));
+  const settings = { ...(await readConfiguration(file)), queues: ["auspex-counts"] };
+  for (const step of [queues, bucket, database]) {
+    await terminal.run(step, settings);
+    expect(await terminal.run(step, settings)).toMatch(/ is there$/);
+  }
+  const { databases, buckets, queues: made } = cloudflare.account;
+  const all = [...databases, ...buckets, ...made].map(({ jurisdiction }) => jurisdiction);
+  expect(all).toEqual(["eu", "eu", "eu"]);
+});
+
+test("secrets that were given are set, and not shown", async () => {
+  const said = await terminal.run(secrets({ OPERATOR_TOKEN: "given", SECRET_KEY: "also given" }));
+  expect(Object.fromEntries(secretsOf())).toEqual({
+    OPERATOR_TOKEN: "given",
+    SECRET_KEY: "also given",
+  });
+  expect(said).not.toContain("given");
+});
+
+test.each([
+  ["who is not logged in", { CLOUDFLARE_API_TOKEN: "" }, "npx wrangler login"],
+  [
+    "who has no network",
+    { CLOUDFLARE_API_BASE_URL: "http://127.0.0.1:1", CLOUDFLARE_API_TOKEN: "a-token" },
+    "Check your network connection",
+  ],
+])("%s is told what to do", async (_, environment, advice) => {
+  const own = new Terminal(environment);
+  const { code: exit, output } = await own.deploy();
+  own.close();
+  expect(exit).toBe(1);
+  expect(output).toContain(advice);
+});
+
+test.each([
+  [["https://auspex.team.workers.dev", "schedule: * * * * *"], "https://auspex.team.workers.dev"],
+  [["auspex.team.workers.dev", "auspex.example.com (custom domain)"], "https://auspex.example.com"],
+  [["files.example.com (custom domain)", "auspex.example.com/*"], "https://auspex.example.com"],
+  [["Producer for auspex-dispatch"], undefined],
+])("of %j the address is %s", (targets, address) => {
+  const report = `${JSON.stringify({ type: "wrangler-session" })}\n${JSON.stringify({ type: "deploy", targets })}\n`;
+  expect(addressIn(report, "https://files.example.com")).toBe(address);
+});

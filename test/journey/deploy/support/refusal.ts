@@ -1,0 +1,11 @@
+/** What the API of Cloudflare answers with a status of 400 or above. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}

@@ -1,0 +1,55 @@
+/** Whoever deploys, at a machine of their own: nothing of this one's login or settings is seen. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { ROOT } from "../../../../src/dev/bundle.ts";
+import { readConfiguration } from "../../../../src/dev/deploy/configuration.ts";
+import { runSteps, type Step } from "../../../../src/dev/deploy/step.ts";
+import { type Wrangler, wrangler } from "../../../../src/dev/deploy/wrangler.ts";
+
+export const configuration = await readConfiguration();
+
+export class Terminal {
+  readonly folder = mkdtempSync(join(tmpdir(), "auspex-terminal-"));
+  readonly #environment: Record<string, string>;
+
+  constructor(environment: Record<string, string>) {
+    const home = { HOME: this.folder, XDG_CONFIG_HOME: this.folder };
+    this.#environment = { ...home, WRANGLER_SEND_METRICS: "false", ...environment };
+  }
+
+  close(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** `npm run deploy` with these arguments. */
+  async deploy(...args: string[]): Promise<{ code: number; output: string }> {
+    const child = spawn(process.execPath, ["src/dev/deploy/main.ts", ...args], {
+      cwd: ROOT,
+      env: { PATH: process.env.PATH, ...this.#environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const [out, error, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "close"),
+    ]);
+    return { code, output: out + error };
+  }
+
+  /** The real one, here. */
+  readonly wrangler: Wrangler = (args, { input, environment } = {}) =>
+    wrangler(args, { input, environment: { ...this.#environment, ...environment } });
+
+  /** One step of a deploy. @returns what it says @throws StepFailed */
+  async run(step: Step, settings = configuration): Promise<string> {
+    const lines: string[] = [];
+    const say = (line: string) => lines.push(line);
+    const context = { wrangler: this.wrangler, configuration: settings, dryRun: false, say };
+    await runSteps([step], context);
+    return lines.join("\n");
+  }
+}
