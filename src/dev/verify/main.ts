@@ -1,0 +1,79 @@
+/** `npm run verify -- {address}`: checks a deployment from outside, as its users and runners see it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { ROOT } from "../bundle.ts";
+import { runChecks } from "./check.ts";
+import { longCall } from "./long-call.ts";
+import { pages } from "./pages.ts";
+import { readmeCalls } from "./readme.ts";
+import { brokenStream, streamAcrossDeploy } from "./stream.ts";
+import { NAME, Visit } from "./visit.ts";
+import { webhook } from "./webhook.ts";
+
+const USAGE = `OPERATOR_TOKEN=… npm run verify -- https://auspex.example.com [options]
+
+  --deploy             runs npm run deploy in the middle of a stream
+  --seconds n          the length of the long call (default: 590)
+  --webhook-url https://…  a tunnel to this machine, where a webhook is to arrive
+  --webhook-port n     where the tunnel ends (default: 8788)`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    deploy: { type: "boolean", default: false },
+    seconds: { type: "string", default: "590" },
+    "webhook-url": { type: "string" },
+    "webhook-port": { type: "string", default: "8788" },
+  },
+});
+
+async function main([address]: string[], operatorToken: string | undefined): Promise<boolean> {
+  if (!address || !operatorToken) throw new Error(USAGE);
+  const url = new URL(address).origin;
+  const tunnel = values["webhook-url"]?.replace(/\/$/, "");
+  const checks = [
+    pages,
+    readmeCalls,
+    brokenStream,
+    webhook({ url: tunnel, port: tunnel ? Number(values["webhook-port"]) : 0 }),
+    longCall(Number(values.seconds)),
+    streamAcrossDeploy(values.deploy ? () => deploy(url) : undefined),
+  ];
+  console.log(`Checking ${url} with a runner on this machine and the user ${NAME} …\n`);
+  const visit = await Visit.begin(url, operatorToken);
+  process.once("SIGINT", () => leave(visit).finally(() => process.exit(130)));
+  const allWell = await runChecks(checks, visit, console.log);
+  return (await leave(visit)) && allWell;
+}
+
+async function leave(visit: Visit): Promise<boolean> {
+  try {
+    await visit.end();
+    console.log(`\nRemoved all that was made, but for the name of the user ${NAME}.`);
+    return true;
+  } catch (error) {
+    console.log(`\nNot all could be removed; the next run tries again. ${error}`);
+    return false;
+  }
+}
+
+async function deploy(url: string): Promise<void> {
+  const script = join(ROOT, "src/dev/deploy/main.ts");
+  const child = spawn(process.execPath, [script, "--url", url], { cwd: ROOT, stdio: "inherit" });
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error("the deploy failed");
+}
+
+main(positionals, process.env.OPERATOR_TOKEN).then(
+  (allWell) => {
+    process.exitCode = allWell ? 0 : 1;
+  },
+  (error: unknown) => {
+    const { message, cause } = error instanceof Error ? error : new Error(String(error));
+    // What fetch says is only that it failed.
+    console.error(cause instanceof Error ? `${message}: ${cause.message}` : message);
+    process.exitCode = 1;
+  },
+);

@@ -1,0 +1,113 @@
+/** A stream that is taken up again: after a break, and across a deploy. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { predictionWithIO } from "../../protocol/prediction.ts";
+import { CallFailed, type Client } from "../client.ts";
+import { type Check, NotAsked } from "./check.ts";
+import type { Visit } from "./visit.ts";
+
+interface Seen {
+  id: number;
+  event: string;
+  data: unknown;
+}
+
+/** A reader leaves after this many events, and comes back. */
+const LEAVE_AFTER = 8;
+/** What is left of a stream after the deploy, s: old objects are replaced within it. */
+const AFTERWARDS_MS = 40_000;
+
+export const brokenStream: Check = {
+  name: "Stream, broken off",
+  async run(visit) {
+    const reader = await Reader.of(visit, { max_tokens: 40, delay_ms: 50 });
+    await reader.read((seen) => seen.length >= LEAVE_AFTER);
+    await reader.read();
+    return reader.check();
+  },
+};
+
+/** @param deploy undefined: not asked for */
+export const streamAcrossDeploy = (
+  deploy: (() => Promise<void>) | undefined,
+  afterwardsMs = AFTERWARDS_MS,
+): Check => ({
+  name: "Stream across a deploy",
+  async run(visit) {
+    if (!deploy) throw new NotAsked("say --deploy to deploy in the middle of a stream");
+    const reader = await Reader.of(visit, { max_tokens: 2_000, delay_ms: 250 });
+    await reader.read((seen) => seen.length >= LEAVE_AFTER);
+    const reading = reader.read();
+    // Whoever fails first is heard.
+    await Promise.race([deploy(), reading.then(() => Promise.reject(new Error("it ended early")))]);
+    await sleep(afterwardsMs);
+    await visit.client.fetch("POST", `/predictions/${reader.id}/cancel`);
+    await reading;
+    return reader.check();
+  },
+});
+
+const MAX_TRIES = 20;
+const RETRY_MS = 1_000;
+
+class Reader {
+  readonly id: string;
+  readonly #client: Client;
+  readonly #seen: Seen[] = [];
+  /** How often it was taken up again. */
+  #resumed = 0;
+
+  static async of(visit: Visit, input: Record<string, number>): Promise<Reader> {
+    const body = { model: await visit.publish("story"), input: { prompt: "The Queen", ...input } };
+    const { id } = await visit.client.call(predictionWithIO, "POST", "/predictions", { body });
+    return new Reader(visit.client, id);
+  }
+
+  private constructor(client: Client, id: string) {
+    this.#client = client;
+    this.id = id;
+  }
+
+  /** To its end, or until it has seen enough and leaves. */
+  async read(enough: (seen: Seen[]) => boolean = () => false): Promise<void> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const leaving = new AbortController();
+      try {
+        for await (const seen of this.#events(leaving.signal)) {
+          tries = 0;
+          this.#seen.push(seen);
+          if (seen.event === "done") return;
+          if (enough(this.#seen)) {
+            this.#resumed += 1;
+            return leaving.abort();
+          }
+        }
+      } catch (error) {
+        if (error instanceof CallFailed && error.status < 500) throw error;
+      }
+      this.#resumed += 1;
+      await sleep(RETRY_MS * Math.random());
+    }
+    throw new Error(`the stream could not be taken up again in ${MAX_TRIES} tries`);
+  }
+
+  /** What was seen is what the log has: each event once, in order. */
+  async check(): Promise<string> {
+    const log: Seen[] = [];
+    for await (const seen of this.#client.events("GET", `/predictions/${this.id}/stream`))
+      log.push(seen);
+    const [got, stored] = [this.#seen, log].map((events) => JSON.stringify(events));
+    if (got !== stored) {
+      throw new Error(
+        `the reader saw events ${idsOf(this.#seen)}, and the log has ${idsOf(log)} (prediction ${this.id})`,
+      );
+    }
+    return `${log.length} events, each once and in order; taken up again ${this.#resumed} times`;
+  }
+
+  #events(signal: AbortSignal) {
+    const headers = { "last-event-id": String(this.#seen.at(-1)?.id ?? 0) };
+    return this.#client.events("GET", `/predictions/${this.id}/stream`, { headers, signal });
+  }
+}
+
+const idsOf = (events: Seen[]) => `${events[0]?.id} to ${events.at(-1)?.id} (${events.length})`;

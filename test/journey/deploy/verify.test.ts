@@ -1,0 +1,89 @@
+/** `npm run verify` on a deployment of this machine. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ROOT } from "../../../src/dev/bundle.ts";
+import { runChecks } from "../../../src/dev/verify/check.ts";
+import { streamAcrossDeploy } from "../../../src/dev/verify/stream.ts";
+import { NAME, Visit } from "../../../src/dev/verify/visit.ts";
+import { pageOf } from "../../../src/protocol/common.ts";
+import { hardware } from "../../../src/protocol/hardware.ts";
+import { runnerToken, token } from "../../../src/protocol/operator.ts";
+import { OPERATOR_TOKEN } from "../support/access.ts";
+import { World } from "../support/world.ts";
+
+let world: World;
+
+beforeAll(async () => {
+  world = await World.open({ variables: { WEBHOOK_ALLOW_INSECURE: "true" } });
+});
+afterAll(() => world.close());
+
+async function verify(environment: Record<string, string>, ...args: string[]) {
+  const child = spawn(process.execPath, ["src/dev/verify/main.ts", ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [out, error, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
+  return { code, output: out + error };
+}
+
+/** What a visit makes and has to remove. */
+async function left() {
+  const { operator } = world;
+  const [tokens, runnerTokens, classes, runners] = await Promise.all([
+    operator.call(pageOf(token), "GET", `/operator/users/${NAME}/tokens`),
+    operator.call(pageOf(runnerToken), "GET", "/operator/runner_tokens"),
+    world.client.call(pageOf(hardware), "GET", "/hardware"),
+    world.runnerStates(),
+  ]);
+  return {
+    tokens: tokens.items,
+    runnerTokens: runnerTokens.items.filter((one) => one.hardware.includes(NAME)),
+    classes: classes.items.filter(({ identifier }) => identifier === NAME),
+    runners: runners.filter((one) => one.hardware === NAME),
+  };
+}
+const NOTHING = { tokens: [], runnerTokens: [], classes: [], runners: [] };
+
+test("checks all that it can, says what it was not asked for, and removes what it made", async () => {
+  const { code, output } = await verify({ OPERATOR_TOKEN }, world.access.url, "--seconds", "4");
+  expect(code, output).toBe(0);
+  for (const row of ["Pages", "README's calls", "Stream, broken off", "Webhook", "Call of 4 s"])
+    expect(output).toMatch(new RegExp(`^${row} +ok `, "m"));
+  expect(output).toContain("arrived on this machine, with a signature that verifies");
+  expect(output).toMatch(/^Stream across a deploy +left out .* say --deploy/m);
+  expect(await left()).toEqual(NOTHING);
+});
+
+test("a stream goes on across a restart of everything", async () => {
+  const visit = await Visit.begin(world.access.url, OPERATOR_TOKEN);
+  const rows: string[] = [];
+  const check = streamAcrossDeploy(async () => world.killControlPlane(), 3_000);
+  const well = await runChecks([check], visit, (row) => rows.push(row));
+  await visit.end();
+  expect(well, rows.join("\n")).toBe(true);
+  expect(rows.join()).toMatch(/each once and in order; taken up again [2-9]/);
+  expect(await left()).toEqual(NOTHING);
+});
+
+test("a check that fails is told, and the exit code with it", async () => {
+  const visit = await Visit.begin(world.access.url, OPERATOR_TOKEN);
+  await visit.end();
+  const rows: string[] = [];
+  const check = streamAcrossDeploy(async () => {});
+  expect(await runChecks([check], visit, (row) => rows.push(row))).toBe(false);
+  expect(rows.join()).toMatch(/failed .*401/);
+});
+
+test("who has no token is told how to call it", async () => {
+  const { code, output } = await verify({}, world.access.url);
+  expect(code).toBe(1);
+  expect(output).toContain("OPERATOR_TOKEN=… npm run verify");
+});
