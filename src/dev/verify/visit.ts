@@ -3,19 +3,20 @@
  * use, tokens, a runner on this machine with example models. All but the user's name is removed at the
  * end, and what a visit that was killed has left, at the next one.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { listModels, type ModelFolder } from "../../../runner/src/engines/process/model-folder.ts";
 import { newToken, runnerState, runnerToken } from "../../protocol/operator.ts";
+import { ROOT } from "../bundle.ts";
 import { CallFailed, Client } from "../client.ts";
-import { copyExample } from "../examples.ts";
+import { copyExample, SHARED } from "../examples.ts";
 import { type RunnerProcess, startRunner } from "../runner.ts";
 
 export const NAME = "auspex-verify";
 const TOKEN_NAME = "npm run verify";
-const MODELS = ["scribe", "story", "sums"];
+const EXAMPLES = ["story", "sums"];
 const RUNNER_STOP_MS = 35_000;
 
 const anything = z.unknown();
@@ -27,7 +28,7 @@ export class Visit {
   readonly operator: Client;
   /** Of this machine. */
   readonly folder: string;
-  /** The example models that its runner has; nothing is published yet. */
+  /** The models that its runner has; nothing is published yet. */
   readonly models: ModelFolder[];
   readonly #runner: RunnerProcess;
 
@@ -48,7 +49,8 @@ export class Visit {
     await removeRunners(operator);
     const folder = await mkdtemp(join(tmpdir(), "auspex-verify-"));
     const examples = join(folder, "models");
-    for (const name of MODELS) await copyExample(name, join(examples, name));
+    for (const name of EXAMPLES) await copyExample(name, join(examples, name));
+    await copyPatient(join(examples, "patient"));
     const process = startRunner({
       url,
       token: runner.token,
@@ -78,10 +80,10 @@ export class Visit {
     this.#runner = runner;
   }
 
-  /** Publishes an example. @returns its name, as predictions name it */
+  /** Publishes one of them. @returns its name, as predictions name it */
   async publish(name: string): Promise<string> {
     const found = this.models.find(({ manifest }) => manifest.name === name);
-    if (!found) throw new Error(`There is no example ${name}.`);
+    if (!found) throw new Error(`There is no model ${name}.`);
     const { description, schemas, compatibilities, configuration } = found.manifest;
     await make(this.client, "POST", "/models", { name, description, hardware_identifier: NAME });
     await make(this.client, "POST", `/models/${NAME}/${name}/versions`, {
@@ -110,6 +112,12 @@ export class Visit {
     }
     if (left.length > 0) throw new Error(left.join("; "));
   }
+}
+
+/** A model that no example is: one that is silent for as long as it is asked to. */
+async function copyPatient(folder: string): Promise<void> {
+  await cp(join(ROOT, "src/dev/verify/patient"), folder, { recursive: true });
+  await cp(join(SHARED, "vendora.mjs"), join(folder, "vendora.mjs"));
 }
 
 /** It may be there already. */

@@ -31,7 +31,7 @@ export const webhook = (tunnel: Tunnel): Check => ({
   name: "Webhook",
   run: (visit) => {
     const isHere = /^https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\])/.test(visit.url);
-    return tunnel.url || isHere ? arrives(visit, tunnel) : comesBack(visit);
+    return tunnel.url || isHere ? arrives(visit, tunnel) : webhookToItself.run(visit);
   },
 });
 
@@ -64,13 +64,16 @@ async function arrives(visit: Visit, { url, port }: Tunnel): Promise<string> {
   }
 }
 
-async function comesBack({ client, url }: Visit): Promise<string> {
-  const { id } = await endpointAt(client, url + DEAD_END);
-  const path = `/webhook-endpoints/${id}/test`;
-  const { status, error } = await client.call(webhookTest, "POST", path);
-  if (status === null || status >= 500) throw new Error(error ?? `was answered with ${status}`);
-  return `left and came back to the deployment itself (${status}); to receive one here, name a tunnel with --webhook-url`;
-}
+export const webhookToItself: Check = {
+  name: "Webhook",
+  async run({ client, url }) {
+    const { id } = await endpointAt(client, url + DEAD_END);
+    const path = `/webhook-endpoints/${id}/test`;
+    const { status, error } = await client.call(webhookTest, "POST", path);
+    if (status === null || status >= 500) throw new Error(error ?? `was answered with ${status}`);
+    return `left and came back to the deployment itself (${status}); to receive one here, name a tunnel with --webhook-url`;
+  },
+};
 
 const endpointAt = (client: Client, url: string) =>
   client.call(createdWebhookEndpoint, "POST", "/webhook-endpoints", {

@@ -7,6 +7,7 @@ import { ROOT } from "../../../src/dev/bundle.ts";
 import { runChecks } from "../../../src/dev/verify/check.ts";
 import { streamAcrossDeploy } from "../../../src/dev/verify/stream.ts";
 import { NAME, Visit } from "../../../src/dev/verify/visit.ts";
+import { webhookToItself } from "../../../src/dev/verify/webhook.ts";
 import { pageOf } from "../../../src/protocol/common.ts";
 import { hardware } from "../../../src/protocol/hardware.ts";
 import { runnerToken, token } from "../../../src/protocol/operator.ts";
@@ -57,18 +58,20 @@ test("checks all that it can, says what it was not asked for, and removes what i
   expect(code, output).toBe(0);
   for (const row of ["Pages", "README's calls", "Stream, broken off", "Webhook", "Call of 4 s"])
     expect(output).toMatch(new RegExp(`^${row} +ok `, "m"));
+  expect(output).toMatch(/answered after [4-9] s: “This took 4 s\.”/);
   expect(output).toContain("arrived on this machine, with a signature that verifies");
   expect(output).toMatch(/^Stream across a deploy +left out .* say --deploy/m);
   expect(await left()).toEqual(NOTHING);
 });
 
-test("a stream goes on across a restart of everything", async () => {
+test("without a tunnel a webhook goes to the deployment; a stream goes on across a restart", async () => {
   const visit = await Visit.begin(world.access.url, OPERATOR_TOKEN);
   const rows: string[] = [];
-  const check = streamAcrossDeploy(async () => world.killControlPlane(), 3_000);
-  const well = await runChecks([check], visit, (row) => rows.push(row));
+  const across = streamAcrossDeploy(async () => world.killControlPlane(), 3_000);
+  const well = await runChecks([webhookToItself, across], visit, (row) => rows.push(row));
   await visit.end();
   expect(well, rows.join("\n")).toBe(true);
+  expect(rows.join()).toContain("left and came back to the deployment itself (405)");
   expect(rows.join()).toMatch(/each once and in order; taken up again [2-9]/);
   expect(await left()).toEqual(NOTHING);
 });
