@@ -30,16 +30,27 @@ export const secrets = (given: Record<string, string | undefined>): Step => ({
       if (set.has(name)) note(`${name} is set`);
       else
         await change(`set ${name}: ${purpose}`, async () => {
-          missing[name] = given[name] ?? randomBytes(BYTES).toString("base64url");
+          missing[name] = given[name] || generated(given);
           // Before it is sent: a secret whose sending failed half-way may be the one that counts.
-          if (given[name] === undefined)
-            note(`${name}  ${missing[name]}  keep it, it is not shown again`);
+          if (given[name]) note(`${name} is the one of your environment`);
+          else note(`${name}  ${missing[name]}  keep it, it is not shown again`);
         });
     }
     if (Object.keys(missing).length === 0) return;
     await wrangler(["secret", "bulk"], { input: JSON.stringify(missing) });
   },
 });
+
+/** @throws Error where whatever is shown is kept in a log */
+function generated({ CI }: Record<string, string | undefined>): string {
+  if (CI) {
+    const names = Object.keys(REQUIRED).join(" and ");
+    throw new Error(
+      `A generated secret would be in the log of your CI. Set ${names} in its environment, 32 random characters or more each.`,
+    );
+  }
+  return randomBytes(BYTES).toString("base64url");
+}
 
 /** Of a Worker that does not exist yet: none. */
 async function secretNames(wrangler: Wrangler): Promise<Set<string>> {

@@ -24,6 +24,8 @@ afterEach(async () => {
   await cloudflare.close();
 });
 
+/** They start wrangler some 30 times, and each start takes a second of a processor. */
+const PATIENT_MS = 300_000;
 const D1 = "/d1/database/00000000-0000-4000-8000-000000000000";
 const WORKER = "/workers/scripts/auspex";
 const UPLOAD = [
@@ -53,7 +55,7 @@ const FRESH = [
 
 const secretsOf = () => cloudflare.account.workers.get("auspex")?.secrets ?? new Map();
 
-test("from nothing to deployed, and then an update", async () => {
+test("from nothing to deployed, and then an update", { timeout: PATIENT_MS }, async () => {
   const first = await terminal.deploy("--url", cloudflare.origin);
   expect(first.code, first.output).toBe(0);
   expect(cloudflare.changes).toEqual(FRESH);
@@ -111,7 +113,7 @@ const STEPS: [step: Step, ...calls: RegExp[]][] = [
   [code({ url: undefined }), /^PUT \/workers.*PredictionObject/s],
 ];
 
-test("each step that fails is done when it is run again", async () => {
+test("each step that fails is done when it is run again", { timeout: PATIENT_MS }, async () => {
   for (const [step, ...calls] of STEPS) {
     for (const call of calls) {
       cloudflare.failing = call;
@@ -150,6 +152,11 @@ test("secrets that were given are set, and not shown", async () => {
     SECRET_KEY: "also given",
   });
   expect(said).not.toContain("given");
+});
+
+test("in CI, whose log is kept, none is generated", async () => {
+  await expect(terminal.run(secrets({ CI: "true" }))).rejects.toThrow(/in the log of your CI/);
+  expect(cloudflare.changes).toEqual([]);
 });
 
 test.each([
