@@ -15,7 +15,7 @@ import { webhook } from "./webhook.ts";
 const USAGE = `OPERATOR_TOKEN=… npm run verify -- https://auspex.example.com [options]
 
   --deploy             runs npm run deploy in the middle of a stream
-  --seconds n          the length of the long call (default: 590)
+  --seconds n          the length of the long calls (default: 590; the plain one 380 at most)
   --webhook-url https://…  a tunnel to this machine, where a webhook is to arrive
   --webhook-port n     where the tunnel ends (default: 8788)`;
 
