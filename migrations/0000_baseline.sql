@@ -55,6 +55,23 @@ CREATE UNIQUE INDEX `users_username_unique` ON `users` (`username`);--> statemen
 CREATE UNIQUE INDEX `users_seq_unique` ON `users` (`seq`);--> statement-breakpoint
 CREATE INDEX `users_operators` ON `users` (`operator_proof`,`id`) WHERE operator_proof IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `users_suspended` ON `users` (`suspended_at`,`id`) WHERE suspended_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `backup_parts` (
+	`run_id` text NOT NULL,
+	`number` integer NOT NULL,
+	`table` text NOT NULL,
+	`rows` integer NOT NULL,
+	`bytes` integer NOT NULL,
+	`sha256` text NOT NULL,
+	PRIMARY KEY(`run_id`, `number`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `backup_runs` (
+	`id` text PRIMARY KEY NOT NULL,
+	`started_at` integer NOT NULL,
+	`ended_at` integer,
+	`progress` text NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `upload_parts` (
 	`upload_id` text NOT NULL,
 	`part_number` integer NOT NULL,
@@ -357,7 +374,8 @@ INSERT INTO categories (slug, name, description, created_at)
 	]');
 --> statement-breakpoint
 -- Usernames: every name a user has had stays reserved for them.
-CREATE TRIGGER usernames_taken AFTER INSERT ON users BEGIN
+-- A restore inserts users that were deleted, too, and rows with a seq and a last version of their own.
+CREATE TRIGGER usernames_taken AFTER INSERT ON users WHEN NEW.deleted_at IS NULL BEGIN
 	INSERT INTO usernames (username, user_id) VALUES (NEW.username, NEW.id);
 END;
 --> statement-breakpoint
@@ -377,7 +395,7 @@ CREATE TRIGGER account_counts_risen AFTER UPDATE OF predictions ON account_count
 END;
 --> statement-breakpoint
 CREATE TRIGGER versions_numbered AFTER INSERT ON versions BEGIN
-	UPDATE models SET last_version = NEW.number WHERE id = NEW.model_id;
+	UPDATE models SET last_version = max(last_version, NEW.number) WHERE id = NEW.model_id;
 END;
 --> statement-breakpoint
 CREATE TRIGGER models_created AFTER INSERT ON models BEGIN
@@ -578,8 +596,8 @@ CREATE TRIGGER users_renamed AFTER UPDATE OF username ON users WHEN NEW.username
 	INSERT INTO models_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM models_documents WHERE owner_id = NEW.id;
 END;
 --> statement-breakpoint
-CREATE TRIGGER users_indexed AFTER INSERT ON users BEGIN
-	UPDATE users SET seq = (SELECT coalesce(max(seq), 0) + 1 FROM users) WHERE id = NEW.id;
+CREATE TRIGGER users_indexed AFTER INSERT ON users WHEN NEW.deleted_at IS NULL BEGIN
+	UPDATE users SET seq = (SELECT coalesce(max(seq), 0) + 1 FROM users) WHERE id = NEW.id AND seq IS NULL;
 	INSERT INTO users_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM users_documents WHERE id = NEW.id;
 	INSERT INTO reading (text, owner, uses) SELECT text, owner, 1 FROM users_texts WHERE id = NEW.id;
 END;
@@ -603,7 +621,7 @@ CREATE TRIGGER users_unindexed BEFORE DELETE ON users BEGIN
 END;
 --> statement-breakpoint
 CREATE TRIGGER models_indexed AFTER INSERT ON models BEGIN
-	UPDATE models SET seq = (SELECT coalesce(max(seq), 0) + 1 FROM models) WHERE id = NEW.id;
+	UPDATE models SET seq = (SELECT coalesce(max(seq), 0) + 1 FROM models) WHERE id = NEW.id AND seq IS NULL;
 	INSERT INTO models_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM models_documents WHERE id = NEW.id;
 	INSERT INTO reading (text, owner, uses) SELECT text, owner, 1 FROM models_texts WHERE id = NEW.id;
 END;

@@ -8,6 +8,7 @@ import { type ResourceShape, resourceShape } from "./protocol/user.ts";
 export interface Bindings {
   DB: D1Database;
   FILES: R2Bucket;
+  BACKUPS: R2Bucket;
   /** Static assets: the dashboard's scripts and styles, the guides, the runner package. */
   ASSETS: Fetcher;
   DISPATCH: Queue<WaitingJob>;
@@ -57,6 +58,9 @@ const list = z
       .map((item) => item.trim())
       .filter(Boolean),
   );
+
+/** Newest first. */
+const keys = list.pipe(z.array(z.string().min(32, "at least 32 characters, from a generator")));
 
 /** A scheme and a host. Empty: not set. */
 const origin = z
@@ -120,12 +124,15 @@ const variables = z.object({
   WEBHOOK_SWITCH_OFF_DAYS: z.coerce.number().positive().default(5),
   WEBHOOK_RESOLVER: z.url().default("https://cloudflare-dns.com/dns-query"),
   SECURITY_CONTACT: contact.optional(),
+  BACKUP_HOURS: z.coerce.number().positive().default(24),
+  BACKUP_KEEP: count.default(14),
   LOG_SAMPLE_RATE: z.coerce.number().min(0).max(1).default(0.01),
   SIGN_UP: signUp.default("invitation"),
   GITHUB_CLIENT_ID: z.string().min(1).optional(),
   GITHUB_CLIENT_SECRET: z.string().min(1).optional(),
   OPERATOR_TOKEN: z.string().min(16).optional(),
-  SECRET_KEY: list.pipe(z.array(z.string().min(32, "at least 32 characters, from a generator"))),
+  SECRET_KEY: keys,
+  BACKUP_KEY: keys,
 });
 
 export interface WebhookSettings {
@@ -191,6 +198,12 @@ export interface Settings {
   operatorToken: string | undefined;
   /** Keys that sign sessions and encrypt secrets, newest first. Empty: the dashboard is disabled. */
   secretKeys: string[];
+  /** Keys that encrypt backups, newest first. Empty: none are made. */
+  backupKeys: string[];
+  /** Between the beginnings of two backups. */
+  backupMs: number;
+  /** How many are kept. */
+  backupKeep: number;
 }
 
 const parsed = new WeakMap<object, Settings>();
@@ -253,6 +266,9 @@ export function settings(env: Bindings): Settings {
           : undefined,
       operatorToken: v.OPERATOR_TOKEN,
       secretKeys: v.SECRET_KEY,
+      backupKeys: v.BACKUP_KEY,
+      backupMs: v.BACKUP_HOURS * 3_600_000,
+      backupKeep: v.BACKUP_KEEP,
     };
     parsed.set(env, current);
   }

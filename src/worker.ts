@@ -6,6 +6,7 @@ import type { Bindings } from "./env.ts";
 import { count, dispatch } from "./queue/consumer.ts";
 import { sweepAccounts } from "./services/accounts/delete-account.ts";
 import { sweepSuspended } from "./services/accounts/suspension.ts";
+import { sweepBackups } from "./services/backups/make-backup.ts";
 import { sweepUploads } from "./services/files/sweep-uploads.ts";
 import { sweepListings } from "./services/models/prediction-counts.ts";
 import { reEncrypt } from "./services/re-encrypt.ts";
@@ -41,6 +42,7 @@ export default {
       sweepSessions(services, now),
       sweepSuspended(services, now),
       reEncrypt(services),
+      sweepBackups(services, now),
     ]);
   },
 } satisfies ExportedHandler<Bindings>;

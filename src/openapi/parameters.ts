@@ -3,6 +3,7 @@ import type { Operation, Parameter } from "./types.ts";
 
 const DESCRIPTIONS: Record<string, string> = {
   action: "`drain`: finish running predictions and accept no more. `resume`: accept work again",
+  backup_id: "Id of the backup",
   identifier: "Identifier of the hardware",
   model_name: "Name of the model",
   model_owner: "Username of the model's owner",

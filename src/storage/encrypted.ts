@@ -1,8 +1,8 @@
 /** Rows encrypted with certain keys, found by the prefix of the ciphertext (domain/encryption.ts). */
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, not, sql } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import type { VariableRow } from "./models/variables.ts";
-import { modelVariables, webhookEndpoints } from "./schema/index.ts";
+import { models, modelVariables, users, webhookEndpoints } from "./schema/index.ts";
 
 /** The prefix is `v1.`, a key id of 8 digits, and a dot. */
 const begin = (text: ReturnType<typeof sql>, marks: string[]) =>
@@ -40,6 +40,30 @@ export const findEndpointsEncryptedWith = (db: Database, marks: string[], limit:
     .where(
       sql`EXISTS (SELECT 1 FROM json_each(${webhookEndpoints.secrets}) AS one
         WHERE ${begin(sql`one.value ->> 'secret'`, marks)})`,
+    )
+    .limit(limit)
+    .all();
+
+/** Variables that none of these keys has encrypted, with the names of their models. */
+export const findVariablesNotEncryptedWith = (db: Database, marks: string[], limit: number) =>
+  db
+    .select({ owner: users.username, model: models.name, name: modelVariables.name })
+    .from(modelVariables)
+    .innerJoin(models, eq(models.id, modelVariables.model_id))
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .where(not(begin(sql`${modelVariables.sealed}`, marks)))
+    .limit(limit)
+    .all();
+
+/** Endpoints with a secret that none of these keys has encrypted. */
+export const findEndpointsNotEncryptedWith = (db: Database, marks: string[], limit: number) =>
+  db
+    .select({ owner: users.username, url: webhookEndpoints.url })
+    .from(webhookEndpoints)
+    .innerJoin(users, eq(users.id, webhookEndpoints.user_id))
+    .where(
+      sql`EXISTS (SELECT 1 FROM json_each(${webhookEndpoints.secrets}) AS one
+        WHERE one.value ->> 'encrypted' AND NOT ${begin(sql`one.value ->> 'secret'`, marks)})`,
     )
     .limit(limit)
     .all();

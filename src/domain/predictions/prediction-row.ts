@@ -52,7 +52,7 @@ export const LOOK_MS = 5 * 60_000;
  * By how much the account lets a prediction be late that removes its own data: it is asked only if its
  * alarm was lost.
  */
-const OWN_REMOVAL_MS = 3_600_000;
+export const OWN_REMOVAL_MS = 3_600_000;
 
 /** @param carried whether its data is removed by the account, and not by its own alarm */
 export function predictionRow(

@@ -72,6 +72,12 @@ export class Counters {
     return day < this.#openFrom ? this.#openFrom : day;
   }
 
+  /** Days before are summed up already. */
+  openFrom(day: string): void {
+    this.#kv.put(OPEN_FROM, day);
+    this.#openFrom = day;
+  }
+
   /** One that was counted was never made: its figure fell, and is told when it is as high again. */
   fallen(modelId: string): void {
     this.#sql.exec("UPDATE counts SET published = published - 1 WHERE model_id = ?", modelId);
@@ -117,8 +123,7 @@ export class Counters {
     if (openFrom <= this.#openFrom) return;
     this.#sql.exec(CLOSE, this.#openFrom, openFrom);
     this.#sql.exec("DELETE FROM usage WHERE day < ?", dayOf(now - this.#keptMs));
-    this.#kv.put(OPEN_FROM, openFrom);
-    this.#openFrom = openFrom;
+    this.openFrom(openFrom);
   }
 
   #risen(limit: number): Count[] {

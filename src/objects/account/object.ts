@@ -8,12 +8,15 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/durable-sqlite";
+import type { AccountPosition } from "../../domain/backups/progress.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import type { Claim } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { timeOfId } from "../../lib/uuid-time.ts";
 import { logger } from "../../log.ts";
+import type { AccountPage } from "../../protocol/backup-content.ts";
 import type { Keyset } from "../../storage/keyset.ts";
+import { copyAccount, writeRows } from "./copies.ts";
 import { Counters } from "./counters.ts";
 import { KEY_MS, Keys } from "./keys.ts";
 import {
@@ -25,6 +28,7 @@ import {
 import { PredictionRows } from "./prediction-rows.ts";
 import { Removals } from "./removals.ts";
 import type {
+  AccountCopy,
   KeyHolder,
   ListedPredictions,
   PredictionFilter,
@@ -156,6 +160,28 @@ export class AccountObject extends DurableObject<Bindings> {
   /** Usage by day, model and token, in that order. */
   usagePage(keyset: Keyset): UsageRow[] {
     return selectUsagePage(this.#db, keyset).all();
+  }
+
+  // ---- for backups
+
+  /** Its next rows, and what it remembers. */
+  copy(from: AccountPosition | null, maxChars: number): AccountCopy {
+    return copyAccount(this.ctx.storage, this.#userId, from, maxChars);
+  }
+
+  /**
+   * Takes over what another object of the account had. A second time it changes nothing.
+   * @param at when the backup was made, unix ms
+   */
+  restore({ user_id, facts, ...rows }: AccountPage, at: number): void {
+    const { open_from, ...known } = facts;
+    for (const name of ["history_end", "trimmed_to"] as const)
+      if (known[name] !== undefined) this.#remember(name, known[name]);
+    this.#remember("user_id", user_id);
+    if (open_from !== undefined) this.#counters.openFrom(open_from);
+    for (const row of writeRows(this.ctx.storage.sql, this.env, rows, at))
+      this.#rows.addUsage({ ...row, token_id: "" });
+    this.#arm(Date.now() + RETRY_MS);
   }
 
   // ---- its end

@@ -78,7 +78,7 @@ export class PredictionRows {
     if (!before) {
       if (isGone(row.id)) return "gone";
       this.#sql.exec(INSERT, ...COLUMNS.map((name) => storedOf(row[name])));
-      if (isTerminal(row.status)) this.#addUsage(row);
+      if (isTerminal(row.status)) this.addUsage(row);
       return "added";
     }
     // Of two objects with the same prediction the first has died before it began: whatever comes of it
@@ -100,8 +100,8 @@ export class PredictionRows {
       );
       // What the first object said of its end was never stored.
       const isAnother = before.object_id !== row.object_id && isTerminal(before.status);
-      if (isAnother) this.#addUsage({ ...row, ...before }, -1);
-      if (isTerminal(row.status) && (isAnother || !isTerminal(before.status))) this.#addUsage(row);
+      if (isAnother) this.addUsage({ ...row, ...before }, -1);
+      if (isTerminal(row.status) && (isAnother || !isTerminal(before.status))) this.addUsage(row);
     }
     if (row.data_removed && before.data_removed === 0) this.markRemoved(row.id);
     return "known";
@@ -155,17 +155,8 @@ export class PredictionRows {
       .toArray()[0]?.model_id;
   }
 
-  #before(id: string): Before | undefined {
-    return this.#sql
-      .exec<Before & Record<string, SqlStorageValue>>(
-        `SELECT object_id, status, revision, updated_at, execution_time, data_removed
-        FROM predictions WHERE id = ?`,
-        id,
-      )
-      .toArray()[0];
-  }
-
-  #addUsage(row: Ended, sign = 1): void {
+  /** Counts one that has ended. */
+  addUsage(row: Ended, sign = 1): void {
     this.#sql.exec(
       ADD_USAGE,
       this.#usageDay(row.updated_at),
@@ -176,6 +167,16 @@ export class PredictionRows {
       sign * Number(row.status === "failed"),
       sign * (row.execution_time ?? 0),
     );
+  }
+
+  #before(id: string): Before | undefined {
+    return this.#sql
+      .exec<Before & Record<string, SqlStorageValue>>(
+        `SELECT object_id, status, revision, updated_at, execution_time, data_removed
+        FROM predictions WHERE id = ?`,
+        id,
+      )
+      .toArray()[0];
   }
 }
 

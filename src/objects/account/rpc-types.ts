@@ -1,8 +1,10 @@
 /** What the methods of an account object take and return. */
 
 import type { UsageCount } from "../../domain/accounts/usage.ts";
+import type { AccountPosition } from "../../domain/backups/progress.ts";
 import type { Key } from "../../domain/cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import type { AccountPage } from "../../protocol/backup-content.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 
 export interface ModelName {
@@ -44,4 +46,11 @@ export interface Usage {
   rows: (UsageCount & { day: string; model_id: string })[];
   /** Up to when predictions were deleted early, because the history was full, unix ms. */
   trimmed_to: number | null;
+}
+
+/** A part of what an account has, for a backup. */
+export interface AccountCopy {
+  page: AccountPage;
+  /** Where it goes on; null: nothing is left. */
+  next: AccountPosition | null;
 }

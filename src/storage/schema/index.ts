@@ -1,5 +1,6 @@
 /** The tables of D1. Times are unix milliseconds. */
 export * from "./accounts.ts";
+export * from "./backups.ts";
 export * from "./files.ts";
 export * from "./keys.ts";
 export * from "./models.ts";

@@ -254,8 +254,11 @@ export async function newWebhooks(client: Client, model: string): Promise<PathPa
   };
 }
 
-/** Endpoints for operators only. */
-export const OPERATOR_ENDPOINTS: Record<string, Pick<EndpointAccess, "body">> = {
+/** Endpoints for operators only, and what they answer an operator who may not do that just then. */
+export const OPERATOR_ENDPOINTS: Record<
+  string,
+  Pick<EndpointAccess, "body"> & { status?: number }
+> = {
   "POST /v1/operator/users": { body: () => ({ username: unique("user") }) },
   "DELETE /v1/operator/usernames/:username": {},
   "PUT /v1/operator/users/:username/suspension": {},
@@ -276,6 +279,12 @@ export const OPERATOR_ENDPOINTS: Record<string, Pick<EndpointAccess, "body">> = 
   "POST /v1/operator/runners/:runner_id/:action": { body: () => ({}) },
   "DELETE /v1/operator/runners/:runner_id": {},
   "GET /v1/operator/queues": {},
+  "GET /v1/operator/backups": {},
+  "POST /v1/operator/backups": {},
+  "GET /v1/operator/backups/:backup_id/parts/:part_number": {},
+  // It is no part of a backup, and the deployment is not empty.
+  "PUT /v1/operator/backups/:backup_id/parts/:part_number": { body: () => ({}), status: 409 },
+  "POST /v1/operator/backups/:backup_id/restore": { status: 409 },
 };
 
 /** @param key method and address, as in the tables */

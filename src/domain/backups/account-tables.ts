@@ -1,0 +1,22 @@
+/** What of an account's object is in a backup, in the order in which it is read. */
+import { countRow, predictionRow, usageRow } from "../../protocol/backup-content.ts";
+
+export const ACCOUNT_TABLES = {
+  usage: { key: ["day", "model_id", "token_id"], columns: Object.keys(usageRow.shape) },
+  counts: { key: ["model_id"], columns: Object.keys(countRow.shape) },
+  predictions: { key: ["id"], columns: Object.keys(predictionRow.shape) },
+};
+
+export type AccountTable = keyof typeof ACCOUNT_TABLES;
+
+export const ACCOUNT_TABLE_NAMES = [
+  "usage",
+  "counts",
+  "predictions",
+] as const satisfies AccountTable[];
+
+/** The others, and why they are not in it. */
+export const NOT_IN_COPIES: Record<string, string> = {
+  keys: "Idempotency-Keys, of one day",
+  removals: "when data of short runs is removed, of which nothing is left after a restore",
+};

@@ -1,0 +1,34 @@
+/** A prediction in another deployment: its object stayed where it was, with input, output and log. */
+import type { StoredPrediction } from "../../protocol/backup-content.ts";
+import type { PredictionError } from "../../protocol/prediction.ts";
+import { OWN_REMOVAL_MS } from "../predictions/prediction-row.ts";
+import { isTerminal } from "../predictions/state.ts";
+
+export const LOST = JSON.stringify({
+  source: "internal",
+  message: "The prediction had not ended when the backup was made that it was restored from.",
+  detail: null,
+} satisfies PredictionError);
+
+/**
+ * What is left of it: its data is gone, and one that had not ended has failed.
+ *
+ * Files that it has in R2 may be there, if the bucket is the same. So the account still looks at it
+ * when they are due, and removes them.
+ * @param at when the backup was made, unix ms
+ */
+export function asHistory(
+  row: StoredPrediction,
+  at: number,
+  retentionMs: number,
+): StoredPrediction {
+  const left = { ...row, data_removed: 1, kept_seconds: null };
+  if (!isTerminal(row.status)) {
+    const updated_at = Math.max(at, row.updated_at);
+    const due_at = updated_at + retentionMs + OWN_REMOVAL_MS;
+    return { ...left, status: "failed", error: LOST, updated_at, due_at };
+  }
+  // Short runs have nothing in R2.
+  const isClean = row.data_removed === 1 || row.kept_seconds !== null;
+  return isClean ? { ...left, due_at: null } : left;
+}

@@ -1,0 +1,43 @@
+/** How far a backup is, or a restore. */
+import type { Key } from "../cursor.ts";
+import type { AccountTable } from "./account-tables.ts";
+
+/** How far an account's object was read: up to this row of one of its tables. */
+export interface AccountPosition {
+  table: AccountTable;
+  after: Key | null;
+}
+
+/** What is read next: rows of a table, or of the objects of accounts. Null: nothing is left. */
+export type BackupPosition =
+  | { table: string; after: Key | null }
+  | { user: string; account: AccountPosition | null }
+  | null;
+
+export interface BackupProgress {
+  kind: "backup";
+  /** A backup has one key. */
+  key_id: string;
+  parts: number;
+  position: BackupPosition;
+  /** How often reading the next account has failed. */
+  failures: number;
+  /** Ids of accounts whose objects did not answer. */
+  left_out: string[];
+}
+
+/** A row that was not restored, and why. */
+export interface LeftOut {
+  table: string;
+  key: string;
+  reason: string;
+}
+
+export interface RestoreProgress {
+  kind: "restore";
+  parts: number;
+  rows: number;
+  /** How many rows were left out, and the first of them. */
+  left_out: number;
+  examples: LeftOut[];
+}

@@ -1,0 +1,101 @@
+/** Backups for the operator: which there are, and their parts, in and out. */
+import { openPart, sha256 } from "../../domain/backups/seal.ts";
+import { conflict, notFound, ProblemError } from "../../errors.ts";
+import type { BackupList, BackupUnderWay } from "../../protocol/backup.ts";
+import {
+  getManifest,
+  getPart,
+  listBackups as listStored,
+  missingParts,
+  putManifest,
+  putPart,
+} from "../../storage/backups/bucket.ts";
+import { findLastRun } from "../../storage/backups/runs.ts";
+import type { Services } from "../services.ts";
+import { type BackupRun, beginBackup, isBackup } from "./make-backup.ts";
+import { openManifest, readable, readManifest } from "./manifest.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** A part has some 1 MB before it is compressed, and 20 large versions 4 MB. */
+const MAX_PART_BYTES = 16 * 1024 * 1024;
+
+export async function listBackups(services: Services): Promise<BackupList> {
+  const [run, backups] = await Promise.all([
+    findLastRun(services.db),
+    listStored(services.env.BACKUPS),
+  ]);
+  const isUnderWay = run?.ended_at === null && isBackup(run);
+  return {
+    enabled: services.settings.backupKeys.length > 0,
+    under_way: isUnderWay ? presentRun(run) : null,
+    backups,
+  };
+}
+
+const presentRun = ({ id, started_at, progress }: BackupRun): BackupUnderWay => ({
+  id,
+  started_at: new Date(started_at).toISOString(),
+  parts: progress.parts,
+});
+
+/** One that is under way is that one. @throws ProblemError conflict */
+export async function startBackup(services: Services): Promise<BackupUnderWay> {
+  requireKey(services);
+  const run = await findLastRun(services.db);
+  if (run?.ended_at !== null) return presentRun(await beginBackup(services, Date.now()));
+  if (isBackup(run)) return presentRun(run);
+  throw conflict(`The backup '${run.id}' is being restored.`);
+}
+
+/** @throws ProblemError conflict */
+export function requireKey({ settings }: Services): void {
+  if (settings.backupKeys.length === 0)
+    throw conflict("Set the secret BACKUP_KEY first: at least 32 characters, from a generator.");
+}
+
+/** A part as it is stored. @throws ProblemError not_found, conflict */
+export async function readStoredPart(
+  services: Services,
+  id: string,
+  number: number,
+): Promise<Bytes> {
+  const { BACKUPS } = services.env;
+  if (number === 0) return required(await getManifest(BACKUPS, id), id, number);
+  const entry = (await readManifest(services, id)).parts[number - 1];
+  return required(entry && (await getPart(BACKUPS, id, number, entry)), id, number);
+}
+
+function required(part: Bytes | undefined, id: string, number: number): Bytes {
+  if (!part) throw notFound(`Part ${number} of the backup '${id}'`);
+  return part;
+}
+
+/**
+ * Takes a part of a backup that was downloaded, its manifest last.
+ * @throws ProblemError conflict when it is not what it says, or parts are missing
+ */
+export async function receivePart(
+  services: Services,
+  id: string,
+  number: number,
+  { body, sent }: { body: ReadableStream<Uint8Array> | null; sent: number | undefined },
+): Promise<void> {
+  requireKey(services);
+  if (sent === undefined || body === null)
+    throw new ProblemError("bad_request", "Send the part as it was, with its Content-Length.");
+  if (sent > MAX_PART_BYTES)
+    throw new ProblemError("too_large", `A part has at most ${MAX_PART_BYTES} bytes.`);
+  const part = new Uint8Array(await new Response(body).arrayBuffer());
+  const { env, settings } = services;
+  if (number > 0) {
+    await readable(openPart(settings.backupKeys, { backup: id, number }, part));
+    await putPart(env.BACKUPS, id, number, await sha256(part), part);
+    return;
+  }
+  const manifest = await openManifest(settings.backupKeys, id, part);
+  const [missing] = await missingParts(env.BACKUPS, manifest);
+  if (missing !== undefined)
+    throw conflict(`Part ${missing} of the backup '${id}' is missing: upload it before part 0.`);
+  await putManifest(env.BACKUPS, manifest, part);
+}

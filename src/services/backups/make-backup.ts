@@ -1,0 +1,137 @@
+/** Makes a backup, some parts at a time: what a tick has not done, the next one does. */
+import { v7 as uuid } from "uuid";
+import type { BackupProgress } from "../../domain/backups/progress.ts";
+import { backupKeyId, sealPart, sha256 } from "../../domain/backups/seal.ts";
+import { logger } from "../../log.ts";
+import type { Manifest, PartContent } from "../../protocol/backup-content.ts";
+import { putManifest, putPart } from "../../storage/backups/bucket.ts";
+import { isEmpty } from "../../storage/backups/rows.ts";
+import {
+  addPart,
+  beginRun,
+  deleteRun,
+  endRun,
+  findLastRun,
+  listParts,
+  type RunRow,
+  setProgress,
+} from "../../storage/backups/runs.ts";
+import { isDuplicate } from "../../storage/database.ts";
+import type { Services } from "../services.ts";
+import { COLUMNS } from "./manifest.ts";
+import { FIRST, readPart } from "./read-part.ts";
+import { removeOldBackups } from "./remove-old.ts";
+
+/** Of a tick, which comes every minute. Its last part takes some seconds more at most. */
+const TICK_MS = 20_000;
+
+export interface BackupRun extends RunRow {
+  progress: BackupProgress;
+}
+
+export const isBackup = (run: RunRow): run is BackupRun => run.progress.kind === "backup";
+
+/**
+ * Begins a backup if one is due, and goes on with one that is under way.
+ * @param tickMs until when another part is begun
+ */
+export async function sweepBackups(
+  services: Services,
+  now: number,
+  tickMs = TICK_MS,
+): Promise<void> {
+  if (services.settings.backupKeys.length === 0) return;
+  try {
+    const last = await findLastRun(services.db);
+    const underWay = last?.ended_at === null ? last : undefined;
+    if (!underWay && !(await isDue(services, last, now))) return;
+    const run = underWay ?? (await beginBackup(services, now));
+    if (isBackup(run)) await goOn(services, run, tickMs);
+  } catch (error) {
+    // Another tick was at the same part, and goes on.
+    if (!isDuplicate(error)) logger.error("Backup interrupted", { error });
+  }
+}
+
+async function isDue({ db, settings }: Services, last: RunRow | undefined, now: number) {
+  if (last && now < last.started_at + settings.backupMs) return false;
+  // There is nothing to back up yet, but perhaps something to restore.
+  return !(await isEmpty(db));
+}
+
+export async function beginBackup({ db, settings }: Services, now: number): Promise<BackupRun> {
+  const [key = ""] = settings.backupKeys;
+  const progress: BackupProgress = {
+    kind: "backup",
+    key_id: await backupKeyId(key),
+    parts: 0,
+    position: FIRST,
+    failures: 0,
+    left_out: [],
+  };
+  const run = { id: uuid({ msecs: now }), started_at: now, ended_at: null, progress };
+  await beginRun(db, run);
+  return run;
+}
+
+async function goOn(services: Services, run: BackupRun, tickMs: number): Promise<void> {
+  const { db, settings } = services;
+  const [key = ""] = settings.backupKeys;
+  // A backup of two keys would need both.
+  if (run.progress.key_id !== (await backupKeyId(key))) return void (await deleteRun(db, run));
+  const until = Date.now() + tickMs;
+  while (run.progress.position !== null) {
+    await makePart(services, run);
+    if (Date.now() >= until) return;
+  }
+  await finish(services, run);
+  await removeOldBackups(services);
+}
+
+async function makePart(services: Services, run: BackupRun): Promise<void> {
+  const { db, env, settings } = services;
+  const { progress } = run;
+  const { content, next } = await readPart(services, progress).catch(async (error: unknown) => {
+    await setProgress(db, run, progress);
+    throw error;
+  });
+  progress.position = next;
+  if (!content) return void (await setProgress(db, run, progress));
+  progress.parts += 1;
+  const number = progress.parts;
+  const place = { backup: run.id, number };
+  const sealed = await sealPart(settings.backupKeys, place, JSON.stringify(content));
+  const hash = await sha256(sealed);
+  await putPart(env.BACKUPS, run.id, number, hash, sealed);
+  const entry = { ...measured(content), bytes: sealed.length, sha256: hash };
+  await addPart(db, run, { number, ...entry });
+}
+
+const measured = (content: PartContent) =>
+  "table" in content
+    ? { table: content.table, rows: content.rows.length }
+    : {
+        table: "accounts",
+        rows: content.accounts
+          .map(({ usage, counts, predictions }) => [usage, counts, predictions].flat().length)
+          .reduce((sum, rows) => sum + rows, 0),
+      };
+
+async function finish({ db, env, settings }: Services, run: BackupRun): Promise<void> {
+  const now = Date.now();
+  const manifest: Manifest = {
+    format: 1,
+    id: run.id,
+    started_at: new Date(run.started_at).toISOString(),
+    finished_at: new Date(now).toISOString(),
+    columns: COLUMNS,
+    parts: await listParts(db, run),
+    left_out: run.progress.left_out,
+  };
+  // None of a run that another tick has ended meanwhile.
+  if (manifest.parts.length !== run.progress.parts) return;
+  const place = { backup: run.id, number: 0 };
+  const sealed = await sealPart(settings.backupKeys, place, JSON.stringify(manifest));
+  await putManifest(env.BACKUPS, manifest, sealed);
+  await endRun(db, run, now);
+}

@@ -1,0 +1,84 @@
+/** Reads the rows of any table for a backup, and writes them again. */
+import { type SQL, sql } from "drizzle-orm";
+import type { Key } from "../../domain/cursor.ts";
+import type { StoredRow } from "../../protocol/backup-content.ts";
+import type { Database } from "../database.ts";
+import { categories, hardware, modelCounts } from "../schema/index.ts";
+import type { BackupTable } from "./tables.ts";
+
+/** Rows after a key, in its order. */
+export function selectRows(
+  db: Database,
+  { name, key, pageRows }: BackupTable,
+  after: Key | null,
+): Promise<StoredRow[]> {
+  const columns = list(key.map(column));
+  const beyond = after && sql`WHERE (${columns}) > (${list(after.map((value) => sql`${value}`))})`;
+  return db.all<StoredRow>(
+    sql`SELECT * FROM ${column(name)} ${beyond ?? sql``} ORDER BY ${columns} LIMIT ${pageRows}`,
+  );
+}
+
+export const keyOf = ({ key }: BackupTable, row: StoredRow): Key =>
+  key.map((name) => row[name] ?? "");
+
+/** Numbers of the rows that are there already, and of those that refer to something missing. */
+export async function checkRows(
+  db: Database,
+  table: BackupTable,
+  rows: StoredRow[],
+): Promise<{ present: Set<number>; orphans: Set<number> }> {
+  const isPresent = sql`(${list(table.key.map(cell))}) IN (
+    SELECT ${list(table.key.map(column))} FROM ${column(table.name)})`;
+  const isOrphan = table.references.map(
+    ({ columns, table: parent, foreign }) => sql`(${list(columns.map(cell))}) NOT IN (
+      SELECT ${list(foreign.map(column))} FROM ${column(parent)})
+      AND coalesce(${list(columns.map(cell))}, 0) <> 0`,
+  );
+  const found = await db.all<{ n: number; present: number }>(sql`
+    SELECT key AS n, ${isPresent} AS present FROM json_each(${JSON.stringify(rows)})
+    WHERE ${sql.join([isPresent, ...isOrphan], sql` OR `)}`);
+  const numbers = (present: number) =>
+    new Set(found.filter((one) => one.present === present).map(({ n }) => n));
+  return { present: numbers(1), orphans: numbers(0) };
+}
+
+/** Triggers do what they do for every new row. */
+export function insertRows(db: Database, { table, columns }: BackupTable, rows: StoredRow[]) {
+  const json = JSON.stringify(rows);
+  if (table === modelCounts) return setCounts(db, json);
+  return db
+    .insert(table)
+    .select(sql`SELECT ${list(columns.map(cell))} FROM json_each(${json}) ORDER BY key`);
+}
+
+/** A trigger has made the row with its model. Lists follow within a minute. */
+const setCounts = (db: Database, json: string) =>
+  db
+    .insert(modelCounts)
+    .select(
+      sql`SELECT ${cell("model_id")}, ${cell("predictions_count")}, 0, true
+        FROM json_each(${json}) WHERE true`,
+    )
+    .onConflictDoUpdate({
+      target: modelCounts.model_id,
+      set: { predictions_count: sql`excluded.predictions_count`, unlisted: true },
+    });
+
+/** What the migration has put there, which a restore replaces. */
+export const deleteSeeds = (db: Database) => [db.delete(categories), db.delete(hardware)];
+
+/** Whether nobody has used the deployment yet. */
+export async function isEmpty(db: Database): Promise<boolean> {
+  const used = ["users", "logins", "models", "runner_tokens"].map(
+    (name) => sql`SELECT 1 FROM ${column(name)}`,
+  );
+  const rows = await db.all(sql`SELECT 1 WHERE EXISTS (${sql.join(used, sql` UNION ALL `)})`);
+  return rows.length === 0;
+}
+
+const column = (name: string) => sql.identifier(name);
+
+const cell = (name: string) => sql`value ->> ${sql.raw(`'${name}'`)}`;
+
+const list = (parts: SQL[] | ReturnType<typeof column>[]) => sql.join(parts, sql`, `);

@@ -1,0 +1,207 @@
+/** A backup of everything, restored into a deployment that has nothing: row for row. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LOST } from "../../../src/domain/backups/history-row.ts";
+import { giveUp, neighbour, settled } from "../support/accounts.ts";
+import {
+  download,
+  emptyDeployment,
+  isBackedUp,
+  makeBackup,
+  restore,
+  searchIndexes,
+  storedAccounts,
+  storedTables,
+  upload,
+  withKey,
+  withoutKey,
+} from "../support/backups.ts";
+import { newModel, referenceOf } from "../support/catalogue.ts";
+import type { Client } from "../support/client.ts";
+import { tellCounts } from "../support/objects.ts";
+import { setVariable } from "../support/variables.ts";
+import { newUser, newWorld, operator, unique } from "../support/world.ts";
+
+type Tables = Awaited<ReturnType<typeof storedTables>>;
+type Accounts = Awaited<ReturnType<typeof storedAccounts>>;
+
+let before: { tables: Tables; accounts: Accounts; search: object };
+let after: typeof before;
+let state: Awaited<ReturnType<typeof restore>>;
+let owner: Client;
+let model: string;
+let unended: string[];
+
+beforeAll(async () => {
+  withKey();
+  const world = await newWorld({ visibility: "public" });
+  const elsewhere = await neighbour(world);
+  const { running, waiting } = await settled(world, elsewhere.model);
+  unended = [running.id, waiting];
+  owner = world.client;
+  model = world.model;
+  // The last version is gone, and so is the first user's name, and an account, half and whole.
+  const body = {
+    release_notes: "",
+    container_image_digest: `sha256:${"b".repeat(64)}`,
+    schemas: { prediction: { input: {}, output: {} } },
+  };
+  await owner.ok("POST", `/v1/models/${model}/versions`, body);
+  await owner.ok("DELETE", `/v1/models/${model}/versions/2`);
+  const former = await newUser();
+  await former.client.ok("PATCH", "/v1/user", { username: unique("renamed") });
+  await operator.ok("DELETE", `/v1/operator/usernames/${former.username}`);
+  await setVariable(owner, referenceOf(await newModel(owner)), "HF_TOKEN", "hf_x");
+  await giveUp(await newWorld({ visibility: "public" }));
+  await tellCounts();
+  before = await stored();
+  const id = await makeBackup();
+  const parts = await download(id);
+  await emptyDeployment();
+  await upload(id, parts);
+  state = await restore(id);
+  after = await stored();
+}, 60_000);
+
+afterAll(withoutKey);
+
+const ENDED = /succeeded|failed|canceled/;
+
+const stored = async () => ({
+  tables: await storedTables(),
+  accounts: await storedAccounts(),
+  search: await searchIndexes(),
+});
+
+test("is complete, and nothing has to be set again", () => {
+  expect(state).toMatchObject({ done: true, left_out: 0, examples: [], accounts_left_out: [] });
+  expect(state.restored_parts).toBe(state.parts);
+});
+
+test("has every kind of row", () => {
+  const empty = Object.entries(before.tables).filter(
+    ([name, rows]) => isBackedUp(name) && rows.length === 0,
+  );
+  expect(empty.map(([name]) => name)).toEqual([]);
+});
+
+describe("the database", () => {
+  test("has the same rows in every table that is backed up", () => {
+    for (const [name, rows] of Object.entries(before.tables)) {
+      if (!isBackedUp(name)) continue;
+      const without = (row: object) => ({ ...row, account_object: null });
+      expect([name, after.tables[name]?.map(without)]).toEqual([name, rows.map(without)]);
+    }
+  });
+
+  test("has what triggers make of them", () => {
+    // A row for an account that has nothing any more is not made again.
+    const bytes = ({ account_bytes = [] }: Tables) =>
+      account_bytes.flatMap(({ user_id, bytes }) => (bytes === 0 ? [] : [[user_id, bytes]]));
+    expect(bytes(after.tables)).toEqual(bytes(before.tables));
+    expect(after.tables.listings).toEqual(before.tables.listings);
+    expect(after.search).toEqual(before.search);
+  });
+
+  test("has a new object for each account that has one, and none for a deleted one", () => {
+    const had = before.tables.users?.filter(
+      ({ account_object, deleted_at }) => account_object && !deleted_at,
+    );
+    expect(Object.keys(after.accounts)).toEqual(had?.map(({ id }) => id).toSorted());
+    const objects = (tables: Tables) =>
+      tables.users?.flatMap(({ account_object }) => account_object ?? []) ?? [];
+    expect(objects(after.tables).filter((id) => objects(before.tables).includes(id))).toEqual([]);
+  });
+});
+
+describe("an account", () => {
+  test("has its usage, with what failed by the restore", () => {
+    for (const [id, { usage = [] }] of Object.entries(before.accounts)) {
+      if (!after.accounts[id]) continue;
+      const restored = after.accounts[id]?.usage ?? [];
+      const sum = (rows: object[]) =>
+        rows.reduce((all, row) => all + Number(Reflect.get(row, "predictions")), 0);
+      const failed = before.accounts[id]?.predictions?.filter(
+        ({ status }) => !ENDED.test(String(status)),
+      );
+      expect(sum(restored)).toBe(sum(usage) + (failed?.length ?? 0));
+      expect(restored).toEqual(expect.arrayContaining(failed?.length ? [] : usage));
+      expect(after.accounts[id]?.counts).toEqual(before.accounts[id]?.counts);
+    }
+  });
+
+  test("has its predictions as history: what had not ended has failed", () => {
+    let lost = 0;
+    for (const [id, { predictions = [] }] of Object.entries(after.accounts)) {
+      const had = before.accounts[id]?.predictions ?? [];
+      expect(predictions.length).toBe(had.length);
+      for (const [n, row] of predictions.entries()) {
+        const was = had[n] ?? {};
+        const common = {
+          ...was,
+          object_id: expect.any(String),
+          data_removed: 1,
+          kept_seconds: null,
+        };
+        const hasEnded = ENDED.test(String(was.status));
+        if (hasEnded)
+          expect(row).toEqual({
+            ...common,
+            due_at: was.kept_seconds === null && was.data_removed === 0 ? was.due_at : null,
+          });
+        else
+          expect(row).toEqual({
+            ...common,
+            status: "failed",
+            error: LOST,
+            updated_at: expect.any(Number),
+            due_at: expect.any(Number),
+          });
+        if (!hasEnded) lost += 1;
+        expect(row.object_id).not.toBe(was.object_id);
+      }
+    }
+    expect(lost).toBe(unended.length);
+  });
+
+  test("shows them over the API, lists them, and makes new ones", async () => {
+    const [id = ""] = unended;
+    expect(await owner.get(id)).toMatchObject({
+      status: "failed",
+      input: null,
+      output: null,
+      data_removed: true,
+      error: { source: "internal" },
+    });
+    expect(await owner.cancel(id)).toBe(409);
+    const stream = await owner.stream(id);
+    expect([204, 404]).toContain(stream.status);
+    await stream.text();
+    const { items } = await owner.ok<{ items: { id: string }[] }>("GET", "/v1/predictions");
+    expect(items.map((one) => one.id)).toEqual(expect.arrayContaining(unended));
+    expect(await owner.status((await owner.create({ model, input: {} })).body.id)).toBe("pending");
+  });
+
+  test("goes on counting from where it was", async () => {
+    const models = (tables: Tables) =>
+      tables.model_counts?.map(({ model_id, predictions_count }) => [model_id, predictions_count]);
+    await tellCounts();
+    const counts = models(await storedTables()) ?? [];
+    const had = models(before.tables) ?? [];
+    const risen = counts.filter(([, count], n) => count !== had[n]?.[1]);
+    // The one that the test before has made.
+    expect(risen.map(([, count]) => count)).toEqual([
+      Number(had.find(([id]) => id === risen[0]?.[0])?.[1]) + 1,
+    ]);
+  });
+});
+
+test("a model is found, and the next version has the next number", async () => {
+  const found = await owner.ok<{ items: { name: string }[] }>("GET", `/v1/search/models?q=story`);
+  expect(found.items.length).toBeGreaterThan(0);
+  const body = {
+    release_notes: "",
+    container_image_digest: `sha256:${"c".repeat(64)}`,
+    schemas: { prediction: { input: {}, output: {} } },
+  };
+  expect(await owner.ok("POST", `/v1/models/${model}/versions`, body)).toMatchObject({ number: 3 });
+});

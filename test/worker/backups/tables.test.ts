@@ -1,0 +1,59 @@
+/** No table and no column is forgotten: each is in a backup, or said not to be. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import {
+  ACCOUNT_TABLE_NAMES,
+  ACCOUNT_TABLES,
+  NOT_IN_COPIES,
+} from "../../../src/domain/backups/account-tables.ts";
+import { accountFacts } from "../../../src/protocol/backup-content.ts";
+import { BACKUP_TABLES, NOT_BACKED_UP } from "../../../src/storage/backups/tables.ts";
+import { run } from "../support/accounts.ts";
+import { tableNames } from "../support/backups.ts";
+
+test("tables of the database", async () => {
+  const named = [...BACKUP_TABLES.map(({ name }) => name), ...Object.keys(NOT_BACKED_UP)];
+  expect((await tableNames()).toSorted()).toEqual(named.toSorted());
+});
+
+test.each(BACKUP_TABLES)("columns, key and references of $name", async (table) => {
+  const columns = await run(`SELECT name, pk FROM pragma_table_info('${table.name}') ORDER BY cid`);
+  expect(table.columns.toSorted()).toEqual(columns.map(({ name }) => name).toSorted());
+  const key = columns.filter(({ pk }) => pk !== 0).toSorted((a, b) => Number(a.pk) - Number(b.pk));
+  expect(table.key).toEqual(key.map(({ name }) => name));
+  const references = await run(
+    `SELECT "from", "table", "to" FROM pragma_foreign_key_list('${table.name}')`,
+  );
+  expect(
+    table.references.map((one) => ({ from: one.columns[0], table: one.table, to: one.foreign[0] })),
+  ).toEqual(expect.arrayContaining(references));
+  expect(table.references.length).toBe(references.length);
+  const at = BACKUP_TABLES.indexOf(table);
+  for (const { table: parent } of table.references)
+    expect(BACKUP_TABLES.slice(0, at).map(({ name }) => name)).toContain(parent);
+});
+
+test("tables and columns of an account's object, and what it remembers", async () => {
+  const account = env.ACCOUNT.get(env.ACCOUNT.newUniqueId());
+  await account.find("none");
+  await runInDurableObject(account, (_, { storage }) => {
+    const rows = (sql: string) =>
+      storage.sql
+        .exec<{ name: string }>(sql)
+        .toArray()
+        .map(({ name }) => name);
+    const tables = rows(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
+    );
+    expect(tables.toSorted()).toEqual(
+      [...ACCOUNT_TABLE_NAMES, ...Object.keys(NOT_IN_COPIES)].toSorted(),
+    );
+    for (const name of ACCOUNT_TABLE_NAMES)
+      expect(ACCOUNT_TABLES[name].columns).toEqual(
+        rows(`SELECT name FROM pragma_table_info('${name}')`),
+      );
+  });
+  expect(Object.keys(accountFacts.shape)).toEqual(["history_end", "trimmed_to", "open_from"]);
+});

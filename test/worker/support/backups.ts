@@ -1,0 +1,145 @@
+/** Makes backups, moves them to a deployment that has nothing, and compares what is stored. */
+import { applyD1Migrations, reset } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+import { ACCOUNT_TABLE_NAMES } from "../../../src/domain/backups/account-tables.ts";
+import {
+  type BackupList,
+  type BackupUnderWay,
+  type RestoreState,
+  restoreState,
+} from "../../../src/protocol/backup.ts";
+import { sweepBackups } from "../../../src/services/backups/make-backup.ts";
+import { restoreBackup } from "../../../src/services/backups/restore.ts";
+import { sweepListings } from "../../../src/services/models/prediction-counts.ts";
+import { NOT_BACKED_UP } from "../../../src/storage/backups/tables.ts";
+import { run, services } from "./accounts.ts";
+import { inAccount } from "./objects.ts";
+import { operator } from "./world.ts";
+
+export const KEY = "a-backup-key-for-tests-of-32-characters";
+
+type Row = Record<string, unknown>;
+type Bytes = Uint8Array<ArrayBuffer>;
+
+export const { settings } = services;
+
+/** All files share the settings: `withoutKey` has to follow. */
+export const withKey = (...keys: string[]) => {
+  settings.backupKeys = keys.length > 0 ? keys : [KEY];
+};
+
+export const withoutKey = () => {
+  settings.backupKeys = [];
+};
+
+export const backups = () => operator.ok<BackupList>("GET", "/v1/operator/backups");
+
+/** A whole backup, a part in each tick. */
+export async function makeBackup(tickMs = 0): Promise<string> {
+  const { id } = await operator.ok<BackupUnderWay>("POST", "/v1/operator/backups");
+  for (let ticks = 0; ticks < 1_000; ticks++) {
+    await sweepBackups(services, Date.now(), tickMs);
+    const { backups: whole } = await backups();
+    if (whole.some((one) => one.id === id)) return id;
+  }
+  throw new Error("the backup does not end");
+}
+
+const partPath = (id: string, number: number) => `/v1/operator/backups/${id}/parts/${number}`;
+
+/** Its parts as they are stored, the manifest first. */
+export async function download(id: string): Promise<Bytes[]> {
+  const found = (await backups()).backups.find((one) => one.id === id);
+  if (!found) throw new Error(`no backup ${id}`);
+  const numbers = Array.from({ length: found.parts + 1 }, (_, n) => n);
+  return Promise.all(
+    numbers.map(async (n) => {
+      const response = await operator.fetch(partPath(id, n));
+      if (response.status !== 200) throw new Error(`part ${n}: ${await response.text()}`);
+      return new Uint8Array(await response.arrayBuffer());
+    }),
+  );
+}
+
+/** @returns the status, and the body */
+export async function putPart(id: string, number: number, part: Bytes): Promise<[number, string]> {
+  const response = await operator.fetch(partPath(id, number), { method: "PUT", body: part });
+  return [response.status, await response.text()];
+}
+
+/** The manifest last. */
+export async function upload(id: string, [manifest, ...parts]: Bytes[]): Promise<void> {
+  if (!manifest) throw new Error("no manifest");
+  const numbered = [...parts.map((part, n) => [n + 1, part] as const), [0, manifest] as const];
+  for (const [number, part] of numbered) {
+    const [status, text] = await putPart(id, number, part);
+    if (status !== 200) throw new Error(`part ${number}: ${text}`);
+  }
+}
+
+/** As another deployment: nothing is stored. */
+export async function emptyDeployment(): Promise<void> {
+  vi.restoreAllMocks();
+  await reset();
+  await applyD1Migrations(env.DB, env.MIGRATIONS);
+}
+
+export const restore = async (id: string): Promise<RestoreState> =>
+  restoreState.parse(await operator.ok("POST", `/v1/operator/backups/${id}/restore`));
+
+/** A part in each call. */
+export async function restoreSlowly(id: string): Promise<RestoreState> {
+  for (;;) {
+    const state = await restoreBackup(services, id, 0);
+    if (state.done) return state;
+  }
+}
+
+/** By their keys, which come first. */
+const sorted = (rows: Row[]) =>
+  rows.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+
+/** Rows of all tables but the search indexes, by table, in the order of their keys. */
+export async function storedTables(): Promise<Record<string, Row[]>> {
+  await sweepListings(services);
+  const names = (await tableNames()).filter((name) => !/words|reading/.test(name));
+  const all = await Promise.all(
+    names.map(async (name) => [name, sorted(await run(`SELECT * FROM "${name}"`))]),
+  );
+  return Object.fromEntries(all);
+}
+
+/** Those that the migration made, without the tables that FTS5 makes for itself. */
+export async function tableNames(): Promise<string[]> {
+  const rows = await run(
+    `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual')
+      AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name <> 'd1_migrations'`,
+  );
+  return rows.map(({ name }) => String(name));
+}
+
+/** What the objects of accounts have, by user and table. */
+export async function storedAccounts(): Promise<Record<string, Record<string, Row[]>>> {
+  const users = await run("SELECT id FROM users WHERE account_object IS NOT NULL ORDER BY id");
+  const all = users.map(async ({ id }) => {
+    const tables = ACCOUNT_TABLE_NAMES.map(async (name) => [
+      name,
+      sorted(await inAccount<Row>(String(id), `SELECT * FROM ${name}`)),
+    ]);
+    return [id, Object.fromEntries(await Promise.all(tables))];
+  });
+  return Object.fromEntries(await Promise.all(all));
+}
+
+/** What finds models and users. */
+export const searchIndexes = async () => ({
+  models: await run("SELECT rowid FROM models_words ORDER BY rowid"),
+  users: await run("SELECT rowid FROM users_words ORDER BY rowid"),
+  // Nobody is to find the placeholder that a deleted account has as its name.
+  words: await run(
+    "SELECT owner, word, uses FROM words WHERE word <> 'leaving' ORDER BY owner, word",
+  ),
+});
+
+export const isBackedUp = (table: string) => NOT_BACKED_UP[table] === undefined;
