@@ -3,15 +3,19 @@ import { applyD1Migrations, reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { ACCOUNT_TABLE_NAMES } from "../../../src/domain/backups/account-tables.ts";
+import { openPart } from "../../../src/domain/backups/seal.ts";
 import {
   type BackupList,
   type BackupUnderWay,
   type RestoreState,
   restoreState,
 } from "../../../src/protocol/backup.ts";
+import { partContent } from "../../../src/protocol/backup-content.ts";
 import { sweepBackups } from "../../../src/services/backups/make-backup.ts";
+import { readManifest } from "../../../src/services/backups/manifest.ts";
 import { restoreBackup } from "../../../src/services/backups/restore.ts";
 import { sweepListings } from "../../../src/services/models/prediction-counts.ts";
+import { getPart } from "../../../src/storage/backups/bucket.ts";
 import { NOT_BACKED_UP } from "../../../src/storage/backups/tables.ts";
 import { run, services } from "./accounts.ts";
 import { inAccount } from "./objects.ts";
@@ -143,3 +147,50 @@ export const searchIndexes = async () => ({
 });
 
 export const isBackedUp = (table: string) => NOT_BACKED_UP[table] === undefined;
+
+/** The rows of a backup, by table, and those of accounts by user. */
+export async function contentOf(id: string) {
+  const manifest = await readManifest(services, id);
+  const place = (number: number) => ({ backup: id, number });
+  const texts = await Promise.all(
+    manifest.parts.map(async (entry, n) => {
+      const part = await getPart(env.BACKUPS, id, n + 1, entry);
+      if (!part) throw new Error(`part ${n + 1} is missing`);
+      return openPart(settings.backupKeys, place(n + 1), part);
+    }),
+  );
+  const contents = texts.map((text) => partContent.parse(JSON.parse(text)));
+  const pages = contents.flatMap((one) => ("table" in one ? [one] : []));
+  const accounts = contents.flatMap((one) => ("accounts" in one ? one.accounts : []));
+  const grouped = <Item, Found>(all: Map<string, Item[]>, found: (item: Item) => Found[]) =>
+    Object.fromEntries([...all].map(([name, items]) => [name, items.flatMap(found)]));
+  const byTable = Map.groupBy(pages, ({ table }) => table);
+  const byUser = Map.groupBy(accounts, ({ user_id }) => user_id);
+  return {
+    tables: grouped(byTable, ({ rows }): Row[] => rows),
+    predictions: grouped(byUser, (page) => page.predictions.map((row) => row.id)),
+    sizes: texts.map(({ length }) => length),
+    manifest,
+  };
+}
+
+/** What is to be in a backup made now. */
+export async function expectedContent() {
+  const stored = Object.entries(await storedTables());
+  const accounts = Object.entries(await storedAccounts());
+  return {
+    tables: Object.fromEntries(
+      stored.filter(([name, rows]) => isBackedUp(name) && rows.length > 0),
+    ),
+    predictions: Object.fromEntries(
+      accounts.map(([id, { predictions = [] }]) => [id, predictions.map((row) => String(row.id))]),
+    ),
+  };
+}
+
+/** The content, and that nothing is missing in it or there twice. */
+export async function wholeContent(id: string) {
+  const { tables, predictions } = await contentOf(id);
+  const all = Object.entries(tables).map(([name, rows]) => [name, sorted(rows)]);
+  return { tables: Object.fromEntries(all), predictions };
+}

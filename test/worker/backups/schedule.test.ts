@@ -1,0 +1,221 @@
+/** When backups are made, how many are kept, and what becomes of what is in the way. */
+import { env } from "cloudflare:workers";
+import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { AccountObject } from "../../../src/objects/account/object.ts";
+import { sweepBackups } from "../../../src/services/backups/make-backup.ts";
+import { backupTable } from "../../../src/storage/backups/tables.ts";
+import { run, services } from "../support/accounts.ts";
+import {
+  backups,
+  contentOf,
+  download,
+  emptyDeployment,
+  KEY,
+  makeBackup,
+  restore,
+  restoreSlowly,
+  settings,
+  storedAccounts,
+  upload,
+  withKey,
+  withoutKey,
+} from "../support/backups.ts";
+import { captureLog } from "../support/log.ts";
+import { inAccount } from "../support/objects.ts";
+import { sweep } from "../support/queues.ts";
+import { newUser, newWorld, operator } from "../support/world.ts";
+
+const HOUR_MS = 3_600_000;
+const { backupKeep } = settings;
+
+beforeEach(async () => {
+  withKey();
+  await emptyDeployment();
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  settings.backupKeep = backupKeep;
+});
+
+afterAll(withoutKey);
+
+const tick = (now: number) => sweepBackups(services, now, 60_000);
+const ids = async () => (await backups()).backups.map(({ id }) => id);
+
+test("without a key none are made", async () => {
+  withoutKey();
+  await newUser();
+  await sweep();
+  expect(await backups()).toEqual({ enabled: false, under_way: null, backups: [] });
+  const refused = await operator.json("POST", "/v1/operator/backups");
+  expect(refused.status).toBe(409);
+});
+
+test("none of a deployment that has nothing; then one every BACKUP_HOURS, by the schedule of the Worker", async () => {
+  const now = Date.now();
+  await tick(now);
+  expect(await backups()).toEqual({ enabled: true, under_way: null, backups: [] });
+  await newUser();
+  await sweep();
+  const [first] = await ids();
+  expect(first).toBeDefined();
+  await tick(Date.now() + 23 * HOUR_MS);
+  expect(await ids()).toEqual([first]);
+  await tick(Date.now() + 24 * HOUR_MS);
+  expect(await ids()).toEqual([expect.any(String), first]);
+  const [{ parts, rows, bytes } = expect.fail()] = (await backups()).backups;
+  expect(parts).toBeGreaterThan(2);
+  expect(rows).toBeGreaterThan(20);
+  expect(bytes).toBeGreaterThan(500);
+});
+
+test("one that is started while one is under way is that one", async () => {
+  await newUser();
+  const { id } = await operator.ok<{ id: string }>("POST", "/v1/operator/backups");
+  await sweepBackups(services, Date.now(), 0);
+  expect((await backups()).under_way).toMatchObject({ id, parts: 1 });
+  expect(await operator.ok("POST", "/v1/operator/backups")).toMatchObject({ id, parts: 1 });
+  await tick(Date.now());
+  expect((await backups()).under_way).toBe(null);
+});
+
+test("the newest are kept, and what was never finished goes after two days", async () => {
+  settings.backupKeep = 2;
+  await newUser();
+  const made = [await makeBackup(), await makeBackup(), await makeBackup()];
+  expect(await ids()).toEqual(made.slice(1).toReversed());
+  await env.BACKUPS.put("parts/unfinished/000001-x", "x");
+  const next = await makeBackup();
+  const keys = async () => (await env.BACKUPS.list()).objects.map(({ key }) => key.split("/")[1]);
+  expect(new Set(await keys())).toEqual(new Set([made[2], next, "unfinished"]));
+  const later = Date.now() + 49 * HOUR_MS;
+  vi.spyOn(Date, "now").mockReturnValue(later);
+  await tick(later);
+  expect(new Set(await keys()).has("unfinished")).toBe(false);
+});
+
+test("one that was begun with another key is begun again", async () => {
+  await newUser();
+  const { id } = await operator.ok<{ id: string }>("POST", "/v1/operator/backups");
+  await sweepBackups(services, Date.now(), 0);
+  withKey("another-backup-key-for-tests-of-32-chars");
+  await tick(Date.now());
+  await tick(Date.now());
+  const [made] = await ids();
+  expect(made).not.toBe(id);
+  expect((await contentOf(made ?? "")).tables.users).toBeDefined();
+});
+
+test("an account that does not answer is asked five times, and then left out, and named", async () => {
+  captureLog("error");
+  const [broken, fine] = [await newWorld(), await newWorld()];
+  for (const one of [broken, fine]) await one.waiting();
+  const { copy } = AccountObject.prototype;
+  vi.spyOn(AccountObject.prototype, "copy").mockImplementation(function (
+    this: AccountObject,
+    ...args
+  ) {
+    const found = Reflect.apply(copy, this, args);
+    if (found.page.user_id === broken.user_id) throw new Error("it is broken");
+    return found;
+  });
+  const { id } = await operator.ok<{ id: string }>("POST", "/v1/operator/backups");
+  for (let n = 1; n < 5; n++) {
+    await tick(Date.now());
+    expect((await backups()).under_way).toMatchObject({ id });
+  }
+  await tick(Date.now());
+  const { predictions, manifest } = await contentOf(id);
+  expect(manifest.left_out).toEqual([broken.user_id]);
+  expect(Object.keys(predictions)).toContain(fine.user_id);
+  expect(Object.keys(predictions)).not.toContain(broken.user_id);
+  const parts = await download(id);
+  await emptyDeployment();
+  await upload(id, parts);
+  expect(await restore(id)).toMatchObject({ done: true, accounts_left_out: [broken.user_id] });
+});
+
+test("rows that came or went meanwhile are restored as far as they fit, and named", async () => {
+  const models = backupTable("models") ?? expect.fail();
+  const { pageRows } = models;
+  models.pageRows = 1;
+  const { client, username } = await newUser();
+  const publish = (name: string) =>
+    client.ok<{ id: string }>("POST", "/v1/models", { name, visibility: "public" });
+  const first = await publish("story");
+  await publish("other");
+  const { id } = await operator.ok<{ id: string }>("POST", "/v1/operator/backups");
+  const until = async (table: string) => {
+    for (;;) {
+      await sweepBackups(services, Date.now(), 0);
+      const [row] = await run(
+        "SELECT progress ->> '$.position.table' AS at, progress ->> '$.position.after' AS after FROM backup_runs",
+      );
+      if (row?.at === table) return row;
+    }
+  };
+  // The first model has been read, and is replaced by one of its name; a user comes after users were read.
+  let at = await until("models");
+  while (at.after === null) {
+    await sweepBackups(services, Date.now(), 0);
+    at = await until("models");
+  }
+  await client.ok("DELETE", `/v1/models/${username}/story`);
+  const second = await publish("story");
+  await newUser();
+  await tick(Date.now());
+  models.pageRows = pageRows;
+  const parts = await download(id);
+  await emptyDeployment();
+  await upload(id, parts);
+  const state = await restoreSlowly(id);
+  const examples = state.examples.map(({ table, key, reason }) => [
+    table,
+    JSON.parse(key)[0],
+    reason,
+  ]);
+  expect(examples).toEqual([
+    ["models", second.id, "another one has what must be unique"],
+    ["model_counts", second.id, "it refers to something that is not there"],
+  ]);
+  expect(state.left_out).toBe(examples.length);
+  expect(await run("SELECT id FROM models WHERE name = 'story'")).toEqual([{ id: first.id }]);
+});
+
+test("a large account is read and restored in pages", async () => {
+  const world = await newWorld();
+  await world.waiting();
+  // 4,000 rows with a long error each: of 100,000 there are 25 times as many pages.
+  await inAccount(
+    world.user_id,
+    `INSERT INTO predictions SELECT p.id || value, object_id, model_id, model_owner, model_name, 1, 0,
+      'failed', created_at, updated_at, 1.5, 0.1, ?, NULL, 0, 9, NULL, 3600
+      FROM predictions AS p, json_each(?)`,
+    JSON.stringify({ source: "external", message: "e".repeat(500), detail: null }),
+    JSON.stringify(Array.from({ length: 4_000 }, (_, n) => String(n).padStart(5, "0"))),
+  );
+  const before = (await storedAccounts())[world.user_id]?.predictions ?? [];
+  const id = await makeBackup(60_000);
+  const { sizes } = await contentOf(id);
+  expect(sizes.length).toBeGreaterThan(10);
+  // A call of 300,000 characters, as JSON: bounded, however much the account has.
+  expect(Math.max(...sizes)).toBeLessThan(600_000);
+  const parts = await download(id);
+  await emptyDeployment();
+  await upload(id, parts);
+  expect(await restore(id)).toMatchObject({ done: true, left_out: 0 });
+  const after = (await storedAccounts())[world.user_id]?.predictions ?? [];
+  expect(after.map((row) => row.id)).toEqual(before.map((row) => row.id));
+  expect(after.every((row) => row.data_removed === 1)).toBe(true);
+});
+
+test("restores with the key that was rotated since", async () => {
+  await newUser();
+  const id = await makeBackup();
+  withKey("another-backup-key-for-tests-of-32-chars", KEY);
+  const parts = await download(id);
+  await emptyDeployment();
+  await upload(id, parts);
+  expect(await restore(id)).toMatchObject({ done: true });
+});
