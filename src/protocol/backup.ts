@@ -14,6 +14,7 @@ export const backup = z
     bytes: z.int().meta({ description: "Size of its parts", example: 1_310_720 }),
   })
   .meta({ id: "Backup", description: "A whole backup, encrypted with BACKUP_KEY" });
+export type Backup = z.infer<typeof backup>;
 
 export const backupUnderWay = z
   .object({

@@ -10,10 +10,12 @@ export const FleetPage = ({
   classes,
   complete,
   view,
+  hasBackups,
 }: {
   classes: FleetClass[];
   complete: boolean;
   view: FleetContext;
+  hasBackups: boolean;
 }) => {
   const used = classes.filter(({ runners, queue }) => runners.length > 0 || queue.waiting !== 0);
   const idle = classes.filter((one) => !used.includes(one));
@@ -37,6 +39,12 @@ export const FleetPage = ({
           </p>
         )}
       </div>
+      {!hasBackups && (
+        <p class="hint">
+          No <a href="/docs/deploying#back-up-and-restore">backups</a> are made, because the secret{" "}
+          <code>BACKUP_KEY</code> is not set.
+        </p>
+      )}
     </>
   );
 };

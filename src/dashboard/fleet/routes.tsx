@@ -16,7 +16,8 @@ export const fleetPages = pages()
   .get("/fleet", requireOperator, async (c) => {
     const [fleet, own] = await Promise.all([readFleet(c.var.services), ownActivePredictions(c)]);
     const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
-    return c.render(<FleetPage {...fleet} view={view} />, {
+    const hasBackups = c.var.services.settings.backupKeys.length > 0;
+    return c.render(<FleetPage {...fleet} view={view} hasBackups={hasBackups} />, {
       title: "Fleet",
       scripts: ["fleet"],
     });

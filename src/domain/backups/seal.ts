@@ -79,7 +79,7 @@ export const sha256 = async (bytes: Bytes): Promise<string> =>
 const nameOf = ({ backup, number }: PartPlace) =>
   number === 0 ? `The manifest of ${backup}` : `Part ${number} of ${backup}`;
 
-async function keyOf(secret: string, { backup }: PartPlace): Promise<CryptoKey> {
+async function keyOf(secret: string, { backup }: PartPlace) {
   const bits = await derivedKey(secret, `backup ${backup}`);
   return crypto.subtle.importKey("raw", bits, "AES-GCM", false, ["encrypt", "decrypt"]);
 }

@@ -24,7 +24,7 @@ const partKey = (id: string, number: number, sha256: string) =>
 const manifestKey = (id: string) => `manifests/${id}`;
 
 export const putPart = (bucket: R2Bucket, id: string, number: number, hash: string, part: Bytes) =>
-  bucket.put(partKey(id, number, hash), part);
+  putOnce(bucket, partKey(id, number, hash), part);
 
 export const getPart = (bucket: R2Bucket, id: string, number: number, { sha256 }: PartEntry) =>
   bytesOf(bucket, partKey(id, number, sha256));
@@ -32,16 +32,24 @@ export const getPart = (bucket: R2Bucket, id: string, number: number, { sha256 }
 export const putManifest = (bucket: R2Bucket, manifest: Manifest, sealed: Bytes) => {
   const { id, started_at, finished_at, parts } = manifest;
   const sum = (of: "rows" | "bytes") => String(parts.reduce((total, part) => total + part[of], 0));
-  return bucket.put(manifestKey(id), sealed, {
-    customMetadata: {
-      started_at,
-      finished_at,
-      parts: String(parts.length),
-      rows: sum("rows"),
-      bytes: sum("bytes"),
-    },
+  return putOnce(bucket, manifestKey(id), sealed, {
+    started_at,
+    finished_at,
+    parts: String(parts.length),
+    rows: sum("rows"),
+    bytes: sum("bytes"),
   });
 };
+
+/** Unless it is there: a bucket that is locked refuses to write it again. */
+async function putOnce(
+  bucket: R2Bucket,
+  key: string,
+  value: Bytes,
+  customMetadata: Record<string, string> = {},
+): Promise<void> {
+  if (!(await bucket.head(key))) await bucket.put(key, value, { customMetadata });
+}
 
 export const getManifest = (bucket: R2Bucket, id: string) => bytesOf(bucket, manifestKey(id));
 

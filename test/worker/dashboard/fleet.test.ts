@@ -1,7 +1,8 @@
 /** The pages of the fleet, without client code. */
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { readManifest } from "../../../src/services/assets.ts";
+import { withKey, withoutKey } from "../support/backups.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
@@ -39,6 +40,14 @@ test("a fleet of none says how to begin", async () => {
   const html = await look();
   expect(textOf(html)).toContain("No runners yet");
   expect(html).toContain('<a class="button primary" href="/fleet/tokens">');
+});
+
+test("says that no backups are made, unless there is a key", async () => {
+  const hint = "No backups are made, because the secret BACKUP_KEY is not set.";
+  expect(textOf(await look())).toContain(hint);
+  withKey();
+  onTestFinished(withoutKey);
+  expect(textOf(await look())).not.toContain("backups");
 });
 
 describe("a runner", () => {

@@ -1,0 +1,103 @@
+/** The backups of a deployment, over its API. */
+import { z } from "zod";
+import { retry } from "../../lib/retry.ts";
+import { type Backup, backupList, backupUnderWay, restoreState } from "../../protocol/backup.ts";
+import { problem } from "../../protocol/common.ts";
+
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** It says what to do, and needs no stack trace. */
+export class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** A call of a restore takes 15 s, and some more for its last part. */
+const CALL_MS = 90_000;
+const ATTEMPTS = 6;
+
+export class BackupApi {
+  readonly #url: string;
+  readonly #token: string;
+  readonly #signal: AbortSignal;
+  readonly #baseMs: number;
+
+  /** @param baseMs the delay before the first retry */
+  constructor(url: string, token: string, signal: AbortSignal, baseMs = 1_000) {
+    this.#url = url.replace(/\/+$/, "");
+    this.#token = token;
+    this.#signal = signal;
+    this.#baseMs = baseMs;
+  }
+
+  list = () => this.#json(backupList, "GET", "");
+  start = () => this.#json(backupUnderWay, "POST", "");
+  restore = (id: string) => this.#json(restoreState, "POST", `/${id}/restore`);
+
+  /** @param id undefined: the newest */
+  async find(id: string | undefined): Promise<Backup> {
+    const { backups } = await this.list();
+    const found = id === undefined ? backups[0] : backups.find((one) => one.id === id);
+    if (found) return found;
+    throw new Refused(
+      404,
+      id === undefined ? "There is no backup yet." : `There is no backup ${id}.`,
+    );
+  }
+
+  async part(id: string, number: number): Promise<Bytes> {
+    const read = async () => (await this.#call("GET", partPath(id, number))).arrayBuffer();
+    return new Uint8Array(await this.#retried(read));
+  }
+
+  async putPart(id: string, number: number, body: Bytes): Promise<void> {
+    await this.#retried(async () => {
+      await (await this.#call("PUT", partPath(id, number), body)).text();
+    });
+  }
+
+  #json<Body>(schema: z.ZodType<Body>, method: string, path: string): Promise<Body> {
+    return this.#retried(async () => schema.parse(await (await this.#call(method, path)).json()));
+  }
+
+  async #call(method: string, path: string, body?: Bytes): Promise<Response> {
+    const response = await fetch(`${this.#url}/v1/operator/backups${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#token}` },
+      signal: AbortSignal.any([this.#signal, AbortSignal.timeout(CALL_MS)]),
+      ...(body && { body }),
+    });
+    if (response.ok) return response;
+    const text = await response.text();
+    throw new Refused(response.status, detailOf(text) ?? `${method} answered ${response.status}`);
+  }
+
+  /** Every call can be repeated. */
+  #retried<Result>(call: () => Promise<Result>): Promise<Result> {
+    return retry(call, {
+      attempts: ATTEMPTS,
+      baseMs: this.#baseMs,
+      maxMs: 30_000,
+      signal: this.#signal,
+      isRetryable: (error) =>
+        !this.#signal.aborted && !(error instanceof z.ZodError) && !isFinal(error),
+    });
+  }
+}
+
+const partPath = (id: string, number: number) => `/${id}/parts/${number}`;
+
+const isFinal = (error: unknown) =>
+  error instanceof Refused && error.status < 500 && error.status !== 429;
+
+function detailOf(text: string): string | undefined {
+  try {
+    return problem.safeParse(JSON.parse(text)).data?.detail;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+/** `npm run backup -- list | start | download | verify | restore`: brings backups out, and back. */
+import { stat } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { sleep } from "../../lib/timeout.ts";
+import type { RestoreState } from "../../protocol/backup.ts";
+import type { BackupApi } from "./api.ts";
+import { download, upload, verify } from "./folder.ts";
+
+export const USAGE = `npm run backup -- COMMAND
+
+  list                     the backups of the deployment
+  start                    make one now, and wait for it
+  download [ID] [FOLDER]   download one, the newest unless named; again, it goes on
+  verify FOLDER            decrypt what was downloaded, with BACKUP_KEY
+  restore ID | FOLDER      restore one into an empty deployment; again, it goes on
+
+AUSPEX_URL and OPERATOR_TOKEN are the deployment's. verify needs neither, and the others not the BACKUP_KEY,
+which the deployment has.`;
+
+export interface Command {
+  api: () => BackupApi;
+  /** BACKUP_KEY, newest first. */
+  keys: string[];
+  say: (line: string) => void;
+  signal: AbortSignal;
+  /** Between two looks at what is under way. */
+  lookMs: number;
+}
+
+const LOOK_TICKS = 600;
+
+/** @throws Error, whose messages are for who has called it */
+export async function runCommand(args: string[], command: Command): Promise<void> {
+  const { positionals } = parseArgs({ args, allowPositionals: true, strict: true });
+  const [name, first, second] = positionals;
+  if (name === "list") return list(command);
+  if (name === "start") return start(command);
+  if (name === "download") return bringOut(command, first, second);
+  if (name === "verify" && first !== undefined) return check(command, first);
+  if (name === "restore" && first !== undefined) return bringBack(command, first);
+  throw new Error(USAGE);
+}
+
+async function list({ api, say }: Command): Promise<void> {
+  const { enabled, under_way, backups } = await api().list();
+  if (!enabled) say("No backups are made: the secret BACKUP_KEY is not set.");
+  if (under_way) say(`${under_way.id}  under way, ${under_way.parts} parts so far`);
+  for (const { id, started_at, parts, rows, bytes } of backups)
+    say(`${id}  ${started_at}  ${rows} rows, ${bytes} bytes in ${parts} parts`);
+  if (backups.length === 0) say("There is no backup yet.");
+}
+
+async function start({ api, say, signal, lookMs }: Command): Promise<void> {
+  const { id } = await api().start();
+  say(`${id} is begun. It is made some parts each minute.`);
+  for (let n = 0; n < LOOK_TICKS; n++) {
+    if (!(await sleep(lookMs, signal))) return;
+    const { under_way, backups } = await api().list();
+    if (backups.some((one) => one.id === id)) return say(`${id} is whole.`);
+    if (under_way?.id !== id) throw new Error(`${id} was given up: see the log of the deployment.`);
+  }
+  say(`${id} is not whole yet. \`npm run backup -- list\` shows it.`);
+}
+
+async function bringOut({ api, say }: Command, id: string | undefined, folder: string | undefined) {
+  const found = await api().find(id);
+  const target = folder ?? `auspex-backup-${found.id}`;
+  await download(api(), found, target, progressOf(found.parts, say));
+  say(`${found.id} is in ${target}. Check it: npm run backup -- verify ${target}`);
+}
+
+async function check({ keys, say }: Command, folder: string): Promise<void> {
+  const rows = await verify(folder, keys);
+  for (const [table, count] of rows) say(`${String(count).padStart(10)}  ${table}`);
+  say("Every part is there and can be decrypted.");
+}
+
+async function bringBack(command: Command, source: string): Promise<void> {
+  const { api, say } = command;
+  const isFolder = await stat(source).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  const id = isFolder ? (await uploaded(command, source)).id : source;
+  for (;;) {
+    const state = await api().restore(id);
+    say(`restored ${state.restored_parts} of ${state.parts} parts, ${state.rows} rows`);
+    if (state.done) return report(state, say);
+  }
+}
+
+async function uploaded({ api, say }: Command, folder: string) {
+  const found = await upload(api(), folder, () => {});
+  say(`uploaded ${found.parts} parts`);
+  return found;
+}
+
+function report(state: RestoreState, say: Command["say"]): void {
+  const { left_out, examples, accounts_left_out, set_again } = state;
+  if (left_out > 0) say(`${left_out} rows were left out, such as:`);
+  for (const { table, key, reason } of examples) say(`  ${table} ${key}: ${reason}`);
+  for (const id of accounts_left_out)
+    say(`The predictions of account ${id} are not in the backup.`);
+  const { variables, webhook_endpoints } = set_again;
+  if (variables.length + webhook_endpoints.length > 0)
+    say("SECRET_KEY is another one. Append the old one (new,old), or have these set again:");
+  for (const { model, name } of variables) say(`  variable ${name} of ${model}`);
+  for (const { owner, url } of webhook_endpoints)
+    say(`  secret of the endpoint ${url} of ${owner}`);
+  say("Done. Everyone signs in again.");
+}
+
+/** Every hundredth part, and the last. */
+const progressOf = (parts: number, say: Command["say"]) => (number: number) => {
+  if (number === parts || (number > 0 && number % 100 === 0)) say(`${number} of ${parts} parts`);
+};

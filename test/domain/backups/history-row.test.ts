@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { asHistory, LOST } from "../../../src/domain/backups/history-row.ts";
+import type { StoredPrediction } from "../../../src/protocol/backup-content.ts";
+
+const AT = 1_000_000;
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+const row: StoredPrediction = {
+  id: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
+  object_id: "o",
+  model_id: "m",
+  model_owner: "ada",
+  model_name: "story",
+  version_number: 1,
+  stream: 0,
+  status: "succeeded",
+  created_at: 1,
+  updated_at: 2,
+  setup_time: 0.5,
+  execution_time: 1.5,
+  error: null,
+  metrics: null,
+  data_removed: 0,
+  revision: 9,
+  due_at: 77,
+  kept_seconds: null,
+};
+
+const left = (change: Partial<StoredPrediction>) => asHistory({ ...row, ...change }, AT, DAY_MS);
+
+test("one that has ended keeps everything but its data, which is due when it was", () => {
+  expect(left({})).toEqual({ ...row, data_removed: 1 });
+});
+
+test("a short run, or one whose data is gone, has nothing in R2 to look for", () => {
+  expect(left({ kept_seconds: 60, due_at: null })).toMatchObject({
+    kept_seconds: null,
+    due_at: null,
+  });
+  expect(left({ data_removed: 1, due_at: null })).toMatchObject({ data_removed: 1, due_at: null });
+});
+
+test.each(["pending", "started"] as const)("one that is %s has failed", (status) => {
+  expect(left({ status })).toEqual({
+    ...row,
+    status: "failed",
+    error: LOST,
+    updated_at: AT,
+    data_removed: 1,
+    due_at: AT + DAY_MS + HOUR_MS,
+  });
+  expect(left({ status, updated_at: AT + 5 }).updated_at).toBe(AT + 5);
+});
