@@ -79,7 +79,6 @@ const put = createRoute({
     200: jsonResponse("The part was received", nothing),
     ...errorResponses,
     400: problemResponse("The request has no body or no `Content-Length`"),
-    413: problemResponse("The part is too large"),
     ...conflictResponse,
   },
 });

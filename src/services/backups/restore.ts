@@ -65,7 +65,7 @@ export async function restoreBackup(
     left_out,
     examples,
     accounts_left_out: manifest.left_out,
-    set_again: await findSetAgain(services),
+    set_again: done ? await findSetAgain(services) : { variables: [], webhook_endpoints: [] },
   };
 }
 

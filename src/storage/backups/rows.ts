@@ -25,22 +25,26 @@ export const keyOf = ({ key }: BackupTable, row: StoredRow): Key =>
 /** Numbers of the rows that are there already, and of those that refer to something missing. */
 export async function checkRows(
   db: Database,
-  table: BackupTable,
+  { name, key, references }: BackupTable,
   rows: StoredRow[],
 ): Promise<{ present: Set<number>; orphans: Set<number> }> {
-  const isPresent = sql`(${list(table.key.map(cell))}) IN (
-    SELECT ${list(table.key.map(column))} FROM ${column(table.name)})`;
-  const isOrphan = table.references.map(
-    ({ columns, table: parent, foreign }) => sql`(${list(columns.map(cell))}) NOT IN (
-      SELECT ${list(foreign.map(column))} FROM ${column(parent)})
-      AND coalesce(${list(columns.map(cell))}, 0) <> 0`,
-  );
+  const isPresent = exists(name, key, key);
+  const isOrphan = references.map(({ columns, table, foreign }) => {
+    const refers = columns.map((one) => sql`${cell(one)} IS NOT NULL`);
+    return sql`(${sql.join(refers, sql` AND `)} AND NOT ${exists(table, foreign, columns)})`;
+  });
   const found = await db.all<{ n: number; present: number }>(sql`
-    SELECT key AS n, ${isPresent} AS present FROM json_each(${JSON.stringify(rows)})
+    SELECT given.key AS n, ${isPresent} AS present FROM json_each(${JSON.stringify(rows)}) AS given
     WHERE ${sql.join([isPresent, ...isOrphan], sql` OR `)}`);
   const numbers = (present: number) =>
     new Set(found.filter((one) => one.present === present).map(({ n }) => n));
   return { present: numbers(1), orphans: numbers(0) };
+}
+
+/** Whether the table has a row with these cells of the given one: a look into an index. */
+function exists(table: string, columns: string[], cells: string[]): SQL {
+  const equal = columns.map((one, n) => sql`${column(one)} = ${cell(cells[n] ?? one)}`);
+  return sql`EXISTS (SELECT 1 FROM ${column(table)} WHERE ${sql.join(equal, sql` AND `)})`;
 }
 
 /** Triggers do what they do for every new row. */
@@ -49,7 +53,9 @@ export function insertRows(db: Database, { table, columns }: BackupTable, rows: 
   if (table === modelCounts) return setCounts(db, json);
   return db
     .insert(table)
-    .select(sql`SELECT ${list(columns.map(cell))} FROM json_each(${json}) ORDER BY key`);
+    .select(
+      sql`SELECT ${list(columns.map(cell))} FROM json_each(${json}) AS given ORDER BY given.key`,
+    );
 }
 
 /** A trigger has made the row with its model. Lists follow within a minute. */
@@ -58,7 +64,7 @@ const setCounts = (db: Database, json: string) =>
     .insert(modelCounts)
     .select(
       sql`SELECT ${cell("model_id")}, ${cell("predictions_count")}, 0, true
-        FROM json_each(${json}) WHERE true`,
+        FROM json_each(${json}) AS given WHERE true`,
     )
     .onConflictDoUpdate({
       target: modelCounts.model_id,
@@ -79,6 +85,6 @@ export async function isEmpty(db: Database): Promise<boolean> {
 
 const column = (name: string) => sql.identifier(name);
 
-const cell = (name: string) => sql`value ->> ${sql.raw(`'${name}'`)}`;
+const cell = (name: string) => sql`(given.value ->> ${sql.raw(`'${name}'`)})`;
 
 const list = (parts: SQL[] | ReturnType<typeof column>[]) => sql.join(parts, sql`, `);

@@ -1,5 +1,6 @@
 /** What earlier answers have shown to be there, so that later requests reach what they made. */
 import { z } from "zod";
+import { backup } from "../../../../src/protocol/backup.ts";
 import { category } from "../../../../src/protocol/category.ts";
 import { fileAddress } from "../../../../src/protocol/file.ts";
 import { hardware } from "../../../../src/protocol/hardware.ts";
@@ -60,6 +61,7 @@ const placeOf = z.union([
     const [oldest] = secrets;
     return { endpoint_id: id, ...(oldest && { secret_id: oldest.id }) };
   }),
+  backup.transform(({ id }) => ({ backup_id: id, part_number: "0" })),
   // Only of tokens that were made here: to revoke those that the callers have would end it all.
   newToken.transform(({ id }) => ({ token_id: id })),
 ]);
