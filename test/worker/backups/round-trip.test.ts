@@ -1,4 +1,6 @@
 /** A backup of everything, restored into a deployment that has nothing: row for row. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LOST } from "../../../src/domain/backups/history-row.ts";
 import { giveUp, neighbour, settled } from "../support/accounts.ts";
@@ -17,7 +19,7 @@ import {
 } from "../support/backups.ts";
 import { newModel, referenceOf } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
-import { tellCounts } from "../support/objects.ts";
+import { accountOf, inAccount, keepUp, tellCounts } from "../support/objects.ts";
 import { setVariable } from "../support/variables.ts";
 import { newUser, newWorld, operator, unique } from "../support/world.ts";
 
@@ -53,6 +55,11 @@ beforeAll(async () => {
   await setVariable(owner, referenceOf(await newModel(owner)), "HF_TOKEN", "hf_x");
   await giveUp(await newWorld({ visibility: "public" }));
   await tellCounts();
+  // As of an account whose history was full once.
+  const account = (await accountOf(world.user_id)) ?? expect.fail();
+  await runInDurableObject(account, (_, { storage }) => {
+    for (const name of ["history_end", "trimmed_to"]) storage.kv.put(name, HISTORY_END);
+  });
   before = await stored();
   const id = await makeBackup();
   const parts = await download(id);
@@ -64,6 +71,8 @@ beforeAll(async () => {
 
 afterAll(withoutKey);
 
+/** No prediction has it. */
+const HISTORY_END = "01000000-0000-7000-8000-000000000000";
 const ENDED = /succeeded|failed|canceled/;
 
 const stored = async () => ({
@@ -126,6 +135,7 @@ describe("an account", () => {
       expect(sum(restored)).toBe(sum(usage) + (failed?.length ?? 0));
       expect(restored).toEqual(expect.arrayContaining(failed?.length ? [] : usage));
       expect(after.accounts[id]?.counts).toEqual(before.accounts[id]?.counts);
+      expect(after.accounts[id]?.facts).toEqual(before.accounts[id]?.facts);
     }
   });
 
@@ -179,6 +189,21 @@ describe("an account", () => {
     const { items } = await owner.ok<{ items: { id: string }[] }>("GET", "/v1/predictions");
     expect(items.map((one) => one.id)).toEqual(expect.arrayContaining(unended));
     expect(await owner.status((await owner.create({ model, input: {} })).body.id)).toBe("pending");
+  });
+
+  test("removes what they have in R2 when it is due", async () => {
+    const [[user, { predictions = [] }] = expect.fail()] = Object.entries(after.accounts).filter(
+      ([, { predictions = [] }]) => predictions.some(({ due_at }) => due_at !== null),
+    );
+    const { id } = predictions.find(({ due_at }) => due_at !== null) ?? expect.fail();
+    await env.FILES.put(`${id}/image.png`, "png");
+    await keepUp(user);
+    expect(await env.FILES.head(`${id}/image.png`)).not.toBe(null);
+    await inAccount(user, "UPDATE predictions SET due_at = 1 WHERE id = ?", String(id));
+    await keepUp(user);
+    expect(await env.FILES.head(`${id}/image.png`)).toBe(null);
+    const [row] = await inAccount(user, "SELECT * FROM predictions WHERE id = ?", String(id));
+    expect(row).toMatchObject({ data_removed: 1, due_at: null });
   });
 
   test("goes on counting from where it was", async () => {

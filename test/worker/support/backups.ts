@@ -1,5 +1,5 @@
 /** Makes backups, moves them to a deployment that has nothing, and compares what is stored. */
-import { applyD1Migrations, reset } from "cloudflare:test";
+import { applyD1Migrations, reset, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { ACCOUNT_TABLE_NAMES } from "../../../src/domain/backups/account-tables.ts";
@@ -10,7 +10,7 @@ import {
   type RestoreState,
   restoreState,
 } from "../../../src/protocol/backup.ts";
-import { partContent } from "../../../src/protocol/backup-content.ts";
+import { accountFacts, partContent } from "../../../src/protocol/backup-content.ts";
 import { sweepBackups } from "../../../src/services/backups/make-backup.ts";
 import { readManifest } from "../../../src/services/backups/manifest.ts";
 import { restoreBackup } from "../../../src/services/backups/restore.ts";
@@ -18,7 +18,7 @@ import { sweepListings } from "../../../src/services/models/prediction-counts.ts
 import { getPart } from "../../../src/storage/backups/bucket.ts";
 import { NOT_BACKED_UP } from "../../../src/storage/backups/tables.ts";
 import { run, services } from "./accounts.ts";
-import { inAccount } from "./objects.ts";
+import { accountOf, inAccount } from "./objects.ts";
 import { operator } from "./world.ts";
 
 export const KEY = "a-backup-key-for-tests-of-32-characters";
@@ -123,7 +123,7 @@ export async function tableNames(): Promise<string[]> {
   return rows.map(({ name }) => String(name));
 }
 
-/** What the objects of accounts have, by user and table. */
+/** What the objects of accounts have, by user and table, and what they remember. */
 export async function storedAccounts(): Promise<Record<string, Record<string, Row[]>>> {
   const users = await run("SELECT id FROM users WHERE account_object IS NOT NULL ORDER BY id");
   const all = users.map(async ({ id }) => {
@@ -131,9 +131,22 @@ export async function storedAccounts(): Promise<Record<string, Record<string, Ro
       name,
       sorted(await inAccount<Row>(String(id), `SELECT * FROM ${name}`)),
     ]);
-    return [id, Object.fromEntries(await Promise.all(tables))];
+    return [
+      id,
+      { ...Object.fromEntries(await Promise.all(tables)), facts: await factsOf(String(id)) },
+    ];
   });
   return Object.fromEntries(await Promise.all(all));
+}
+
+/** As a row. */
+async function factsOf(userId: string): Promise<Row[]> {
+  const account = await accountOf(userId);
+  if (!account) return [];
+  const names = Object.keys(accountFacts.shape);
+  return runInDurableObject(account, (_, { storage }) => [
+    Object.fromEntries(Array.from(storage.kv.list()).filter(([name]) => names.includes(name))),
+  ]);
 }
 
 /** What finds models and users. */
