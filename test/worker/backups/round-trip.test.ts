@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LOST } from "../../../src/domain/backups/history-row.ts";
-import { giveUp, neighbour, settled } from "../support/accounts.ts";
+import { giveUp, neighbour, run, settled } from "../support/accounts.ts";
 import {
   download,
   emptyDeployment,
@@ -53,8 +53,12 @@ beforeAll(async () => {
   await former.client.ok("PATCH", "/v1/user", { username: unique("renamed") });
   await operator.ok("DELETE", `/v1/operator/usernames/${former.username}`);
   await setVariable(owner, referenceOf(await newModel(owner)), "HF_TOKEN", "hf_x");
-  await giveUp(await newWorld({ visibility: "public" }));
+  const leaving = await newWorld();
+  await leaving.client.cancel((await leaving.client.create({ model, input: {} })).body.id);
   await tellCounts();
+  await giveUp(leaving);
+  // As two days later: the model still counts what the account has run.
+  await run("DELETE FROM account_counts WHERE user_id = ?", leaving.user_id);
   // As of an account whose history was full once.
   const account = (await accountOf(world.user_id)) ?? expect.fail();
   await runInDurableObject(account, (_, { storage }) => {
