@@ -6,7 +6,7 @@ import { ROOT } from "../bundle.ts";
 export interface Configuration {
   worker: string;
   database: string;
-  bucket: { name: string; jurisdiction: string | undefined };
+  buckets: { name: string; jurisdiction: string | undefined }[];
   /** With dead-letter queues. */
   queues: string[];
   /** Of Durable Objects, and of all that is made here. Empty: anywhere. */
@@ -25,7 +25,7 @@ const shape = z.object({
     FILES_ORIGIN: z.string(),
   }),
   d1_databases: z.tuple([z.object({ database_name: z.string() })]),
-  r2_buckets: z.tuple([z.object({ bucket_name: z.string(), jurisdiction: z.string().optional() })]),
+  r2_buckets: z.array(z.object({ bucket_name: z.string(), jurisdiction: z.string().optional() })),
   queues: z.object({
     producers: z.array(z.object({ queue: z.string() })),
     consumers: z.array(z.object({ queue: z.string(), dead_letter_queue: z.string().optional() })),
@@ -39,10 +39,16 @@ export async function readConfiguration(file = join(ROOT, FILE)): Promise<Config
     unstable_readConfig({ config: file }),
   );
   const [{ database_name: database }] = d1_databases;
-  const [{ bucket_name, jurisdiction }] = r2_buckets;
-  if ((jurisdiction ?? "") !== partsIn(vars.JURISDICTION)) {
+  const buckets = r2_buckets.map(({ bucket_name, jurisdiction }) => ({
+    name: bucket_name,
+    jurisdiction,
+  }));
+  const other = buckets.find(
+    ({ jurisdiction = "" }) => jurisdiction !== partsIn(vars.JURISDICTION),
+  );
+  if (other) {
     throw new Error(
-      `${FILE}: files have to be in the jurisdiction of everything else. Under [[r2_buckets]], ${
+      `${FILE}: ${other.name} has to be in the jurisdiction of everything else. Under its [[r2_buckets]], ${
         vars.JURISDICTION ? `set jurisdiction = "${partsIn(vars.JURISDICTION)}"` : "remove it"
       }, or change JURISDICTION.`,
     );
@@ -50,7 +56,7 @@ export async function readConfiguration(file = join(ROOT, FILE)): Promise<Config
   return {
     worker: name,
     database,
-    bucket: { name: bucket_name, jurisdiction },
+    buckets,
     queues: [
       ...new Set([
         ...queues.producers.map(({ queue }) => queue),

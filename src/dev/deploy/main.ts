@@ -4,7 +4,7 @@ import { account } from "./account.ts";
 import { type Address, answers, code } from "./code.ts";
 import { readConfiguration } from "./configuration.ts";
 import { migrations } from "./migrations.ts";
-import { bucket, database, queues } from "./resources.ts";
+import { buckets, database, queues } from "./resources.ts";
 import { secrets } from "./secrets.ts";
 import { runSteps } from "./step.ts";
 import { wrangler } from "./wrangler.ts";
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const steps = [
     account,
     queues,
-    bucket,
+    buckets,
     database,
     migrations(),
     secrets(process.env),

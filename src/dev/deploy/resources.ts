@@ -1,4 +1,4 @@
-/** What a Worker is bound to has to be there before it: queues, the bucket, the database. */
+/** What a Worker is bound to has to be there before it: queues, buckets, the database. */
 import { appliedMigrations } from "./migrations.ts";
 import type { Context, Step } from "./step.ts";
 import { type Wrangler, WranglerFailed } from "./wrangler.ts";
@@ -21,15 +21,17 @@ export const queues: Step = {
 
 const NO_BUCKET = /\[code: 10006\]/;
 
-export const bucket: Step = {
-  title: "R2 bucket",
+export const buckets: Step = {
+  title: "R2 buckets",
   async run({ wrangler, configuration, note, change }) {
-    const { name, jurisdiction } = configuration.bucket;
-    const place = jurisdictionOf(jurisdiction);
-    // The one command on a bucket that asks for nothing but the bucket.
-    const look = ["r2", "bucket", "lifecycle", "list", name, ...place];
-    if (await isThere(wrangler, look, NO_BUCKET)) return note(`${name} is there`);
-    await change(`create ${name}`, run(wrangler, ["r2", "bucket", "create", name, ...place]));
+    for (const { name, jurisdiction } of configuration.buckets) {
+      const place = jurisdictionOf(jurisdiction);
+      // The one command on a bucket that asks for nothing but the bucket.
+      const look = ["r2", "bucket", "lifecycle", "list", name, ...place];
+      if (await isThere(wrangler, look, NO_BUCKET)) note(`${name} is there`);
+      else
+        await change(`create ${name}`, run(wrangler, ["r2", "bucket", "create", name, ...place]));
+    }
   },
 };
 

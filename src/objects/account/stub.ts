@@ -24,6 +24,8 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
       "unfinished",
       "usage",
       "usagePage",
+      "copy",
+      "restore",
       "close",
       "isEmpty",
     ],

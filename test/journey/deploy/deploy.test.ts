@@ -6,7 +6,7 @@ import { ROOT } from "../../../src/dev/bundle.ts";
 import { addressIn, code } from "../../../src/dev/deploy/code.ts";
 import { readConfiguration } from "../../../src/dev/deploy/configuration.ts";
 import { migrations } from "../../../src/dev/deploy/migrations.ts";
-import { bucket, database, queues } from "../../../src/dev/deploy/resources.ts";
+import { buckets, database, queues } from "../../../src/dev/deploy/resources.ts";
 import { secrets } from "../../../src/dev/deploy/secrets.ts";
 import type { Step } from "../../../src/dev/deploy/step.ts";
 import { Cloudflare } from "./support/cloudflare.ts";
@@ -39,6 +39,7 @@ const QUEUES = ["auspex-dispatch", "auspex-counts", "auspex-dispatch-dead", "aus
 /** All that a deploy changes on a fresh account, in order. */
 const FRESH = [
   ...QUEUES.map(() => "POST /queues"),
+  "POST /r2/buckets",
   "POST /r2/buckets",
   "POST /d1/database",
   // The list of migrations. For each: asks where to put the file, and imports it.
@@ -106,7 +107,7 @@ test("--dry-run says what would be done, and changes nothing", async () => {
 const STEPS: [step: Step, ...calls: RegExp[]][] = [
   // Of four, the third: two are there when it is run again.
   [queues, /^POST \/queues .*auspex-dispatch-dead/],
-  [bucket, /^POST \/r2/],
+  [buckets, /^POST \/r2/],
   [database, /^POST \/d1/],
   [migrations(), /^POST .*\/query .*CREATE/, /^POST .*\/import .*ingest/],
   [secrets({}), /^PATCH .*\/secrets-bulk/],
@@ -134,15 +135,15 @@ test("with a jurisdiction, all is created there", async () => {
   const eu = toml.replace('JURISDICTION = ""', 'JURISDICTION = "eu"');
   await writeFile(file, eu);
   await expect(readConfiguration(file)).rejects.toThrow('set jurisdiction = "eu"');
-  await writeFile(file, eu.replace("[[r2_buckets]]", '$&\njurisdiction = "eu"'));
+  await writeFile(file, eu.replaceAll("[[r2_buckets]]", '$&\njurisdiction = "eu"'));
   const settings = { ...(await readConfiguration(file)), queues: ["auspex-counts"] };
-  for (const step of [queues, bucket, database]) {
+  for (const step of [queues, buckets, database]) {
     await terminal.run(step, settings);
     expect(await terminal.run(step, settings)).toMatch(/ is there$/);
   }
-  const { databases, buckets, queues: made } = cloudflare.account;
-  const all = [...databases, ...buckets, ...made].map(({ jurisdiction }) => jurisdiction);
-  expect(all).toEqual(["eu", "eu", "eu"]);
+  const { databases, buckets: places, queues: made } = cloudflare.account;
+  const all = [...databases, ...places, ...made].map(({ jurisdiction }) => jurisdiction);
+  expect(all).toEqual(["eu", "eu", "eu", "eu"]);
 });
 
 test("secrets that were given are set, and not shown", async () => {
