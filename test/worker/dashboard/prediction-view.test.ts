@@ -133,6 +133,8 @@ describe("while it goes on", () => {
     const { channel } = await (await who.runner()).work();
     await channel.output("a");
     const object = await objectOf(id);
+    // The next one is half a minute away: one that came at a moved time would find the runner lost.
+    await runDurableObjectAlarm(object);
     vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
     const path = `/predictions/${id}/events`;
     const stream = await who.visitor.fetch(path, {});
