@@ -26,7 +26,8 @@ let pid: number | undefined;
 
 beforeAll(async () => {
   process.env.MINIFLARE_WORKERD_V8_FLAGS = `--max-old-space-size=${HEAP_MB}`;
-  world = await World.open();
+  // A runner that parses 10 MB may be silent for seconds.
+  world = await World.open({ variables: { LEASE_SECONDS: "20", CONNECT_SECONDS: "10" } });
   delete process.env.MINIFLARE_WORKERD_V8_FLAGS;
   pid = workerdPid();
   await world.runner("one");
