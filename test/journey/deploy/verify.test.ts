@@ -1,9 +1,5 @@
 /** `npm run verify` on a deployment of this machine. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ROOT } from "../../../src/dev/bundle.ts";
 import { runChecks } from "../../../src/dev/verify/check.ts";
 import { streamAcrossDeploy } from "../../../src/dev/verify/stream.ts";
 import { NAME, Visit } from "../../../src/dev/verify/visit.ts";
@@ -13,6 +9,7 @@ import { hardware } from "../../../src/protocol/hardware.ts";
 import { runnerToken, token } from "../../../src/protocol/operator.ts";
 import { OPERATOR_TOKEN } from "../support/access.ts";
 import { World } from "../support/world.ts";
+import { runScript } from "./support/script.ts";
 
 let world: World;
 
@@ -21,19 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-async function verify(environment: Record<string, string>, ...args: string[]) {
-  const child = spawn(process.execPath, ["src/dev/verify/main.ts", ...args], {
-    cwd: ROOT,
-    env: { PATH: process.env.PATH, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const [out, error, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, "close"),
-  ]);
-  return { code, output: out + error };
-}
+const verify = (environment: Record<string, string>, ...args: string[]) =>
+  runScript("src/dev/verify/main.ts", args, environment);
 
 /** What a visit makes and has to remove. */
 async function left() {

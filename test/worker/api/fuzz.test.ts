@@ -298,7 +298,11 @@ test("and meet every kind of refusal", () => {
 const waiting = async () =>
   (await allPredictions()).filter(({ status }) => status === "pending" || status === "started");
 
-/** After this the accounts look what has become of rows that lag, as they do after five minutes. */
+/**
+ * After this the accounts look what has become of rows that lag, as they do after five minutes. Rows do:
+ * a workerd that is never idle fires no timer, so that the 20 ms before a final row last for minutes,
+ * and then evicts objects that nobody has called for 10 s before it goes on with them.
+ */
 const LAG_MS = 15_000;
 
 async function lookAfterRows(): Promise<void> {

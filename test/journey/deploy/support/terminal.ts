@@ -1,14 +1,11 @@
 /** Whoever deploys, at a machine of their own: nothing of this one's login or settings is seen. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { ROOT } from "../../../../src/dev/bundle.ts";
 import { readConfiguration } from "../../../../src/dev/deploy/configuration.ts";
 import { runSteps, type Step } from "../../../../src/dev/deploy/step.ts";
 import { type Wrangler, wrangler } from "../../../../src/dev/deploy/wrangler.ts";
+import { runScript } from "./script.ts";
 
 export const configuration = await readConfiguration();
 
@@ -26,18 +23,8 @@ export class Terminal {
   }
 
   /** `npm run deploy` with these arguments. */
-  async deploy(...args: string[]): Promise<{ code: number; output: string }> {
-    const child = spawn(process.execPath, ["src/dev/deploy/main.ts", ...args], {
-      cwd: ROOT,
-      env: { PATH: process.env.PATH, ...this.#environment },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    const [out, error, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, "close"),
-    ]);
-    return { code, output: out + error };
+  deploy(...args: string[]): Promise<{ code: number; output: string }> {
+    return runScript("src/dev/deploy/main.ts", args, this.#environment);
   }
 
   /** The real one, here. */

@@ -1,0 +1,29 @@
+/** A command of package.json, as whoever types it sees it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { ROOT } from "../../../../src/dev/bundle.ts";
+
+/**
+ * Runs a script to its end.
+ * @param file from the project's root
+ * @param environment all that it has of one, but the PATH
+ * @returns its exit code, and what it printed: first all of stdout, then all of stderr
+ */
+export async function runScript(
+  file: string,
+  args: string[],
+  environment: Record<string, string>,
+): Promise<{ code: number; output: string }> {
+  const child = spawn(process.execPath, [file, ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [out, error, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
+  return { code, output: out + error };
+}
