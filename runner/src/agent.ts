@@ -2,6 +2,7 @@
  * The life of the runner: one session with the control plane after another, each with a poller and
  * telemetry; the jobs, which outlive sessions; and the drain at the end.
  */
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { isOutdated, packageUrl } from "../../src/domain/runners/runner-version.ts";
 import { backoffMs } from "../../src/lib/retry.ts";
@@ -57,6 +58,8 @@ const RELEASE_MS = 10_000;
 export class Agent {
   readonly #options: AgentOptions;
   readonly #slots: Slots;
+  /** The same each time that it registers. */
+  readonly #process = randomUUID();
   /** Receipts of jobs to acknowledge with the next claim. */
   readonly #receipts: string[] = [];
   #drained: Promise<void> | undefined;
@@ -89,7 +92,8 @@ export class Agent {
 
   async #register(): Promise<SessionResponse> {
     const { controlPlane, runner, machine, log, stop } = this.#options;
-    const request = { protocol: RUNNER_PROTOCOL, version: VERSION, machine, ...runner };
+    const process = this.#process;
+    const request = { protocol: RUNNER_PROTOCOL, version: VERSION, machine, process, ...runner };
     try {
       const session = await retryCall(() => controlPlane.register(request, stop), {
         ...REGISTER_RETRY,

@@ -56,6 +56,11 @@ export const sessionRequest = z.object({
   engine: z.enum(["docker", "process"]),
   slots: z.number().int().min(1).max(1_000),
   machine,
+  /**
+   * Of the process. A registration that was given up may arrive long after the next one: it must not
+   * replace the session of its own process, or of the one after it.
+   */
+  process: uuid.optional(),
 });
 export type SessionRequest = z.infer<typeof sessionRequest>;
 

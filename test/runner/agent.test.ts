@@ -163,21 +163,23 @@ test("superseded by another process, it finishes its work and ends", async () =>
   expect(prediction.finish?.status).toBe("succeeded");
 });
 
-test("a session that is unknown is begun again", async () => {
+test("a session that is unknown is begun again, by the same process", async () => {
   // No waiting: a delay is a random part of its bound.
   vi.spyOn(Math, "random").mockReturnValue(-0.99);
-  let sessions = 0;
+  const processes: (string | undefined)[] = [];
   const second = Promise.withResolvers<void>();
-  plane.endpoints.set("/v1/runner/sessions", () => {
-    if (++sessions === 2) second.resolve();
+  plane.endpoints.set("/v1/runner/sessions", (body) => {
+    if (processes.push(sessionRequest.parse(body).process) === 2) second.resolve();
     return registered;
   });
-  claim = () => (sessions === 1 ? { status: 404 } : undefined);
+  claim = () => (processes.length === 1 ? { status: 404 } : undefined);
   const it = agent(async () => DONE);
   await second.promise;
   vi.restoreAllMocks();
   it.stop.abort();
   await it.run;
+  // As the same process: whichever of its registrations arrives last replaces none.
+  expect(processes).toEqual([expect.any(String), processes[0]]);
 });
 
 test("the receipt of a job comes with the next claim, once it was taken", async () => {

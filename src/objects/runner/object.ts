@@ -8,14 +8,27 @@ import type { SessionRequest } from "../../protocol/runner.ts";
 import type { Presence, Report } from "./rpc-types.ts";
 
 const PERSIST_MS = 60_000;
+/** Processes whose registrations may still be on their way. */
+const MAX_PROCESSES = 10;
 
 export class RunnerObject extends createDurable() {
   presence: Presence | null = null;
   persistedAt = 0;
+  /** The last ones that have registered, the last of all first. */
+  processes: string[] = [];
 
-  /** A process of this runner has started. It stays drained if an operator has drained it. */
-  beginSession(session: string, request: SessionRequest): Presence {
-    const { protocol: _, ...runner } = request;
+  /**
+   * A process of this runner has started. It stays drained if an operator has drained it.
+   * @returns the session that the process has already, if it has registered before; null when another
+   * process has come after it
+   */
+  beginSession(session: string, request: SessionRequest): Presence | null {
+    const { protocol: _, process, ...runner } = request;
+    const place = process === undefined ? -1 : this.processes.indexOf(process);
+    if (place > 0) return null;
+    if (place === 0 && this.presence) return this.presence;
+    if (process !== undefined)
+      this.processes = [process, ...this.processes].slice(0, MAX_PROCESSES);
     const now = Date.now();
     return this.keep({
       ...runner,

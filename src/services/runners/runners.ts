@@ -48,7 +48,7 @@ export const runnerCache = cached({ max: 10_000 }, ({ db }: Services, id: string
 
 /**
  * @param origin of this deployment, as the runner reaches it
- * @throws ProblemError outdated_runner, forbidden, conflict
+ * @throws ProblemError outdated_runner, forbidden, conflict, session_superseded
  */
 export async function beginSession(
   { env, db, settings }: Services,
@@ -78,11 +78,11 @@ export async function beginSession(
     isLimitReached,
     `A runner token can have at most ${MAX_RUNNERS} runners. Ask an operator to remove unused ones, or use another token.`,
   );
-  const session = uuid();
-  await runnerAt(env, id).beginSession(session, request);
+  const presence = await runnerAt(env, id).beginSession(uuid(), request);
+  if (!presence) throw superseded();
   return {
     runner_id: id,
-    session,
+    session: presence.session,
     latest_version: version,
     settings: {
       poll_seconds: POLL_SECONDS,

@@ -123,6 +123,20 @@ describe("a session", () => {
     expect(other.id).not.toBe(runner.id);
   });
 
+  test("is its process's own, however often and late its registration arrives", async () => {
+    const { token, hardware, name } = await registered();
+    const begin = (process: string) => FakeRunner.begin(token, hardware, name, 1, { process });
+    const process = crypto.randomUUID();
+    const runner = await begin(process);
+    expect((await begin(process)).session).toBe(runner.session);
+    expect((await runner.tell()).status).toBe(200);
+    const next = await begin(crypto.randomUUID());
+    expect(next.session > runner.session).toBe(true);
+    expect((await runner.tell()).status).toBe(409);
+    await expect(begin(process)).rejects.toThrow("session_superseded");
+    expect((await next.tell()).status).toBe(200);
+  });
+
   test("that was superseded reports in vain", async () => {
     const { runner, token, hardware, name } = await registered();
     await FakeRunner.begin(token, hardware, name);
