@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { workerdPid } from "../processes/workerd.ts";
 import { startWorker } from "./support/deployment.ts";
-import { workerdPid } from "./support/workerd.ts";
 
 test("state of another version is refused with what to do about it, and workerd ends", async () => {
   const stateFolder = mkdtempSync(join(tmpdir(), "auspex-state-"));

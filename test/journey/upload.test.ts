@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { partLength, type Upload, upload } from "../../src/protocol/upload.ts";
-import { workerdPid } from "./support/workerd.ts";
+import { workerdPid } from "../processes/workerd.ts";
 import { World } from "./support/world.ts";
 
 const SIZE = 300_000_000;

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import { type RunnerOptions, type RunnerProcess, startRunner } from "../../../src/dev/runner.ts";
-import { processesIn } from "../../runner/support/containers.ts";
+import { processesIn } from "../../processes/processes-in.ts";
 
 /** A cancelled model has so long to stop before its container is killed. */
 const CANCEL_SECONDS = 1;

@@ -12,13 +12,13 @@ import type { RunnerOptions } from "../../../src/dev/runner.ts";
 import { publishModels, type Seed, seed } from "../../../src/dev/seed.ts";
 import { runnerState } from "../../../src/protocol/operator.ts";
 import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
+import { Cable } from "../../processes/cable.ts";
+import { workerdPid } from "../../processes/workerd.ts";
 import { OPERATOR_TOKEN, USERNAME } from "./access.ts";
-import { Cable } from "./cable.ts";
 import { startWorker } from "./deployment.ts";
 import { checkRows } from "./rows.ts";
 import { Runner } from "./runner.ts";
 import { Watch } from "./watch.ts";
-import { workerdPid } from "./workerd.ts";
 
 /** Short enough not to sleep half a minute, long enough for a machine with two busy cores, s. */
 const PATIENCE = {

@@ -20,12 +20,12 @@ import { PidFiles } from "../../../runner/src/engines/process/pid-files.ts";
 import { ProcessEngine } from "../../../runner/src/engines/process/process-engine.ts";
 import { signalGroup, spawnGroup } from "../../../runner/src/engines/process/process-group.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
+import { processesIn } from "../../processes/processes-in.ts";
 import {
   addModel,
   type Box,
   makeJob,
   openBox,
-  processesIn,
   record,
   signals,
   silent,

@@ -1,15 +1,7 @@
 /** A real executor over model folders in a temporary directory, and a look at what it left. */
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -33,6 +25,7 @@ import { copyExamples } from "../../../src/dev/examples.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
+import { processesIn } from "../../processes/processes-in.ts";
 import { FakeControlPlane } from "./fake-control-plane.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -259,19 +252,6 @@ export function addModel(models: string, name: string, script: string, kind = "c
     configuration,
   };
   writeFileSync(join(folder, "auspex.json"), JSON.stringify(manifest));
-}
-
-export function processesIn(directory: string): number[] {
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  return pids.map(Number).filter((pid) => workingDirectory(pid).startsWith(directory));
-}
-
-function workingDirectory(pid: number): string {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`);
-  } catch {
-    return "";
-  }
 }
 
 /** Docker is asked once; CI requires it, so that its absence cannot pass for success. */

@@ -1,20 +1,27 @@
-/** A TCP proxy between a runner and the Worker whose cable can be pulled. */
+/** A TCP proxy before the Worker: a cable that can be pulled, cut or made slow. */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** `swallow`: connections stand and nothing gets through; `refuse`: every connection is broken. */
 type Mode = "pass" | "swallow" | "refuse";
+
+interface State {
+  mode: Mode;
+  /** How long each chunk is on its way, ms. */
+  delay: number;
+}
 
 export class Cable {
   readonly url: string;
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
-  readonly #state: { mode: Mode };
+  readonly #state: State;
 
   static async open(target: string): Promise<Cable> {
     const { hostname, port } = new URL(target);
     const sockets = new Set<Socket>();
-    const state: { mode: Mode } = { mode: "pass" };
+    const state: State = { mode: "pass", delay: 0 };
     const server = createServer((near) => {
       if (state.mode === "refuse") return near.destroy();
       const far = connect(Number(port), hostname);
@@ -23,7 +30,7 @@ export class Cable {
         [far, near],
       ] as const) {
         sockets.add(from);
-        from.on("data", (chunk: Buffer) => state.mode === "pass" && to.write(chunk));
+        from.on("data", carry(state, to));
         from.on("error", () => to.destroy());
         from.on("close", () => {
           sockets.delete(from);
@@ -39,7 +46,7 @@ export class Cable {
     return new Cable(`http://127.0.0.1:${address.port}`, server, sockets, state);
   }
 
-  private constructor(url: string, server: Server, sockets: Set<Socket>, state: { mode: Mode }) {
+  private constructor(url: string, server: Server, sockets: Set<Socket>, state: State) {
     this.url = url;
     this.#server = server;
     this.#sockets = sockets;
@@ -51,9 +58,19 @@ export class Cable {
     this.#state.mode = "swallow";
   }
 
+  /** From now on whatever comes arrives so much later, in its order. */
+  delay(ms: number): void {
+    this.#state.delay = ms;
+  }
+
   /** Breaks all connections; new ones work. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** The same, with a RST to both sides. */
+  reset(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
   /** Breaks all connections, and new ones too. */
@@ -65,6 +82,7 @@ export class Cable {
   /** Lets new connections through; what was swallowed is gone, and so are its connections. */
   heal(): void {
     this.#state.mode = "pass";
+    this.#state.delay = 0;
     this.cut();
   }
 
@@ -72,4 +90,21 @@ export class Cable {
     this.refuse();
     this.#server.close();
   }
+}
+
+function carry(state: State, to: Socket): (chunk: Buffer) => void {
+  let last = Promise.resolve();
+  let waiting = 0;
+  return (chunk) => {
+    if (state.mode !== "pass") return;
+    if (state.delay === 0 && waiting === 0) return void to.write(chunk);
+    const before = last;
+    const late = sleep(state.delay);
+    waiting++;
+    last = (async () => {
+      await Promise.all([late, before]);
+      waiting--;
+      if (state.mode === "pass" && to.writable) to.write(chunk);
+    })();
+  };
 }
