@@ -5,7 +5,7 @@ import {
   predictionWithIO,
   type TaskStatus,
 } from "../../../src/protocol/prediction.ts";
-import { listed } from "./rows.ts";
+import { listed } from "./listed.ts";
 import type { Event, Watch } from "./watch.ts";
 import type { World } from "./world.ts";
 

@@ -2,11 +2,8 @@
 import { expect, vi } from "vitest";
 import type { Client } from "../../../src/dev/client.ts";
 import { pageOf } from "../../../src/protocol/common.ts";
-import {
-  type Prediction,
-  type PredictionWithIO,
-  prediction,
-} from "../../../src/protocol/prediction.ts";
+import { type PredictionWithIO, prediction } from "../../../src/protocol/prediction.ts";
+import { listed } from "./listed.ts";
 
 const page = pageOf(prediction);
 const PAGE_SIZE = 50;
@@ -21,14 +18,4 @@ export async function checkRows(client: Client, ended: PredictionWithIO[]): Prom
     for (const full of ended) expect(byId.get(full.id)).toEqual(listed(full));
   };
   await vi.waitFor(rows, { timeout: 10_000, interval: 50 });
-}
-
-/** As lists and `done` have it. */
-export function listed({
-  input: _,
-  output: __,
-  data_removed: ___,
-  ...rest
-}: PredictionWithIO): Prediction {
-  return rest;
 }

@@ -1,0 +1,121 @@
+/** What the storm breaks upon: a deployment whose state lies in a folder, runners, and the ways between. */
+import { cpSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { bundle } from "../../src/dev/bundle.ts";
+import { Client } from "../../src/dev/client.ts";
+import { type Deployment, readConfiguration, startDeployment } from "../../src/dev/deployment.ts";
+import { type Relay, startRelay } from "../../src/dev/relay.ts";
+import { seed } from "../../src/dev/seed.ts";
+import { LOCAL, OPERATOR_TOKEN, USERNAME } from "../journey/support/access.ts";
+import { SAMPLE } from "../journey/support/duotone.ts";
+import { prepareState } from "../journey/support/prepared-state.ts";
+import { Cable } from "../processes/cable.ts";
+import { Receiver } from "../receiver/receiver.ts";
+import type { Ground } from "./callers/ground.ts";
+import type { Call } from "./plan/calls.ts";
+import type { Recorder } from "./recorder.ts";
+import { StormRunner } from "./weather/storm-runner.ts";
+import type { Breakable } from "./weather/weather.ts";
+
+const SLOTS = 8;
+
+/** A storm is shorter than what these take as deployed. */
+const VARIABLES = {
+  RATE_LIMITS: "off",
+  LOG_SAMPLE_RATE: "0",
+  WEBHOOK_ALLOW_INSECURE: "true",
+  LEASE_SECONDS: "6",
+  CONNECT_SECONDS: "2",
+  CANCEL_SECONDS: "8",
+  TELEMETRY_SECONDS: "2",
+  /** The local queue is memory: an offer that waits there is lost with each kill. */
+  REDISPATCH_SECONDS: "2",
+  WEBHOOK_TIMEOUT_SECONDS: "2",
+  WEBHOOK_RETRY_SECONDS: "0.2",
+};
+
+export interface Bed extends Breakable {
+  deployment: Deployment;
+  stateFolder: string;
+  operator: Client;
+  receiver: Receiver;
+  /** Without anything that breaks in between. */
+  clients: Record<Call["account"], Client>;
+  ground(recorder: Recorder, over: AbortSignal): Ground;
+  /** All but the deployment and the runners. */
+  close(): Promise<void>;
+}
+
+export async function makeBed(folder: string, count: number): Promise<Bed> {
+  const [script, configuration] = await Promise.all([
+    bundle(join(folder, "bundle")),
+    readConfiguration(),
+  ]);
+  const { state, models, user } = await prepareState(folder, { script, configuration });
+  const variables = VARIABLES;
+  const deployment = await startDeployment({
+    ...LOCAL,
+    script,
+    configuration,
+    stateFolder: state,
+    variables,
+  });
+  const operator = new Client(deployment.url, OPERATOR_TOKEN);
+  const bob = await seed(operator, "bob");
+  const tokens = { ada: user.token, bob: bob.token };
+  const receiver = await Receiver.open();
+  // As deployed: whoever leaves is noticed at once.
+  const relay: Relay = await startRelay(deployment.url, 0);
+  const openCable = () => Cable.open(relay.url);
+  const [callersCable, receiverCable, ...cables] = await Promise.all([
+    openCable(),
+    Cable.open(receiver.url),
+    ...Array.from({ length: count }, openCable),
+  ]);
+  const runners = cables.map(({ url }, n) => {
+    const stateFolder = join(folder, "runners", `${n}`);
+    const own = join(stateFolder, "models");
+    mkdirSync(stateFolder, { recursive: true });
+    cpSync(models, own, { recursive: true });
+    return new StormRunner({
+      url,
+      token: user.runnerToken,
+      name: `runner-${n}`,
+      hardware: "cpu",
+      slots: SLOTS,
+      stateFolder,
+      models: { owner: USERNAME, folder: own },
+    });
+  });
+  const clientsAt = (url: string) => ({
+    ada: new Client(url, tokens.ada),
+    bob: new Client(url, tokens.bob),
+  });
+  const ways = { direct: clientsAt(relay.url), cable: clientsAt(callersCable.url) };
+  return {
+    deployment,
+    stateFolder: state,
+    operator,
+    receiver,
+    clients: clientsAt(deployment.url),
+    runners,
+    cables,
+    callersCable,
+    receiverCable,
+    ground: (recorder, over) => ({
+      recorder,
+      over,
+      owner: USERNAME,
+      sample: SAMPLE,
+      receiverUrl: receiverCable.url,
+      scriptReceiver: (path, { webhook }) =>
+        receiver.script(path, [...(webhook?.faults ?? []), { status: 200 }]),
+      clientOf: ({ account, overCable }) => ways[overCable ? "cable" : "direct"][account],
+    }),
+    async close() {
+      for (const cable of [...cables, callersCable, receiverCable]) cable.close();
+      relay.close();
+      await receiver.close();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** One request, and one that is repeated until it is answered. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Call as Request } from "../../../src/dev/client.ts";
+import type { MadeCall } from "../history.ts";
+import type { Ground } from "./ground.ts";
+
+export interface Answer {
+  status: number;
+  text: string;
+  headers: Headers;
+  askedAt: number;
+}
+
+/** No request waits longer for its answer, ms: what is longer on its way is lost behind a cable. */
+const TIMEOUT_MS = 30_000;
+/** Between two tries, ms. */
+const RETRY_MS = 200;
+
+/** What the service says when it does not know itself what happened (src/errors.ts). */
+const INTERNAL = /Something went wrong on our side/;
+
+/** @returns undefined when it broke off: what came of it is unknown */
+export async function ask(
+  ground: Ground,
+  made: MadeCall,
+  method: string,
+  path: string,
+  request: Request = {},
+): Promise<Answer | undefined> {
+  const askedAt = Date.now();
+  const signal = AbortSignal.any([ground.over, AbortSignal.timeout(TIMEOUT_MS)]);
+  try {
+    const response = await ground.clientOf(made.call).fetch(method, path, { ...request, signal });
+    const { status, headers } = response;
+    const text = await response.text();
+    if (INTERNAL.test(text)) {
+      const { n } = made.call;
+      ground.recorder.odd({ what: `${method} ${path} failed`, answer: `${status}: ${text}`, n });
+    }
+    return { status, headers, text, askedAt };
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns undefined when all patience has come to its end */
+export async function insist(
+  ground: Ground,
+  made: MadeCall,
+  method: string,
+  path: string,
+  request: Request = {},
+): Promise<Answer | undefined> {
+  while (!ground.over.aborted) {
+    const answer = await ask(ground, made, method, path, request);
+    if (answer && isAnswered(answer)) return answer;
+    await sleep(RETRY_MS, undefined, { signal: ground.over }).catch(() => {});
+  }
+  return undefined;
+}
+
+/** A call of the vendora convention names its prediction also when that has failed. */
+const isAnswered = ({ status, headers }: Answer) =>
+  (status < 500 && status !== 429) || headers.has("auspex-prediction-id");

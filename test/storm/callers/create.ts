@@ -1,0 +1,56 @@
+/** Creates predictions: once, or under one key as often and as many at once as it takes. */
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MadeCall } from "../history.ts";
+import { type Answer, ask, insist } from "./ask.ts";
+import type { Ground } from "./ground.ts";
+import { webhookOf } from "./webhook.ts";
+
+interface Creation {
+  path: string;
+  body: object;
+  prefer?: string;
+  /** Which prediction an answer names, if any. */
+  idIn: (answer: Answer) => string | undefined;
+}
+
+/** Between two sends of one key: some meet each other, some the first one's end. */
+const STAGGER_MS = 40;
+
+/** The key of a call: the same at each try. */
+export const keyOf = ({ call }: MadeCall) =>
+  createHash("sha256").update(call.mark).digest("hex").slice(0, 32);
+
+/** @returns the answers that named a prediction */
+export async function create(
+  ground: Ground,
+  made: MadeCall,
+  { path, body, prefer, idIn }: Creation,
+): Promise<Answer[]> {
+  const { parallel } = made.call;
+  const request = {
+    body: { ...body, ...webhookOf(ground, made) },
+    headers: {
+      ...(prefer && { prefer }),
+      ...(parallel && { "idempotency-key": keyOf(made) }),
+    },
+  };
+  const send = async (n: number) => {
+    await sleep(n * STAGGER_MS);
+    made.sent++;
+    const answer = await (parallel ? insist : ask)(ground, made, "POST", path, request);
+    if (!answer) return [];
+    const id = idIn(answer);
+    if (id !== undefined) {
+      ground.recorder.accepted(made, id);
+      return [answer];
+    }
+    // Without a key nobody can tell what came of it; with one, this is no answer to it.
+    if (answer.status < 500 && answer.status !== 429) {
+      const text = `${answer.status}: ${answer.text}`;
+      ground.recorder.odd({ what: `POST ${path} refused`, answer: text, n: made.call.n });
+    }
+    return [];
+  };
+  return (await Promise.all(Array.from({ length: parallel ?? 1 }, (_, n) => send(n)))).flat();
+}

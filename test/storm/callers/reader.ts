@@ -1,0 +1,126 @@
+/** Readers of a log who leave, are cut off, and come back to where they were. */
+import type { Client } from "../../../src/dev/client.ts";
+import { CallFailed } from "../../../src/dev/client.ts";
+import type { ConnectionEnd, Event, MadeCall, Reading } from "../history.ts";
+import type { ReaderPlan } from "../plan/calls.ts";
+import { type Ground, pause } from "./ground.ts";
+
+/** Nothing has come for so long: whoever reads asks again, ms. */
+const SILENT_MS = 8_000;
+const RETRY_MS = 100;
+
+export interface Log {
+  reading: Reading;
+  /** A connection: all events after this one. */
+  open(after: number, signal: AbortSignal): AsyncIterable<Event>;
+  isLast(event: Event): boolean;
+  /** Asked when it has ended without a last event, which that of a cancelled response does. */
+  isOver?(): Promise<boolean>;
+}
+
+type Stays = Pick<ReaderPlan, "stays" | "away">;
+
+/** @param first the connection that created the prediction, if it is read from there */
+export async function follow(
+  ground: Ground,
+  log: Log,
+  { stays, away }: Stays,
+  first?: AsyncIterable<Event>,
+): Promise<void> {
+  const { reading } = log;
+  const visits = stays.values();
+  let stream = first;
+  while (!reading.complete && !ground.over.aborted) {
+    const stay = visits.next().value;
+    const ended = await connect(ground, log, stay, stream);
+    stream = undefined;
+    if (ended === "refused") return;
+    if (ended !== "end") await pause(ground, ended === "left" ? away : RETRY_MS);
+    else if (!reading.complete) {
+      reading.complete = (await log.isOver?.()) ?? false;
+      await pause(ground, RETRY_MS);
+    }
+  }
+}
+
+async function connect(
+  ground: Ground,
+  { reading, open, isLast }: Log,
+  stay: number | undefined,
+  stream?: AsyncIterable<Event>,
+): Promise<ConnectionEnd> {
+  const silence = new AbortController();
+  const expect = () => setTimeout(() => silence.abort(), SILENT_MS);
+  let timer = expect();
+  const after = reading.events.at(-1)?.id ?? 0;
+  const connection: Reading["connections"][number] = {
+    at: Date.now(),
+    after,
+    events: 0,
+    ended: "end",
+  };
+  reading.connections.push(connection);
+  try {
+    for await (const event of stream ??
+      open(after, AbortSignal.any([silence.signal, ground.over]))) {
+      clearTimeout(timer);
+      timer = expect();
+      if (event.event === "problem") throw new Error(JSON.stringify(event.data));
+      reading.events.push(event);
+      connection.events++;
+      if (connection.events === stay && !isLast(event)) {
+        connection.ended = "left";
+        break;
+      }
+    }
+    const last = reading.events.at(-1);
+    if (connection.ended === "end" && last && isLast(last)) reading.complete = true;
+  } catch (error) {
+    const isRefused = error instanceof CallFailed && error.status < 500 && error.status !== 429;
+    connection.ended = isRefused ? "refused" : silence.signal.aborted ? "silent" : "broken";
+    connection.why = String(error);
+  } finally {
+    clearTimeout(timer);
+  }
+  return connection.ended;
+}
+
+/** Reads the events of a prediction from the first on. */
+export async function readPrediction(
+  ground: Ground,
+  { call }: MadeCall,
+  id: string,
+  reader: string,
+  plan: ReaderPlan,
+): Promise<void> {
+  await pause(ground, plan.joinsAfter);
+  const log = eventsOf(ground, ground.clientOf(call), id, reader, plan.isEventSource);
+  await follow(ground, log, plan);
+}
+
+export function eventsOf(
+  { recorder }: Ground,
+  client: Client,
+  id: string,
+  reader: string,
+  isEventSource: boolean,
+): Log {
+  const reading: Reading = {
+    id,
+    log: "events",
+    reader,
+    events: [],
+    connections: [],
+    complete: false,
+  };
+  recorder.history.readings.push(reading);
+  const path = `/predictions/${id}/stream`;
+  return {
+    reading,
+    open: (after, signal) =>
+      isEventSource && after > 0
+        ? client.events("GET", path, { signal, headers: { "last-event-id": String(after) } })
+        : client.events("GET", `${path}?after_id=${after}`, { signal }),
+    isLast: ({ event }) => event === "done",
+  };
+}

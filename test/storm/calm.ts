@@ -1,0 +1,57 @@
+/** The calm after the storm: all that was accepted comes to its end, and all that is told arrives. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "../../src/dev/client.ts";
+import { pageOf } from "../../src/protocol/common.ts";
+import { runnerState } from "../../src/protocol/operator.ts";
+import type { Bed } from "./bed.ts";
+import { rowsOf } from "./evidence/list.ts";
+import { ledgerOf } from "./evidence/predictions.ts";
+import type { Recorder } from "./recorder.ts";
+import { isFinal } from "./state.ts";
+
+const POLL_MS = 500;
+
+/** Everything works again; an operator resumes the runners that were set aside for minutes. */
+export async function heal(bed: Bed, recorder: Recorder): Promise<void> {
+  for (const cable of [...bed.cables, bed.callersCable, bed.receiverCable]) cable.heal();
+  await until(async () => {
+    const { items } = await bed.operator.call(pageOf(runnerState), "GET", "/operator/runners");
+    for (const { id, name, set_aside_until } of items.filter((one) => one.set_aside_until)) {
+      recorder.note("resumed", { name, set_aside_until });
+      await bed.operator.call(runnerState, "POST", `/operator/runners/${id}/resume`);
+    }
+    return true;
+  }, AbortSignal.timeout(RETURN_MS));
+}
+
+/** workerd may just have been killed, ms. */
+const RETURN_MS = 30_000;
+
+/** @returns the predictions that the lists still say have not ended */
+export async function settle({ clients }: Bed, deadline: AbortSignal): Promise<string[]> {
+  const open = async (client: Client) =>
+    (await rowsOf(client)).filter((row) => !isFinal(row)).map(({ id }) => id);
+  let left: string[] = [];
+  await until(async () => {
+    left = (await Promise.all(Object.values(clients).map(open))).flat();
+    return left.length === 0;
+  }, deadline);
+  await until(async () => await allTold(clients), deadline);
+  return left;
+}
+
+async function allTold(clients: Bed["clients"]): Promise<boolean> {
+  for (const client of Object.values(clients)) {
+    for (const { id } of await rowsOf(client)) {
+      const events = await ledgerOf(client, id);
+      const pending = events.flatMap(({ deliveries }) => deliveries);
+      if (pending.some(({ state }) => state === "pending")) return false;
+    }
+  }
+  return true;
+}
+
+/** Until it is so, or the deadline has come. What breaks off is asked again. */
+async function until(isSo: () => Promise<boolean>, deadline: AbortSignal): Promise<void> {
+  while (!deadline.aborted && !(await isSo().catch(() => false))) await sleep(POLL_MS);
+}

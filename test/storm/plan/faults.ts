@@ -1,0 +1,94 @@
+/** What a seed has break, and when: the same seed gives the same faults. */
+import fc from "fast-check";
+import { between, samples, share } from "./seeded.ts";
+
+export type Target =
+  | { what: "control plane" }
+  | { what: "runner"; runner: number }
+  /** Before a runner, the callers, or the receiver of webhooks. */
+  | { what: "cable"; before: number | "callers" | "receiver" }
+  /** The process of a model, or its container. */
+  | { what: "model"; runner: number };
+
+export interface Harm {
+  how: "kill" | "pause" | "drain" | "cut" | "reset" | "delay" | "swallow" | "refuse";
+  /** How long it lasts: until it runs again, or gets through. Of a moment: 0. */
+  ms: number;
+  /** What a model's share of all is, or how long a delay is: 0 to 1. */
+  share: number;
+}
+
+export interface Fault extends Harm {
+  /** Since the storm began, ms. */
+  at: number;
+  target: Target;
+}
+
+/** What happens to a target, and the time from one harm's end to the next, ms. */
+interface Climate {
+  target: Target;
+  harms: fc.Arbitrary<Harm>;
+  calm: [min: number, max: number];
+}
+
+/** The shortest harm and calm of a target take longer. */
+const MOST_PER_MINUTE = 60;
+
+const harm = (how: Harm["how"], ms: [number, number] | 0 = 0): fc.Arbitrary<Harm> =>
+  fc.record({
+    how: fc.constant(how),
+    ms: ms === 0 ? fc.constant(0) : between(...ms),
+    share,
+  });
+
+const anyOf = (...harms: fc.Arbitrary<Harm>[]) => fc.oneof(...harms);
+
+const CONTROL_PLANE = anyOf(harm("kill"), harm("kill"), harm("pause", [500, 6_000]));
+/** A pause may outlast the lease. */
+const RUNNER = anyOf(
+  harm("kill", [100, 6_000]),
+  harm("pause", [500, 12_000]),
+  harm("drain", [100, 4_000]),
+);
+const CABLE = anyOf(
+  harm("cut"),
+  harm("reset"),
+  harm("delay", [1_000, 8_000]),
+  harm("swallow", [500, 10_000]),
+  harm("refuse", [500, 5_000]),
+);
+
+const climateOf = (runners: number): Climate[] => [
+  { target: { what: "control plane" }, harms: CONTROL_PLANE, calm: [5_000, 18_000] },
+  { target: { what: "cable", before: "receiver" }, harms: CABLE, calm: [8_000, 30_000] },
+  { target: { what: "cable", before: "callers" }, harms: CABLE, calm: [2_000, 12_000] },
+  ...Array.from({ length: runners }, (_, runner): Climate[] => [
+    { target: { what: "runner", runner }, harms: RUNNER, calm: [4_000, 30_000] },
+    { target: { what: "cable", before: runner }, harms: CABLE, calm: [3_000, 20_000] },
+    { target: { what: "model", runner }, harms: harm("kill"), calm: [2_000, 15_000] },
+  ]).flat(),
+];
+
+/** In their order. Each is over by the end, and no two of a target at a time. @param duration ms */
+export function faultsOf(seed: number, runners: number, duration: number): Fault[] {
+  return climateOf(runners)
+    .flatMap(({ target, harms, calm }, n) => {
+      const count = Math.ceil((duration / 60_000) * MOST_PER_MINUTE);
+      const weather = fc.record({ harm: harms, calm: between(...calm) });
+      let at = 0;
+      return samples(weather, seed + n, count).map(({ harm, calm }): Fault => {
+        at += calm;
+        const fault = { ...harm, at, target };
+        at += harm.ms;
+        return fault;
+      });
+    })
+    .filter(({ at, ms }) => at + ms <= duration)
+    .sort((a, b) => a.at - b.at);
+}
+
+export function nameOf(target: Target): string {
+  if (target.what === "control plane") return target.what;
+  if (target.what === "cable") return `cable of ${target.before}`;
+  return `${target.what} ${target.runner}`;
+}

@@ -1,0 +1,54 @@
+/** Every prediction has one end, which never changes. */
+import type { History, Sighting } from "../history.ts";
+import { digest, isFinal } from "../state.ts";
+import { type Breach, eachOf, endOf, type StormPromise } from "./promise.ts";
+
+export const everyIdEnds: StormPromise = {
+  name: "each accepted id is found, and has ended",
+  check: eachOf(
+    ({ calls }) =>
+      calls.flatMap(({ call, accepted }) =>
+        [...new Set(accepted.map(({ id }) => id))].map((id) => ({ id, n: call.n })),
+      ),
+    ({ id, n }, history): Breach[] => {
+      const end = endOf(history, id);
+      if (!end?.object) return [{ id, n, what: "it was accepted, and is not found" }];
+      if (isFinal(end.object)) return [];
+      return [{ id, n, what: `it is still ${end.object.status}` }];
+    },
+  ),
+};
+
+export const everyRowEnds: StormPromise = {
+  name: "each listed prediction has ended, also where nobody got its id",
+  check: eachOf(
+    ({ ends }) => ends.flatMap(({ id, row }) => (row ? [{ id, row }] : [])),
+    ({ id, row }): Breach[] =>
+      isFinal(row) ? [] : [{ id, what: `the list still says ${row.status}` }],
+  ),
+};
+
+export const endsNeverChange: StormPromise = {
+  name: "an end that was seen never changed",
+  check: eachOf(
+    ({ sightings }) => [...Map.groupBy(sightings, ({ id }) => id)],
+    ([id, sightings], history) => changesOf(history, id, sightings).map((what) => ({ id, what })),
+  ),
+};
+
+function changesOf(history: History, id: string, sightings: Sighting[]): string[] {
+  const seen = sightings.filter(isFinal).toSorted((a, b) => a.seenAt - b.seenAt);
+  const [first] = seen;
+  if (!first) return [];
+  const back = sightings.filter((one) => !isFinal(one) && one.askedAt > first.seenAt);
+  const object = endOf(history, id)?.object;
+  const bodies = new Set([...seen.map(({ body }) => body), ...(object ? [digest(object)] : [])]);
+  return [
+    ...back.map(({ status, by }) => `it was ${first.status}, and then ${status} (${by})`),
+    ...(bodies.size > 1
+      ? [
+          `it ended in ${bodies.size} ways: ${seen.map(({ status, body }) => `${status} ${body}`)}; ${object && digest(object)}`,
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,60 @@
+/** A promise that is checked on the history of a storm. */
+import type { End, History } from "../history.ts";
+
+export interface Breach {
+  /** What is wrong, with all that it takes to see why. */
+  what: string;
+  /** The prediction. */
+  id?: string | undefined;
+  /** The call of the plan. */
+  n?: number | undefined;
+}
+
+export interface Verdict {
+  /** How many things it was checked on. */
+  checked: number;
+  breaches: Breach[];
+}
+
+export interface StormPromise {
+  name: string;
+  check: (history: History) => Verdict;
+}
+
+/** One that each of some things keeps, or says why not. */
+export function eachOf<Thing>(
+  thingsOf: (history: History) => Thing[],
+  breachesOf: (thing: Thing, history: History) => Breach[],
+): StormPromise["check"] {
+  return (history) => {
+    const things = thingsOf(history);
+    return {
+      checked: things.length,
+      breaches: things.flatMap((thing) => breachesOf(thing, history)),
+    };
+  };
+}
+
+const found = new WeakMap<History, Map<string, End>>();
+
+export function endOf(history: History, id: string): End | undefined {
+  let ends = found.get(history);
+  if (!ends) {
+    ends = new Map(history.ends.map((end) => [end.id, end]));
+    found.set(history, ends);
+  }
+  return ends.get(id);
+}
+
+const MARK = /storm-(\d+)-/;
+
+/** The call that a prediction is of: its mark is in the input. */
+export function callIn({ object }: End): number | undefined {
+  const mark = MARK.exec(JSON.stringify(object?.input ?? null));
+  return mark ? Number(mark[1]) : undefined;
+}
+
+export const short = (value: unknown): string => {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "nothing");
+  return text.length > 600 ? `${text.slice(0, 600)} …` : text;
+};

@@ -1,0 +1,73 @@
+/** Whoever reads a log and resumes sees each event once, in order, and in the end all of it. */
+import type { Event, History, Reading } from "../history.ts";
+import { textOf } from "../state.ts";
+import { eachOf, endOf, type StormPromise, short } from "./promise.ts";
+
+export const readersSeeAll: StormPromise = {
+  name: "each reader saw each event once, in order, to the end",
+  check: eachOf(
+    ({ readings }) => readings,
+    (reading, history) => {
+      const faults = faultsOf(reading, logOf(history, reading));
+      return faults.map((what) => ({ id: reading.id, what: `${reading.reader}: ${what}` }));
+    },
+  ),
+};
+
+/** The log as it is in the end. */
+function logOf(history: History, { id, log }: Reading): Event[] {
+  const end = endOf(history, id);
+  return (log === "events" ? end?.log : end?.response) ?? [];
+}
+
+function faultsOf({ events, connections, complete, log: kind }: Reading, log: Event[]): string[] {
+  const ids = events.map(({ id }) => id);
+  const rises = ids.every((id, n) => n === 0 || id > (ids[n - 1] ?? 0));
+  const refused = connections.find(({ ended }) => ended === "refused");
+  const cutShort = connections.findIndex(
+    ({ ended }, n) => ended === "end" && n < connections.length - 1,
+  );
+  const seen = new Map(events.map((event) => [event.id, event]));
+  const missed = log.filter(({ id }) => !seen.has(id));
+  const other = log.filter((event) => differs(kind, event, seen.get(event.id)));
+  return [
+    ...(rises ? [] : [`ids did not rise: ${short(ids)}`]),
+    ...(refused ? [`it was refused after ${refused.after}: ${refused.why}`] : []),
+    ...(complete ? [] : [`it never came to the end: ${short(connections)}`]),
+    ...(cutShort < 0 ? [] : [`connection ${cutShort} ended without an end: ${short(connections)}`]),
+    ...(missed.length === 0
+      ? []
+      : [`it missed ${short(missed)} of ${log.length}: ${short(connections)}`]),
+    ...(other.length === 0
+      ? []
+      : [`the log now says ${short(other[0])} where it saw ${short(seen.get(other[0]?.id ?? 0))}`]),
+    ...lostOf(events, log).map((event) => `it saw what is not in the log: ${short(event)}`),
+  ];
+}
+
+/** Of a response the objects that events carry are written anew for each reader: their texts are not. */
+function differs(kind: Reading["log"], event: Event, seen: Event | undefined): boolean {
+  if (!seen) return false;
+  if (kind === "events") return textOf(event) !== textOf(seen);
+  return event.event !== seen.event || deltaOf(event) !== deltaOf(seen);
+}
+
+const deltaOf = ({ data }: Event): unknown =>
+  typeof data === "object" && data !== null && "delta" in data ? data.delta : undefined;
+
+/**
+ * What was shown and never stored may be missing where the runner and the object died within the same
+ * 250 ms: there the log has a gap, and nothing that the prediction says itself.
+ */
+function lostOf(events: Event[], log: Event[]): Event[] {
+  const stored = new Set(log.map(({ id }) => id));
+  const gaps = log.slice(1).flatMap(({ id }, n) => {
+    const from = log[n]?.id ?? 0;
+    return id > from + 1 ? [{ from, to: id }] : [];
+  });
+  const mayBeLost = ({ id, event }: Event) =>
+    gaps.some(({ from, to }) => from < id && id < to) && !OWN.includes(event);
+  return events.filter((event) => !stored.has(event.id) && !mayBeLost(event));
+}
+
+const OWN = ["status", "error", "done"];

@@ -1,0 +1,47 @@
+/** A prediction is the same from every side: in the list, by itself, in the export, in its log. */
+import { listed } from "../../journey/support/listed.ts";
+import type { End, Event } from "../history.ts";
+import { digest, isFinal, textOf } from "../state.ts";
+import { eachOf, type StormPromise, short } from "./promise.ts";
+
+export const sidesAgree: StormPromise = {
+  name: "list, prediction, export and log say the same",
+  check: eachOf(
+    ({ ends }) => ends.filter(({ object }) => object && isFinal(object)),
+    (end) => [...differences(end), ...faultsOf(end)].map((what) => ({ id: end.id, what })),
+  ),
+};
+
+function differences({ object, row, exported, log }: End): string[] {
+  if (!object) return [];
+  const itself = listed(object);
+  const done = log.at(-1)?.data;
+  return [
+    ...(textOf(row) === textOf(itself)
+      ? []
+      : [`the list has ${short(row)}, it is ${short(itself)}`]),
+    ...(exported && digest(exported) === digest(object)
+      ? []
+      : [`the export has ${short(exported)}, it is ${short(itself)}`]),
+    ...(textOf(done) === textOf(itself) ? [] : [`its log ends with ${short(done)}`]),
+  ];
+}
+
+/** One log: ids that rise from 1, one final status, which comes last but for `error` and `done`. */
+function faultsOf({ log, object }: End): string[] {
+  const ids = log.map(({ id }) => id);
+  const rises = ids.every((id, n) => id > (ids[n - 1] ?? 0));
+  const statuses = log.filter(({ event }) => event === "status").map(statusOf);
+  const finals = statuses.filter((status) => isFinal({ status }));
+  const dones = log.filter(({ event }) => event === "done");
+  return [
+    ...(rises && ids[0] === 1 ? [] : [`the ids of its log are ${short(ids)}`]),
+    ...(finals.length === 1 && finals[0] === object?.status && statuses.at(-1) === finals[0]
+      ? []
+      : [`it is ${object?.status}, and its log says ${statuses}`]),
+    ...(dones.length === 1 && log.at(-1) === dones[0] ? [] : ["`done` is not the end of its log"]),
+  ];
+}
+
+const statusOf = ({ data }: Event): string =>
+  typeof data === "object" && data !== null && "status" in data ? String(data.status) : "";

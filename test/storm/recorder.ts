@@ -1,0 +1,67 @@
+/** Writes down what is seen, as it is seen. */
+import { createWriteStream, type WriteStream } from "node:fs";
+import { type PredictionWithIO, predictionWithIO } from "../../src/protocol/prediction.ts";
+import type { History, MadeCall, Oddity, Sighting } from "./history.ts";
+import type { Call } from "./plan/calls.ts";
+import { digest, isFinal } from "./state.ts";
+
+export class Recorder {
+  readonly history: History = {
+    calls: [],
+    faults: [],
+    sightings: [],
+    readings: [],
+    oddities: [],
+    deliveries: [],
+    ends: [],
+    leftovers: [],
+  };
+  readonly #timeline: WriteStream;
+  readonly #began = Date.now();
+
+  /** @param timeline a file: a line of JSON for all that happens, with ms since the storm began */
+  constructor(timeline: string) {
+    this.#timeline = createWriteStream(timeline);
+  }
+
+  /** A line of the timeline. */
+  note(what: string, more: object = {}): void {
+    const ms = Date.now() - this.#began;
+    this.#timeline.write(`${JSON.stringify({ ms, what, ...more })}\n`);
+  }
+
+  fault(what: string, more: object = {}): void {
+    this.history.faults.push({ at: Date.now(), what });
+    this.note(what, more);
+  }
+
+  begin(call: Call): MadeCall {
+    const made: MadeCall = { call, sent: 0, accepted: [], cancels: [] };
+    this.history.calls.push(made);
+    return made;
+  }
+
+  accepted(made: MadeCall, id: string): void {
+    if (made.accepted.length === 0) this.note("accepted", { call: made.call.n, id });
+    made.accepted.push({ id, at: Date.now() });
+  }
+
+  /** An answer that is a prediction. */
+  sighting(by: Sighting["by"], askedAt: number, text: string): PredictionWithIO {
+    const prediction = predictionWithIO.parse(JSON.parse(text));
+    const { id, status } = prediction;
+    const seen: Sighting = { id, by, status, askedAt, seenAt: Date.now() };
+    if (isFinal(prediction)) seen.body = digest(prediction);
+    this.history.sightings.push(seen);
+    return prediction;
+  }
+
+  odd(oddity: Omit<Oddity, "at">): void {
+    this.history.oddities.push({ ...oddity, at: Date.now() });
+    this.note("odd answer", oddity);
+  }
+
+  close(): void {
+    this.#timeline.end();
+  }
+}

@@ -1,0 +1,87 @@
+/** One storm: what the seed plans is done and broken, then all is calm, and all promises are checked. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { duotone, SAMPLE } from "../journey/support/duotone.ts";
+import { type Bed, makeBed } from "./bed.ts";
+import { callAll } from "./callers/call.ts";
+import { COLOURS } from "./callers/picture.ts";
+import { heal, settle } from "./calm.ts";
+import { deliveriesOf } from "./evidence/deliveries.ts";
+import { rowsOf } from "./evidence/list.ts";
+import { collectEnds, hashOf } from "./evidence/predictions.ts";
+import { removeAll } from "./evidence/remove.ts";
+import { leftoversOf } from "./evidence/runners.ts";
+import { leftoversIn } from "./evidence/state-files.ts";
+import type { History } from "./history.ts";
+import { callsOf } from "./plan/calls.ts";
+import { faultsOf } from "./plan/faults.ts";
+import { type Checked, checkAll } from "./promises/all.ts";
+import { Recorder } from "./recorder.ts";
+import { unleash } from "./weather/weather.ts";
+
+export interface StormOptions {
+  seed: number;
+  predictions: number;
+  minutes: number;
+  runners: number;
+  /** Where all is kept: the state, the runners' folders and logs, the timeline. */
+  folder: string;
+}
+
+/** From the last fault to the end of all that it has held up, ms. */
+const CALM_MS = 90_000;
+
+export async function storm(
+  options: StormOptions,
+): Promise<{ history: History; checked: Checked[] }> {
+  const { seed, predictions, runners, folder } = options;
+  const duration = options.minutes * 60_000;
+  const calls = callsOf(seed, predictions, duration);
+  const faults = faultsOf(seed, runners, duration);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "plan.json"), JSON.stringify({ options, calls, faults }, null, 1));
+  const bed = await makeBed(folder, runners);
+  const recorder = new Recorder(join(folder, "timeline.jsonl"));
+  const { history } = recorder;
+  try {
+    const over = new AbortController();
+    const calling = callAll(bed.ground(recorder, over.signal), calls);
+    await Promise.all([unleash(bed, faults, recorder), sleep(duration)]);
+    recorder.note("calm");
+    await heal(bed, recorder);
+    await Promise.race([calling, sleep(CALM_MS)]);
+    recorder.note("callers are told to give up");
+    over.abort();
+    await calling;
+    const left = await settle(bed, AbortSignal.timeout(CALM_MS));
+    recorder.note("settled", { left });
+    history.ends = await collectEnds(bed, history);
+    history.deliveries = await deliveriesOf(bed.receiver.received, history);
+    history.leftovers = await clear(bed, recorder);
+  } finally {
+    recorder.close();
+    writeFileSync(join(folder, "history.json"), JSON.stringify(history));
+    await bed.close();
+  }
+  return { history, checked: checkAll(history, await pictures()) };
+}
+
+/** Ends the runners, removes all, ends the deployment, and looks at what is left. */
+async function clear(bed: Bed, recorder: Recorder): Promise<History["leftovers"]> {
+  const known = new Set<string>();
+  for (const client of Object.values(bed.clients))
+    for (const { id } of await rowsOf(client)) known.add(id);
+  const left = (await Promise.all(bed.runners.map(leftoversOf))).flat();
+  recorder.note("runners have ended");
+  await removeAll(bed);
+  await bed.deployment.stop();
+  recorder.note("all is removed");
+  return [...left, ...leftoversIn(bed.stateFolder, known)];
+}
+
+async function pictures(): Promise<string[]> {
+  const sample = await readFile(SAMPLE);
+  return Promise.all(COLOURS.map(async (colours) => hashOf(await duotone(sample, colours))));
+}

@@ -1,0 +1,104 @@
+/** Breaks what the plan says, when it says so, and in the end makes all of it well. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Cable } from "../../processes/cable.ts";
+import { workerdPid } from "../../processes/workerd.ts";
+import { type Fault, nameOf } from "../plan/faults.ts";
+import type { Recorder } from "../recorder.ts";
+import type { StormRunner } from "./storm-runner.ts";
+
+export interface Breakable {
+  runners: StormRunner[];
+  /** Before each runner. */
+  cables: Cable[];
+  callersCable: Cable;
+  receiverCable: Cable;
+}
+
+/** The longest delay of a cable, ms. */
+const MOST_DELAY_MS = 1_500;
+
+/** Resolves when all are over. What happens to one target happens one after the other. */
+export async function unleash(at: Breakable, faults: Fault[], recorder: Recorder): Promise<void> {
+  const began = Date.now();
+  const byTarget = Map.groupBy(faults, ({ target }) => nameOf(target));
+  await Promise.all(
+    [...byTarget].map(async ([name, own]) => {
+      for (const fault of own) {
+        await sleep(Math.max(0, began + fault.at - Date.now()));
+        const { how, ms } = fault;
+        recorder.fault(`${name}: ${how}`, { fault: name, how, ms });
+        await harm(at, fault);
+        if (ms > 0) recorder.note(`${name}: over`);
+      }
+    }),
+  );
+}
+
+async function harm(at: Breakable, fault: Fault): Promise<void> {
+  const { target, how, ms, share } = fault;
+  switch (target.what) {
+    case "control plane":
+      return harmControlPlane(how === "kill" ? "SIGKILL" : "SIGSTOP", ms);
+    case "runner": {
+      const runner = pick(at.runners, target.runner);
+      if (how === "kill") return runner.kill(ms);
+      return how === "pause" ? runner.pause(ms) : runner.drain(ms);
+    }
+    case "model":
+      return killOne(pick(at.runners, target.runner).processes(), share);
+    case "cable":
+      return harmCable(cableOf(at, target.before), fault);
+  }
+}
+
+function cableOf({ cables, callersCable, receiverCable }: Breakable, before: unknown): Cable {
+  if (before === "callers") return callersCable;
+  return before === "receiver" ? receiverCable : pick(cables, Number(before));
+}
+
+async function harmCable(cable: Cable, { how, ms, share }: Fault): Promise<void> {
+  switch (how) {
+    case "cut":
+      return cable.cut();
+    case "reset":
+      return cable.reset();
+    case "delay":
+      cable.delay(share * MOST_DELAY_MS);
+      await sleep(ms);
+      return cable.delay(0);
+    case "refuse":
+      cable.refuse();
+      break;
+    default:
+      cable.swallow();
+  }
+  await sleep(ms);
+  cable.heal();
+}
+
+/** Miniflare starts it again on the same port and state. */
+async function harmControlPlane(signal: "SIGKILL" | "SIGSTOP", ms: number): Promise<void> {
+  const pid = workerdPid();
+  // It is just being started again.
+  if (pid === undefined) return;
+  process.kill(pid, signal);
+  if (signal === "SIGKILL") return;
+  await sleep(ms);
+  process.kill(pid, "SIGCONT");
+}
+
+async function killOne(pids: number[], share: number): Promise<void> {
+  const pid = pids[Math.floor(share * pids.length)];
+  if (pid === undefined) return;
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended by itself in this moment.
+  }
+}
+
+function pick<Of>(all: Of[], n: number): Of {
+  const one = all[n];
+  if (one === undefined) throw new Error(`there is no ${n}`);
+  return one;
+}
