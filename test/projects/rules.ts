@@ -6,7 +6,7 @@ export default defineProject({
   root,
   test: {
     name: "rules",
-    include: ["dashboard", "domain", "lib", "middleware", "objects", "protocol"].map(
+    include: ["dashboard", "domain", "lib", "middleware", "objects", "protocol", "storm"].map(
       (folder) => `test/${folder}/**/*.test.ts`,
     ),
     exclude: BOUNDS,

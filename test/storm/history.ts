@@ -14,7 +14,7 @@ export interface History {
   oddities: Oddity[];
   deliveries: Delivery[];
   ends: End[];
-  leftovers: Leftover[];
+  leftovers: Leftovers[];
 }
 
 export interface MadeCall {
@@ -98,10 +98,13 @@ export interface End {
   picture?: string;
 }
 
-/** Something that is still there although everything has been removed. */
-export interface Leftover {
+/** What is still there although everything has been removed. */
+export interface Leftovers {
   what: (typeof LEFTOVERS)[number];
-  where: string;
+  /** How many things were looked at. */
+  looked: number;
+  /** Where they are. */
+  found: string[];
 }
 
 export const LEFTOVERS = [
@@ -111,7 +114,6 @@ export const LEFTOVERS = [
   "stored file",
   "upload under way",
   "prediction object",
-  "alarm of a prediction",
-  "overdue alarm",
+  "alarm that goes on",
   "waiting job",
 ] as const;

@@ -8,6 +8,7 @@ import { type Bed, makeBed } from "./bed.ts";
 import { callAll } from "./callers/call.ts";
 import { COLOURS } from "./callers/picture.ts";
 import { heal, settle } from "./calm.ts";
+import { divertConsole } from "./console.ts";
 import { deliveriesOf } from "./evidence/deliveries.ts";
 import { rowsOf } from "./evidence/list.ts";
 import { collectEnds, hashOf } from "./evidence/predictions.ts";
@@ -42,6 +43,7 @@ export async function storm(
   const faults = faultsOf(seed, runners, duration);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "plan.json"), JSON.stringify({ options, calls, faults }, null, 1));
+  const giveBack = divertConsole(join(folder, "control-plane.log"));
   const bed = await makeBed(folder, runners);
   const recorder = new Recorder(join(folder, "timeline.jsonl"));
   const { history } = recorder;
@@ -64,6 +66,7 @@ export async function storm(
     recorder.close();
     writeFileSync(join(folder, "history.json"), JSON.stringify(history));
     await bed.close();
+    giveBack();
   }
   return { history, checked: checkAll(history, await pictures()) };
 }

@@ -1,7 +1,7 @@
 /** What a runner that has ended well has left: processes of its models, and files. */
 import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
-import type { Leftover } from "../history.ts";
+import type { Leftovers } from "../history.ts";
 import type { StormRunner } from "../weather/storm-runner.ts";
 
 /**
@@ -10,30 +10,24 @@ import type { StormRunner } from "../weather/storm-runner.ts";
  */
 const KEPT = [/^models\//, /^owners\//, /^cache\/(files|sources)\//];
 
-export async function leftoversOf(runner: StormRunner): Promise<Leftover[]> {
+export async function leftoversOf(runner: StormRunner): Promise<Leftovers[]> {
   const { name } = runner;
   const endedWell = await runner.finish();
   const deaths = endedWell ? runner.deaths : [...runner.deaths, "did not end well when told to"];
+  const files = filesIn(runner.folder);
+  const left = files.filter((path) => !KEPT.some((pattern) => pattern.test(path)));
+  const own = (what: Leftovers["what"], looked: number, found: unknown[]): Leftovers => ({
+    what,
+    looked,
+    found: found.map((one) => `${name}: ${one}`),
+  });
   return [
-    ...deaths.map(
-      (why): Leftover => ({
-        what: "runner that died by itself",
-        where: `${name}: ${why}`,
-      }),
-    ),
-    ...runner.processes().map(
-      (pid): Leftover => ({
-        what: "model process",
-        where: `${name}: process ${pid}`,
-      }),
-    ),
-    ...filesIn(runner.folder)
-      .filter((path) => !KEPT.some((pattern) => pattern.test(path)))
-      .map((path): Leftover => ({ what: "file of a runner", where: `${name}: ${path}` })),
+    own("runner that died by itself", 1, deaths),
+    own("model process", 1, runner.processes()),
+    own("file of a runner", files.length, left),
   ];
 }
 
-/** Folders too, if there is nothing in them but their own kind is not known. */
 const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())

@@ -8,110 +8,110 @@ import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { deserialize } from "node:v8";
 import { z } from "zod";
-import type { Leftover } from "../history.ts";
+import type { Leftovers } from "../history.ts";
 
 /** An alarm that is late by less may just have been about to go off, ms. */
 const LATE_MS = 20_000;
+/**
+ * What is removed wakes once more, in an hour or a day (forgetAt in domain/predictions/life.ts). An
+ * alarm that is due sooner is one that sets itself again and again, ms.
+ */
+const SOON_MS = 30 * 60_000;
 const NS_PER_MS = 1_000_000n;
 
 const named = z.object({ spec: z.object({ id: z.uuid() }) });
+const alarm = z.object({ actor_id: z.string(), scheduled_time: z.bigint() });
 
 /**
  * @param known ids of predictions that are listed: of these a record may be kept for its key or for
  * late files, as long as it has an alarm that ends it
  */
-export function leftoversIn(stateFolder: string, known: ReadonlySet<string>): Leftover[] {
-  return [
-    ...alarmsIn(stateFolder),
-    ...predictionsIn(stateFolder, known),
-    ...waitingIn(stateFolder),
-    ...storedIn(stateFolder),
-  ];
-}
+export const leftoversIn = (state: string, known: ReadonlySet<string>): Leftovers[] => [
+  alarmsIn(state),
+  predictionsIn(state, known),
+  waitingIn(state),
+  ...storedIn(state),
+];
 
 const classFolder = (state: string, name: string) => join(state, "do", `auspex-${name}`);
 
-/** The database of each object of a class. */
-function databasesIn(folder: string): { name: string; db: DatabaseSync }[] {
-  const files = readdirSync(folder).filter((file) => file.endsWith(".sqlite"));
-  return files
-    .filter((file) => file !== "metadata.sqlite")
-    .map((file) => ({ name: basename(file, ".sqlite"), db: new DatabaseSync(join(folder, file)) }));
+/** Of the database of each object in a folder. */
+function fromEach<Of>(folder: string, read: (db: DatabaseSync, name: string) => Of): Of[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith(".sqlite") && file !== "metadata.sqlite")
+    .map((file) => {
+      using db = new DatabaseSync(join(folder, file));
+      return read(db, basename(file, ".sqlite"));
+    });
 }
+
+const hasTable = (db: DatabaseSync, name: string) =>
+  db.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(name) !==
+  undefined;
 
 /** When each object's alarm is due, unix ms, by the object's id. */
 function alarmsOf(state: string, name: string): Map<string, number> {
   using db = new DatabaseSync(join(classFolder(state, name), "metadata.sqlite"));
   const alarms = db.prepare("SELECT actor_id, scheduled_time FROM _cf_ALARM");
   alarms.setReadBigInts(true);
-  const row = z.object({ actor_id: z.string(), scheduled_time: z.bigint() });
   return new Map(
     alarms
       .all()
-      .map((one) => row.parse(one))
+      .map((row) => alarm.parse(row))
       .map(({ actor_id, scheduled_time }) => [actor_id, Number(scheduled_time / NS_PER_MS)]),
   );
 }
 
-function alarmsIn(state: string): Leftover[] {
+function alarmsIn(state: string): Leftovers {
   const now = Date.now();
-  return ["PredictionObject", "AccountObject", "PoolObject", "RunnerObject"].flatMap((name) =>
-    [...alarmsOf(state, name)]
-      .filter(([, at]) => at < now - LATE_MS)
-      .map(([id, at]): Leftover => {
-        const late = Math.round((now - at) / 1_000);
-        return { what: "overdue alarm", where: `${name} ${id}, ${late} s late` };
-      }),
+  const all = ["PredictionObject", "AccountObject", "PoolObject", "RunnerObject"].flatMap((name) =>
+    [...alarmsOf(state, name)].map(([id, at]) => ({ name, id, at })),
   );
+  const found = all
+    .filter(({ name, at }) => at < (name === "PredictionObject" ? now + SOON_MS : now - LATE_MS))
+    .map(({ name, id, at }) => `${name} ${id}, due in ${Math.round((at - now) / 1_000)} s`);
+  return { what: "alarm that goes on", looked: all.length, found };
 }
 
 /** Whatever an object has stored must be of a prediction that is known, and come to its end. */
-function predictionsIn(state: string, known: ReadonlySet<string>): Leftover[] {
+function predictionsIn(state: string, known: ReadonlySet<string>): Leftovers {
   const alarms = alarmsOf(state, "PredictionObject");
-  return databasesIn(classFolder(state, "PredictionObject")).flatMap(({ name, db }): Leftover[] => {
-    using database = db;
-    const values = tables(database).includes("_cf_KV")
-      ? database.prepare("SELECT key, value FROM _cf_KV").all()
-      : [];
-    if (values.length === 0) return [];
+  const all = fromEach(classFolder(state, "PredictionObject"), (db, name) => {
+    const values = hasTable(db, "_cf_KV") ? db.prepare("SELECT key, value FROM _cf_KV").all() : [];
+    if (values.length === 0) return undefined;
     const request = values.find(({ key }) => key === "request")?.value;
     const id =
       request instanceof Uint8Array ? named.parse(deserialize(request)).spec.id : undefined;
     const keys = values.map(({ key }) => key).join(", ");
-    const where = `${name} (${id ?? "no prediction"}): ${keys}`;
-    if (!alarms.has(name)) return [{ what: "prediction object", where: `${where}; no alarm` }];
-    if (id !== undefined && !known.has(id)) return [{ what: "prediction object", where }];
-    return [];
+    const hasEnd = alarms.has(name);
+    if (hasEnd && (id === undefined || known.has(id))) return undefined;
+    return `${name} (${id ?? "no prediction"})${hasEnd ? "" : " without an alarm"}: ${keys}`;
   });
+  const found = all.filter((one) => one !== undefined);
+  return { what: "prediction object", looked: all.length, found };
 }
 
-function waitingIn(state: string): Leftover[] {
-  return databasesIn(classFolder(state, "PoolObject")).flatMap(({ name, db }): Leftover[] => {
-    using database = db;
-    if (!tables(database).includes("waiting")) return [];
-    return database
-      .prepare("SELECT object_id FROM waiting")
-      .all()
-      .map(({ object_id }) => ({ what: "waiting job", where: `${object_id} in pool ${name}` }));
+function waitingIn(state: string): Leftovers {
+  const all = fromEach(classFolder(state, "PoolObject"), (db, name) => {
+    const rows = hasTable(db, "waiting") ? db.prepare("SELECT object_id FROM waiting").all() : [];
+    return rows.map(({ object_id }) => `${object_id} in pool ${name}`);
   });
+  return { what: "waiting job", looked: all.length, found: all.flat() };
 }
 
-function storedIn(state: string): Leftover[] {
-  const folder = join(state, "r2", "miniflare-R2BucketObject");
-  return databasesIn(folder).flatMap(({ db }): Leftover[] => {
-    using database = db;
-    const objects = database.prepare("SELECT key FROM _mf_objects").all();
-    // Of those that were ended or given up the row stays.
-    const uploads = database.prepare("SELECT key FROM _mf_multipart_uploads WHERE state = 0").all();
+/** Of uploads that were ended or given up the row stays. */
+function storedIn(state: string): Leftovers[] {
+  return fromEach(join(state, "r2", "miniflare-R2BucketObject"), (db): Leftovers[] => {
+    const objects = db.prepare("SELECT key FROM _mf_objects").all();
+    const uploads = db.prepare("SELECT key, state FROM _mf_multipart_uploads").all();
+    const open = uploads.filter(({ state }) => state === 0);
     return [
-      ...objects.map(({ key }): Leftover => ({ what: "stored file", where: String(key) })),
-      ...uploads.map(({ key }): Leftover => ({ what: "upload under way", where: String(key) })),
+      { what: "stored file", looked: 1, found: objects.map(({ key }) => String(key)) },
+      {
+        what: "upload under way",
+        looked: uploads.length,
+        found: open.map(({ key }) => String(key)),
+      },
     ];
-  });
+  }).flat();
 }
-
-const tables = (db: DatabaseSync) =>
-  db
-    .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
-    .all()
-    .map(({ name }) => name);

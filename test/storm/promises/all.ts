@@ -25,7 +25,10 @@ const nothingIsLeft: StormPromise[] = LEFTOVERS.map((what) => ({
   name: `no ${what} is left`,
   check: ({ leftovers }) => {
     const own = leftovers.filter((one) => one.what === what);
-    return { checked: own.length, breaches: own.map(({ where }) => ({ what: where })) };
+    return {
+      checked: own.reduce((sum, { looked }) => sum + looked, 0),
+      breaches: own.flatMap(({ found }) => found.map((what) => ({ what }))),
+    };
   },
 }));
 

@@ -26,7 +26,7 @@ export async function unleash(at: Breakable, faults: Fault[], recorder: Recorder
       for (const fault of own) {
         await sleep(Math.max(0, began + fault.at - Date.now()));
         const { how, ms } = fault;
-        recorder.fault(`${name}: ${how}`, { fault: name, how, ms });
+        recorder.fault(`${name}: ${how}`, { lasts: ms });
         await harm(at, fault);
         if (ms > 0) recorder.note(`${name}: over`);
       }

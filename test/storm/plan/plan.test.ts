@@ -1,0 +1,56 @@
+/** A seed's plan: always the same, and such that it can be carried out. */
+import { expect, test } from "vitest";
+import { callsOf } from "./calls.ts";
+import { faultsOf, nameOf } from "./faults.ts";
+
+const MINUTE = 60_000;
+const RUNNERS = 3;
+
+test("the same seed gives the same calls and the same faults, another seed others", () => {
+  expect(callsOf(7, 200, MINUTE)).toEqual(callsOf(7, 200, MINUTE));
+  expect(faultsOf(7, RUNNERS, MINUTE)).toEqual(faultsOf(7, RUNNERS, MINUTE));
+  expect(callsOf(8, 200, MINUTE)).not.toEqual(callsOf(7, 200, MINUTE));
+  expect(faultsOf(8, RUNNERS, MINUTE)).not.toEqual(faultsOf(7, RUNNERS, MINUTE));
+});
+
+test("calls are of every kind, in their order and within the storm", () => {
+  const calls = callsOf(1, 500, MINUTE);
+  const kinds = new Set(calls.map(({ work }) => work.kind));
+  expect([...kinds].toSorted()).toEqual([
+    "abandoned",
+    "chat",
+    "hello",
+    "large",
+    "picture",
+    "response",
+    "stream",
+    "sums",
+  ]);
+  const times = calls.map(({ at }) => at);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  expect(times.every((at) => at >= 0 && at < MINUTE)).toBe(true);
+  expect(new Set(calls.map(({ mark }) => mark)).size).toBe(500);
+  for (const some of ["parallel", "webhook", "cancelAfter"] as const)
+    expect(calls.some((call) => call[some] !== undefined)).toBe(true);
+});
+
+test("faults are of every target, over by the end, and no two of a target at a time", () => {
+  const faults = faultsOf(1, RUNNERS, 10 * MINUTE);
+  const byTarget = Map.groupBy(faults, ({ target }) => nameOf(target));
+  expect(byTarget.size).toBe(3 + 3 * RUNNERS);
+  for (const own of byTarget.values()) {
+    for (const [n, { at, ms }] of own.entries())
+      expect(at + ms).toBeLessThan(own[n + 1]?.at ?? 10 * MINUTE + 1);
+  }
+  const hows = new Set(faults.map(({ how }) => how));
+  expect([...hows].toSorted()).toEqual([
+    "cut",
+    "delay",
+    "drain",
+    "kill",
+    "pause",
+    "refuse",
+    "reset",
+    "swallow",
+  ]);
+});

@@ -1,0 +1,289 @@
+/** That each promise is kept by a calm history, and that each way to break it is noticed. */
+import { expect, test } from "vitest";
+import type { End, Event, History, Reading } from "../history.ts";
+import { LEFTOVERS } from "../history.ts";
+import { checkAll } from "./all.ts";
+import {
+  at,
+  CANCELED,
+  CHAT,
+  calmHistory,
+  GREETING,
+  PICTURE,
+  PICTURES,
+  RESPONSE,
+  STREAM,
+} from "./sample.ts";
+
+const brokenIn = (history: History) =>
+  checkAll(history, PICTURES).flatMap(({ name, breaches }) =>
+    breaches.map(({ what, id }) => ({ name, what, id })),
+  );
+
+test("a calm history keeps all promises, and each is checked on something", () => {
+  const checked = checkAll(calmHistory(), PICTURES);
+  expect(checked.flatMap(({ breaches }) => breaches)).toEqual([]);
+  expect(checked.filter(({ checked }) => checked === 0)).toEqual([]);
+});
+
+const objectOf = (history: History, n: number) => {
+  const { object } = at(history.ends, n);
+  if (!object) throw new Error("it is gone");
+  return object;
+};
+
+/** Of a prediction's events: the reading of the response comes after them. */
+const readingOf = (history: History, n: number): Reading => at(history.readings, n);
+
+/** Replaces the events of a log and what its reader saw of them. */
+function relog({ ends, readings }: History, n: number, change: (log: Event[]) => Event[]): void {
+  at(ends, n).log = change(at(ends, n).log);
+  at(readings, n).events = change(at(readings, n).events);
+}
+
+const edit = (history: History, n: number, changes: Partial<End>) =>
+  Object.assign(at(history.ends, n), changes);
+
+const ENDS = "each accepted id is found, and has ended";
+const ROWS = "each listed prediction has ended, also where nobody got its id";
+const CHANGES = "an end that was seen never changed";
+const SIDES = "list, prediction, export and log say the same";
+const KEYS = "all answers under one key name one prediction";
+const TWICE = "no create has made more predictions than it was sent, and under a key one";
+const READERS = "each reader saw each event once, in order, to the end";
+const OUTPUTS = "what succeeded has the output that was asked for";
+const CHATS = "a chat that was heard to its end was heard whole";
+const CANCELS = "what was cancelled is canceled, unless it had ended";
+const VERIFY = "each webhook that came verifies";
+const TOLD = "each end that a webhook was to tell was told, as it is";
+const ORDERLY = "no answer was of a kind that nobody should get";
+
+test.each<[string, string, (history: History) => void]>([
+  [ENDS, "is not found", (history) => edit(history, GREETING, { object: null })],
+  [ENDS, "is not found", (history) => history.ends.splice(GREETING, 1)],
+  [
+    ENDS,
+    "still started",
+    (history) => Object.assign(objectOf(history, GREETING), { status: "started" }),
+  ],
+  [
+    ROWS,
+    "the list still says pending",
+    (history) => {
+      const { row } = at(history.ends, GREETING);
+      if (row) row.status = "pending";
+    },
+  ],
+  [
+    CHANGES,
+    "in 2 ways",
+    (history) => Object.assign(at(history.sightings, 1), { body: "something else" }),
+  ],
+  [
+    CHANGES,
+    "in 2 ways",
+    (history) =>
+      Object.assign(at(history.sightings, 1), { status: "failed" as const, body: "failed" }),
+  ],
+  [
+    CHANGES,
+    "it was succeeded, and then started (get)",
+    (history) => Object.assign(at(history.sightings, 2), { status: "started" as const }),
+  ],
+  [SIDES, "the list has null", (history) => edit(history, GREETING, { row: null })],
+  [
+    SIDES,
+    "the list has",
+    (history) => Object.assign(at(history.ends, GREETING).row ?? {}, { setup_time: "1.000" }),
+  ],
+  [SIDES, "the export has null", (history) => edit(history, GREETING, { exported: null })],
+  [
+    SIDES,
+    "the export has",
+    (history) =>
+      edit(history, GREETING, { exported: { ...objectOf(history, GREETING), output: 1 } }),
+  ],
+  [SIDES, "its log ends with", (history) => relog(history, GREETING, (log) => log.slice(0, -1))],
+  [
+    SIDES,
+    "the ids of its log",
+    (history) => relog(history, GREETING, (log) => log.map((one) => ({ ...one, id: one.id + 1 }))),
+  ],
+  [
+    SIDES,
+    "and its log says",
+    (history) =>
+      relog(history, GREETING, ([first, ...rest]) => [
+        ...(first ? [{ ...first, data: { status: "failed" } }] : []),
+        ...rest,
+      ]),
+  ],
+  [
+    SIDES,
+    "`done` is not the end",
+    (history) => relog(history, GREETING, (log) => [...log, { ...at(log, -1), id: 99 }]),
+  ],
+  [
+    KEYS,
+    "under its key are",
+    (history) => at(history.calls, GREETING).accepted.push({ id: "another", at: 0 }),
+  ],
+  [
+    TWICE,
+    "sent 2 times, it has made",
+    (history) => history.ends.push({ ...at(history.ends, GREETING), id: "another" }),
+  ],
+  [
+    READERS,
+    "ids did not rise",
+    (history) => readingOf(history, STREAM).events.push(at(readingOf(history, STREAM).events, -1)),
+  ],
+  [READERS, "ids did not rise", (history) => readingOf(history, STREAM).events.reverse()],
+  [READERS, "it missed", (history) => readingOf(history, STREAM).events.splice(2, 1)],
+  [
+    READERS,
+    "the log now says",
+    (history) =>
+      readingOf(history, STREAM).events.splice(2, 1, { id: 3, event: "output", data: "A" }),
+  ],
+  [
+    READERS,
+    "it saw what is not in the log",
+    (history) => readingOf(history, STREAM).events.push({ id: 99, event: "output", data: "A" }),
+  ],
+  [
+    READERS,
+    "it never came to the end",
+    (history) => Object.assign(readingOf(history, STREAM), { complete: false }),
+  ],
+  [
+    READERS,
+    "it was refused after 1",
+    (history) => Object.assign(at(readingOf(history, STREAM).connections, 1), { ended: "refused" }),
+  ],
+  [
+    READERS,
+    "connection 0 ended without an end",
+    (history) => Object.assign(at(readingOf(history, STREAM).connections, 0), { ended: "end" }),
+  ],
+  [READERS, "it missed", (history) => readingOf(history, RESPONSE + 1).events.splice(1, 1)],
+  [
+    READERS,
+    "the log now says",
+    (history) =>
+      readingOf(history, RESPONSE + 1).events.splice(1, 1, {
+        id: 1,
+        event: "response.output_text.delta",
+        data: { delta: "other" },
+      }),
+  ],
+  [
+    OUTPUTS,
+    "not Hello",
+    (history) => Object.assign(objectOf(history, GREETING), { output: "Hello, storm-1-!" }),
+  ],
+  [
+    OUTPUTS,
+    "and its log has",
+    (history) => Object.assign(objectOf(history, STREAM), { output: ["The"] }),
+  ],
+  [
+    OUTPUTS,
+    "another of its seed",
+    (history) => {
+      const { call } = at(history.calls, CHAT);
+      Object.assign(call, { work: { kind: "stream", tokens: 1, every: 0, text: 0 } });
+    },
+  ],
+  [OUTPUTS, "its picture is 404", (history) => edit(history, PICTURE, { picture: "404" })],
+  [CHATS, "it heard", (history) => Object.assign(at(history.calls, CHAT), { heard: "storm-2-0 " })],
+  [
+    CHATS,
+    "heard whole, and is canceled",
+    (history) => Object.assign(objectOf(history, CHAT), { status: "canceled" }),
+  ],
+  [
+    CANCELS,
+    "its cancel was accepted, and it is succeeded",
+    (history) => Object.assign(objectOf(history, CANCELED), { status: "succeeded" }),
+  ],
+  [
+    CANCELS,
+    "it could not be cancelled, for it had ended, and is started",
+    (history) => {
+      at(at(history.calls, CANCELED).cancels, 0).status = 409;
+      Object.assign(objectOf(history, CANCELED), { status: "started" });
+    },
+  ],
+  [
+    CANCELS,
+    "answered with 404",
+    (history) => Object.assign(at(at(history.calls, CANCELED).cancels, 0), { status: 404 }),
+  ],
+  [
+    VERIFY,
+    "no match",
+    (history) => Object.assign(at(history.deliveries, 0), { verified: "no match" }),
+  ],
+  [TOLD, "it was never told", (history) => history.deliveries.splice(0)],
+  [
+    TOLD,
+    "it was told",
+    (history) => {
+      for (const { payload } of history.deliveries) payload.output = "Hello, nobody!";
+    },
+  ],
+  [
+    TOLD,
+    "was told in several ways",
+    (history) => Object.assign(at(history.deliveries, 1).payload, { input: "another" }),
+  ],
+  [
+    TOLD,
+    "after its end it was told",
+    (history) => {
+      const { payload, ...rest } = at(history.deliveries, 0);
+      const webhook = { ...payload.webhook, id: "late", event: "output" as const, sequence: 9 };
+      history.deliveries.push({ ...rest, payload: { ...payload, webhook } });
+    },
+  ],
+  [
+    TOLD,
+    "not delivered",
+    (history) => {
+      const delivery = { endpoint_id: null, url: null, next_attempt_at: null, attempts: [] };
+      const event = { id: "evt", event: "completed" as const, sequence: 5, created_at: "" };
+      const deliveries = [{ ...delivery, state: "pending" as const }];
+      edit(history, GREETING, { webhooks: [{ ...event, deliveries }] });
+    },
+  ],
+  [
+    ORDERLY,
+    "GET /: 500",
+    (history) => history.oddities.push({ what: "GET /", answer: "500", at: 0 }),
+  ],
+])("%s: %s", (name, what, breakIt) => {
+  const history = calmHistory();
+  breakIt(history);
+  const broken = brokenIn(history).filter((one) => one.name === name);
+  expect(broken.map((one) => one.what)).toContainEqual(expect.stringContaining(what));
+});
+
+test.each(LEFTOVERS.map((what, n) => [what, n] as const))("a %s that is left", (what, n) => {
+  const history = calmHistory();
+  at(history.leftovers, n).found.push("there");
+  const broken = brokenIn(history);
+  expect(broken).toEqual([{ name: `no ${what} is left`, what: "there", id: undefined }]);
+});
+
+test("what was shown and never stored is excused by a gap, unless the prediction said it itself", () => {
+  const lost = (event: string): History => {
+    const history = calmHistory();
+    const jump = ({ id, ...rest }: Event) => ({ ...rest, id: id > 3 ? id + 16_384 : id });
+    relog(history, STREAM, (log) => log.map(jump));
+    readingOf(history, STREAM).events.splice(3, 0, { id: 4, event, data: "lost" });
+    return history;
+  };
+  expect(brokenIn(lost("output"))).toEqual([]);
+  expect(brokenIn(lost("status")).map(({ name }) => name)).toEqual([READERS]);
+});

@@ -1,0 +1,169 @@
+/** A history in which all promises are kept, and which has something of each. */
+import type { Prediction, PredictionWithIO } from "../../../src/protocol/prediction.ts";
+import { listed } from "../../journey/support/listed.ts";
+import { type Event, type History, LEFTOVERS, type MadeCall, type Reading } from "../history.ts";
+import type { Call, Work } from "../plan/calls.ts";
+import { digest } from "../state.ts";
+
+const TIME = "2026-11-25T09:00:00.000Z";
+const AT = Date.parse(TIME);
+
+export const PICTURES = ["the picture"];
+
+const idOf = (n: number) => `01a211fd-fb6e-7768-b658-88873200000${n}`;
+
+/** Of a greeting, a stream, a chat, a picture, a cancelled one, and a response. */
+const WORKS: { work: Work; output: PredictionWithIO["output"]; status?: "canceled" }[] = [
+  { work: { kind: "hello", wait: 0 }, output: "Hello, storm-0-!" },
+  { work: { kind: "stream", tokens: 2, every: 0, text: 0 }, output: ["The", " Queen"] },
+  { work: { kind: "chat", streamed: true, words: 2, every: 0, leaves: false }, output: ["…"] },
+  { work: { kind: "picture", uploaded: true, colours: 0 }, output: "/v1/files/a/b.png" },
+  {
+    work: { kind: "sums", wait: 0, seconds: 5, numbers: [1, 2] },
+    output: null,
+    status: "canceled",
+  },
+  { work: { kind: "response", words: 2, every: 0 }, output: ["…"] },
+];
+
+export const GREETING = 0;
+export const STREAM = 1;
+export const CHAT = 2;
+export const PICTURE = 3;
+export const CANCELED = 4;
+export const RESPONSE = 5;
+
+export function calmHistory(): History {
+  const history: History = {
+    calls: [],
+    faults: [],
+    sightings: [],
+    readings: [],
+    oddities: [],
+    deliveries: [],
+    ends: [],
+    leftovers: LEFTOVERS.map((what) => ({ what, looked: 1, found: [] })),
+  };
+  for (const [n, { work, output, status = "succeeded" }] of WORKS.entries()) {
+    const object = predictionOf(n, status, output);
+    const { id } = object;
+    const log = logOf(object);
+    const response = work.kind === "response" ? responseOf() : undefined;
+    history.calls.push(callOf(n, work, id));
+    history.sightings.push(
+      { id, by: "create", status: "pending", askedAt: AT, seenAt: AT + 10 },
+      { id, by: "get", status, askedAt: AT + 20, seenAt: AT + 30, body: digest(object) },
+      { id, by: "get", status, askedAt: AT + 40, seenAt: AT + 50, body: digest(object) },
+    );
+    history.readings.push(readingOf(id, "events", log));
+    if (response) history.readings.push(readingOf(id, "response", response));
+    history.ends.push({
+      id,
+      account: "ada",
+      object,
+      row: listed(object),
+      exported: object,
+      log,
+      ...(response && { response }),
+      ...(work.kind === "picture" && { picture: PICTURES[0] }),
+      webhooks: [],
+    });
+  }
+  tell(history, GREETING);
+  at(history.calls, CHAT).heard = "storm-2-0 storm-2-1 ";
+  at(history.calls, CANCELED).cancels.push({ id: idOf(CANCELED), status: 202, at: AT });
+  return history;
+}
+
+export function at<Of>(all: Of[], n: number): Of {
+  const one = all.at(n);
+  if (one === undefined) throw new Error(`there is no ${n}`);
+  return one;
+}
+
+function predictionOf(
+  n: number,
+  status: Prediction["status"],
+  output: PredictionWithIO["output"],
+): PredictionWithIO {
+  return {
+    id: idOf(n),
+    model: { owner: "ada", name: "model", version_number: 1 },
+    created_at: TIME,
+    updated_at: TIME,
+    status,
+    setup_time: null,
+    execution_time: null,
+    error: null,
+    metrics: null,
+    url: `http://127.0.0.1:1/v1/predictions/${idOf(n)}`,
+    stream: false,
+    data_removed: false,
+    input: { mark: `storm-${n}-` },
+    output: n === 4 ? null : output,
+  };
+}
+
+function logOf(object: PredictionWithIO): Event[] {
+  const outputs = [object.output].flat();
+  return [
+    { event: "status", data: { status: "pending" } },
+    { event: "status", data: { status: "started", attempt: 1 } },
+    ...outputs.map((data) => ({ event: "output", data })),
+    { event: "status", data: { status: object.status } },
+    { event: "done", data: listed(object) },
+  ].map((event, n) => ({ id: n + 1, ...event }));
+}
+
+const responseOf = (): Event[] =>
+  ["created", "output_text.delta", "completed"].map((event, id) => ({
+    id,
+    event: `response.${event}`,
+    data: { delta: event === "output_text.delta" ? "word" : undefined },
+  }));
+
+const callOf = (n: number, work: Work, id: string): MadeCall => ({
+  call: { ...PLAIN, n, mark: `storm-${n}-`, work },
+  sent: 2,
+  accepted: [
+    { id, at: AT },
+    { id, at: AT },
+  ],
+  cancels: [],
+});
+
+const PLAIN: Omit<Call, "n" | "mark" | "work"> = {
+  at: 0,
+  account: "ada",
+  overCable: false,
+  parallel: 2,
+  webhook: undefined,
+  cancelAfter: undefined,
+  readers: [],
+};
+
+/** One who left after the first event and came back. */
+const readingOf = (id: string, log: Reading["log"], events: Event[]): Reading => ({
+  id,
+  log,
+  reader: "creator",
+  events: [...events],
+  connections: [
+    { at: AT, after: 0, events: 1, ended: "left" },
+    { at: AT, after: 1, events: events.length - 1, ended: "end" },
+  ],
+  complete: true,
+});
+
+/** Its webhook was delivered twice. */
+function tell({ calls, deliveries, ends }: History, n: number): void {
+  const { object } = at(ends, n);
+  if (!object) throw new Error("it is gone");
+  const id = `evt_${object.id}_5`;
+  const webhook = { id, event: "completed" as const, sequence: 5, created_at: TIME };
+  at(calls, n).secret = "a secret";
+  for (const at of [AT, AT + 1]) {
+    const payload = { ...object, data_omitted: false, webhook };
+    deliveries.push({ n, at, verified: true, payload });
+  }
+}
