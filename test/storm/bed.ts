@@ -42,6 +42,8 @@ export interface Bed extends Breakable {
   /** Without anything that breaks in between. */
   clients: Record<Call["account"], Client>;
   ground(recorder: Recorder, over: AbortSignal): Ground;
+  /** Stops the deployment and starts it again where it was. */
+  restart(meanwhile: () => void): Promise<void>;
   /** All but the deployment and the runners. */
   close(): Promise<void>;
 }
@@ -52,14 +54,8 @@ export async function makeBed(folder: string, count: number): Promise<Bed> {
     readConfiguration(),
   ]);
   const { state, models, user } = await prepareState(folder, { script, configuration });
-  const variables = VARIABLES;
-  const deployment = await startDeployment({
-    ...LOCAL,
-    script,
-    configuration,
-    stateFolder: state,
-    variables,
-  });
+  const options = { ...LOCAL, script, configuration, stateFolder: state, variables: VARIABLES };
+  const deployment = await startDeployment(options);
   const operator = new Client(deployment.url, OPERATOR_TOKEN);
   const bob = await seed(operator, "bob");
   const tokens = { ada: user.token, bob: bob.token };
@@ -92,7 +88,7 @@ export async function makeBed(folder: string, count: number): Promise<Bed> {
     bob: new Client(url, tokens.bob),
   });
   const ways = { direct: clientsAt(relay.url), cable: clientsAt(callersCable.url) };
-  return {
+  const bed: Bed = {
     deployment,
     stateFolder: state,
     operator,
@@ -112,10 +108,17 @@ export async function makeBed(folder: string, count: number): Promise<Bed> {
         receiver.script(path, [...(webhook?.faults ?? []), { status: 200 }]),
       clientOf: ({ account, overCable }) => ways[overCable ? "cable" : "direct"][account],
     }),
+    async restart(meanwhile) {
+      const port = Number(new URL(deployment.url).port);
+      await bed.deployment.stop();
+      meanwhile();
+      bed.deployment = await startDeployment({ ...options, port });
+    },
     async close() {
       for (const cable of [...cables, callersCable, receiverCable]) cable.close();
       relay.close();
       await receiver.close();
     },
   };
+  return bed;
 }

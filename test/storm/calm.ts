@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../src/dev/client.ts";
 import { pageOf } from "../../src/protocol/common.ts";
 import { runnerState } from "../../src/protocol/operator.ts";
+import { ageAccounts } from "./age.ts";
 import type { Bed } from "./bed.ts";
 import { rowsOf } from "./evidence/list.ts";
 import { ledgerOf } from "./evidence/predictions.ts";
@@ -27,8 +28,25 @@ export async function heal(bed: Bed, recorder: Recorder): Promise<void> {
 /** workerd may just have been killed, ms. */
 const RETURN_MS = 30_000;
 
+/** Longer than anything takes that is not left to the accounts' own look, ms. */
+const SOON_MS = 5_000;
+const LATEST_MS = 60_000;
+
+/** Until all rows say that their predictions have ended, and all webhooks are told. */
+export async function settle(bed: Bed, recorder: Recorder): Promise<void> {
+  const late = await rowsEnd(bed.clients, AbortSignal.timeout(SOON_MS));
+  recorder.note("rows have settled", { late });
+  if (late.length > 0) {
+    await bed.restart(() => ageAccounts(bed.stateFolder));
+    const left = await rowsEnd(bed.clients, AbortSignal.timeout(LATEST_MS));
+    recorder.note("rows have settled after minutes", { left });
+  }
+  await until(async () => await allTold(bed.clients), AbortSignal.timeout(LATEST_MS));
+  recorder.note("webhooks are told");
+}
+
 /** @returns the predictions that the lists still say have not ended */
-export async function settle({ clients }: Bed, deadline: AbortSignal): Promise<string[]> {
+async function rowsEnd(clients: Bed["clients"], deadline: AbortSignal): Promise<string[]> {
   const open = async (client: Client) =>
     (await rowsOf(client)).filter((row) => !isFinal(row)).map(({ id }) => id);
   let left: string[] = [];
@@ -36,7 +54,6 @@ export async function settle({ clients }: Bed, deadline: AbortSignal): Promise<s
     left = (await Promise.all(Object.values(clients).map(open))).flat();
     return left.length === 0;
   }, deadline);
-  await until(async () => await allTold(clients), deadline);
   return left;
 }
 

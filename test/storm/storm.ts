@@ -33,6 +33,7 @@ export interface StormOptions {
 
 /** From the last fault to the end of all that it has held up, ms. */
 const CALM_MS = 90_000;
+const MOST_TEXT = 2_000;
 
 export async function storm(
   options: StormOptions,
@@ -57,14 +58,14 @@ export async function storm(
     recorder.note("callers are told to give up");
     over.abort();
     await calling;
-    const left = await settle(bed, AbortSignal.timeout(CALM_MS));
-    recorder.note("settled", { left });
+    await settle(bed, recorder);
     history.ends = await collectEnds(bed, history);
+    recorder.note("all has been looked at");
     history.deliveries = await deliveriesOf(bed.receiver.received, history);
     history.leftovers = await clear(bed, recorder);
   } finally {
     recorder.close();
-    writeFileSync(join(folder, "history.json"), JSON.stringify(history));
+    writeFileSync(join(folder, "history.json"), JSON.stringify(history, shortened));
     await bed.close();
     giveBack();
   }
@@ -83,6 +84,10 @@ async function clear(bed: Bed, recorder: Recorder): Promise<History["leftovers"]
   recorder.note("all is removed");
   return [...left, ...leftoversIn(bed.stateFolder, known)];
 }
+
+/** Large outputs are of no use to whoever reads it. */
+const shortened = (_: string, value: unknown) =>
+  typeof value === "string" && value.length > MOST_TEXT ? value.slice(0, MOST_TEXT) : value;
 
 async function pictures(): Promise<string[]> {
   const sample = await readFile(SAMPLE);

@@ -4,18 +4,20 @@ import { join, relative } from "node:path";
 import type { Leftovers } from "../history.ts";
 import type { StormRunner } from "../weather/storm-runner.ts";
 
+/** The models themselves. */
+const GIVEN = ["models", "owners"];
 /**
- * The cache keeps input files, each with a record of where it is from; all else in its folder is for
- * as long as a prediction runs.
+ * The cache keeps input files, each with a record of where it is from; all else is for as long as a
+ * prediction runs.
  */
-const KEPT = [/^models\//, /^owners\//, /^cache\/(files|sources)\//];
+const KEPT = /^cache\/(files|sources)\//;
 
 export async function leftoversOf(runner: StormRunner): Promise<Leftovers[]> {
   const { name } = runner;
   const endedWell = await runner.finish();
   const deaths = endedWell ? runner.deaths : [...runner.deaths, "did not end well when told to"];
   const files = filesIn(runner.folder);
-  const left = files.filter((path) => !KEPT.some((pattern) => pattern.test(path)));
+  const left = files.filter((path) => !KEPT.test(path));
   const own = (what: Leftovers["what"], looked: number, found: unknown[]): Leftovers => ({
     what,
     looked,
@@ -29,6 +31,10 @@ export async function leftoversOf(runner: StormRunner): Promise<Leftovers[]> {
 }
 
 const filesIn = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.isDirectory())
-    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+  readdirSync(folder)
+    .filter((name) => !GIVEN.includes(name))
+    .flatMap((name) =>
+      readdirSync(join(folder, name), { recursive: true, withFileTypes: true })
+        .filter((entry) => !entry.isDirectory())
+        .map((entry) => relative(folder, join(entry.parentPath, entry.name))),
+    );

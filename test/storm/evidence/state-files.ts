@@ -99,19 +99,35 @@ function waitingIn(state: string): Leftovers {
   return { what: "waiting job", looked: all.length, found: all.flat() };
 }
 
-/** Of uploads that were ended or given up the row stays. */
 function storedIn(state: string): Leftovers[] {
+  const known = uploadsIn(state);
   return fromEach(join(state, "r2", "miniflare-R2BucketObject"), (db): Leftovers[] => {
     const objects = db.prepare("SELECT key FROM _mf_objects").all();
-    const uploads = db.prepare("SELECT key, state FROM _mf_multipart_uploads").all();
-    const open = uploads.filter(({ state }) => state === 0);
+    const uploads = db.prepare(UPLOADS).all();
+    const open = uploads.filter(
+      ({ upload_id, state, parts }) => state === 0 && (parts !== 0 || known.has(upload_id)),
+    );
+    const keysOf = (rows: Record<string, unknown>[]) => rows.map(({ key }) => String(key));
     return [
-      { what: "stored file", looked: 1, found: objects.map(({ key }) => String(key)) },
-      {
-        what: "upload under way",
-        looked: uploads.length,
-        found: open.map(({ key }) => String(key)),
-      },
+      { what: "stored file", looked: 1, found: keysOf(objects) },
+      { what: "upload under way", looked: uploads.length, found: keysOf(open) },
     ];
   }).flat();
 }
+
+/**
+ * Of one that was ended the row stays, in another state. One that has no part, and that D1 has never
+ * heard of because the Worker died in between, is ended by R2 itself after 7 days.
+ */
+const UPLOADS = `SELECT upload_id, key, state,
+  (SELECT count(*) FROM _mf_multipart_parts WHERE upload_id = uploads.upload_id) AS parts
+  FROM _mf_multipart_uploads AS uploads`;
+
+const uploadsIn = (state: string): Set<unknown> =>
+  new Set(
+    fromEach(join(state, "d1", "miniflare-D1DatabaseObject"), (db) =>
+      db.prepare("SELECT multipart_id FROM uploads WHERE removed_at IS NULL").all(),
+    )
+      .flat()
+      .map(({ multipart_id }) => multipart_id),
+  );

@@ -11,7 +11,7 @@ export type Target =
   | { what: "model"; runner: number };
 
 export interface Harm {
-  how: "kill" | "pause" | "drain" | "cut" | "reset" | "delay" | "swallow" | "refuse";
+  how: "kill" | "power cut" | "pause" | "drain" | "cut" | "reset" | "delay" | "swallow" | "refuse";
   /** How long it lasts: until it runs again, or gets through. Of a moment: 0. */
   ms: number;
   /** What a model's share of all is, or how long a delay is: 0 to 1. */
@@ -43,7 +43,13 @@ const harm = (how: Harm["how"], ms: [number, number] | 0 = 0): fc.Arbitrary<Harm
 
 const anyOf = (...harms: fc.Arbitrary<Harm>[]) => fc.oneof(...harms);
 
-const CONTROL_PLANE = anyOf(harm("kill"), harm("kill"), harm("pause", [500, 6_000]));
+/** In a power cut the runners die with it. */
+const CONTROL_PLANE = anyOf(
+  harm("kill"),
+  harm("kill"),
+  harm("power cut", [100, 3_000]),
+  harm("pause", [500, 6_000]),
+);
 /** A pause may outlast the lease. */
 const RUNNER = anyOf(
   harm("kill", [100, 6_000]),

@@ -49,6 +49,7 @@ test("faults are of every target, over by the end, and no two of a target at a t
     "drain",
     "kill",
     "pause",
+    "power cut",
     "refuse",
     "reset",
     "swallow",

@@ -15,9 +15,12 @@ const STOP_MS = 30_000;
 export class StormRunner {
   readonly #options: RunnerOptions;
   #process: RunnerProcess;
-  /** It is to end now. */
-  #ending = false;
-  /** How it ended when nobody had told it to. */
+  /** Somebody has told it to end, and it is to stay away for so long, ms. */
+  #told: { downMs: number } | undefined;
+  /** It is not started again. */
+  #finished = false;
+  #isBack = Promise.resolve();
+  /** How it ended when nobody had told it to, and other things that must not happen to it. */
   readonly deaths: string[] = [];
 
   constructor(options: RunnerOptions) {
@@ -50,46 +53,46 @@ export class StormRunner {
     return processesIn(this.folder);
   }
 
-  async kill(downMs: number): Promise<void> {
-    await this.#end("SIGKILL");
-    await sleep(downMs);
-    this.#process = this.#start();
+  /** Resolves when it runs again. */
+  kill(downMs: number): Promise<void> {
+    return this.#end("SIGKILL", downMs);
+  }
+
+  drain(downMs: number): Promise<void> {
+    return this.#end("SIGTERM", downMs);
   }
 
   async pause(ms: number): Promise<void> {
-    this.#process.process.kill("SIGSTOP");
+    const { process } = this.#process;
+    process.kill("SIGSTOP");
     await sleep(ms);
-    this.#process.process.kill("SIGCONT");
-  }
-
-  async drain(downMs: number): Promise<void> {
-    await this.#end("SIGTERM");
-    await sleep(downMs);
-    this.#process = this.#start();
+    process.kill("SIGCONT");
   }
 
   /** Ends it for good. @returns whether it ended well */
   async finish(): Promise<boolean> {
-    this.#ending = true;
+    while (this.#told) await this.#isBack;
+    this.#finished = true;
     await this.#process.stop(STOP_MS);
     return this.#process.process.exitCode === 0;
   }
 
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    this.#ending = true;
-    const { process } = this.#process;
-    const exited = once(process, "exit");
-    process.kill(signal);
-    await exited;
-    this.#ending = false;
+  #end(signal: NodeJS.Signals, downMs: number): Promise<void> {
+    this.#told = { downMs };
+    this.#process.process.kill(signal);
+    return this.#isBack;
   }
 
   #start(): RunnerProcess {
     const started = startRunner(this.#options);
-    started.process.once("exit", (code, signal) => {
-      if (this.#ending) return;
-      this.deaths.push(`exited with ${signal ?? code}`);
-    });
+    this.#told = undefined;
+    this.#isBack = (async () => {
+      const [code, signal] = await once(started.process, "exit");
+      if (this.#finished) return;
+      if (!this.#told) this.deaths.push(`exited with ${signal ?? code}`);
+      await sleep(this.#told?.downMs ?? 0);
+      this.#process = this.#start();
+    })();
     return started;
   }
 }

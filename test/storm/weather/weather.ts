@@ -38,7 +38,10 @@ async function harm(at: Breakable, fault: Fault): Promise<void> {
   const { target, how, ms, share } = fault;
   switch (target.what) {
     case "control plane":
-      return harmControlPlane(how === "kill" ? "SIGKILL" : "SIGSTOP", ms);
+      if (how === "pause") return pauseControlPlane(ms);
+      killControlPlane();
+      if (how === "power cut") await Promise.all(at.runners.map((runner) => runner.kill(ms)));
+      return;
     case "runner": {
       const runner = pick(at.runners, target.runner);
       if (how === "kill") return runner.kill(ms);
@@ -76,13 +79,16 @@ async function harmCable(cable: Cable, { how, ms, share }: Fault): Promise<void>
   cable.heal();
 }
 
-/** Miniflare starts it again on the same port and state. */
-async function harmControlPlane(signal: "SIGKILL" | "SIGSTOP", ms: number): Promise<void> {
+/** Miniflare starts it again on the same port and state. None runs while it is being started. */
+function killControlPlane(): void {
   const pid = workerdPid();
-  // It is just being started again.
+  if (pid !== undefined) process.kill(pid, "SIGKILL");
+}
+
+async function pauseControlPlane(ms: number): Promise<void> {
+  const pid = workerdPid();
   if (pid === undefined) return;
-  process.kill(pid, signal);
-  if (signal === "SIGKILL") return;
+  process.kill(pid, "SIGSTOP");
   await sleep(ms);
   process.kill(pid, "SIGCONT");
 }
