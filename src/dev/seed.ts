@@ -41,6 +41,7 @@ export async function publishModel(
   owner: Client,
   username: string,
   { manifest, digest }: ModelFolder,
+  hardware_identifier = "cpu",
 ): Promise<void> {
   const { name, description, schemas, compatibilities, configuration } = manifest;
   const body = { name, description, visibility: "public" };
@@ -56,7 +57,7 @@ export async function publishModel(
       configuration: {
         ...configuration,
         interface: manifest.interface,
-        hardware_identifier: "cpu",
+        hardware_identifier,
       },
     },
   });

@@ -6,11 +6,13 @@ import { Client } from "../../src/dev/client.ts";
 import { type Deployment, readConfiguration, startDeployment } from "../../src/dev/deployment.ts";
 import { type Relay, startRelay } from "../../src/dev/relay.ts";
 import { seed } from "../../src/dev/seed.ts";
+import type { Registry } from "../docker/registry.ts";
 import { LOCAL, OPERATOR_TOKEN, USERNAME } from "../journey/support/access.ts";
 import { SAMPLE } from "../journey/support/duotone.ts";
 import { prepareState } from "../journey/support/prepared-state.ts";
 import { Cable } from "../processes/cable.ts";
 import { Receiver } from "../receiver/receiver.ts";
+import { BOX_OWNER, BOXED, startBoxes } from "./boxes.ts";
 import type { Ground } from "./callers/ground.ts";
 import type { Call } from "./plan/calls.ts";
 import type { Recorder } from "./recorder.ts";
@@ -48,13 +50,15 @@ export interface Bed extends Breakable {
   close(): Promise<void>;
 }
 
-export async function makeBed(folder: string, count: number): Promise<Bed> {
+/** @param registry of images, when Docker takes part: with one runner more, for containers */
+export async function makeBed(folder: string, count: number, registry?: Registry): Promise<Bed> {
   const [script, configuration] = await Promise.all([
     bundle(join(folder, "bundle")),
     readConfiguration(),
   ]);
   const { state, models, user } = await prepareState(folder, { script, configuration });
-  const options = { ...LOCAL, script, configuration, stateFolder: state, variables: VARIABLES };
+  const variables = { ...VARIABLES, ...(registry && { IMAGE_REGISTRY: registry.host }) };
+  const options = { ...LOCAL, script, configuration, stateFolder: state, variables };
   const deployment = await startDeployment(options);
   const operator = new Client(deployment.url, OPERATOR_TOKEN);
   const bob = await seed(operator, "bob");
@@ -83,6 +87,13 @@ export async function makeBed(folder: string, count: number): Promise<Bed> {
       models: { owner: USERNAME, folder: own },
     });
   });
+  if (registry) {
+    const cable = await openCable();
+    cables.push(cable);
+    const stateFolder = join(folder, "runners", "boxes");
+    const at = { url: deployment.url, cable: cable.url, stateFolder, slots: SLOTS };
+    runners.push(await startBoxes(registry, operator, at));
+  }
   const clientsAt = (url: string) => ({
     ada: new Client(url, tokens.ada),
     bob: new Client(url, tokens.bob),
@@ -101,7 +112,8 @@ export async function makeBed(folder: string, count: number): Promise<Bed> {
     ground: (recorder, over) => ({
       recorder,
       over,
-      owner: USERNAME,
+      modelOf: ({ boxed }, name) =>
+        `${registry && boxed && BOXED.includes(name) ? BOX_OWNER : USERNAME}/${name}`,
       sample: SAMPLE,
       receiverUrl: receiverCable.url,
       scriptReceiver: (path, { webhook }) =>

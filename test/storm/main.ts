@@ -6,6 +6,7 @@
  *   --predictions n   calls, of which some make none (2000)
  *   --minutes n       how long things break (10)
  *   --runners n       (3)
+ *   --docker          and one more, whose models are containers
  *   --seed n          random unless it is given
  *   --folder path     where all is kept; .auspex/storm/{seed} unless it is given
  *   --keep            keeps the folder, also when all is well
@@ -24,11 +25,13 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "10" },
     runners: { type: "string", default: "3" },
     seed: { type: "string", default: String(randomInt(2 ** 31)) },
+    docker: { type: "boolean", default: false },
     folder: { type: "string" },
     keep: { type: "boolean", default: false },
   },
 });
 
+const { docker } = values;
 const seed = Number(values.seed);
 const folder = values.folder ?? join(ROOT, ".auspex/storm", values.seed);
 const [predictions, minutes, runners] = [
@@ -40,7 +43,7 @@ const title = `A storm of ${predictions} calls in ${minutes} min, --seed ${seed}
 
 console.log(`${title}; the timeline is in ${folder}`);
 await rm(folder, { recursive: true, force: true });
-const { history, checked } = await storm({ seed, predictions, minutes, runners, folder });
+const { history, checked } = await storm({ seed, predictions, minutes, runners, docker, folder });
 report(history, checked, title);
 const isBroken = checked.some(({ breaches }) => breaches.length > 0);
 if (isBroken) console.log(`\n${title}: BROKEN. What is left of it is in ${folder}`);

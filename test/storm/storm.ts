@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { startRegistry } from "../docker/registry.ts";
 import { duotone, SAMPLE } from "../journey/support/duotone.ts";
 import { type Bed, makeBed } from "./bed.ts";
 import { callAll } from "./callers/call.ts";
@@ -27,6 +28,8 @@ export interface StormOptions {
   predictions: number;
   minutes: number;
   runners: number;
+  /** With a runner more, whose models are containers. */
+  docker: boolean;
   /** Where all is kept: the state, the runners' folders and logs, the timeline. */
   folder: string;
 }
@@ -38,14 +41,15 @@ const MOST_TEXT = 2_000;
 export async function storm(
   options: StormOptions,
 ): Promise<{ history: History; checked: Checked[] }> {
-  const { seed, predictions, runners, folder } = options;
+  const { seed, predictions, folder } = options;
   const duration = options.minutes * 60_000;
   const calls = callsOf(seed, predictions, duration);
-  const faults = faultsOf(seed, runners, duration);
+  const faults = faultsOf(seed, options.runners + (options.docker ? 1 : 0), duration);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "plan.json"), JSON.stringify({ options, calls, faults }, null, 1));
   const giveBack = divertConsole(join(folder, "control-plane.log"));
-  const bed = await makeBed(folder, runners);
+  const registry = options.docker ? await startRegistry() : undefined;
+  const bed = await makeBed(folder, options.runners, registry);
   const recorder = new Recorder(join(folder, "timeline.jsonl"));
   const { history } = recorder;
   try {
@@ -67,6 +71,7 @@ export async function storm(
     recorder.close();
     writeFileSync(join(folder, "history.json"), JSON.stringify(history, shortened));
     await bed.close();
+    await registry?.stop();
     giveBack();
   }
   return { history, checked: checkAll(history, await pictures()) };

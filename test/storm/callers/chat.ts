@@ -34,7 +34,7 @@ export async function callChat(ground: Ground, made: MadeCall, work: Chat): Prom
   const { call } = made;
   const script = { say: wordsOf(call, work.words), every: work.every, mark: call.mark };
   const messages = [{ role: "user", content: JSON.stringify(script) }];
-  const body = { model: `${ground.owner}/oracle`, messages };
+  const body = { model: ground.modelOf(made.call, "oracle"), messages };
   if (work.streamed) await stream(ground, made, work, { ...body, stream: true });
   else {
     const [answer] = await create(ground, made, { path: PATH, body, idIn });

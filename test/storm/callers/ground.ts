@@ -8,8 +8,8 @@ export interface Ground {
   /** The account of a call, the way that it takes. */
   clientOf(call: Pick<Call, "account" | "overCable">): Client;
   recorder: Recorder;
-  /** Whose models are called. */
-  owner: string;
+  /** `owner/name` of the model that a call is to run. */
+  modelOf(call: Pick<Call, "boxed">, name: string): string;
   /** Of webhooks, without a slash at its end. */
   receiverUrl: string;
   /** What deliveries of a call meet. */

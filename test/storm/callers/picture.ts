@@ -26,7 +26,7 @@ export async function callPicture(ground: Ground, made: MadeCall, work: Picture)
   const image = work.uploaded ? await send(ground, made) : await dataUri(ground);
   if (image === undefined) return;
   const input = { image, ...coloursOf(work), mark: made.call.mark };
-  await createAndAttend(ground, made, { model: `${ground.owner}/duotone`, input });
+  await createAndAttend(ground, made, { model: ground.modelOf(made.call, "duotone"), input });
 }
 
 const dataUri = async ({ sample }: Ground) =>

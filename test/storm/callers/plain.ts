@@ -9,7 +9,12 @@ type Plain = Extract<Work, { kind: "hello" | "sums" | "large" }>;
 
 export async function callPlain(ground: Ground, made: MadeCall, work: Plain): Promise<void> {
   const { model, input } = askedOf(made.call, work);
-  await createAndAttend(ground, made, { model: `${ground.owner}/${model}`, input }, waitOf(work));
+  await createAndAttend(
+    ground,
+    made,
+    { model: ground.modelOf(made.call, model), input },
+    waitOf(work),
+  );
 }
 
 /** Each prediction that an answer names is attended once: under one key it is the same. */

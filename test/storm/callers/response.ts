@@ -28,7 +28,7 @@ export async function callResponse(ground: Ground, made: MadeCall, work: Respons
   const { call } = made;
   const script = { say: wordsOf(call, work.words), every: work.every, mark: call.mark };
   const body = {
-    model: `${ground.owner}/oracle`,
+    model: ground.modelOf(made.call, "oracle"),
     input: JSON.stringify(script),
     background: true,
   };

@@ -18,7 +18,7 @@ export async function callStream(ground: Ground, made: MadeCall, work: Stream): 
   const { call } = made;
   const { tokens: max_tokens, every: delay_ms, text: seed } = work;
   const input = { max_tokens, delay_ms, seed, mark: call.mark };
-  const body = { model: `${ground.owner}/story`, input };
+  const body = { model: ground.modelOf(made.call, "story"), input };
   // With a key its stream is not the answer's only content: it may have begun long ago.
   if (call.parallel) return createAndAttend(ground, made, body);
   made.sent++;

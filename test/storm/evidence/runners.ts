@@ -25,7 +25,7 @@ export async function leftoversOf(runner: StormRunner): Promise<Leftovers[]> {
   });
   return [
     own("runner that died by itself", 1, deaths),
-    own("model process", 1, runner.processes()),
+    own("model process", 1, await runner.models.list()),
     own("file of a runner", files.length, left),
   ];
 }

@@ -47,6 +47,8 @@ export interface Call {
   account: "ada" | "bob";
   /** Through the cable that breaks, too; otherwise only what is behind it does. */
   overCable: boolean;
+  /** In a container, where Docker takes part and there is an image of the model. */
+  boxed: boolean;
   work: Work;
   /** With an Idempotency-Key, sent so many times at once; otherwise once. */
   parallel: number | undefined;
@@ -152,6 +154,7 @@ const calls = fc.record({
   share,
   account: fc.constantFrom<Call["account"][]>("ada", "ada", "bob"),
   overCable: fc.boolean(),
+  boxed: fc.constantFrom(true, false, false, false),
   work: works,
   parallel: fc.constantFrom(undefined, undefined, 1, 2, 4),
   webhook: onceIn(3, webhook),

@@ -136,6 +136,7 @@ const PLAIN: Omit<Call, "n" | "mark" | "work"> = {
   at: 0,
   account: "ada",
   overCable: false,
+  boxed: false,
   parallel: 2,
   webhook: undefined,
   cancelAfter: undefined,

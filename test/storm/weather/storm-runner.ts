@@ -4,7 +4,7 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunnerOptions, type RunnerProcess, startRunner } from "../../../src/dev/runner.ts";
-import { processesIn } from "../../processes/processes-in.ts";
+import { containers, processes, type Running } from "./models.ts";
 
 /** Longer than it may take for what it runs, s. */
 const DRAIN_SECONDS = 5;
@@ -48,9 +48,9 @@ export class StormRunner {
     return this.#options.stateFolder;
   }
 
-  /** Of its models. */
-  processes(): number[] {
-    return processesIn(this.folder);
+  get models(): Running {
+    const { models, name } = this.#options;
+    return models ? processes(this.folder) : containers(name);
   }
 
   /** Resolves when it runs again. */

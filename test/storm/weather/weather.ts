@@ -4,6 +4,7 @@ import type { Cable } from "../../processes/cable.ts";
 import { workerdPid } from "../../processes/workerd.ts";
 import { type Fault, nameOf } from "../plan/faults.ts";
 import type { Recorder } from "../recorder.ts";
+import type { Running } from "./models.ts";
 import type { StormRunner } from "./storm-runner.ts";
 
 export interface Breakable {
@@ -48,7 +49,7 @@ async function harm(at: Breakable, fault: Fault): Promise<void> {
       return how === "pause" ? runner.pause(ms) : runner.drain(ms);
     }
     case "model":
-      return killOne(pick(at.runners, target.runner).processes(), share);
+      return killOne(pick(at.runners, target.runner).models, share);
     case "cable":
       return harmCable(cableOf(at, target.before), fault);
   }
@@ -93,14 +94,10 @@ async function pauseControlPlane(ms: number): Promise<void> {
   process.kill(pid, "SIGCONT");
 }
 
-async function killOne(pids: number[], share: number): Promise<void> {
-  const pid = pids[Math.floor(share * pids.length)];
-  if (pid === undefined) return;
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended by itself in this moment.
-  }
+async function killOne(models: Running, share: number): Promise<void> {
+  const running = await models.list();
+  const one = running[Math.floor(share * running.length)];
+  if (one !== undefined) await models.kill(one).catch(() => {});
 }
 
 function pick<Of>(all: Of[], n: number): Of {

@@ -1,0 +1,52 @@
+/** A runner that runs containers: a registry, an owner whose models are images, hardware of its own. */
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { listModels } from "../../runner/src/engines/process/model-folder.ts";
+import { Client } from "../../src/dev/client.ts";
+import { EXAMPLES } from "../../src/dev/examples.ts";
+import { publishModel, seed } from "../../src/dev/seed.ts";
+import { hardware } from "../../src/protocol/hardware.ts";
+import { newToken } from "../../src/protocol/operator.ts";
+import type { Registry } from "../docker/registry.ts";
+import { StormRunner } from "./weather/storm-runner.ts";
+
+export const BOX_OWNER = "dora";
+/** Those of the plan whose examples are images. */
+export const BOXED = ["hello", "sums", "story", "duotone"];
+const HARDWARE = "box";
+
+/** Publishes the images, and starts a runner for them behind a cable. */
+export async function startBoxes(
+  registry: Registry,
+  operator: Client,
+  {
+    url,
+    cable,
+    stateFolder,
+    slots,
+  }: { url: string; cable: string; stateFolder: string; slots: number },
+): Promise<StormRunner> {
+  const body = { name: "Boxes" };
+  await operator.call(hardware, "PUT", `/operator/hardware/${HARDWARE}`, { body });
+  const { token } = await seed(operator, BOX_OWNER);
+  const owner = new Client(url, token);
+  for (const folder of await listModels(EXAMPLES)) {
+    const { name } = folder.manifest;
+    if (!BOXED.includes(name)) continue;
+    const { digest } = await registry.push(name, BOX_OWNER);
+    await publishModel(owner, BOX_OWNER, { ...folder, digest }, HARDWARE);
+  }
+  const { token: runnerToken } = await operator.call(newToken, "POST", "/operator/runner_tokens", {
+    body: { name: "boxes", hardware: [HARDWARE] },
+  });
+  mkdirSync(stateFolder, { recursive: true });
+  return new StormRunner({
+    url: cable,
+    token: runnerToken,
+    // Names of containers are the machine's.
+    name: `boxes-${randomBytes(4).toString("hex")}`,
+    hardware: HARDWARE,
+    slots,
+    stateFolder,
+  });
+}

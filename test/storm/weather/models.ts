@@ -1,0 +1,34 @@
+/** The models that a runner has running: processes, or containers. */
+import { docker } from "../../docker/registry.ts";
+import { processesIn } from "../../processes/processes-in.ts";
+
+export interface Running {
+  /** What there is, also what has ended and was not cleared away. */
+  list(): Promise<string[]>;
+  /** One that has ended in this moment cannot be killed. */
+  kill(one: string): Promise<void>;
+}
+
+export const processes = (folder: string): Running => ({
+  list: async () => processesIn(folder).map(String),
+  async kill(pid) {
+    process.kill(Number(pid), "SIGKILL");
+  },
+});
+
+/** @param runner its name, which is on each of its containers (runner/src/engines/docker) */
+export const containers = (runner: string): Running => ({
+  async list() {
+    const listed = await docker(
+      "ps",
+      "--all",
+      "--quiet",
+      "--filter",
+      `label=auspex.runner=${runner}`,
+    );
+    return listed.split("\n").filter((id) => id !== "");
+  },
+  async kill(id) {
+    await docker("kill", id);
+  },
+});
