@@ -46,7 +46,9 @@ export interface Bed extends Breakable {
   ground(recorder: Recorder, over: AbortSignal): Ground;
   /** Stops the deployment and starts it again where it was. */
   restart(meanwhile: () => void): Promise<void>;
-  /** All but the deployment and the runners. */
+  /** Stops the deployment for good. */
+  stop(): Promise<void>;
+  /** Ends all of it. */
   close(): Promise<void>;
 }
 
@@ -99,6 +101,12 @@ export async function makeBed(folder: string, count: number, registry?: Registry
     bob: new Client(url, tokens.bob),
   });
   const ways = { direct: clientsAt(relay.url), cable: clientsAt(callersCable.url) };
+  let isStopped = false;
+  async function stop(): Promise<void> {
+    if (isStopped) return;
+    isStopped = true;
+    await bed.deployment.stop();
+  }
   const bed: Bed = {
     deployment,
     stateFolder: state,
@@ -120,6 +128,7 @@ export async function makeBed(folder: string, count: number, registry?: Registry
         receiver.script(path, [...(webhook?.faults ?? []), { status: 200 }]),
       clientOf: ({ account, overCable }) => ways[overCable ? "cable" : "direct"][account],
     }),
+    stop,
     async restart(meanwhile) {
       const port = Number(new URL(deployment.url).port);
       await bed.deployment.stop();
@@ -127,9 +136,10 @@ export async function makeBed(folder: string, count: number, registry?: Registry
       bed.deployment = await startDeployment({ ...options, port });
     },
     async close() {
+      await Promise.all(runners.map((runner) => runner.finish()));
       for (const cable of [...cables, callersCable, receiverCable]) cable.close();
       relay.close();
-      await receiver.close();
+      await Promise.all([receiver.close(), stop()]);
     },
   };
   return bed;

@@ -8,14 +8,16 @@
  *   --runners n       (3)
  *   --docker          and one more, whose models are containers
  *   --seed n          random unless it is given
- *   --folder path     where all is kept; .auspex/storm/{seed} unless it is given
+ *   --folder path     a new one, where all is kept (below TMPDIR)
  *   --keep            keeps the folder, also when all is well
  */
 import { randomInt } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { ROOT } from "../../src/dev/bundle.ts";
+// In memory, where there is room.
+import "../projects/shared.ts";
 import { report } from "./report.ts";
 import { storm } from "./storm.ts";
 
@@ -31,9 +33,17 @@ const { values } = parseArgs({
   },
 });
 
+/** A new one: at the end it is removed. */
+async function ownFolder(given?: string): Promise<string> {
+  if (given === undefined) return mkdtemp(join(tmpdir(), "auspex-storm-"));
+  const path = resolve(given);
+  await mkdir(path);
+  return path;
+}
+
 const { docker } = values;
 const seed = Number(values.seed);
-const folder = values.folder ?? join(ROOT, ".auspex/storm", values.seed);
+const folder = await ownFolder(values.folder);
 const [predictions, minutes, runners] = [
   Number(values.predictions),
   Number(values.minutes),
@@ -42,11 +52,10 @@ const [predictions, minutes, runners] = [
 const title = `A storm of ${predictions} calls in ${minutes} min, --seed ${seed}`;
 
 console.log(`${title}; the timeline is in ${folder}`);
-await rm(folder, { recursive: true, force: true });
 const { history, checked } = await storm({ seed, predictions, minutes, runners, docker, folder });
 report(history, checked, title);
 const isBroken = checked.some(({ breaches }) => breaches.length > 0);
 if (isBroken) console.log(`\n${title}: BROKEN. What is left of it is in ${folder}`);
-else if (!values.keep) await rm(folder, { recursive: true, force: true });
+else if (!values.keep) await rm(folder, { recursive: true });
 // Not by itself: what still waits would hold the process.
 process.exit(isBroken ? 1 : 0);

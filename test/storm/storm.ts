@@ -85,7 +85,7 @@ async function clear(bed: Bed, recorder: Recorder): Promise<History["leftovers"]
   const left = (await Promise.all(bed.runners.map(leftoversOf))).flat();
   recorder.note("runners have ended");
   await removeAll(bed);
-  await bed.deployment.stop();
+  await bed.stop();
   recorder.note("all is removed");
   return [...left, ...leftoversIn(bed.stateFolder, known)];
 }

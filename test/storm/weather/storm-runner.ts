@@ -12,6 +12,9 @@ const DRAIN_SECONDS = 5;
 const CANCEL_SECONDS = 2;
 const STOP_MS = 30_000;
 
+/** Set in test/projects/shared.ts. */
+const { NODE_COMPILE_CACHE } = process.env;
+
 export class StormRunner {
   readonly #options: RunnerOptions;
   #process: RunnerProcess;
@@ -30,6 +33,7 @@ export class StormRunner {
       environment: {
         AUSPEX_CANCEL_SECONDS: String(CANCEL_SECONDS),
         AUSPEX_DRAIN_SECONDS: String(DRAIN_SECONDS),
+        ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
         ...options.environment,
       },
       onLine: (line) => {
@@ -38,6 +42,7 @@ export class StormRunner {
       },
     };
     this.#process = this.#start();
+    process.once("exit", () => this.#process.process.kill("SIGKILL"));
   }
 
   get name(): string {

@@ -8,6 +8,7 @@ import type { Running } from "./models.ts";
 import type { StormRunner } from "./storm-runner.ts";
 
 export interface Breakable {
+  deployment: { url: string };
   runners: StormRunner[];
   /** Before each runner. */
   cables: Cable[];
@@ -15,6 +16,9 @@ export interface Breakable {
   receiverCable: Cable;
 }
 
+/** A busy machine takes up to 20 s. */
+const START_MS = 60_000;
+const POLL_MS = 100;
 /** The longest delay of a cable, ms. */
 const MOST_DELAY_MS = 1_500;
 
@@ -39,6 +43,7 @@ async function harm(at: Breakable, fault: Fault): Promise<void> {
   const { target, how, ms, share } = fault;
   switch (target.what) {
     case "control plane":
+      await answers(at.deployment.url);
       if (how === "pause") return pauseControlPlane(ms);
       killControlPlane();
       if (how === "power cut") await Promise.all(at.runners.map((runner) => runner.kill(ms)));
@@ -80,7 +85,19 @@ async function harmCable(cable: Cable, { how, ms, share }: Fault): Promise<void>
   cable.heal();
 }
 
-/** Miniflare starts it again on the same port and state. None runs while it is being started. */
+/** Of a control plane that is killed while it starts, Miniflare starts no other. */
+async function answers(url: string): Promise<void> {
+  const deadline = Date.now() + START_MS;
+  for (;;) {
+    const signal = AbortSignal.timeout(1_000);
+    const response = await fetch(`${url}/v1/hardware`, { signal }).catch(() => undefined);
+    if (response?.ok) return;
+    if (Date.now() > deadline) throw new Error("the control plane did not come back");
+    await sleep(POLL_MS);
+  }
+}
+
+/** Miniflare starts it again on the same port and state. */
 function killControlPlane(): void {
   const pid = workerdPid();
   if (pid !== undefined) process.kill(pid, "SIGKILL");
