@@ -287,3 +287,12 @@ test("what was shown and never stored is excused by a gap, unless the prediction
   expect(brokenIn(lost("output"))).toEqual([]);
   expect(brokenIn(lost("status")).map(({ name }) => name)).toEqual([READERS]);
 });
+
+test("the stream of a response may end without a last event once that is canceled", () => {
+  const history = calmHistory();
+  const isBroken = () => brokenIn(history).some(({ name }) => name === READERS);
+  Object.assign(at(readingOf(history, RESPONSE + 1).connections, 0), { ended: "end" });
+  expect(isBroken()).toBe(true);
+  Object.assign(objectOf(history, RESPONSE), { status: "canceled" });
+  expect(isBroken()).toBe(false);
+});
