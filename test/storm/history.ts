@@ -34,12 +34,12 @@ export interface MadeCall {
 /** A state of a prediction that somebody was told. */
 export interface Sighting {
   id: string;
-  by: "create" | "get";
+  by: "create" | "get" | "list";
   status: Prediction["status"];
   /** When it was asked for and when it was answered, unix ms. */
   askedAt: number;
   seenAt: number;
-  /** The answer as a whole, but for its input and the signatures of addresses: only of final ones. */
+  /** The answer as a whole, but for its input and the signatures of addresses: only of final ones, and none of a list. */
   body?: string;
 }
 

@@ -31,9 +31,12 @@ function summary({ calls, ends, faults, readings }: History): string {
     `${calls.length} calls, ${accepted.size} predictions accepted, ${ends.length} made: ${statuses}`,
     `${readings.length} readers over ${connections} connections`,
     `${faults.length} faults: ${countsOf(faults.map(({ what }) => what.replace(/ \d+|of \d+/, "")))}`,
-    `failures: ${countsOf(ends.flatMap(({ object }) => (object?.error ? [object.error.message.slice(0, 70)] : [])))}`,
+    `failures: ${countsOf(ends.flatMap(({ object }) => (object?.error ? [reasonIn(object.error)] : [])))}`,
   ].join("\n");
 }
+
+/** What a container printed last follows on further lines. */
+const reasonIn = ({ message }: { message: string }) => message.split("\n")[0] ?? "";
 
 function countsOf(words: string[]): string {
   const groups = [...Map.groupBy(words, (word) => word)];

@@ -7,6 +7,7 @@ import { startRegistry } from "../docker/registry.ts";
 import { duotone, SAMPLE } from "../journey/support/duotone.ts";
 import { type Bed, makeBed } from "./bed.ts";
 import { callAll } from "./callers/call.ts";
+import { watchLists } from "./callers/list.ts";
 import { COLOURS } from "./callers/picture.ts";
 import { heal, settle } from "./calm.ts";
 import { divertConsole } from "./console.ts";
@@ -54,14 +55,16 @@ export async function storm(
   const { history } = recorder;
   try {
     const over = new AbortController();
-    const calling = callAll(bed.ground(recorder, over.signal), calls);
+    const ground = bed.ground(recorder, over.signal);
+    const calling = callAll(ground, calls);
+    const watching = watchLists(ground);
     await Promise.all([unleash(bed, faults, recorder), sleep(duration)]);
     recorder.note("calm");
     await heal(bed, recorder);
     await Promise.race([calling, sleep(CALM_MS)]);
     recorder.note("callers are told to give up");
     over.abort();
-    await calling;
+    await Promise.all([calling, watching]);
     await settle(bed, recorder);
     history.ends = await collectEnds(bed, history);
     recorder.note("all has been looked at");

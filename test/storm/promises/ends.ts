@@ -1,7 +1,7 @@
 /** Every prediction has one end, which never changes. */
 import type { History, Sighting } from "../history.ts";
 import { digest, isFinal } from "../state.ts";
-import { type Breach, eachOf, endOf, type StormPromise } from "./promise.ts";
+import { type Breach, eachOf, endOf, type StormPromise, short } from "./promise.ts";
 
 export const everyIdEnds: StormPromise = {
   name: "each accepted id is found, and has ended",
@@ -37,18 +37,26 @@ export const endsNeverChange: StormPromise = {
 };
 
 function changesOf(history: History, id: string, sightings: Sighting[]): string[] {
-  const seen = sightings.filter(isFinal).toSorted((a, b) => a.seenAt - b.seenAt);
-  const [first] = seen;
-  if (!first) return [];
-  const back = sightings.filter((one) => !isFinal(one) && one.askedAt > first.seenAt);
   const object = endOf(history, id)?.object;
-  const bodies = new Set([...seen.map(({ body }) => body), ...(object ? [digest(object)] : [])]);
+  const bodies = new Set(sightings.flatMap(({ body }) => body ?? []));
+  if (object && isFinal(object)) bodies.add(digest(object));
+  // Lists may lag behind the prediction itself, but not behind themselves.
+  const [listed, itself] = [true, false].map((isList) =>
+    sightings.filter(({ by }) => (by === "list") === isList),
+  );
   return [
-    ...back.map(({ status, by }) => `it was ${first.status}, and then ${status} (${by})`),
-    ...(bodies.size > 1
-      ? [
-          `it ended in ${bodies.size} ways: ${seen.map(({ status, body }) => `${status} ${body}`)}; ${object && digest(object)}`,
-        ]
-      : []),
+    ...goneBack(listed ?? []),
+    ...goneBack(itself ?? []),
+    ...(bodies.size > 1 ? [`it ended in ${bodies.size} ways: ${short(sightings)}`] : []),
   ];
+}
+
+/** Answers to what was asked after an end was seen. */
+function goneBack(sightings: Sighting[]): string[] {
+  const ends = sightings.filter(isFinal);
+  const first = Math.min(...ends.map(({ seenAt }) => seenAt));
+  const end = ends.find(({ seenAt }) => seenAt === first);
+  return sightings
+    .filter(({ status, askedAt }) => askedAt > first && status !== end?.status)
+    .map(({ status, by }) => `it was ${end?.status}, and then ${status} (${by})`);
 }

@@ -1,9 +1,17 @@
 /** A history in which all promises are kept, and which has something of each. */
 import type { Prediction, PredictionWithIO } from "../../../src/protocol/prediction.ts";
 import { listed } from "../../journey/support/listed.ts";
-import { type Event, type History, LEFTOVERS, type MadeCall, type Reading } from "../history.ts";
+import {
+  type End,
+  type Event,
+  type History,
+  LEFTOVERS,
+  type MadeCall,
+  type Reading,
+} from "../history.ts";
 import type { Call, Work } from "../plan/calls.ts";
 import { digest } from "../state.ts";
+import { checkAll } from "./all.ts";
 
 const TIME = "2026-11-25T09:00:00.000Z";
 const AT = Date.parse(TIME);
@@ -54,9 +62,12 @@ export function calmHistory(): History {
       { id, by: "create", status: "pending", askedAt: AT, seenAt: AT + 10 },
       { id, by: "get", status, askedAt: AT + 20, seenAt: AT + 30, body: digest(object) },
       { id, by: "get", status, askedAt: AT + 40, seenAt: AT + 50, body: digest(object) },
+      { id, by: "list", status: "started", askedAt: AT + 45, seenAt: AT + 55 },
+      { id, by: "list", status, askedAt: AT + 60, seenAt: AT + 70 },
+      { id, by: "list", status, askedAt: AT + 80, seenAt: AT + 90 },
     );
-    history.readings.push(readingOf(id, "events", log));
-    if (response) history.readings.push(readingOf(id, "response", response));
+    history.readings.push(newReading(id, "events", log));
+    if (response) history.readings.push(newReading(id, "response", response));
     history.ends.push({
       id,
       account: "ada",
@@ -144,7 +155,7 @@ const PLAIN: Omit<Call, "n" | "mark" | "work"> = {
 };
 
 /** One who left after the first event and came back. */
-const readingOf = (id: string, log: Reading["log"], events: Event[]): Reading => ({
+const newReading = (id: string, log: Reading["log"], events: Event[]): Reading => ({
   id,
   log,
   reader: "creator",
@@ -168,3 +179,34 @@ function tell({ calls, deliveries, ends }: History, n: number): void {
     deliveries.push({ n, at, verified: true, payload });
   }
 }
+
+// ---- to break it
+
+export const brokenIn = (history: History) =>
+  checkAll(history, PICTURES).flatMap(({ name, breaches }) =>
+    breaches.map(({ what, id }) => ({ name, what, id })),
+  );
+
+export const READERS = "each reader saw each event once, in order, to the end";
+
+export const objectOf = (history: History, n: number) => {
+  const { object } = at(history.ends, n);
+  if (!object) throw new Error("it is gone");
+  return object;
+};
+
+/** The reading of a prediction's events: the reading of the response comes after them. */
+export const readingOf = (history: History, n: number): Reading => at(history.readings, n);
+
+/** Replaces the events of a log and what its reader saw of them. */
+export function relog(
+  { ends, readings }: History,
+  n: number,
+  change: (log: Event[]) => Event[],
+): void {
+  at(ends, n).log = change(at(ends, n).log);
+  at(readings, n).events = change(at(readings, n).events);
+}
+
+export const edit = (history: History, n: number, changes: Partial<End>) =>
+  Object.assign(at(history.ends, n), changes);
