@@ -19,7 +19,7 @@ export async function callStream(ground: Ground, made: MadeCall, work: Stream): 
   const { tokens: max_tokens, every: delay_ms, text: seed } = work;
   const input = { max_tokens, delay_ms, seed, mark: call.mark };
   const body = { model: ground.modelOf(made.call, "story"), input };
-  // With a key its stream is not the answer's only content: it may have begun long ago.
+  // Under a key it is created without its stream, and read by the plan's readers alone.
   if (call.parallel) return createAndAttend(ground, made, body);
   made.sent++;
   const client = ground.clientOf(call);

@@ -102,6 +102,14 @@ test.each<[string, string, (history: History) => void]>([
   ],
   [
     SIDES,
+    "its log has 1 gaps, and the control plane died 0 times",
+    (history) =>
+      relog(history, GREETING, (log) =>
+        log.map((one) => (one.id > 2 ? { ...one, id: 99 + one.id } : one)),
+      ),
+  ],
+  [
+    SIDES,
     "and its log says",
     (history) =>
       relog(history, GREETING, ([first, ...rest]) => [

@@ -13,11 +13,17 @@ import {
   STREAM,
 } from "./sample.ts";
 
+const DEATH = "control plane: kill";
+
 test("what was shown and never stored is excused by a gap, unless the prediction said it itself", () => {
   const lost = (event: string): History => {
     const history = calmHistory();
     const jump = ({ id, ...rest }: Event) => ({ ...rest, id: id > 3 ? id + 16_384 : id });
     relog(history, STREAM, (log) => log.map(jump));
+    history.faults.push({
+      at: Date.parse(at(history.ends, STREAM).row?.created_at ?? ""),
+      what: DEATH,
+    });
     readingOf(history, STREAM).events.splice(3, 0, { id: 4, event, data: "lost" });
     return history;
   };

@@ -1,6 +1,6 @@
 /** A prediction is the same from every side: in the list, by itself, in the export, in its log. */
 import { listed } from "../../journey/support/listed.ts";
-import type { End, Event } from "../history.ts";
+import type { End, Event, History } from "../history.ts";
 import { digest, isFinal, textOf } from "../state.ts";
 import { eachOf, type StormPromise, short } from "./promise.ts";
 
@@ -8,7 +8,11 @@ export const sidesAgree: StormPromise = {
   name: "list, prediction, export and log say the same",
   check: eachOf(
     ({ ends }) => ends.filter(({ object }) => object && isFinal(object)),
-    (end) => [...differences(end), ...faultsOf(end)].map((what) => ({ id: end.id, what })),
+    (end, history) =>
+      [...differences(end), ...faultsOf(end), ...gapsOf(end, history)].map((what) => ({
+        id: end.id,
+        what,
+      })),
   ),
 };
 
@@ -45,3 +49,19 @@ function faultsOf({ log, object }: End): string[] {
 
 const statusOf = ({ data }: Event): string =>
   typeof data === "object" && data !== null && "status" in data ? String(data.status) : "";
+
+/** What dies is noticed later, ms. */
+const AROUND_MS = 10_000;
+
+/** Only a control plane that dies leaves gaps: its object takes an id beyond all that it may have shown. */
+function gapsOf({ log, object }: End, { faults }: History): string[] {
+  const gaps = log.slice(1).filter(({ id }, n) => id > (log[n]?.id ?? 0) + 1).length;
+  const from = Date.parse(object?.created_at ?? "") - AROUND_MS;
+  const to = Date.parse(object?.updated_at ?? "") + AROUND_MS;
+  const deaths = faults.filter(
+    ({ at, what }) => at > from && at < to && /^control plane: (kill|power cut)/.test(what),
+  ).length;
+  return gaps <= deaths
+    ? []
+    : [`its log has ${gaps} gaps, and the control plane died ${deaths} times`];
+}
