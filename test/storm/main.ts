@@ -5,6 +5,7 @@
  *
  *   --predictions n   calls, of which some make none (2000)
  *   --minutes n       how long things break (10)
+ *   --strength n      2: they break twice as often (1)
  *   --runners n       (3)
  *   --docker          and one more, whose models are containers
  *   --seed n          random unless it is given
@@ -25,6 +26,7 @@ const { values } = parseArgs({
   options: {
     predictions: { type: "string", default: "2000" },
     minutes: { type: "string", default: "10" },
+    strength: { type: "string", default: "1" },
     runners: { type: "string", default: "3" },
     seed: { type: "string", default: String(randomInt(2 ** 31)) },
     docker: { type: "boolean", default: false },
@@ -44,15 +46,24 @@ async function ownFolder(given?: string): Promise<string> {
 const { docker } = values;
 const seed = Number(values.seed);
 const folder = await ownFolder(values.folder);
-const [predictions, minutes, runners] = [
+const [predictions, minutes, strength, runners] = [
   Number(values.predictions),
   Number(values.minutes),
+  Number(values.strength),
   Number(values.runners),
 ];
 const title = `A storm of ${predictions} calls in ${minutes} min, --seed ${seed}`;
 
 console.log(`${title}; the timeline is in ${folder}`);
-const { history, checked } = await storm({ seed, predictions, minutes, runners, docker, folder });
+const { history, checked } = await storm({
+  seed,
+  predictions,
+  minutes,
+  strength,
+  runners,
+  docker,
+  folder,
+});
 report(history, checked, title);
 const isBroken = checked.some(({ breaches }) => breaches.length > 0);
 if (isBroken) console.log(`\n${title}: BROKEN. What is left of it is in ${folder}`);

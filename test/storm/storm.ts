@@ -28,6 +28,8 @@ export interface StormOptions {
   seed: number;
   predictions: number;
   minutes: number;
+  /** How often things break: 1, or more. */
+  strength: number;
   runners: number;
   /** With a runner more, whose models are containers. */
   docker: boolean;
@@ -45,7 +47,8 @@ export async function storm(
   const { seed, predictions, folder } = options;
   const duration = options.minutes * 60_000;
   const calls = callsOf(seed, predictions, duration);
-  const faults = faultsOf(seed, options.runners + (options.docker ? 1 : 0), duration);
+  const runners = options.runners + (options.docker ? 1 : 0);
+  const faults = faultsOf(seed, { runners, duration, strength: options.strength });
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "plan.json"), JSON.stringify({ options, calls, faults }, null, 1));
   const giveBack = divertConsole(join(folder, "control-plane.log"));

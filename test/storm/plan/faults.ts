@@ -75,15 +75,22 @@ const climateOf = (runners: number): Climate[] => [
   ]).flat(),
 ];
 
-/** In their order. Each is over by the end, and no two of a target at a time. @param duration ms */
-export function faultsOf(seed: number, runners: number, duration: number): Fault[] {
+/**
+ * In their order. Each is over by the end, and no two of a target at a time.
+ * @param duration ms
+ * @param strength 2: with half the calm in between
+ */
+export function faultsOf(
+  seed: number,
+  { runners, duration, strength }: { runners: number; duration: number; strength: number },
+): Fault[] {
   return climateOf(runners)
     .flatMap(({ target, harms, calm }, n) => {
-      const count = Math.ceil((duration / 60_000) * MOST_PER_MINUTE);
+      const count = Math.ceil((duration / 60_000) * MOST_PER_MINUTE * strength);
       const weather = fc.record({ harm: harms, calm: between(...calm) });
       let at = 0;
       return samples(weather, seed + n, count).map(({ harm, calm }): Fault => {
-        at += calm;
+        at += Math.round(calm / strength);
         const fault = { ...harm, at, target };
         at += harm.ms;
         return fault;

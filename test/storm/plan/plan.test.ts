@@ -5,12 +5,13 @@ import { faultsOf, nameOf } from "./faults.ts";
 
 const MINUTE = 60_000;
 const RUNNERS = 3;
+const WEATHER = { runners: RUNNERS, duration: MINUTE, strength: 1 };
 
 test("the same seed gives the same calls and the same faults, another seed others", () => {
   expect(callsOf(7, 200, MINUTE)).toEqual(callsOf(7, 200, MINUTE));
-  expect(faultsOf(7, RUNNERS, MINUTE)).toEqual(faultsOf(7, RUNNERS, MINUTE));
+  expect(faultsOf(7, WEATHER)).toEqual(faultsOf(7, WEATHER));
   expect(callsOf(8, 200, MINUTE)).not.toEqual(callsOf(7, 200, MINUTE));
-  expect(faultsOf(8, RUNNERS, MINUTE)).not.toEqual(faultsOf(7, RUNNERS, MINUTE));
+  expect(faultsOf(8, WEATHER)).not.toEqual(faultsOf(7, WEATHER));
 });
 
 test("calls are of every kind, in their order and within the storm", () => {
@@ -35,7 +36,7 @@ test("calls are of every kind, in their order and within the storm", () => {
 });
 
 test("faults are of every target, over by the end, and no two of a target at a time", () => {
-  const faults = faultsOf(1, RUNNERS, 10 * MINUTE);
+  const faults = faultsOf(1, { ...WEATHER, duration: 10 * MINUTE });
   const byTarget = Map.groupBy(faults, ({ target }) => nameOf(target));
   expect(byTarget.size).toBe(3 + 3 * RUNNERS);
   for (const own of byTarget.values()) {
@@ -54,4 +55,10 @@ test("faults are of every target, over by the end, and no two of a target at a t
     "reset",
     "swallow",
   ]);
+});
+
+test("a stronger storm breaks more", () => {
+  const weak = faultsOf(1, WEATHER);
+  const strong = faultsOf(1, { ...WEATHER, strength: 3 });
+  expect(strong.length).toBeGreaterThan(1.5 * weak.length);
 });

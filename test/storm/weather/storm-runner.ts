@@ -42,7 +42,10 @@ export class StormRunner {
       },
     };
     this.#process = this.#start();
-    process.once("exit", () => this.#process.process.kill("SIGKILL"));
+    // Who is interrupted leaves it to itself to end well.
+    process.once("exit", () => {
+      for (const signal of ["SIGCONT", "SIGTERM"] as const) this.#process.process.kill(signal);
+    });
   }
 
   get name(): string {
