@@ -44,29 +44,22 @@ async function ownFolder(given?: string): Promise<string> {
 }
 
 const { docker } = values;
-const seed = Number(values.seed);
 const folder = await ownFolder(values.folder);
-const [predictions, minutes, strength, runners] = [
-  Number(values.predictions),
-  Number(values.minutes),
-  Number(values.strength),
-  Number(values.runners),
-];
-const title = `A storm of ${predictions} calls in ${minutes} min, --seed ${seed}`;
+const given = {
+  predictions: Number(values.predictions),
+  minutes: Number(values.minutes),
+  strength: Number(values.strength),
+  runners: Number(values.runners),
+  seed: Number(values.seed),
+};
+const flags = Object.entries(given).map(([name, value]) => `--${name} ${value}`);
+const title = `npm run storm -- ${flags.join(" ")}${docker ? " --docker" : ""}`;
 
-console.log(`${title}; the timeline is in ${folder}`);
-const { history, checked } = await storm({
-  seed,
-  predictions,
-  minutes,
-  strength,
-  runners,
-  docker,
-  folder,
-});
+console.log(`${title}\nThe timeline is in ${folder}`);
+const { history, checked } = await storm({ ...given, docker, folder });
 report(history, checked, title);
 const isBroken = checked.some(({ breaches }) => breaches.length > 0);
-if (isBroken) console.log(`\n${title}: BROKEN. What is left of it is in ${folder}`);
+if (isBroken) console.log(`\nBROKEN: ${title}\nWhat is left of it is in ${folder}`);
 else if (!values.keep) await rm(folder, { recursive: true });
 // Not by itself: what still waits would hold the process.
 process.exit(isBroken ? 1 : 0);
