@@ -44,6 +44,11 @@ test.each<[string, string, (history: History) => void]>([
   [ENDS, "is not found", (history) => history.ends.splice(GREETING, 1)],
   [
     ENDS,
+    "never began",
+    (history) => Object.assign(objectOf(history, GREETING), { data_removed: true }),
+  ],
+  [
+    ENDS,
     "still started",
     (history) => Object.assign(objectOf(history, GREETING), { status: "started" }),
   ],

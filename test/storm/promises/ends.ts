@@ -13,6 +13,8 @@ export const everyIdEnds: StormPromise = {
     ({ id, n }, history): Breach[] => {
       const end = endOf(history, id);
       if (!end?.object) return [{ id, n, what: "it was accepted, and is not found" }];
+      // Nobody has removed anything yet: so is what the account gave up because it had not begun.
+      if (end.object.data_removed) return [{ id, n, what: "it was accepted, and never began" }];
       if (isFinal(end.object)) return [];
       return [{ id, n, what: `it is still ${end.object.status}` }];
     },

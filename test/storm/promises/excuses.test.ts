@@ -5,6 +5,7 @@ import {
   at,
   brokenIn,
   calmHistory,
+  GREETING,
   objectOf,
   READERS,
   RESPONSE,
@@ -38,4 +39,18 @@ test("the stream of a response may end without a last event once that is cancele
   expect(isBroken()).toBe(true);
   Object.assign(objectOf(history, RESPONSE), { status: "canceled" });
   expect(isBroken()).toBe(false);
+});
+
+test("what never began has no log, and nobody got its id", () => {
+  const history = calmHistory();
+  const { row } = at(history.ends, GREETING);
+  if (!row) throw new Error("it has no row");
+  const id = "01a211fd-fb6e-7768-b658-888732000099";
+  const failed = { ...row, id, status: "failed" as const };
+  const object = { ...failed, input: null, output: null, data_removed: true };
+  const end = { id, account: "ada" as const, object, exported: object, log: [], webhooks: [] };
+  history.ends.push({ ...end, row: failed });
+  expect(brokenIn(history)).toEqual([]);
+  at(history.ends, -1).row = row;
+  expect(brokenIn(history)).not.toEqual([]);
 });
