@@ -93,7 +93,12 @@ async function clear(bed: Bed, recorder: Recorder): Promise<History["leftovers"]
   await removeAll(bed);
   await bed.stop();
   recorder.note("all is removed");
-  return [...left, ...leftoversIn(bed.stateFolder, known)];
+  const awaited = recorder.history.ends
+    .filter(({ webhooks }) =>
+      webhooks.some(({ deliveries }) => deliveries.some(({ state }) => state === "pending")),
+    )
+    .map(({ id }) => id);
+  return [...left, ...leftoversIn(bed.stateFolder, known, new Set(awaited))];
 }
 
 /** Large outputs are of no use to whoever reads it. */

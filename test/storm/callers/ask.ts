@@ -59,6 +59,9 @@ export async function insist(
   return undefined;
 }
 
+/** Too slow: the control plane was stopped, or the cable. Too many: not now. */
+export const RETRIED = [408, 429];
+
 /** A call of the vendora convention names its prediction also when that has failed. */
 const isAnswered = ({ status, headers }: Answer) =>
-  (status < 500 && status !== 429) || headers.has("auspex-prediction-id");
+  (status < 500 && !RETRIED.includes(status)) || headers.has("auspex-prediction-id");

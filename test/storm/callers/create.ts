@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MadeCall } from "../history.ts";
-import { type Answer, ask, insist } from "./ask.ts";
+import { type Answer, ask, insist, RETRIED } from "./ask.ts";
 import type { Ground } from "./ground.ts";
 import { webhookOf } from "./webhook.ts";
 
@@ -46,7 +46,7 @@ export async function create(
       return [answer];
     }
     // Without a key nobody can tell what came of it; with one, this is no answer to it.
-    if (answer.status < 500 && answer.status !== 429) {
+    if (answer.status < 500 && !RETRIED.includes(answer.status)) {
       const text = `${answer.status}: ${answer.text}`;
       ground.recorder.odd({ what: `POST ${path} refused`, answer: text, n: made.call.n });
     }

@@ -25,13 +25,29 @@ const alarm = z.object({ actor_id: z.string(), scheduled_time: z.bigint() });
 /**
  * @param known ids of predictions that are listed: of these a record may be kept for its key or for
  * late files, as long as it has an alarm that ends it
+ * @param awaited those whose webhooks are still to be delivered
  */
-export const leftoversIn = (state: string, known: ReadonlySet<string>): Leftovers[] => [
-  alarmsIn(state),
-  predictionsIn(state, known),
-  waitingIn(state),
-  ...storedIn(state),
-];
+export function leftoversIn(
+  state: string,
+  known: ReadonlySet<string>,
+  awaited: ReadonlySet<string>,
+): Leftovers[] {
+  const objects = objectsIn(state);
+  return [
+    alarmsIn(state, objects, awaited),
+    predictionsIn(state, objects, known),
+    waitingIn(state),
+    ...storedIn(state),
+  ];
+}
+
+interface StoredObject {
+  name: string;
+  /** Of its prediction. */
+  id: string | undefined;
+  /** What it has stored. */
+  keys: string[];
+}
 
 const classFolder = (state: string, name: string) => join(state, "do", `auspex-${name}`);
 
@@ -62,33 +78,47 @@ function alarmsOf(state: string, name: string): Map<string, number> {
   );
 }
 
-function alarmsIn(state: string): Leftovers {
+function objectsIn(state: string): StoredObject[] {
+  return fromEach(classFolder(state, "PredictionObject"), (db, name) => {
+    const values = hasTable(db, "_cf_KV") ? db.prepare("SELECT key, value FROM _cf_KV").all() : [];
+    const request = values.find(({ key }) => key === "request")?.value;
+    const id =
+      request instanceof Uint8Array ? named.parse(deserialize(request)).spec.id : undefined;
+    return { name, id, keys: values.map(({ key }) => String(key)) };
+  });
+}
+
+function alarmsIn(state: string, objects: StoredObject[], awaited: ReadonlySet<string>): Leftovers {
   const now = Date.now();
+  const isAwaited = new Set(
+    objects.filter(({ id }) => id !== undefined && awaited.has(id)).map(({ name }) => name),
+  );
   const all = ["PredictionObject", "AccountObject", "PoolObject", "RunnerObject"].flatMap((name) =>
     [...alarmsOf(state, name)].map(([id, at]) => ({ name, id, at })),
   );
+  const isEarly = ({ name, id, at }: (typeof all)[number]) =>
+    at < (name === "PredictionObject" && !isAwaited.has(id) ? now + SOON_MS : now - LATE_MS);
   const found = all
-    .filter(({ name, at }) => at < (name === "PredictionObject" ? now + SOON_MS : now - LATE_MS))
+    .filter(isEarly)
     .map(({ name, id, at }) => `${name} ${id}, due in ${Math.round((at - now) / 1_000)} s`);
   return { what: "alarm that goes on", looked: all.length, found };
 }
 
 /** Whatever an object has stored must be of a prediction that is known, and come to its end. */
-function predictionsIn(state: string, known: ReadonlySet<string>): Leftovers {
+function predictionsIn(
+  state: string,
+  objects: StoredObject[],
+  known: ReadonlySet<string>,
+): Leftovers {
   const alarms = alarmsOf(state, "PredictionObject");
-  const all = fromEach(classFolder(state, "PredictionObject"), (db, name) => {
-    const values = hasTable(db, "_cf_KV") ? db.prepare("SELECT key, value FROM _cf_KV").all() : [];
-    if (values.length === 0) return undefined;
-    const request = values.find(({ key }) => key === "request")?.value;
-    const id =
-      request instanceof Uint8Array ? named.parse(deserialize(request)).spec.id : undefined;
-    const keys = values.map(({ key }) => key).join(", ");
-    const hasEnd = alarms.has(name);
-    if (hasEnd && (id === undefined || known.has(id))) return undefined;
-    return `${name} (${id ?? "no prediction"})${hasEnd ? "" : " without an alarm"}: ${keys}`;
-  });
-  const found = all.filter((one) => one !== undefined);
-  return { what: "prediction object", looked: all.length, found };
+  const found = objects
+    .filter(({ keys }) => keys.length > 0)
+    .filter(({ name, id }) => !alarms.has(name) || (id !== undefined && !known.has(id)))
+    .map(({ name, id, keys }) => {
+      const alarm = alarms.has(name) ? "" : " without an alarm";
+      return `${name} (${id ?? "no prediction"})${alarm}: ${keys.join(", ")}`;
+    });
+  return { what: "prediction object", looked: objects.length, found };
 }
 
 function waitingIn(state: string): Leftovers {

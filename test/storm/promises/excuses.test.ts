@@ -5,6 +5,7 @@ import {
   at,
   brokenIn,
   calmHistory,
+  edit,
   GREETING,
   objectOf,
   READERS,
@@ -53,4 +54,19 @@ test("what never began has no log, and nobody got its id", () => {
   expect(brokenIn(history)).toEqual([]);
   at(history.ends, -1).row = row;
   expect(brokenIn(history)).not.toEqual([]);
+});
+
+test("a delivery that failed many times may be put off beyond the calm", () => {
+  const history = calmHistory();
+  const attempt = { at: "", status: null, duration_ms: 1, error: "refused" };
+  const told = (tries: number) => {
+    const attempts = Array.from({ length: tries }, () => attempt);
+    const delivery = { endpoint_id: null, url: null, next_attempt_at: null, attempts };
+    const event = { id: "evt", event: "completed" as const, sequence: 5, created_at: "" };
+    const webhooks = [{ ...event, deliveries: [{ ...delivery, state: "pending" as const }] }];
+    edit(history, GREETING, { webhooks });
+    return brokenIn(history).length === 0;
+  };
+  history.deliveries.splice(0);
+  expect([told(0), told(4), told(5)]).toEqual([false, false, true]);
 });
