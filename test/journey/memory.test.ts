@@ -6,8 +6,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
+import { workerdPid } from "../processes/workerd.ts";
 import { USERNAME } from "./support/access.ts";
-import { workerdPid } from "./support/workerd.ts";
 import { World } from "./support/world.ts";
 
 const HEAP_MB = 128;
