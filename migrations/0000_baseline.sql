@@ -215,10 +215,12 @@ CREATE TABLE `runner_tokens` (
 	`hardware` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`last_used_at` integer,
-	`revoked_at` integer
+	`revoked_at` integer,
+	`told_at` integer
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `runner_tokens_hash_unique` ON `runner_tokens` (`hash`);--> statement-breakpoint
+CREATE INDEX `runner_tokens_untold` ON `runner_tokens` (`id`) WHERE revoked_at IS NOT NULL AND told_at IS NULL;--> statement-breakpoint
 CREATE TABLE `runners` (
 	`id` text PRIMARY KEY NOT NULL,
 	`token_id` text NOT NULL,

@@ -13,6 +13,8 @@ export interface AppEnv {
     services: Services;
     caller: Caller;
     runner: RunnerCaller;
+    /** What the runner proves its next calls with. */
+    pass: string | undefined;
     operator: true | undefined;
     /** Frees the memory of the request body, for handlers that go on to wait for something else. */
     releaseBody: (() => void) | undefined;

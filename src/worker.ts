@@ -10,6 +10,7 @@ import { sweepBackups } from "./services/backups/make-backup.ts";
 import { sweepUploads } from "./services/files/sweep-uploads.ts";
 import { sweepListings } from "./services/models/prediction-counts.ts";
 import { reEncrypt } from "./services/re-encrypt.ts";
+import { sweepRevokedTokens } from "./services/runners/revocation.ts";
 import { getServices } from "./services/services.ts";
 import { sweepSessions } from "./services/sign-in/sweep.ts";
 
@@ -41,6 +42,7 @@ export default {
       sweepAccounts(services, now),
       sweepSessions(services, now),
       sweepSuspended(services, now),
+      sweepRevokedTokens(services, now),
       reEncrypt(services),
       sweepBackups(services, now),
     ]);

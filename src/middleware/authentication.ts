@@ -8,6 +8,7 @@ import { ProblemError } from "../errors.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
+import { PASS_HEADER } from "../protocol/runner.ts";
 import {
   authenticate,
   authenticateOperator,
@@ -17,6 +18,7 @@ import {
 import type { Caller } from "../services/accounts/caller.ts";
 import { isValidSignature } from "../services/files/signed-urls.ts";
 import { findTokenToCreate } from "../services/predictions/cold-start.ts";
+import { callerByPass } from "../services/runners/passes.ts";
 import type { Services } from "../services/services.ts";
 import { fileKey } from "../storage/files/files.ts";
 import type { NamedModel } from "./named-model.ts";
@@ -98,8 +100,21 @@ function grantFor({ req }: Context<AppEnv>): { grant: Grant; source: string } {
 }
 
 /** Requires a runner token. Not limited: a fleet behind one IP address polls, reports and reconnects together. */
-export const requireRunner = createMiddleware<AppEnv>(async (c, next) => {
+export const requireRunnerToken = createMiddleware<AppEnv>(async (c, next) => {
   c.set("runner", await identify(c, authenticateRunner));
+  await next();
+});
+
+/** The same. With a pass as well, D1 is not asked about it. */
+export const requireRunner = createMiddleware<AppEnv>(async (c, next) => {
+  const pass = c.req.header(PASS_HEADER);
+  const known =
+    pass === undefined
+      ? undefined
+      : await callerByPass(c.var.services, { token: bearer(c), pass }, backgroundOf(c));
+  if (!known) return requireRunnerToken(c, next);
+  c.set("runner", known.caller);
+  c.set("pass", known.pass);
   await next();
 });
 

@@ -8,6 +8,7 @@ import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { rateHeaders } from "../domain/accounts/rate-limit.ts";
 import { isVendoraRequest } from "../errors.ts";
+import { PASS_HEADER } from "../protocol/runner.ts";
 import { isNotStored } from "./conditional.ts";
 import { PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER } from "./vendora.ts";
 
@@ -45,8 +46,12 @@ export const responseHeaders = createMiddleware<AppEnv>(async (c, next) => {
   if (isNotStored(c.res)) headers.set("cache-control", "no-store");
 });
 
-/** Also reports the limit that the request has come closest to. */
+/** Also reports the limit that the request has come closest to, and gives a runner its next pass. */
 function headersOf(c: Context<AppEnv>): [string, string][] {
-  const rate = c.get("rate");
-  return Object.entries({ ...ALWAYS, ...(rate && rateHeaders(rate, isVendoraRequest(c))) });
+  const [rate, pass] = [c.get("rate"), c.get("pass")];
+  return Object.entries({
+    ...ALWAYS,
+    ...(rate && rateHeaders(rate, isVendoraRequest(c))),
+    ...(pass && { [PASS_HEADER]: pass }),
+  });
 }

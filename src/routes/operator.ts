@@ -19,12 +19,12 @@ import {
   createToken,
   listRunnerTokens,
   listTokens,
-  revokeRunnerToken,
   revokeToken,
 } from "../services/accounts/tokens.ts";
 import { createUser, getUser, releaseUsername } from "../services/accounts/users.ts";
 import { deleteCategory, putCategory as saveCategory } from "../services/models/categories.ts";
 import { deleteHardware, putHardware as saveHardware } from "../services/runners/hardware.ts";
+import { revokeRunnerToken } from "../services/runners/revocation.ts";
 import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "./responses.ts";
 import { pageRequest, router } from "./router.ts";
 

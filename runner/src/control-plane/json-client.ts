@@ -2,6 +2,7 @@
  * JSON over HTTP to one service: one attempt per call, validated answers, errors with the service's
  * message.
  */
+import type { IncomingHttpHeaders } from "node:http";
 import { z } from "zod";
 import { problem, validationError } from "../../../src/protocol/common.ts";
 import { HttpClient } from "../lib/http-client.ts";
@@ -23,18 +24,23 @@ export interface Call {
   signal?: AbortSignal;
 }
 
+/** Called with the headers of each response, and when its call was sent. */
+type OnHeaders = (headers: IncomingHttpHeaders, sentAt: number) => void;
+
 export class JsonClient {
   readonly #base: string;
   readonly #path: string;
-  readonly #headers: Record<string, string>;
+  readonly #headers: () => Record<string, string>;
+  readonly #onHeaders: OnHeaders | undefined;
   readonly #http: HttpClient;
 
-  /** @param headers sent with every call, including the token */
-  constructor(base: string, headers: Record<string, string>) {
+  /** @param headers sent with the next call, including the token */
+  constructor(base: string, headers: () => Record<string, string>, onHeaders?: OnHeaders) {
     const url = new URL(base);
     this.#base = base;
     this.#path = url.pathname.replace(/\/$/, "");
     this.#headers = headers;
+    this.#onHeaders = onHeaders;
     this.#http = new HttpClient(url, IDLE_TIMEOUT_MS);
   }
 
@@ -52,14 +58,17 @@ export class JsonClient {
 
   async #send(path: string, { body, content, headers, timeoutMs, signal }: Call) {
     const sent = content ?? (body === undefined ? undefined : JSON.stringify(body));
+    const sentAt = performance.now();
     try {
-      return await this.#http.call(`${this.#path}${path}`, {
+      const answer = await this.#http.call(`${this.#path}${path}`, {
         method: sent === undefined ? "GET" : "POST",
-        headers: { ...this.#headers, "content-type": "application/json", ...headers },
+        headers: { ...this.#headers(), "content-type": "application/json", ...headers },
         body: sent,
         timeoutMs,
         ...(signal && { signal }),
       });
+      this.#onHeaders?.(answer.headers, sentAt);
+      return answer;
     } catch (error) {
       signal?.throwIfAborted();
       throw new ControlPlaneError(`${this.#base}: ${messageOf(error)}`);

@@ -24,10 +24,10 @@ export class UploadClient {
 
   constructor(options: UploadClientOptions) {
     this.#options = options;
-    this.#service = new JsonClient(options.url, {
+    this.#service = new JsonClient(options.url, () => ({
       authorization: `Bearer ${options.token}`,
       "user-agent": `auspex-runner/${VERSION}`,
-    });
+    }));
   }
 
   begin(body: CreateUpload): Promise<Upload> {

@@ -2,12 +2,9 @@
 import { invalid } from "../../domain/schemas/validation.ts";
 import { createRunnerToken as createRunnerTokenBody } from "../../protocol/operator.ts";
 import { parse } from "../../routes/router.ts";
-import {
-  createRunnerToken,
-  listRunnerTokens,
-  revokeRunnerToken,
-} from "../../services/accounts/tokens.ts";
+import { createRunnerToken, listRunnerTokens } from "../../services/accounts/tokens.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
+import { revokeRunnerToken } from "../../services/runners/revocation.ts";
 import { requireOperator } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";

@@ -20,9 +20,6 @@ export interface LeaseHolder {
   token_known_at: number;
 }
 
-/** How long a runner token counts as valid after it was looked up. */
-export const TOKEN_MS = 10_000;
-
 /** The first half of a secret is for proofs, the second is the receipt. */
 const HALF_LENGTH = 36;
 

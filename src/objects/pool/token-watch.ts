@@ -1,13 +1,12 @@
 /** Ends a poll when the token that it came with is revoked. */
-import { TOKEN_MS } from "../../domain/predictions/lease.ts";
+import { TOKEN_MS } from "../../domain/runners/pass.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
-import { database } from "../../storage/database.ts";
-import { runnerTokenKnownAt } from "../../storage/runners/runner-token-cache.ts";
+import { accessKnownAt } from "../runner/access.ts";
 import type { PoolClaim } from "./rpc-types.ts";
 
 /**
- * Looks the token up every 10 s. If that fails the poll goes on.
+ * Asks every 10 s whether the runner may still connect. If nobody knows, the poll goes on.
  * @returns a function that stops it
  */
 export function watchToken(
@@ -17,8 +16,8 @@ export function watchToken(
 ): () => void {
   let stopped = false;
   const lookUp = async () => {
-    const knownAt = await runnerTokenKnownAt(database(env.DB), token_id).catch((error) => {
-      logger.warn("Runner token lookup failed", { runner_id, error });
+    const knownAt = await accessKnownAt(env, { runner_id, token_id }).catch((error) => {
+      logger.warn("Runner's access not known", { runner_id, error });
       return Date.now();
     });
     if (stopped) return;

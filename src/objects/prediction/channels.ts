@@ -3,13 +3,13 @@
  * platform answers pings for it. Each carries the number of its attempt; normally there is one.
  */
 import type { OpenChannel } from "../../domain/predictions/deadlines.ts";
-import type { LeaseHolder } from "../../domain/predictions/lease.ts";
+import { type LeaseHolder, parseLease } from "../../domain/predictions/lease.ts";
 import { CLOSE, type DownFrame, PING, PONG } from "../../protocol/channel.ts";
+import type { RunnerIdentity } from "../runner/access.ts";
 
-interface Attachment {
+interface Attachment extends RunnerIdentity {
   attempt: number;
   accepted_at: number;
-  token_id: string;
   token_known_at: number;
 }
 
@@ -37,8 +37,16 @@ export class Channels {
     const { 0: client, 1: server } = new WebSocketPair();
     this.#ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG));
     this.#ctx.acceptWebSocket(server);
-    const { token_id, token_known_at } = holder;
-    const attachment: Attachment = { attempt, accepted_at: now, token_id, token_known_at };
+    const { lease, token_id, token_known_at } = holder;
+    // It was found valid: no other gets here.
+    const runner_id = parseLease(lease)?.runnerId ?? "";
+    const attachment: Attachment = {
+      attempt,
+      accepted_at: now,
+      runner_id,
+      token_id,
+      token_known_at,
+    };
     server.serializeAttachment(attachment);
     send(server, { type: "welcome", ...welcome });
     return new Response(null, { status: 101, webSocket: client });
@@ -64,13 +72,13 @@ export class Channels {
   }
 
   /** The open channel of an attempt, or null. */
-  open(attempt: number): (OpenChannel & { token_id: string }) | null {
+  open(attempt: number): (OpenChannel & RunnerIdentity) | null {
     // The last one: an older one may still be closing.
     const socket = this.#openOf(attempt).at(-1);
     if (!socket) return null;
-    const { accepted_at, token_id, token_known_at } = attached(socket);
+    const { attempt: _, accepted_at, ...runner } = attached(socket);
     const pingedAt = this.#ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
-    return { heard_at: Math.max(accepted_at, pingedAt, this.#frameAt), token_id, token_known_at };
+    return { heard_at: Math.max(accepted_at, pingedAt, this.#frameAt), ...runner };
   }
 
   /** The token of an attempt's runner is known to be valid as of this time. */

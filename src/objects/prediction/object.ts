@@ -11,9 +11,8 @@ import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { EventsFrame, ReportReply } from "../../protocol/channel.ts";
-import { database } from "../../storage/database.ts";
-import { runnerTokenKnownAt } from "../../storage/runners/runner-token-cache.ts";
 import { ReplacementCheck } from "../replacement-check.ts";
+import { accessKnownAt, type RunnerIdentity } from "../runner/access.ts";
 import { cancel } from "./cancel.ts";
 import { handleDeadline } from "./deadline-handlers.ts";
 import { deliveriesOf, eventDeliveriesOf } from "./deliveries.ts";
@@ -87,7 +86,7 @@ export class PredictionObject extends DurableObject<Bindings> {
       this.#creation = undefined;
     },
   });
-  readonly #tokenKnownAt = (id: string) => runnerTokenKnownAt(database(this.env.DB), id);
+  readonly #accessKnownAt = (of: RunnerIdentity) => accessKnownAt(this.env, of);
 
   // ---- for the API
 
@@ -300,7 +299,7 @@ export class PredictionObject extends DurableObject<Bindings> {
         else if (due.kind === "forget") await this.#removal.forget(record);
         else if (due.kind === "second") await this.#handouts.openSecond(record);
         else if (due.kind === "token")
-          await this.#connection.checkToken(record, this.#tokenKnownAt);
+          await this.#connection.checkToken(record, this.#accessKnownAt);
         else handleDeadline(record, due.kind, now, this.#effects, this.#connection);
       }
       // An account that takes it no more is closed: nobody would remove its data.

@@ -6,6 +6,7 @@ import { logger } from "../../log.ts";
 import { CLOSE, type EventsFrame, type ReportReply, type UpFrame } from "../../protocol/channel.ts";
 import { type LogEvent, MAX_NOTES, MAX_OUTPUTS } from "../../protocol/event.ts";
 import type { Limits } from "../../protocol/runner.ts";
+import type { RunnerIdentity } from "../runner/access.ts";
 import { close, fence, send } from "./channels.ts";
 import type { Effects } from "./effects.ts";
 import { MAX_FRAME_UNITS } from "./entries.ts";
@@ -165,19 +166,19 @@ export class RunnerConnection {
   }
 
   /**
-   * A channel is closed when the token of its runner is revoked. If the token cannot be looked up
-   * the run goes on, and it is looked up again 10 s later.
+   * A channel is closed when the token of its runner is revoked. If nobody knows whether it is, the run
+   * goes on, and it is asked again 10 s later.
    */
   async checkToken(
     record: PredictionRecord,
-    lookUp: (tokenId: string) => Promise<number | undefined>,
+    lookUp: (runner: RunnerIdentity) => Promise<number | undefined>,
   ): Promise<void> {
     const { number } = record.life.state.attempt ?? { number: 0 };
     const { channels } = this.#effects;
     const channel = channels.open(number);
     if (!channel) return;
-    const knownAt = await lookUp(channel.token_id).catch((error) => {
-      logger.warn("Runner token lookup failed", { prediction_id: record.life.spec.id, error });
+    const knownAt = await lookUp(channel).catch((error) => {
+      logger.warn("Runner's access not known", { prediction_id: record.life.spec.id, error });
       return Date.now();
     });
     if (knownAt !== undefined) return channels.renewToken(number, knownAt);

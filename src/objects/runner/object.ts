@@ -13,6 +13,8 @@ const MAX_PROCESSES = 10;
 
 export class RunnerObject extends createDurable() {
   presence: Presence | null = null;
+  /** For good: a runner has one token. It may be told before its first session has begun. */
+  revoked = false;
   persistedAt = 0;
   /** The last ones that have registered, the last of all first. */
   processes: string[] = [];
@@ -20,9 +22,10 @@ export class RunnerObject extends createDurable() {
   /**
    * A process of this runner has started. It stays drained if an operator has drained it.
    * @returns the session that the process has already, if it has registered before; null when another
-   * process has come after it
+   * process has come after it, or the token is revoked
    */
   beginSession(session: string, request: SessionRequest): Presence | null {
+    if (this.revoked) return null;
     const { protocol: _, process, ...runner } = request;
     const place = process === undefined ? -1 : this.processes.indexOf(process);
     if (place > 0) return null;
@@ -69,6 +72,18 @@ export class RunnerObject extends createDurable() {
   }
 
   getPresence(): Presence | null {
+    return this.presence;
+  }
+
+  /** The presence, while the runner may connect. */
+  confirm(): Presence | null {
+    return this.revoked ? null : this.presence;
+  }
+
+  /** Its token is revoked. The answer leaves once this is stored. */
+  revoke(): Presence | null {
+    this.revoked = true;
+    void this.persist();
     return this.presence;
   }
 

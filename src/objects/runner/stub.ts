@@ -11,7 +11,7 @@ import {
   type SessionRequest,
   type TelemetryRequest,
 } from "../../protocol/runner.ts";
-import { bounded } from "../bounded.ts";
+import { ANSWER_MS, bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
 import { repeated } from "../repeated.ts";
 import { boundedReport, boundedSession } from "./bounds.ts";
@@ -36,11 +36,20 @@ const presence: z.ZodType<Presence | null> = z
   })
   .nullable();
 
-type Method = "beginSession" | "report" | "removeRun" | "setDraining" | "getPresence" | "remove";
+type Method =
+  | "beginSession"
+  | "report"
+  | "removeRun"
+  | "setDraining"
+  | "getPresence"
+  | "confirm"
+  | "revoke"
+  | "remove";
 
-export function runnerAt(env: Bindings, runnerId: string) {
+/** @param ms how long it may take to answer */
+export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
   const callOnce = async (method: Method, args: unknown[]) => {
-    const runner = bounded(() => inJurisdiction(env, env.RUNNER).getByName(runnerId));
+    const runner = bounded(() => inJurisdiction(env, env.RUNNER).getByName(runnerId), { ms });
     const response = await runner.fetch(`https://runner/do/call/${method}`, {
       headers: { "do-content": ascii(JSON.stringify(args)) },
     });
@@ -51,12 +60,16 @@ export function runnerAt(env: Bindings, runnerId: string) {
   // Each may be made twice: it is told how things are.
   const call = (method: Method, ...args: unknown[]) => repeated(() => callOnce(method, args));
   return {
+    /** Null when another process has come after it, or the token is revoked: `confirm` tells which. */
     beginSession: (session: string, request: SessionRequest) =>
       call("beginSession", session, boundedSession(request)),
     report: (telemetry: TelemetryRequest) => call("report", boundedReport(telemetry)),
     removeRun: (predictionId: string) => call("removeRun", predictionId),
     setDraining: (draining: boolean) => call("setDraining", draining),
     getPresence: () => call("getPresence"),
+    /** Null when its token is revoked, or it was deleted. */
+    confirm: () => call("confirm"),
+    revoke: () => call("revoke"),
     /** Null when it was deleted. */
     remove: (since: number) => call("remove", since),
   };

@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import type { AppEnv } from "../../context.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { ProblemError } from "../../errors.ts";
-import { requireRunner } from "../../middleware/authentication.ts";
+import { requireRunner, requireRunnerToken } from "../../middleware/authentication.ts";
 import { MAX_BODY_BYTES } from "../../middleware/body-reader.ts";
 import { reportsRequest } from "../../protocol/channel.ts";
 import {
@@ -35,15 +35,17 @@ const wholeFile = createUpload.omit({ size: true });
 
 export const runnerRoutes = new Hono<AppEnv>()
   .basePath("/runner")
-  .use(requireRunner)
-  .get("/hardware/:identifier", async (c) =>
+  .get("/hardware/:identifier", requireRunnerToken, async (c) =>
     c.json(await readServedHardware(c.var.services, c.var.runner, c.req.param("identifier"))),
   )
-  .post("/sessions", async (c) => {
+  .post("/sessions", requireRunnerToken, async (c) => {
     const { origin } = new URL(c.req.url);
     const request = await parseBody(c, sessionRequest);
-    return c.json(await beginSession(c.var.services, c.var.runner, request, origin));
+    const { session, pass } = await beginSession(c.var.services, c.var.runner, request, origin);
+    c.set("pass", pass);
+    return c.json(session);
   })
+  .use(requireRunner)
   .post("/jobs/claim", async (c) =>
     claim(c.var.services, c.var.runner, await parseBody(c, claimRequest), c.req.raw.signal),
   )

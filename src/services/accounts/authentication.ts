@@ -2,6 +2,7 @@
 import { LRUCache } from "lru-cache";
 import { isToken, sha256, type TokenKind, timingSafeEqual } from "../../domain/accounts/token.ts";
 import { ProblemError } from "../../errors.ts";
+import { forgetRunnerAccess } from "../../objects/runner/access.ts";
 import {
   findRunnerToken,
   findToken,
@@ -9,7 +10,6 @@ import {
   markTokenUsed,
 } from "../../storage/accounts/tokens.ts";
 import { cached } from "../../storage/cache.ts";
-import { forgetRunnerTokens as forgetRunnerTokenRows } from "../../storage/runners/runner-token-cache.ts";
 import type { Services } from "../services.ts";
 import { isSuspended, SUSPENDED } from "./access.ts";
 import { rememberAccountObject } from "./account-object.ts";
@@ -103,17 +103,26 @@ export async function authenticate(
   return { token_id: id, user_id, scopes, models };
 }
 
-/** @throws ProblemError unauthenticated */
+/** Asks D1 about the token; with a pass that is not needed (runners/passes.ts). @throws ProblemError unauthenticated */
 export async function authenticateRunner(
   services: Services,
   token: string,
   check: TokenCheck,
 ): Promise<RunnerCaller> {
   const row = await runnerTokens.get({ services, check }, token);
-  if (!row)
-    throw unauthenticated("The runner token in the 'Authorization' header is unknown or revoked.");
-  return { token_id: row.id, token_known_at: row.known_at, hardware: row.hardware };
+  if (!row) throw unknownRunnerToken();
+  const { id, hash, known_at, hardware } = row;
+  return {
+    token_id: id,
+    token_hash: hash,
+    token_known_at: known_at,
+    runner_id: undefined,
+    hardware,
+  };
 }
+
+export const unknownRunnerToken = () =>
+  unauthenticated("The runner token in the 'Authorization' header is unknown or revoked.");
 
 /** @throws ProblemError unauthenticated */
 export function authenticateOperator({ settings }: Services, token: string): void {
@@ -139,5 +148,5 @@ export const forgetTokens = accessTokens.forgetAll;
 
 export function forgetRunnerTokens(): void {
   runnerTokens.forgetAll();
-  forgetRunnerTokenRows();
+  forgetRunnerAccess();
 }

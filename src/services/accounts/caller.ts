@@ -11,8 +11,12 @@ export interface Caller extends Principal {
 
 export interface RunnerCaller {
   token_id: string;
+  /** SHA-256 of the token. Its runners' passes are bound to it. */
+  token_hash: string;
   /** When the token was last confirmed valid, Unix ms: at most 10 s ago. */
   token_known_at: number;
-  /** The hardware classes that the token allows. */
+  /** The runner that the pass names. Undefined without a pass. */
+  runner_id: string | undefined;
+  /** The hardware classes that the token allows; with a pass, the one of the runner's session. */
   hardware: string[];
 }

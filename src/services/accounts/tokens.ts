@@ -9,7 +9,6 @@ import {
   insertRunnerToken,
   insertToken,
   revokeToken as revoke,
-  revokeRunnerToken as revokeRunner,
   listRunnerTokens as runnerTokensOf,
   listTokens as tokensOf,
 } from "../../storage/accounts/tokens.ts";
@@ -18,7 +17,7 @@ import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
-import { forgetRunnerTokens, forgetTokens } from "./authentication.ts";
+import { forgetTokens } from "./authentication.ts";
 import { quotaOf, withinQuota } from "./storage-quota.ts";
 
 /** Per account. */
@@ -138,10 +137,4 @@ async function revokeFor({ db }: Services, id: string, userId: string | undefine
   if (!(await revoke(db, id, userId))) throw notFound(`The token '${id}'`);
   // The cache is keyed by the token's text, which is not known here: forget them all.
   forgetTokens();
-}
-
-/** Also ends the runners' polls and channels within 10 s. @throws ProblemError not_found */
-export async function revokeRunnerToken({ db }: Services, id: string): Promise<void> {
-  if (!(await revokeRunner(db, id, Date.now()))) throw notFound(`The runner token '${id}'`);
-  forgetRunnerTokens();
 }

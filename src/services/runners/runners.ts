@@ -1,6 +1,7 @@
 /** The calls of runners: sessions, jobs, channels, inputs, telemetry. */
 import { v7 as uuid } from "uuid";
 import { type LeaseHolder, parseLease } from "../../domain/predictions/lease.ts";
+import { signPass } from "../../domain/runners/pass.ts";
 import { runCommand } from "../../domain/runners/runner-version.ts";
 import { notFound, ProblemError } from "../../errors.ts";
 import { POLL_SECONDS } from "../../objects/pool/rpc-types.ts";
@@ -23,6 +24,7 @@ import {
 import { cached } from "../../storage/cache.ts";
 import { isLimitReached } from "../../storage/database.ts";
 import { findRunner, saveRunner } from "../../storage/runners/runners.ts";
+import { unknownRunnerToken } from "../accounts/authentication.ts";
 import type { RunnerCaller } from "../accounts/caller.ts";
 import { readManifest } from "../assets.ts";
 import { orConflict } from "../conflicts.ts";
@@ -48,14 +50,15 @@ export const runnerCache = cached({ max: 10_000 }, ({ db }: Services, id: string
 
 /**
  * @param origin of this deployment, as the runner reaches it
- * @throws ProblemError outdated_runner, forbidden, conflict, session_superseded
+ * @returns also what the runner proves its calls with
+ * @throws ProblemError outdated_runner, forbidden, conflict, session_superseded, unauthenticated
  */
 export async function beginSession(
   { env, db, settings }: Services,
   caller: RunnerCaller,
   request: SessionRequest,
   origin: string,
-): Promise<SessionResponse> {
+): Promise<{ session: SessionResponse; pass: string | undefined }> {
   const { version } = (await readManifest(env)).runner;
   if (request.protocol !== RUNNER_PROTOCOL) {
     throw new ProblemError(
@@ -73,23 +76,31 @@ export async function beginSession(
     created_at: now,
     updated_at: now,
   };
-  const { id } = await orConflict(
+  const saved = await orConflict(
     saveRunner(db, row, MAX_RUNNERS),
     isLimitReached,
     `A runner token can have at most ${MAX_RUNNERS} runners. Ask an operator to remove unused ones, or use another token.`,
   );
-  const presence = await runnerAt(env, id).beginSession(uuid(), request);
-  if (!presence) throw superseded();
+  if (!saved) throw unknownRunnerToken();
+  const runner = runnerAt(env, saved.id);
+  const presence = await runner.beginSession(uuid(), request);
+  if (!presence) throw (await runner.confirm()) ? superseded() : unknownRunnerToken();
+  const { token_id, token_hash } = caller;
+  const { hardware } = request;
+  const pass = { token_id, runner_id: saved.id, hardware, known_at: now };
   return {
-    runner_id: id,
-    session: presence.session,
-    latest_version: version,
-    settings: {
-      poll_seconds: POLL_SECONDS,
-      ping_seconds: settings.patience.lease_seconds / PINGS_PER_LEASE,
-      lease_seconds: settings.patience.lease_seconds,
-      telemetry_seconds: settings.telemetrySeconds,
+    session: {
+      runner_id: saved.id,
+      session: presence.session,
+      latest_version: version,
+      settings: {
+        poll_seconds: POLL_SECONDS,
+        ping_seconds: settings.patience.lease_seconds / PINGS_PER_LEASE,
+        lease_seconds: settings.patience.lease_seconds,
+        telemetry_seconds: settings.telemetrySeconds,
+      },
     },
+    pass: await signPass(settings.secretKeys, pass, token_hash),
   };
 }
 
@@ -168,6 +179,7 @@ async function requireOwnRunner(
   caller: RunnerCaller,
   id: string,
 ): Promise<void> {
+  if (caller.runner_id === id) return;
   const row = await runnerCache.get(services, id);
   if (row?.token_id !== caller.token_id) throw notFound("A runner of this token with this id");
 }

@@ -17,14 +17,19 @@ const withToken = (db: Database) =>
 /**
  * A runner is identified by its token and name, so it stays the same across restarts. Fails
  * (`isLimitReached`) for a new runner if the token has `max`.
+ * @returns undefined when the token is revoked: every runner that is saved can be told of it later
  */
 export function saveRunner(db: Database, row: typeof runners.$inferInsert, max: number) {
   const { token_id } = row;
   const known = sql`EXISTS(SELECT 1 FROM runners WHERE token_id = ${token_id} AND name = ${row.name})`;
   const count = sql`(SELECT count(*) FROM runners WHERE token_id = ${token_id})`;
+  const id = sql`iif(${known} OR ${count} < ${max}, ${row.id}, NULL)`;
   return db
     .insert(runners)
-    .values({ ...row, id: sql`iif(${known} OR ${count} < ${max}, ${row.id}, NULL)` })
+    .select(
+      sql`SELECT ${id}, ${token_id}, ${row.name}, ${row.hardware}, ${row.created_at}, ${row.updated_at}
+        FROM runner_tokens WHERE runner_tokens.id = ${token_id} AND revoked_at IS NULL`,
+    )
     .onConflictDoUpdate({
       target: [runners.token_id, runners.name],
       set: { hardware: row.hardware, updated_at: row.updated_at },
@@ -35,6 +40,10 @@ export function saveRunner(db: Database, row: typeof runners.$inferInsert, max: 
 
 export const findRunner = (db: Database, id: string) =>
   withToken(db).where(eq(runners.id, id)).get();
+
+/** Of a token. */
+export const listRunnerIds = (db: Database, tokenId: string) =>
+  db.select({ id: runners.id }).from(runners).where(eq(runners.token_id, tokenId)).all();
 
 export const deleteRunner = (db: Database, id: string) =>
   db.delete(runners).where(eq(runners.id, id));

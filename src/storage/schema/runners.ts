@@ -1,16 +1,25 @@
 /** Runners, their tokens, and the hardware they offer. */
-import { integer, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { sql } from "drizzle-orm";
+import { index, integer, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
-export const runnerTokens = sqliteTable("runner_tokens", {
-  id: text().primaryKey(),
-  name: text().notNull(),
-  hash: text().notNull().unique(),
-  prefix: text().notNull(),
-  hardware: text({ mode: "json" }).$type<string[]>().notNull(),
-  created_at: integer().notNull(),
-  last_used_at: integer(),
-  revoked_at: integer(),
-});
+export const runnerTokens = sqliteTable(
+  "runner_tokens",
+  {
+    id: text().primaryKey(),
+    name: text().notNull(),
+    hash: text().notNull().unique(),
+    prefix: text().notNull(),
+    hardware: text({ mode: "json" }).$type<string[]>().notNull(),
+    created_at: integer().notNull(),
+    last_used_at: integer(),
+    revoked_at: integer(),
+    /** When the objects of all its runners had been told that it is revoked. */
+    told_at: integer(),
+  },
+  (t) => [
+    index("runner_tokens_untold").on(t.id).where(sql`revoked_at IS NOT NULL AND told_at IS NULL`),
+  ],
+);
 
 export const runners = sqliteTable(
   "runners",

@@ -4,9 +4,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { CLOSE } from "../../../src/protocol/channel.ts";
 import { LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { eventsOf, named } from "../support/events.ts";
+import { revoke } from "../support/fleet.ts";
 import { Channel, FakeRunner } from "../support/runner.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
-import { newRunnerToken, newWorld, operator, unique } from "../support/world.ts";
+import { newRunnerToken, newWorld, unique } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(() => {
@@ -135,12 +136,3 @@ describe("when its token is revoked", () => {
 
 const otherRunner = async (hardware: string) =>
   FakeRunner.begin(await newRunnerToken(hardware), hardware, unique("thief"));
-
-async function revoke(token: string): Promise<void> {
-  const { items } = await operator.ok<{ items: { id: string; prefix: string }[] }>(
-    "GET",
-    "/v1/operator/runner_tokens?page_size=50",
-  );
-  const found = items.find(({ prefix }) => token.startsWith(prefix));
-  await operator.ok("DELETE", `/v1/operator/runner_tokens/${found?.id}`);
-}

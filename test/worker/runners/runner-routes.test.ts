@@ -2,11 +2,10 @@
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
 import type { RunnerState } from "../../../src/protocol/operator.ts";
 import { readManifest } from "../../../src/services/assets.ts";
 import { Client, ORIGIN } from "../support/client.ts";
-import { registered, shown } from "../support/fleet.ts";
+import { registered, revoke, shown } from "../support/fleet.ts";
 import { FakeRunner, sessionBody } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newRunnerToken, newUser, newWorld, operator } from "../support/world.ts";
@@ -39,8 +38,7 @@ describe("who gets in", () => {
   test("a revoked token within 10 s", async () => {
     const { runner, token } = await registered();
     expect((await runner.tell()).status).toBe(200);
-    const revoke = env.DB.prepare("UPDATE runner_tokens SET revoked_at = 1 WHERE prefix = ?");
-    await revoke.bind(tokenPrefix(token)).run();
+    await revoke(token);
     advance(10.1);
     expect((await runner.tell()).status).toBe(401);
   });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { RunnerState } from "../../../src/protocol/operator.ts";
 import { claimResponse } from "../../../src/protocol/runner.ts";
 import { eventually, pause } from "../support/eventually.ts";
-import { setAside } from "../support/fleet.ts";
+import { revoke, setAside } from "../support/fleet.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, type World } from "../support/world.ts";
@@ -92,7 +92,7 @@ test("a poll ends with the token that it came with", async () => {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   const polling = runner.poll();
   await scheduler.wait(20);
-  await env.DB.prepare("UPDATE runner_tokens SET revoked_at = 1").run();
+  await revoke(world.runnerToken);
   await runInDurableObject(pool(world), () => vi.advanceTimersByTimeAsync(10_100));
   expect(claimResponse.parse(await (await polling).json())).toEqual({ jobs: [] });
   expect((await pool(world).status()).free).toBe(0);

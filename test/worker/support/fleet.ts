@@ -1,7 +1,8 @@
 /** Runners as an operator sees them. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import type { RunnerState } from "../../../src/protocol/operator.ts";
+import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
+import type { RunnerState, RunnerToken } from "../../../src/protocol/operator.ts";
 import type { SessionRequest } from "../../../src/protocol/runner.ts";
 import { pageAt } from "./catalogue.ts";
 import { eventually } from "./eventually.ts";
@@ -47,3 +48,16 @@ export async function setAside(world: World): Promise<FakeRunner> {
   }
   return idle;
 }
+
+/** As an operator does. */
+export async function revoke(token: string): Promise<void> {
+  const { items } = await pageAt<RunnerToken>(operator, "/v1/operator/runner_tokens?page_size=50");
+  const found = items.find(({ prefix }) => token.startsWith(prefix));
+  await operator.ok("DELETE", `/v1/operator/runner_tokens/${found?.id}`);
+}
+
+/** By hand in D1: no object hears of it. */
+export const revokeInDatabase = (token: string) =>
+  env.DB.prepare("UPDATE runner_tokens SET revoked_at = 1 WHERE prefix = ?")
+    .bind(tokenPrefix(token))
+    .run();

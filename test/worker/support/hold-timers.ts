@@ -27,3 +27,22 @@ export function holdTimers(heldMs: number): () => void {
   });
   return () => void ended++;
 }
+
+/**
+ * Until the test ends, timers of a second and more go off when the moved clock says so, each where it
+ * was set.
+ */
+export function timersFollowClock(): void {
+  const { setTimeout } = globalThis;
+  const spy = vi.spyOn(globalThis, "setTimeout").mockImplementation((act: () => void, ms = 0) => {
+    if (ms < 1_000) return setTimeout(act, ms);
+    const due = Date.now() + ms;
+    const timer = setInterval(() => {
+      if (Date.now() < due) return;
+      clearInterval(timer);
+      act();
+    }, 5);
+    return timer;
+  });
+  onTestFinished(() => void spy.mockRestore());
+}

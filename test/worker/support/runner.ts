@@ -1,5 +1,4 @@
 /** A runner that uses the real protocol: it claims jobs by fetch, and reports over the channel. */
-import { exports } from "cloudflare:workers";
 import {
   type DownFrame,
   downFrame,
@@ -13,13 +12,14 @@ import {
   claimResponse,
   type Job,
   LEASE_HEADER,
+  PASS_HEADER,
   RUNNER_PROTOCOL,
   type SessionRequest,
   sessionResponse,
   type TelemetryRequest,
   type TelemetryResponse,
 } from "../../../src/protocol/runner.ts";
-import { type Answer, Client, ORIGIN } from "./client.ts";
+import { type Answer, Client } from "./client.ts";
 
 export const sessionBody = (hardware: string, name: string, slots = 1) => ({
   protocol: RUNNER_PROTOCOL,
@@ -31,8 +31,25 @@ export const sessionBody = (hardware: string, name: string, slots = 1) => ({
   machine: { cpus: 1, memory_gb: 1, gpus: [] },
 });
 
+/** Sends the pass that it was given last. */
+class RunnerClient extends Client {
+  pass: string | undefined;
+
+  override async fetch(
+    path: string,
+    init: RequestInit & { headers?: Record<string, string> } = {},
+  ): Promise<Response> {
+    const headers: Record<string, string> = {};
+    if (this.pass !== undefined) headers[PASS_HEADER] = this.pass;
+    Object.assign(headers, init.headers);
+    const response = await super.fetch(path, { ...init, headers });
+    this.pass = response.headers.get(PASS_HEADER) ?? this.pass;
+    return response;
+  }
+}
+
 export class FakeRunner {
-  readonly client: Client;
+  readonly client: RunnerClient;
   readonly id: string;
   readonly session: string;
   readonly hardware: string;
@@ -41,7 +58,7 @@ export class FakeRunner {
   #heard: string[] = [];
 
   private constructor(
-    client: Client,
+    client: RunnerClient,
     id: string,
     session: string,
     hardware: string,
@@ -62,7 +79,7 @@ export class FakeRunner {
     slots = 1,
     changes: Partial<SessionRequest> = {},
   ): Promise<FakeRunner> {
-    const client = new Client(token);
+    const client = new RunnerClient(token);
     const { status, body } = await client.json("POST", "/v1/runner/sessions", {
       ...sessionBody(hardware, name, slots),
       ...changes,
@@ -184,12 +201,8 @@ export class Channel {
   }
 
   static request(client: Client, lease: string): Promise<Response> {
-    return exports.default.fetch(`${ORIGIN}/v1/runner/channel`, {
-      headers: {
-        upgrade: "websocket",
-        [LEASE_HEADER]: lease,
-        authorization: `Bearer ${client.token}`,
-      },
+    return client.fetch("/v1/runner/channel", {
+      headers: { upgrade: "websocket", [LEASE_HEADER]: lease },
     });
   }
 

@@ -1,0 +1,67 @@
+/**
+ * Revoking runner tokens. D1 refuses the token at once. The objects of its runners, which confirm the
+ * runners' passes, are told then, and told again every minute until all of them have answered.
+ */
+import { notFound } from "../../errors.ts";
+import { mapAhead } from "../../lib/map-ahead.ts";
+import { retry } from "../../lib/retry.ts";
+import { TimedOut } from "../../lib/timeout.ts";
+import { logger } from "../../log.ts";
+import { runnerAt } from "../../objects/runner/stub.ts";
+import {
+  listUntoldTokens,
+  markTokenTold,
+  revokeRunnerToken as revoke,
+} from "../../storage/accounts/tokens.ts";
+import { listRunnerIds } from "../../storage/runners/runners.ts";
+import { forgetRunnerTokens } from "../accounts/authentication.ts";
+import type { Services } from "../services.ts";
+
+/** Objects told at a time. */
+const AT_ONCE = 50;
+const RETRY = { attempts: 3, baseMs: 100, maxMs: 1_000 };
+/** Tokens of one sweep. Each may have a thousand runners, and an invocation 10,000 calls. */
+const SWEPT = 5;
+
+/**
+ * Ends the runners' polls and channels within 10 s. If the object of one does not answer, it is told
+ * within a minute that it does.
+ * @throws ProblemError not_found
+ */
+export async function revokeRunnerToken(services: Services, id: string): Promise<void> {
+  const now = Date.now();
+  if (!(await revoke(services.db, id, now))) throw notFound(`The runner token '${id}'`);
+  forgetRunnerTokens();
+  // It is revoked, whatever becomes of this: the sweep goes on with it.
+  await tellRunners(services, id, now).catch((error) =>
+    logger.error("Runners not told that their token is revoked", { token_id: id, error }),
+  );
+}
+
+/** Also of tokens that were revoked by hand, in D1. */
+export async function sweepRevokedTokens(services: Services, now: number): Promise<void> {
+  for (const { id } of await listUntoldTokens(services.db, SWEPT))
+    await tellRunners(services, id, now);
+}
+
+async function tellRunners({ env, db }: Services, tokenId: string, now: number): Promise<void> {
+  const runners = await listRunnerIds(db, tokenId);
+  let untold = 0;
+  for await (const told of mapAhead(runners, AT_ONCE, ({ id }) => tell(env, id)))
+    if (!told) untold++;
+  if (untold === 0) await markTokenTold(db, tokenId, now);
+}
+
+async function tell(env: Services["env"], runner_id: string): Promise<boolean> {
+  try {
+    await retry(() => runnerAt(env, runner_id).revoke(), {
+      ...RETRY,
+      signal: new AbortController().signal,
+      isRetryable: (error) => !(error instanceof TimedOut),
+    });
+    return true;
+  } catch (error) {
+    logger.error("Runner not told that its token is revoked", { runner_id, error });
+    return false;
+  }
+}
