@@ -204,6 +204,8 @@ CREATE TABLE `hardware` (
 	`ram_per_gpu_gb` real NOT NULL,
 	`ram_gb` real NOT NULL,
 	`price_per_hour` real,
+	`location_hint` text,
+	`pool_made_at` integer,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint

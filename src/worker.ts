@@ -10,6 +10,7 @@ import { sweepBackups } from "./services/backups/make-backup.ts";
 import { sweepUploads } from "./services/files/sweep-uploads.ts";
 import { sweepListings } from "./services/models/prediction-counts.ts";
 import { reEncrypt } from "./services/re-encrypt.ts";
+import { sweepPools } from "./services/runners/pools.ts";
 import { sweepRevokedTokens } from "./services/runners/revocation.ts";
 import { getServices } from "./services/services.ts";
 import { sweepSessions } from "./services/sign-in/sweep.ts";
@@ -43,6 +44,7 @@ export default {
       sweepSessions(services, now),
       sweepSuspended(services, now),
       sweepRevokedTokens(services, now),
+      sweepPools(services),
       reEncrypt(services),
       sweepBackups(services, now),
     ]);

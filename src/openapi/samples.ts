@@ -55,7 +55,7 @@ const SAMPLES: Record<string, Record<string, unknown>> = {
     description: "Models that write text",
   },
   HardwareSummary: { identifier: "l40s", name: machine.name },
-  Hardware: { identifier: "l40s", ...machine, price_per_hour: 0.8 },
+  Hardware: { identifier: "l40s", ...machine, price_per_hour: 0.8, location_hint: "weur" },
   ModelItem: modelItem,
   FoundModel: foundModel,
   Model: { ...foundModel, overview: "# Story\n\nGive it a beginning." },

@@ -2,6 +2,21 @@
 import { z } from "zod";
 import { slug, timestamp } from "./common.ts";
 
+/** Where Cloudflare makes an object, as near as it can. Source: "Data location" of its Durable Objects. */
+export const LOCATION_HINTS = [
+  "wnam",
+  "enam",
+  "sam",
+  "weur",
+  "eeur",
+  "apac",
+  "oc",
+  "afr",
+  "me",
+] as const;
+const locationHint = z.enum(LOCATION_HINTS);
+export type LocationHint = z.infer<typeof locationHint>;
+
 const machine = z.object({
   name: z.string().min(1).max(100),
   gpus: z.int().min(0).max(1_000),
@@ -20,7 +35,13 @@ const { gpus, cpus, ram_per_gpu_gb, ram_gb, price_per_hour } = machine.shape;
 export const DEFAULT_HARDWARE = "cpu";
 
 export const hardware = machine
-  .extend({ identifier: slug, created_at: timestamp })
+  .extend({
+    identifier: slug,
+    location_hint: locationHint.nullable().meta({
+      description: "Near where its queue was made; null: near its first runner or caller",
+    }),
+    created_at: timestamp,
+  })
   .meta({ id: "Hardware" });
 export type Hardware = z.infer<typeof hardware>;
 
@@ -32,6 +53,10 @@ export const putHardware = machine
     ram_per_gpu_gb: ram_per_gpu_gb.default(0),
     ram_gb: ram_gb.default(0),
     price_per_hour: price_per_hour.default(null),
+    location_hint: locationHint.nullish().meta({
+      description:
+        "Where to make its queue: near its runners. Fixed once the class is used; left out, it stays as it is",
+    }),
   })
   .meta({
     id: "PutHardware",
@@ -42,6 +67,7 @@ export const putHardware = machine
       ram_per_gpu_gb: 48,
       ram_gb: 128,
       price_per_hour: 0.8,
+      location_hint: "weur",
     },
   });
 export type PutHardware = z.infer<typeof putHardware>;

@@ -178,8 +178,13 @@ const hardwarePut = createRoute({
   path: "/operator/hardware/{identifier}",
   operationId: "putHardware",
   summary: "Create or update hardware",
+  description: "Returns 409 for another `location_hint` than that of a class that has been used.",
   request: { params: oneHardware, body: jsonBody(putHardware) },
-  responses: { 200: jsonResponse("The hardware", hardware), ...errorResponses },
+  responses: {
+    200: jsonResponse("The hardware", hardware),
+    ...errorResponses,
+    ...conflictResponse,
+  },
 });
 
 const removeHardware = createRoute({

@@ -55,7 +55,7 @@ const category = ({ name, slug, description }: CategoryRow): Category => ({
   description,
 });
 
-const hardware = ({ created_at, ...row }: HardwareRow): Hardware => ({
+const hardware = ({ created_at, pool_made_at: _, ...row }: HardwareRow): Hardware => ({
   ...row,
   created_at: timestamp(created_at),
 });

@@ -78,6 +78,7 @@ function readHardwareForm(form: FormData) {
     ram_per_gpu_gb: numberOf("ram_per_gpu_gb"),
     ram_gb: numberOf("ram_gb"),
     price_per_hour: numberOf("price_per_hour") ?? null,
+    location_hint: fieldText(form, "location_hint") || null,
   };
 }
 

@@ -1,11 +1,23 @@
 /** `/fleet/hardware`: the hardware classes that models can name. */
-import type { Hardware } from "../../protocol/hardware.ts";
+import { type Hardware, LOCATION_HINTS, type LocationHint } from "../../protocol/hardware.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Draft } from "../form.ts";
-import { Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Problem, Select, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Pager } from "../ui/parts.tsx";
 import { FleetTabs } from "./tabs.tsx";
+
+const LOCATION_NAMES: Record<LocationHint, string> = {
+  wnam: "Western North America",
+  enam: "Eastern North America",
+  sam: "South America",
+  weur: "Western Europe",
+  eeur: "Eastern Europe",
+  apac: "Asia-Pacific",
+  oc: "Oceania",
+  afr: "Africa",
+  me: "Middle East",
+};
 
 export const HardwarePage = ({
   draft,
@@ -88,6 +100,17 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       value={edited?.price_per_hour?.toString() ?? ""}
       draft={draft}
     />
+    <Select
+      name="location_hint"
+      label="Location"
+      hint="Choose where its runners are. The queue is made there, and cannot be moved once it is used."
+      value={edited?.location_hint ?? ""}
+      options={[
+        { value: "", label: "Near the first runner or caller" },
+        ...LOCATION_HINTS.map((value) => ({ value, label: LOCATION_NAMES[value] })),
+      ]}
+      draft={draft}
+    />
     <div class="actions">
       <Submit>{edited ? "Save" : "Create class"}</Submit>
       {edited && (
@@ -149,12 +172,15 @@ const List = ({ items }: { items: Hardware[] }) => (
   </ul>
 );
 
-const summaryOf = ({ gpus, ram_per_gpu_gb, cpus, ram_gb, price_per_hour }: Hardware) =>
-  [
+const summaryOf = (one: Hardware) => {
+  const { gpus, ram_per_gpu_gb, cpus, ram_gb, price_per_hour, location_hint } = one;
+  return [
     gpus > 0 && `${gpus} ${gpus === 1 ? "GPU" : "GPUs"} of ${ram_per_gpu_gb} GB`,
     `${cpus} ${cpus === 1 ? "core" : "cores"}`,
     ram_gb > 0 && `${ram_gb} GB`,
     price_per_hour !== null && `${price_per_hour} per hour`,
+    location_hint !== null && LOCATION_NAMES[location_hint],
   ]
     .filter(Boolean)
     .join(", ");
+};

@@ -16,6 +16,7 @@ import type { OfferedJob } from "../prediction/job-messages.ts";
 import { predictionWithId } from "../prediction/stub.ts";
 import { ReplacementCheck } from "../replacement-check.ts";
 import { type KnownRunner, KnownRunners } from "./known-runners.ts";
+import { tellMade } from "./made.ts";
 import {
   type OfferResult,
   POLL_SECONDS,
@@ -51,6 +52,7 @@ export class PoolObject extends DurableObject<Bindings> {
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);
     for (const job of this.#storedJobs.all()) this.#queue.add(job);
+    ctx.waitUntil(tellMade(env, ctx.id.name));
   }
 
   /** The express lane: hands a new job to a runner that polls or is about to. */

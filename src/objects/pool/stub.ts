@@ -1,13 +1,22 @@
 /** How everything outside reaches pool objects. */
 import type { Bindings } from "../../env.ts";
+import type { LocationHint } from "../../protocol/hardware.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
 import { repeated } from "../repeated.ts";
 import { POLL_SECONDS, type PoolClaim } from "./rpc-types.ts";
 
-/** @param ms how long it may take to answer */
-export const poolOf = (env: Bindings, hardware: string, ms?: number) =>
-  bounded(() => inJurisdiction(env, env.POOL).getByName(hardware), {
+interface PoolOptions {
+  /** How long it may take to answer. */
+  ms?: number;
+  /** Where to make it, if it is made by this. */
+  locationHint?: LocationHint;
+}
+
+/** Whoever calls it first makes it, and it stays there: operators' pages ask `poolIfMade`. */
+export function poolOf(env: Bindings, hardware: string, { ms, locationHint }: PoolOptions = {}) {
+  const place = locationHint && { locationHint };
+  return bounded(() => inJurisdiction(env, env.POOL).getByName(hardware, place), {
     ms,
     // Not an offer: whoever was handed the job has it.
     repeatable: [
@@ -21,6 +30,7 @@ export const poolOf = (env: Bindings, hardware: string, ms?: number) =>
       "status",
     ],
   });
+}
 
 /**
  * A long poll. One that its pool's end has broken off is repeated: what it may have been handed by then
@@ -36,7 +46,7 @@ export async function claimJobs(
 ): Promise<Response> {
   const body = JSON.stringify(claim);
   return repeated(() => {
-    const pool = poolOf(env, claim.hardware, POLL_SECONDS * 1_000 + ANSWER_MS);
+    const pool = poolOf(env, claim.hardware, { ms: POLL_SECONDS * 1_000 + ANSWER_MS });
     return pool.fetch("https://pool/claim", { method: "POST", body, signal });
   }, signal);
 }

@@ -134,7 +134,7 @@ export class Handouts {
     record.save();
     const taken =
       variables !== undefined &&
-      (await poolOf(this.#env, spec.hardware, OFFER_MS)
+      (await poolOf(this.#env, spec.hardware, { ms: OFFER_MS })
         .offerSecond(
           jobOf(spec, second, this.#objectId, record.input(), variables),
           waitingJobOf(spec, this.#objectId),
@@ -147,7 +147,7 @@ export class Handouts {
   }
 
   #offer(spec: PredictionSpec, job: OfferedJob): Promise<OfferResult> {
-    return poolOf(this.#env, spec.hardware, OFFER_MS)
+    return poolOf(this.#env, spec.hardware, { ms: OFFER_MS })
       .offer(job, waitingJobOf(spec, this.#objectId))
       .catch(ifUnanswered("taken", "none"));
   }

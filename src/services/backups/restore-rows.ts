@@ -82,9 +82,15 @@ export async function restoreAccounts(
   return { rows, leftOut };
 }
 
-/** As a new row: a user gets a new object with the rows of its account. */
-const asNew = ({ name }: BackupTable, row: StoredRow): StoredRow =>
-  name === "users" ? { ...row, account_object: null } : row;
+/** What rows name of objects, which the new deployment has not: it makes its own. */
+const OF_OBJECTS: Record<string, StoredRow> = {
+  users: { account_object: null },
+  hardware: { pool_made_at: null },
+};
+const asNew = ({ name }: BackupTable, row: StoredRow): StoredRow => ({
+  ...row,
+  ...OF_OBJECTS[name],
+});
 
 const leftOutRow = (table: BackupTable, row: StoredRow = {}, reason: string): LeftOut => ({
   table: table.name,

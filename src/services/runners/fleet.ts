@@ -1,11 +1,10 @@
 /** The fleet: the state of runners, and the queues that they serve. */
 import { isOutdated } from "../../domain/runners/runner-version.ts";
 import { conflict, notFound } from "../../errors.ts";
-import { poolOf } from "../../objects/pool/stub.ts";
 import type { Presence } from "../../objects/runner/rpc-types.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
 import type { QueueState, RunnerState } from "../../protocol/operator.ts";
-import { listHardware } from "../../storage/runners/hardware.ts";
+import { findAllHardware, type HardwareRow, listHardware } from "../../storage/runners/hardware.ts";
 import {
   deleteRunner,
   findRunner,
@@ -16,6 +15,7 @@ import { readManifest } from "../assets.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
+import { findMadePool, poolIfMade } from "./pools.ts";
 import { runnerCache } from "./runners.ts";
 
 /** Missed reports after which a runner is shown as offline. */
@@ -61,11 +61,11 @@ export async function readFleet(
   ]);
   const runners = await readStates(services, rows.slice(0, MAX_RUNNERS));
   const serving = Map.groupBy(runners, ({ hardware }) => hardware);
-  const names = new Map(known.map(({ identifier, name }) => [identifier, name]));
-  const classes = [...new Set([...names.keys(), ...serving.keys()])].map(async (identifier) => ({
+  const rowOf = new Map(known.map((row) => [row.identifier, row]));
+  const classes = [...new Set([...rowOf.keys(), ...serving.keys()])].map(async (identifier) => ({
     identifier,
-    name: names.get(identifier) ?? null,
-    queue: await readQueue(services, identifier),
+    name: rowOf.get(identifier)?.name ?? null,
+    queue: await readQueue(services, identifier, rowOf.get(identifier)),
     runners: (serving.get(identifier) ?? []).toSorted((a, b) => a.name.localeCompare(b.name)),
   }));
   return { classes: await Promise.all(classes), complete: rows.length <= MAX_RUNNERS };
@@ -81,7 +81,7 @@ export async function drainRunner(
   const row = await findRunner(db, id);
   const presence = row && (await runnerAt(env, id).setDraining(draining));
   if (!presence) throw unknownRunner(id);
-  await poolOf(env, presence.hardware).refreshRunner(id, !draining);
+  await (await findMadePool(services, presence.hardware))?.refreshRunner(id, !draining);
   const [runner] = await readStates(services, [row]);
   if (!runner) throw unknownRunner(id);
   return runner;
@@ -102,7 +102,7 @@ export async function removeRunner(services: Services, id: string): Promise<void
     throw conflict(
       `The runner '${presence.name}' is ${presence.state}. Drain it and stop its process first.`,
     );
-  await poolOf(env, row.hardware).refreshRunner(id, true);
+  await (await findMadePool(services, row.hardware))?.refreshRunner(id, true);
   // Last: if this fails, the runner is still listed and can be removed again.
   await deleteRunner(db, id);
   runnerCache.forget(id);
@@ -114,18 +114,24 @@ export const listQueues = (services: Services, request: PageRequest): Promise<Pa
     name: "queues",
     find: async (keyset) =>
       Promise.all(
-        (await listHardware(services.db, keyset)).map(({ identifier }) =>
-          readQueue(services, identifier),
+        (await listHardware(services.db, keyset)).map((row) =>
+          readQueue(services, row.identifier, row),
         ),
       ),
     keyOf: ({ hardware }) => [hardware],
     present: (queue) => queue,
   });
 
-async function readQueue({ env }: Services, hardware: string): Promise<QueueState> {
-  const depth = await withTimeout(poolOf(env, hardware).status(), `pool ${hardware}`);
-  const unknown = { waiting: null, free: null, oldest_wait_ms: null, median_wait_ms: null };
-  return { hardware, ...(depth ?? unknown) };
+async function readQueue(
+  services: Services,
+  hardware: string,
+  row: HardwareRow | undefined,
+): Promise<QueueState> {
+  const noWaits = { oldest_wait_ms: null, median_wait_ms: null };
+  const pool = poolIfMade(services, hardware, row);
+  if (!pool) return { hardware, waiting: 0, free: 0, ...noWaits };
+  const depth = await withTimeout(pool.status(), `pool ${hardware}`);
+  return { hardware, ...(depth ?? { waiting: null, free: null, ...noWaits }) };
 }
 
 const unknownRunner = (id: string) => notFound(`The runner '${id}'`);
@@ -145,13 +151,7 @@ async function fleetContext({ env, settings }: Services): Promise<FleetContext> 
 
 async function readStates(services: Services, rows: RunnerRow[]): Promise<RunnerState[]> {
   const { env } = services;
-  const pools = [...new Set(rows.map(({ hardware }) => hardware))];
-  const [context, asides] = await Promise.all([
-    fleetContext(services),
-    Promise.all(
-      pools.map((pool) => withTimeout(poolOf(env, pool).suspendedRunners(), `pool ${pool}`)),
-    ),
-  ]);
+  const [context, asides] = await Promise.all([fleetContext(services), readAsides(services, rows)]);
   const aside = new Map(asides.flatMap((one) => [...(one ?? [])]));
   const runners = await Promise.all(
     rows.map(async (row) => {
@@ -160,6 +160,24 @@ async function readStates(services: Services, rows: RunnerRow[]): Promise<Runner
     }),
   );
   return countRunningOnce(runners);
+}
+
+async function readAsides(services: Services, rows: RunnerRow[]) {
+  const served = [...new Set(rows.map(({ hardware }) => hardware))];
+  const found = await findAllHardware(services.db, served);
+  const pools = served.map((name) => ({
+    name,
+    pool: poolIfMade(
+      services,
+      name,
+      found.find(({ identifier }) => identifier === name),
+    ),
+  }));
+  return Promise.all(
+    pools.map(
+      async ({ name, pool }) => pool && withTimeout(pool.suspendedRunners(), `pool ${name}`),
+    ),
+  );
 }
 
 /**

@@ -12,6 +12,7 @@ import {
 } from "../../storage/runners/hardware.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
+import { placePool } from "./pools.ts";
 
 export const listHardware = (services: Services, request: PageRequest): Promise<Page<Hardware>> =>
   paginate(services, request, {
@@ -42,14 +43,22 @@ export async function createHardware(
   return putHardware(services, identifier, request);
 }
 
-/** Creates or updates a hardware class. */
+/**
+ * Creates or updates a hardware class. With a `location_hint`, its pool is made at once, there.
+ * @throws ProblemError conflict when the pool is somewhere else already
+ */
 export async function putHardware(
-  { db, present }: Services,
+  services: Services,
   identifier: string,
-  request: PutHardware,
+  { location_hint: wanted, ...request }: PutHardware,
 ): Promise<Hardware> {
+  const { db, present } = services;
+  const known = await findHardware(db, identifier);
+  const location_hint = wanted === undefined ? (known?.location_hint ?? null) : wanted;
+  const pool_made_at = await placePool(services, identifier, known, location_hint);
+  const row = { identifier, ...request, location_hint, created_at: Date.now() };
   return present.hardware(
-    await saveHardware(db, { identifier, ...request, created_at: Date.now() }),
+    await saveHardware(db, pool_made_at === null ? row : { ...row, pool_made_at }),
   );
 }
 

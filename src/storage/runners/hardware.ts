@@ -1,4 +1,4 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { hardware } from "../schema/index.ts";
@@ -10,7 +10,7 @@ export const findHardware = (db: Database, identifier: string) =>
 
 export const findAllHardware = (db: Database, identifiers: string[]) =>
   db
-    .select({ identifier: hardware.identifier })
+    .select({ identifier: hardware.identifier, pool_made_at: hardware.pool_made_at })
     .from(hardware)
     .where(inArray(hardware.identifier, identifiers))
     .all();
@@ -27,14 +27,30 @@ export function listHardware(db: Database, keyset: Keyset) {
     .all();
 }
 
-/** Updating keeps `created_at`. */
-export const saveHardware = (db: Database, { created_at, ...row }: HardwareRow) =>
+/** Updating keeps `created_at`, and when its pool was made unless that is given. */
+export const saveHardware = (db: Database, { created_at, ...row }: typeof hardware.$inferInsert) =>
   db
     .insert(hardware)
     .values({ ...row, created_at })
     .onConflictDoUpdate({ target: hardware.identifier, set: row })
     .returning()
     .get();
+
+/** Classes with a location whose pool is not made. */
+export const listUnplacedHardware = (db: Database, limit: number) =>
+  db
+    .select()
+    .from(hardware)
+    .where(and(isNotNull(hardware.location_hint), isNull(hardware.pool_made_at)))
+    .limit(limit)
+    .all();
+
+/** The first time counts. */
+export const markPoolMade = (db: Database, identifier: string, now: number) =>
+  db
+    .update(hardware)
+    .set({ pool_made_at: now })
+    .where(and(eq(hardware.identifier, identifier), isNull(hardware.pool_made_at)));
 
 /** Unless a model or a version uses it. @returns whether it was deleted */
 export async function deleteHardware(db: Database, identifier: string): Promise<boolean> {

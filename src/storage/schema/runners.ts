@@ -1,6 +1,7 @@
 /** Runners, their tokens, and the hardware they offer. */
 import { sql } from "drizzle-orm";
 import { index, integer, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { LocationHint } from "../../protocol/hardware.ts";
 
 export const runnerTokens = sqliteTable(
   "runner_tokens",
@@ -45,5 +46,8 @@ export const hardware = sqliteTable("hardware", {
   ram_gb: real().notNull(),
   /** In the operator's currency. */
   price_per_hour: real(),
+  location_hint: text().$type<LocationHint>(),
+  /** When its pool was made, where it stays. */
+  pool_made_at: integer(),
   created_at: integer().notNull(),
 });

@@ -28,6 +28,8 @@ async function idles(runner: FakeRunner): Promise<void> {
 test("its polls and reports ask D1 nothing", async () => {
   timersFollowClock();
   const { runner } = await registered();
+  // Makes its pool, which tells D1 so.
+  await idles(runner);
   const asked = vi.spyOn(env.DB, "prepare");
   for (let minute = 0; minute < 2; minute++) {
     await idles(runner);

@@ -76,6 +76,8 @@ test("a job that was tried in vain waits since it came", async () => {
 
 test("a pool that does not answer keeps the others' numbers from nobody", async () => {
   const [lost, other] = [await newWorld(), await newWorld()];
+  await lost.waiting();
+  await waits(lost, 1);
   const stubOf = env.POOL.getByName.bind(env.POOL);
   vi.spyOn(env.POOL, "getByName").mockImplementation((name) =>
     name === lost.hardware

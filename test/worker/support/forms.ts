@@ -124,6 +124,7 @@ export const FORMS: Record<string, Record<string, string>> = {
     ram_gb: "number",
     created_at: "date-time",
     price_per_hour: "number?",
+    location_hint: "string?",
   },
   HardwareSummary: { identifier: "string", name: "string" },
   Webhook: { url: "uri", secret: "string", events: "WebhookEventName[]" },
