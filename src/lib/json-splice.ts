@@ -7,32 +7,43 @@
 export type JsonPieces<Reference = never> = (string | Reference)[];
 
 /**
- * The object `members` with further members, whose values are JSON already.
+ * The object `members` with further members, whose values are JSON already: piece by piece, each made
+ * when it is asked for.
  * @param members without those further ones; values that are undefined are left out
  */
-export function spliceObject<Reference = never>(
+export function* objectPieces<Reference = never>(
   members: object,
-  values: Record<string, string | JsonPieces<Reference>>,
-): JsonPieces<Reference> {
+  values: Record<string, Iterable<string | Reference>>,
+): Generator<string | Reference> {
   const head = JSON.stringify(members).slice(0, -1);
-  const pieces: JsonPieces<Reference> = [head];
+  yield head;
   let separator = head === "{" ? "" : ",";
-  for (const [name, value] of Object.entries(values)) {
-    pieces.push(`${separator}${JSON.stringify(name)}:`);
-    for (const piece of [value].flat()) pieces.push(piece);
+  for (const [name, pieces] of Object.entries(values)) {
+    yield `${separator}${JSON.stringify(name)}:`;
+    yield* pieces;
     separator = ",";
   }
-  return joined([...pieces, "}"]);
+  yield "}";
 }
 
-/** The array of values that are JSON already, each text or a reference. */
-export function spliceArray<Reference = never>(
-  values: JsonPieces<Reference>,
-): JsonPieces<Reference> {
-  return joined(["[", ...values.flatMap((value, n) => (n === 0 ? [value] : [",", value])), "]"]);
+/**
+ * The array of values that are JSON already, each text or a reference; the same way.
+ * @param empty what there is instead of an array without any
+ */
+export function* arrayPieces<Reference = never>(
+  values: Iterable<string | Reference>,
+  empty = "[]",
+): Generator<string | Reference> {
+  let separator = "[";
+  for (const value of values) {
+    yield separator;
+    yield value;
+    separator = ",";
+  }
+  yield separator === "[" ? empty : "]";
 }
 
-/** As spliceObject, for texts alone: 0.6 µs instead of 3 µs. */
+/** As objectPieces, for texts alone: 0.6 µs instead of 3 µs. */
 export function objectText(members: object, values: Record<string, string>): string {
   let text = JSON.stringify(members).slice(0, -1);
   for (const [name, value] of Object.entries(values)) {
@@ -50,11 +61,11 @@ export function objectWriter(members: object, name: string): (value: string) => 
   return (value) => `${head}${value}}`;
 }
 
-/** As spliceArray, of texts alone. */
+/** As arrayPieces, of texts alone. */
 export const arrayText = (values: string[]): string => `[${values.join(",")}]`;
 
 /** With neighboring texts joined. */
-function joined<Reference>(pieces: JsonPieces<Reference>): JsonPieces<Reference> {
+export function joined<Reference>(pieces: Iterable<string | Reference>): JsonPieces<Reference> {
   const all: JsonPieces<Reference> = [];
   let texts: string[] = [];
   for (const piece of pieces) {

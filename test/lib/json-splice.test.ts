@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
+  arrayPieces,
   arrayText,
+  joined,
+  objectPieces,
   objectText,
   objectWriter,
-  spliceArray,
-  spliceObject,
 } from "../../src/lib/json-splice.ts";
 
 const json = fc.jsonValue({ maxDepth: 2 });
@@ -24,7 +25,7 @@ test("an object and an array are those that their values would make", () => {
     fc.property(fc.array(json), (values) => {
       const texts = values.map((value) => JSON.stringify(value));
       expect(arrayText(texts)).toBe(JSON.stringify(values));
-      expect(spliceArray(texts)).toEqual([JSON.stringify(values)]);
+      expect(joined(arrayPieces(texts))).toEqual([JSON.stringify(values)]);
     }),
   );
 });
@@ -45,12 +46,18 @@ test("a writer makes the same object for each value", () => {
 
 test("references stay between the texts around them", () => {
   const [one, two] = [{ name: "one" }, { name: "two" }];
-  expect(spliceArray(["1", one, two, "2"])).toEqual(["[1,", one, ",", two, ",2]"]);
-  expect(spliceObject({ a: 1 }, { b: [one], c: spliceArray<typeof two>([two]) })).toEqual([
-    '{"a":1,"b":',
-    one,
-    ',"c":[',
-    two,
-    "]}",
-  ]);
+  expect(joined(arrayPieces(["1", one, two, "2"]))).toEqual(["[1,", one, ",", two, ",2]"]);
+  const pieces = objectPieces({ a: 1 }, { b: [one], c: arrayPieces([two]) });
+  expect(joined(pieces)).toEqual(['{"a":1,"b":', one, ',"c":[', two, "]}"]);
+  expect([...arrayPieces([], "null")]).toEqual(["null"]);
+});
+
+test("a piece is made when it is asked for", () => {
+  let made = 0;
+  const values = function* () {
+    for (; made < 5; made++) yield String(made);
+  };
+  const pieces = objectPieces({}, { list: arrayPieces(values()) });
+  for (const text of ["{", '"list":', "[", "0"]) expect(pieces.next().value).toBe(text);
+  expect(made).toBe(0);
 });

@@ -125,13 +125,35 @@ export class LogRows {
 
   /** The outputs of an attempt after the event `after`, up to the event `last`. */
   outputs(attempt: number, last: number, after: number): Piece[] {
-    const values: Piece[] = [];
-    for (const one of this.events(after, last)) {
-      if (one.attempt !== attempt) continue;
-      if (one.event === "output") values.push(one.json);
-      else if (one.event === "stored") values.push(JSON.parse(one.json));
+    return [...outputsOf(attempt, this.events(after, last))];
+  }
+
+  /** Those up to the event `last`, row by row: what comes between two may wait. */
+  *outputsByRow(attempt: number, last: number): Generator<Piece> {
+    for (let next = 1; next <= last; ) {
+      const row = this.#rowWith(next);
+      if (!row) return;
+      const upToLast = row.filter(({ id }) => id <= last);
+      yield* outputsOf(attempt, upToLast);
+      next = (row.at(-1)?.id ?? last) + 1;
     }
-    return values;
+  }
+
+  /** The events of the first row that has any from this one on. */
+  #rowWith(eventId: number): StoredRowEvent[] | undefined {
+    for (const { id, body } of this.#entries.frames(eventId)) {
+      const events = eventsOf(id, body);
+      if ((events.at(-1)?.id ?? 0) >= eventId) return events;
+    }
+    return undefined;
+  }
+}
+
+function* outputsOf(attempt: number, events: Iterable<StoredRowEvent>): Generator<Piece> {
+  for (const one of events) {
+    if (one.attempt !== attempt) continue;
+    if (one.event === "output") yield one.json;
+    else if (one.event === "stored") yield JSON.parse(one.json);
   }
 }
 

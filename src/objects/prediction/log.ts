@@ -202,6 +202,11 @@ export class EventLog {
     return this.#rows.outputs(attempt, last, after);
   }
 
+  /** The same from the beginning, row by row: each is read when its first output is asked for. */
+  outputsByRow(attempt: number, last = this.#stored): Generator<Piece> {
+    return this.#rows.outputsByRow(attempt, last);
+  }
+
   *#events(after: number, last: number): Generator<NumberedEvent> {
     if (after < this.#stored) yield* this.#rows.events(after, last);
     for (const one of this.#buffer) if (one.id > after && one.id <= last) yield one;

@@ -4,6 +4,7 @@
  * are in domain/predictions/life.ts, the effects in effects.ts.
  */
 import { DurableObject } from "cloudflare:workers";
+import { sha256 } from "../../domain/accounts/token.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
@@ -14,6 +15,7 @@ import type { EventsFrame, ReportReply } from "../../protocol/channel.ts";
 import { ReplacementCheck } from "../replacement-check.ts";
 import { accessKnownAt, type RunnerIdentity } from "../runner/access.ts";
 import { cancel } from "./cancel.ts";
+import { contentStream } from "./content.ts";
 import { handleDeadline } from "./deadline-handlers.ts";
 import { deliveriesOf, eventDeliveriesOf } from "./deliveries.ts";
 import { Effects } from "./effects.ts";
@@ -91,10 +93,11 @@ export class PredictionObject extends DurableObject<Bindings> {
   // ---- for the API
 
   /** Creates a prediction. With an Idempotency-Key only the first create does. */
-  async create({ spec, input, wait_seconds }: CreateRequest): Promise<CreateResult> {
+  async create(request: CreateRequest): Promise<CreateResult> {
+    const { spec, input, wait_seconds, snapshot_chars } = request;
     const reason = await this.#create(spec, input);
     if (reason) return reason;
-    const snapshot = await this.waitForEnd(wait_seconds);
+    const snapshot = await this.waitForEnd(wait_seconds, snapshot_chars);
     // One that lasts has a row by now, or nobody would find it.
     if (snapshot && (await this.#effects.lasting) !== false) return snapshot;
     return { refused: "unavailable" };
@@ -118,11 +121,11 @@ export class PredictionObject extends DurableObject<Bindings> {
    * What a create that was not answered has come to. Its row is written before anybody has its id.
    * @returns undefined when nothing was created; unavailable when it was, and is canceled
    */
-  async confirm(): Promise<CreateResult | undefined> {
+  async confirm(chars: number): Promise<CreateResult | undefined> {
     const record = await this.#created();
     if (!record) return undefined;
     this.#effects.keep(record);
-    if ((await this.#effects.lasting) !== false) return this.get();
+    if ((await this.#effects.lasting) !== false) return this.get(chars);
     return { refused: "unavailable" };
   }
 
@@ -131,24 +134,23 @@ export class PredictionObject extends DurableObject<Bindings> {
    * may have readers: it cannot tell which of them have disconnected, and a repeated create adds one
    * each time.
    */
-  async waitForEnd(seconds: number): Promise<Snapshot | undefined> {
+  async waitForEnd(seconds: number, chars: number): Promise<Snapshot | undefined> {
     const hasRoom = this.#waiters.size < settings(this.env).maxReaders;
     const mayWait = hasRoom && this.#load()?.life.terminal === false;
     if (seconds > 0 && mayWait) await this.#waiters.wait(seconds);
-    return this.get();
+    return this.get(chars);
   }
 
-  async get(): Promise<Snapshot | undefined> {
+  /** @param chars more of them are left out of the body */
+  async get(chars: number): Promise<Snapshot | undefined> {
     await this.#effects.ending;
-    return this.#load()?.snapshot();
+    return this.#load()?.snapshot(chars);
   }
 
-  /** As `get`, unless its texts have more characters than this. */
+  /** As `get`, unless there are more. */
   async getUpTo(chars: number): Promise<Snapshot | "larger" | undefined> {
-    const snapshot = await this.get();
-    const texts = snapshot?.body.filter((piece) => typeof piece === "string") ?? [];
-    const length = texts.reduce((sum, text) => sum + text.length, 0);
-    return length > chars ? "larger" : snapshot;
+    const snapshot = await this.get(chars);
+    return snapshot?.body === null ? "larger" : snapshot;
   }
 
   /** @returns undefined when its record has been deleted */
@@ -212,9 +214,13 @@ export class PredictionObject extends DurableObject<Bindings> {
     return eventDeliveriesOf(record, event);
   }
 
-  /** For readers `/stream` and `/create` (stub.ts: openStream, createAndFollow), `/channel` for runners. */
+  /**
+   * For readers `/stream`, `/create` and `/content` (stub.ts: openStream, createAndFollow, openContent),
+   * `/channel` for runners.
+   */
   override async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
+    if (pathname === "/content") return this.#content();
     if (pathname === "/channel") {
       const holder: LeaseHolder = JSON.parse(request.headers.get(HOLDER_HEADER) ?? "");
       return this.#connection.connect(await this.#created(), holder);
@@ -226,6 +232,16 @@ export class PredictionObject extends DurableObject<Bindings> {
       // It is not followed if it has a key.
       return reason && ("refused" in reason ? reason.refused : "conflict");
     });
+  }
+
+  /** What a stream says leaves at once: all of it must be durable. */
+  async #content(): Promise<Response> {
+    await this.#effects.ending;
+    await this.ctx.storage.sync();
+    const record = this.#load();
+    if (!record) return new Response(null, { status: 404 });
+    const etag = `W/"${await sha256(record.contentVersion)}"`;
+    return new Response(contentStream(record.content()), { headers: { etag } });
   }
 
   // ---- for the pool

@@ -4,7 +4,7 @@ import { PredictionLife } from "../../domain/predictions/life.ts";
 import { presentPrediction } from "../../domain/predictions/prediction-resource.ts";
 import { destinationsOf } from "../../domain/webhooks/destinations.ts";
 import { Outbox, type WebhookEvent } from "../../domain/webhooks/outbox.ts";
-import { type JsonPieces, spliceArray, spliceObject } from "../../lib/json-splice.ts";
+import { arrayPieces, type JsonPieces, joined, objectPieces } from "../../lib/json-splice.ts";
 import type { Finish } from "../../protocol/channel.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
@@ -21,6 +21,8 @@ import { Shown } from "./shown.ts";
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class PredictionRecord {
+  /** All of it is deleted, for whoever holds it still. */
+  isForgotten = false;
   readonly life: PredictionLife;
   readonly log: EventLog;
   readonly shown: Shown;
@@ -119,16 +121,43 @@ export class PredictionRecord {
     return presentPrediction(this.life.spec, this.life.state);
   }
 
-  snapshot(): Snapshot {
-    const { spec, state, terminal, outputAttempt, dataRemoved } = this.life;
+  /** @param most characters of text that it may have; with more it has no body */
+  snapshot(most: number): Snapshot {
+    const { spec, state, terminal } = this.life;
     const { id, call, created_at } = spec;
-    const members = { ...this.present(), data_removed: dataRemoved };
-    const output = () => outputOf(state.output, this.log.outputs(outputAttempt));
-    const body = spliceObject<StoredValue>(
-      members,
-      dataRemoved ? { input: "null", output: "null" } : { input: [this.input()], output: output() },
-    );
+    const body = upTo(most, this.content());
     return { id, call, created_at, terminal, stored: state.stored, body };
+  }
+
+  /**
+   * Its JSON, as of the first piece. Of a large one each row is read when its piece is asked for, and
+   * others may have their turn in between.
+   * @throws Error when its data is deleted meanwhile
+   */
+  *content(): Generator<Piece> {
+    const { state, outputAttempt, dataRemoved } = this.life;
+    const members = { ...this.present(), data_removed: dataRemoved };
+    const outputs = this.log.outputsByRow(outputAttempt);
+    yield* objectPieces<StoredValue>(
+      members,
+      dataRemoved
+        ? { input: ["null"], output: ["null"] }
+        : { input: [this.input()], output: outputOf(state.output, outputs) },
+    );
+    if (this.isForgotten || this.life.dataRemoved !== dataRemoved)
+      throw new Error("The data of the prediction was deleted while it was read.");
+  }
+
+  /** What its content is made from: it is another one when this is. */
+  get contentVersion(): string {
+    const { state, outputAttempt, dataRemoved } = this.life;
+    return JSON.stringify([
+      this.present(),
+      dataRemoved,
+      state.output,
+      outputAttempt,
+      this.log.stored,
+    ]);
   }
 
   /** A webhook event about the present state, as of the last event of the log: to be saved with it. */
@@ -167,8 +196,9 @@ export class PredictionRecord {
 
   /** The output as of an earlier event. It is kept in memory, so not for large ones. */
   outputAsOf({ attempt, output, sequence }: WebhookEvent): JsonPieces<StoredValue> {
-    if (output === "value") return outputOf(output, this.log.outputs(attempt, sequence));
-    const pieces = outputOf(output, this.#outputSoFar.upTo(attempt, sequence));
+    if (output === "value")
+      return joined(outputOf(output, this.log.outputsByRow(attempt, sequence)));
+    const pieces = joined(outputOf(output, this.#outputSoFar.upTo(attempt, sequence)));
     if (this.life.terminal) this.#outputSoFar.forget();
     return pieces;
   }
@@ -182,8 +212,21 @@ export function beforeOf({ state, terminal }: PredictionLife): Before {
 }
 
 /** The output that values make up; a list includes those before a run failed. */
-function outputOf(output: Finish["output"], values: Piece[]): JsonPieces<StoredValue> {
-  if (output === "value") return [values.at(-1) ?? "null"];
-  if (values.length === 0) return [output === "items" ? "[]" : "null"];
-  return spliceArray(values);
+function* outputOf(output: Finish["output"], values: Iterable<Piece>): Generator<Piece> {
+  if (output !== "value") return yield* arrayPieces(values, output === "items" ? "[]" : "null");
+  let last: Piece = "null";
+  for (const value of values) last = value;
+  yield last;
+}
+
+/** @returns null if the texts have more characters */
+function upTo(most: number, pieces: Iterable<Piece>): Snapshot["body"] {
+  const taken: Piece[] = [];
+  let chars = 0;
+  for (const piece of pieces) {
+    taken.push(piece);
+    if (typeof piece === "string") chars += piece.length;
+    if (chars > most) return null;
+  }
+  return joined(taken);
 }

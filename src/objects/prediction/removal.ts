@@ -39,6 +39,7 @@ export class Removal {
     await this.#deleteFiles(record);
     // A webhook may have been requested again meanwhile.
     if (record.awaited) return effects.alarm.arm(record);
+    record.isForgotten = true;
     onForgotten();
     effects.alarm.disarmed();
     await ctx.storage.deleteAll();

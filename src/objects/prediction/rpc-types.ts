@@ -10,12 +10,17 @@ import type { VendoraCall } from "../../protocol/runner.ts";
 /** A JSON value: its text, or the name under which it lies in R2. */
 export type Piece = string | StoredValue;
 
+/** The same, with the text in UTF-8, and not always a whole value. */
+export type ContentPiece = Uint8Array | StoredValue;
+
 export interface CreateRequest {
   spec: PredictionSpec;
   /** JSON text; empty when it lies in R2 (`spec.stored_input`). */
   input: string;
   /** How long to wait for it to end. */
   wait_seconds: number;
+  /** How many characters the snapshot may have. */
+  snapshot_chars: number;
 }
 
 /** The key was used with another request; too many of the account wait; its row cannot be written. */
@@ -33,8 +38,15 @@ export interface Snapshot {
   terminal: boolean;
   /** Whether anything of it lies in R2. */
   stored: boolean;
-  body: JsonPieces<StoredValue>;
+  /** Null when its texts have more characters than were asked for (`SNAPSHOT_CHARS`): openContent has them. */
+  body: JsonPieces<StoredValue> | null;
 }
+
+/**
+ * What a call returns at once. A message can have 32 MiB, and both sides hold it as a whole: what is larger
+ * is read piece by piece.
+ */
+export const SNAPSHOT_CHARS = 128 * 1024;
 
 /** Who has had a prediction. */
 export interface LastRun {

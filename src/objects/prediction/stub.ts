@@ -4,7 +4,8 @@ import type { Bindings } from "../../env.ts";
 import type { Credential } from "../../storage/accounts/reader-access.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
-import type { CreateRequest, LeaveAction } from "./rpc-types.ts";
+import { contentPieces } from "./content.ts";
+import type { ContentPiece, CreateRequest, LeaveAction } from "./rpc-types.ts";
 
 export type PredictionStub = ReturnType<typeof predictionAt>;
 
@@ -100,10 +101,28 @@ export function createAndFollow(
 /** What `createAndFollow` has sent: JSON has no line breaks of its own, and the input may be large. */
 export async function createRequestIn(
   request: Request,
-): Promise<Omit<CreateRequest, "wait_seconds">> {
+): Promise<Pick<CreateRequest, "spec" | "input">> {
   const text = await request.text();
   const end = text.indexOf("\n");
   return { spec: JSON.parse(text.slice(0, end)), input: text.slice(end + 1) };
+}
+
+/**
+ * Its JSON, piece by piece, and an ETag for it. Not RPC, for the same reason.
+ * @returns undefined when its record has been deleted
+ */
+export async function openContent(
+  stub: PredictionStub,
+): Promise<{ pieces: AsyncIterable<ContentPiece>; etag: string } | undefined> {
+  const { ok, body, headers } = await stub.fetch("https://prediction/content");
+  if (!ok || !body) return undefined;
+  const etag = headers.get("etag");
+  // An object of the last release takes it for a reader of its stream. It has not been asked for before.
+  if (etag === null) {
+    await body.cancel();
+    throw new Error("the object of the prediction has older code");
+  }
+  return { pieces: contentPieces(body), etag };
 }
 
 const queryOf = ({ after, idle_seconds, lifetime_seconds, leave, reader }: StreamOptions) =>

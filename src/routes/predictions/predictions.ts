@@ -21,13 +21,11 @@ import {
 } from "../../protocol/prediction.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { createPredictionStream } from "../../services/predictions/create-stream.ts";
-import { snapshotOf } from "../../services/predictions/creation.ts";
+import { createdText, type PredictionText } from "../../services/predictions/prediction-text.ts";
 import {
   cancelPrediction,
   getPrediction,
   listOwnPredictions,
-  type PredictionText,
-  predictionText,
   removePrediction,
   streamPrediction,
 } from "../../services/predictions/predictions.ts";
@@ -283,10 +281,9 @@ async function begin(
   }
   const answer = async () => {
     const created = await createPrediction(services, caller, reference, request, options);
-    const snapshot = await snapshotOf(created);
-    const text = await predictionText(services, snapshot);
-    const response = jsonText(text, snapshot.terminal ? 200 : 202);
-    response.headers.set("location", `/v1/predictions/${snapshot.id}`);
+    const { terminal, ...text } = await createdText(services, created);
+    const response = jsonText(text, terminal ? 200 : 202);
+    response.headers.set("location", `/v1/predictions/${created.id}`);
     if (applied) response.headers.set("preference-applied", applied);
     return response;
   };
@@ -297,7 +294,7 @@ async function begin(
 function jsonText<Status extends 200 | 202>({ text, etag }: PredictionText, status: Status) {
   const response: Response = new Response(text, {
     status,
-    headers: { "content-type": "application/json", ...(etag && { etag: `W/"${etag}"` }) },
+    headers: { "content-type": "application/json", ...(etag && { etag }) },
   });
   return response as Response & TypedResponse<PredictionWithIO, Status, "json">;
 }

@@ -6,6 +6,7 @@ import {
   type CreateRequest,
   type CreateResult,
   refusal,
+  SNAPSHOT_CHARS,
 } from "../../objects/prediction/rpc-types.ts";
 import {
   createAndFollow,
@@ -57,7 +58,7 @@ export async function createObject(
   let failure: unknown;
   const result = await creating.catch(async (error) => {
     failure = error;
-    const confirming = predictionAt(env, objectId).confirm();
+    const confirming = predictionAt(env, objectId).confirm(SNAPSHOT_CHARS);
     return await confirming.catch((error) => {
       // Its row stays: the account finds out what has become of it.
       throw unavailable(spec, error, spec.claim ? REPEATABLE : UNKNOWN);
@@ -115,13 +116,14 @@ async function findTaken(
 ): Promise<CreatedPrediction> {
   onInputSent?.();
   const stub = predictionWithId(services.env, objectId);
-  const snapshot = await stub?.get();
+  const snapshot = await stub?.get(SNAPSHOT_CHARS);
   if (!stub || !snapshot) throw unavailable(spec, "the prediction of its key is gone", REPEATABLE);
   const { id, created_at, terminal } = snapshot;
   const { user_id, model_id } = spec;
   rememberLocation({ id, user_id, model_id, object_id: objectId });
   if (wait_seconds === 0 || terminal) return { id, created_at, stub, snapshot };
-  const waiting = renewed(services.env, stub, wait_seconds).waitForEnd(wait_seconds);
+  const renewedStub = renewed(services.env, stub, wait_seconds);
+  const waiting = renewedStub.waitForEnd(wait_seconds, SNAPSHOT_CHARS);
   return { id, created_at, stub, snapshot: (await waiting.catch(() => undefined)) ?? snapshot };
 }
 

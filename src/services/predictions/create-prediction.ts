@@ -11,6 +11,7 @@ import {
 } from "../../domain/schemas/validation.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { callOf } from "../../domain/vendora/call.ts";
+import { SNAPSHOT_CHARS } from "../../objects/prediction/rpc-types.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { getEnabledEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
@@ -94,7 +95,12 @@ export async function createResolved(
     endpoints,
   };
   const spec = await predictionSpec(services, caller, target, request, details);
-  const createRequest = { spec, input: text, wait_seconds: waitSeconds };
+  const createRequest = {
+    spec,
+    input: text,
+    wait_seconds: waitSeconds,
+    snapshot_chars: SNAPSHOT_CHARS,
+  };
   return createObject(services, createRequest, options);
 }
 

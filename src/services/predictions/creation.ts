@@ -1,5 +1,5 @@
 /** What creating a prediction takes, and what it gives. */
-import type { Snapshot } from "../../objects/prediction/rpc-types.ts";
+import { SNAPSHOT_CHARS, type Snapshot } from "../../objects/prediction/rpc-types.ts";
 import type { PredictionStub, StreamOptions } from "../../objects/prediction/stub.ts";
 
 export interface CreateOptions {
@@ -32,8 +32,10 @@ export interface CreatedPrediction extends Pick<Snapshot, "id" | "created_at"> {
 }
 
 /** The prediction in full. @throws Error when it has been deleted meanwhile */
-export async function snapshotOf({ id, snapshot, stub }: CreatedPrediction): Promise<Snapshot> {
-  const found = snapshot ?? (await stub.get());
-  if (!found) throw new Error(`the prediction ${id} is gone`);
+export async function snapshotOf(created: CreatedPrediction): Promise<Snapshot> {
+  const found = created.snapshot ?? (await created.stub.get(SNAPSHOT_CHARS));
+  if (!found) throw gone(created);
   return found;
 }
+
+export const gone = ({ id }: CreatedPrediction) => new Error(`the prediction ${id} is gone`);

@@ -1,16 +1,52 @@
 /** The JSON of a prediction, with the values that are stored in R2. */
-import type { Piece } from "../../objects/prediction/rpc-types.ts";
+import { sha256 } from "../../domain/accounts/token.ts";
+import type { ContentPiece, Piece, Snapshot } from "../../objects/prediction/rpc-types.ts";
+import { openContent, type PredictionStub } from "../../objects/prediction/stub.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
 import type { Services } from "../services.ts";
+import { type CreatedPrediction, gone, snapshotOf } from "./creation.ts";
 
-/** A stream if a part is stored in R2, so that the whole is never in memory. */
+/** A full prediction as JSON text. */
+export interface PredictionText {
+  text: string | ReadableStream;
+  /** Only for a stream: of a text it is computed from the text itself. */
+  etag?: string;
+}
+
+/** @returns undefined when it has been deleted meanwhile */
+export async function predictionText(
+  services: Services,
+  stub: PredictionStub,
+  { id, body }: Snapshot,
+): Promise<PredictionText | undefined> {
+  if (!body) {
+    const content = await openContent(stub);
+    return content && { text: jsonBodyOf(services, id, content.pieces), etag: content.etag };
+  }
+  const text = jsonBodyOf(services, id, body);
+  if (typeof text === "string") return { text };
+  return { text, etag: `W/"${await sha256(JSON.stringify(body))}"` };
+}
+
+/** As its create returns it. @throws Error when it has been deleted meanwhile */
+export async function createdText(
+  services: Services,
+  created: CreatedPrediction,
+): Promise<PredictionText & Pick<Snapshot, "terminal">> {
+  const snapshot = await snapshotOf(created);
+  const text = await predictionText(services, created.stub, snapshot);
+  if (!text) throw gone(created);
+  return { ...text, terminal: snapshot.terminal };
+}
+
+/** A stream if it is in several pieces, so that the whole is never in memory. */
 export function jsonBodyOf(
   services: Services,
   id: string,
-  pieces: Piece[],
+  pieces: Piece[] | AsyncIterable<ContentPiece>,
 ): string | ReadableStream {
-  const [first] = pieces;
-  if (pieces.length === 1 && typeof first === "string") return first;
+  const [first] = Array.isArray(pieces) ? pieces : [];
+  if (Array.isArray(pieces) && pieces.length === 1 && typeof first === "string") return first;
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   // A missing value breaks the response off: it must not look complete.
   copyPieces(services, id, pieces, writable).catch((error: unknown) => writable.abort(error));
@@ -20,14 +56,15 @@ export function jsonBodyOf(
 async function copyPieces(
   { env }: Services,
   id: string,
-  pieces: Piece[],
+  pieces: Piece[] | AsyncIterable<ContentPiece>,
   writable: WritableStream<Uint8Array>,
 ): Promise<void> {
   const encoder = new TextEncoder();
-  for (const piece of pieces) {
-    if (typeof piece === "string") {
+  for await (const piece of pieces) {
+    if (typeof piece === "string" || piece instanceof Uint8Array) {
+      const bytes = typeof piece === "string" ? encoder.encode(piece) : piece;
       const writer = writable.getWriter();
-      await writer.write(encoder.encode(piece)).finally(() => writer.releaseLock());
+      await writer.write(bytes).finally(() => writer.releaseLock());
     } else {
       const found = await getFile(env.FILES, valueKey(id, piece.name));
       if (!found) throw new Error(`the value ${piece.name} of ${id} is missing`);

@@ -1,10 +1,9 @@
 /** Reads, lists, cancels and streams existing predictions. */
 import { accessToPrediction } from "../../domain/accounts/access.ts";
-import { sha256 } from "../../domain/accounts/token.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import { conflict, notVisible } from "../../errors.ts";
 import type { MeantModel } from "../../objects/account/rpc-types.ts";
-import type { Snapshot } from "../../objects/prediction/rpc-types.ts";
+import { SNAPSHOT_CHARS } from "../../objects/prediction/rpc-types.ts";
 import {
   type PredictionStub,
   predictionWithId,
@@ -20,19 +19,12 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { openLog } from "./event-log.ts";
 import { findRow } from "./find-row.ts";
-import { jsonBodyOf } from "./prediction-text.ts";
+import { type PredictionText, predictionText } from "./prediction-text.ts";
 
 /** The objects and models of predictions, by `user:id`. They never change. */
 const objectIds = immutable<ObjectLocation>(50_000);
 
 type ObjectLocation = Pick<PredictionRow, "object_id" | "model_id">;
-
-/** A full prediction as JSON text. */
-export interface PredictionText {
-  text: string | ReadableStream;
-  /** Only for a stream: of a text it is computed from the text itself. */
-  etag?: string;
-}
 
 /** @throws ProblemError not_found */
 export async function getPrediction(
@@ -41,8 +33,10 @@ export async function getPrediction(
   id: string,
   origin: string,
 ): Promise<PredictionText> {
-  const snapshot = await (await predictionStub(services, caller, id)).get();
-  if (snapshot) return predictionText(services, snapshot);
+  const stub = await predictionStub(services, caller, id);
+  const snapshot = await stub.get(SNAPSHOT_CHARS);
+  const text = snapshot && (await predictionText(services, stub, snapshot));
+  if (text) return text;
   const row = await findOwnPrediction(services, caller, id);
   return { text: JSON.stringify(withoutData(services, row, origin)) };
 }
@@ -58,14 +52,6 @@ export const withoutData = (
   output: null,
   data_removed: true,
 });
-
-export async function predictionText(
-  services: Services,
-  { id, body }: Snapshot,
-): Promise<PredictionText> {
-  const text = jsonBodyOf(services, id, body);
-  return typeof text === "string" ? { text } : { text, etag: await sha256(JSON.stringify(body)) };
-}
 
 export const listOwnPredictions = (
   services: Services,

@@ -6,6 +6,7 @@ import { findUnsupported } from "../../domain/vendora/unsupported.ts";
 import { ProblemError } from "../../errors.ts";
 import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
 import type { Snapshot } from "../../objects/prediction/rpc-types.ts";
+import type { PredictionStub } from "../../objects/prediction/stub.ts";
 import type { Json } from "../../protocol/common.ts";
 import {
   type Prediction,
@@ -18,7 +19,7 @@ import type { Webhook } from "../../protocol/webhook.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { createResolved } from "../predictions/create-prediction.ts";
 import type { CreatedPrediction, Follow } from "../predictions/creation.ts";
-import { jsonBodyOf } from "../predictions/prediction-text.ts";
+import { predictionText } from "../predictions/prediction-text.ts";
 import { type ResolvedVersion, resolveVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { timeoutProblem } from "./failure.ts";
@@ -181,13 +182,15 @@ export function readerOf(
   return reader;
 }
 
-/** The full prediction of a snapshot. */
+/** The full prediction of a snapshot; undefined when it has been deleted meanwhile. */
 export async function contentOf(
   services: Services,
-  { id, body }: Snapshot,
-): Promise<PredictionWithIO> {
-  const text = await new Response(jsonBodyOf(services, id, body)).text();
-  return predictionWithIO.parse(parsedLog(text));
+  stub: PredictionStub,
+  snapshot: Snapshot,
+): Promise<PredictionWithIO | undefined> {
+  const { text } = (await predictionText(services, stub, snapshot)) ?? {};
+  if (text === undefined) return undefined;
+  return predictionWithIO.parse(parsedLog(await new Response(text).text()));
 }
 
 /** Unix seconds, as in the convention. @param at unix ms or a timestamp */

@@ -14,7 +14,7 @@ import {
   type ResponseRequest,
 } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { type CreatedPrediction, snapshotOf } from "../predictions/creation.ts";
+import { type CreatedPrediction, gone, snapshotOf } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 import { beginCall, type Call, contentOf, readerOf, timeLimit, waitForCall } from "./calls.ts";
@@ -131,7 +131,8 @@ const headFor = ({ id, created_at, request }: BegunResponse) =>
 
 /** The resource at its beginning. */
 export async function begunResponse(services: Services, begun: BegunResponse): Promise<object> {
-  const prediction = await contentOf(services, await snapshotOf(begun));
+  const prediction = await contentOf(services, begun.stub, await snapshotOf(begun));
+  if (!prediction) throw gone(begun);
   return presentResponse({ id: headFor(begun).id, prediction, request: begun.request });
 }
 

@@ -4,6 +4,7 @@ import { itemPage, itemsOf, listedItems } from "../../domain/vendora/response-it
 import { responseOf } from "../../domain/vendora/response-stream.ts";
 import { ProblemError } from "../../errors.ts";
 import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
+import { SNAPSHOT_CHARS } from "../../objects/prediction/rpc-types.ts";
 import { type PredictionStub, renewed } from "../../objects/prediction/stub.ts";
 import type { PredictionWithIO } from "../../protocol/prediction.ts";
 import {
@@ -50,10 +51,10 @@ async function lookUp(services: Services, caller: Caller, id: string) {
     if (error instanceof ProblemError && error.code === "not_found") return undefined;
     throw error;
   });
-  const snapshot = await stub?.get();
+  const snapshot = await stub?.get(SNAPSHOT_CHARS);
   if (!stub || snapshot?.call !== "responses") return undefined;
-  const prediction = await contentOf(services, snapshot);
-  if (prediction.data_removed) return undefined;
+  const prediction = await contentOf(services, stub, snapshot);
+  if (!prediction || prediction.data_removed) return undefined;
   // A prediction whose input is not a valid request is no response.
   const request = responseRequest.safeParse(prediction.input).data;
   return request && { id, stub, prediction, request };
@@ -113,7 +114,7 @@ export async function cancelResponse(
       throw invalidParameter("response_id", "invalid_value", message);
     }
   }
-  await renewed(services.env, stub, CANCEL_WAIT_SECONDS).waitForEnd(CANCEL_WAIT_SECONDS);
+  await renewed(services.env, stub, CANCEL_WAIT_SECONDS).waitForEnd(CANCEL_WAIT_SECONDS, 0);
   return presentResponse(await findResponse(services, caller, id));
 }
 

@@ -1,8 +1,13 @@
 /** Reads predictions for an export: several at a time while they are small, a large one at its turn. */
 import type { PredictionRow } from "../../../domain/predictions/prediction-row.ts";
 import { logger } from "../../../log.ts";
-import type { Snapshot } from "../../../objects/prediction/rpc-types.ts";
-import { type PredictionStub, predictionWithId } from "../../../objects/prediction/stub.ts";
+import type { ContentPiece, Snapshot } from "../../../objects/prediction/rpc-types.ts";
+import {
+  openContent,
+  type PredictionStub,
+  predictionWithId,
+} from "../../../objects/prediction/stub.ts";
+import type { StoredValue } from "../../../protocol/event.ts";
 import type { ExportLine } from "../../../protocol/export.ts";
 import { getFile, listFiles, valueKey } from "../../../storage/files/files.ts";
 import { SIGNED_URL_SECONDS, signedFileUrl } from "../../files/signed-urls.ts";
@@ -10,7 +15,7 @@ import { withoutData } from "../../predictions/predictions.ts";
 import type { Services } from "../../services.ts";
 import type { Piece } from "./stream.ts";
 
-/** What is held of a prediction before its turn. Alone it may have 17 MB. */
+/** What is held of a prediction before its turn. A larger one is read piece by piece. */
 const MAX_CHARS = 100_000;
 /** Large values of one prediction, which are a call each. */
 const MAX_VALUES = 5_000;
@@ -47,16 +52,18 @@ export class PredictionReader {
   }
 
   async *lines({ row, found }: ReadPrediction): AsyncGenerator<Piece> {
-    const read = found === "larger" ? await this.#ask(row, async (stub) => stub.get()) : found;
-    if (read === "unanswered") return yield this.#failure(row, UNANSWERED);
-    if (!read) {
+    if (found === "unanswered") return yield this.#failure(row, UNANSWERED);
+    const isLarger = found === "larger";
+    const pieces = isLarger ? await this.#ask(row, openPieces) : found?.body;
+    if (pieces === "unanswered") return yield this.#failure(row, UNANSWERED);
+    if (!pieces) {
       const prediction = withoutData(this.#services, row, this.#origin);
       return yield { type: "prediction", prediction };
     }
-    if (read.body.filter((piece) => typeof piece !== "string").length > MAX_VALUES)
+    if (Array.isArray(pieces) && referencesIn(pieces) > MAX_VALUES)
       yield this.#failure(row, TOO_MANY_VALUES);
-    else yield* this.#text(read);
-    if (read.stored) yield* this.#files(row);
+    else yield* this.#text(row.id, pieces);
+    if (isLarger || found?.stored) yield* this.#files(row);
   }
 
   async #ask<Answer>(
@@ -74,17 +81,23 @@ export class PredictionReader {
     }
   }
 
-  /** Its JSON is put together as it is read. A value that was deleted meanwhile is null. */
-  async *#text({ id, body }: Snapshot): AsyncGenerator<Piece> {
+  /** Its JSON is put together as it is read. A value that was deleted meanwhile, or is one too many, is null. */
+  async *#text(
+    id: string,
+    pieces: Iterable<string | StoredValue> | AsyncIterable<ContentPiece>,
+  ): AsyncGenerator<Piece> {
+    const before = this.calls;
     let missing = 0;
     yield '{"type":"prediction","prediction":';
-    for (const piece of body) {
-      if (typeof piece === "string") {
+    for await (const piece of pieces) {
+      if (typeof piece === "string" || piece instanceof Uint8Array) {
         yield piece;
         continue;
       }
-      this.calls += 1;
-      const value = await getFile(this.#services.env.FILES, valueKey(id, piece.name));
+      const isOneTooMany = this.calls - before === MAX_VALUES;
+      if (!isOneTooMany) this.calls += 1;
+      const key = valueKey(id, piece.name);
+      const value = isOneTooMany ? null : await getFile(this.#services.env.FILES, key);
       if (value) yield* value.body;
       else yield "null";
       if (!value) missing += 1;
@@ -117,6 +130,11 @@ export class PredictionReader {
     return { type: "failure", prediction, detail };
   }
 }
+
+const openPieces = async (stub: PredictionStub) => (await openContent(stub))?.pieces;
+
+const referencesIn = (pieces: (string | StoredValue)[]) =>
+  pieces.filter((piece) => typeof piece !== "string").length;
 
 /** The account removes its data by itself: its row does not say so. */
 const isPastRetention = ({ updated_at, kept_seconds }: PredictionRow, now: number) =>

@@ -1,0 +1,94 @@
+/** Predictions that are too large for one message: they are read piece by piece, while others have their turn. */
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, expect, test, vi } from "vitest";
+import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import { SNAPSHOT_CHARS } from "../../../src/objects/prediction/rpc-types.ts";
+import { objectOf } from "../support/objects.ts";
+import { newWorld } from "../support/world.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** More than the reader's buffers hold. */
+const OUTPUTS = 40;
+/** Two and three bytes a character, so that chunks end within one. */
+const piece = (n: number) => `${n}: é€`.padEnd(150_000, "é€");
+const outputs = Array.from({ length: OUTPUTS }, (_, n) => piece(n));
+
+/** A prediction with 6 million characters of output. */
+async function large() {
+  const world = await newWorld();
+  const { id, channel } = await world.begun();
+  for (const output of outputs) await channel.output(output);
+  await channel.report([], { status: "succeeded", output: "items" });
+  return { ...world, id, path: `/v1/predictions/${id}` };
+}
+
+test("it is the same as a whole, and each of its rows is a message's part only", async () => {
+  const { client, id } = await large();
+  const stub = await objectOf(id);
+  expect(await stub.get(SNAPSHOT_CHARS)).toMatchObject({ terminal: true, body: null });
+  expect((await client.get(id)).output).toEqual(outputs);
+});
+
+test("its ETag stays while it does, and saves reading it", async () => {
+  const { client, path, id } = await large();
+  const first = await client.fetch(path);
+  await first.body?.cancel();
+  const etag = first.headers.get("etag") ?? expect.fail("it has no ETag");
+  const again = await client.fetch(path, { headers: { "if-none-match": etag } });
+  expect(again.status).toBe(304);
+  await runInDurableObject(await objectOf(id), (object: PredictionObject) =>
+    object.cancel("canceled"),
+  );
+  const same = await client.fetch(path, { headers: { "if-none-match": etag } });
+  expect(same.status).toBe(304);
+});
+
+test("an ETag of while it runs is not that of its end", async () => {
+  const { client, begun } = await newWorld();
+  const { id, channel } = await begun();
+  await channel.output("x".repeat(SNAPSHOT_CHARS));
+  const etagOf = async () => {
+    const response = await client.fetch(`/v1/predictions/${id}`);
+    await response.body?.cancel();
+    return response.headers.get("etag");
+  };
+  const running = await etagOf();
+  expect(running).toMatch(/^W\/"/);
+  await channel.report([], { status: "succeeded", output: "items" });
+  expect(await etagOf()).not.toBe(running);
+});
+
+test("a call that waits for it ends with all of it", async () => {
+  const { client, model, runner } = await newWorld();
+  const one = await runner();
+  const answer = client.post("/v1/predictions", { model, input: {} }, { prefer: "wait" });
+  const { channel } = await one.work();
+  for (const output of outputs.slice(0, 3)) await channel.output(output);
+  await channel.report([], { status: "succeeded", output: "items" });
+  const response = await answer;
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ status: "succeeded", output: outputs.slice(0, 3) });
+});
+
+test("it breaks off when its data is deleted meanwhile: half of it must not look complete", async () => {
+  const { client, path } = await large();
+  const { body } = await client.fetch(path);
+  const reader = body?.getReader() ?? expect.fail("it has no body");
+  await reader.read();
+  expect((await client.json("DELETE", path)).status).toBe(200);
+  const readOn = async () => {
+    while (!(await reader.read()).done);
+  };
+  await expect(readOn()).rejects.toThrow();
+});
+
+test("others are answered while somebody reads it slowly", async () => {
+  const { client, path, id } = await large();
+  const { body } = await client.fetch(path);
+  const reader = body?.getReader() ?? expect.fail("it has no body");
+  await reader.read();
+  expect(await (await objectOf(id)).history()).toBeDefined();
+  expect((await client.get(id)).output).toEqual(outputs);
+  await reader.cancel();
+});
