@@ -87,7 +87,9 @@ test("its object dies in between: its caller is answered, and it is listed", asy
   await abortAllDurableObjects();
   const { body } = await creating;
   expect(body).toMatchObject({ id: job.prediction_id, status: "succeeded", output: "hi" });
-  expect(await rowOf(job.prediction_id)).toMatchObject({ status: "succeeded" });
+  await eventually(async () =>
+    expect(await rowOf(job.prediction_id)).toMatchObject({ status: "succeeded" }),
+  );
   await expectRemoval(world, object);
 });
 

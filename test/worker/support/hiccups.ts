@@ -1,4 +1,4 @@
-/** Lets one call of the platform fail: the nth of D1, R2, the queues and the objects together. */
+/** Lets calls of the platform fail, by their number: of D1, R2, the queues and the objects together. */
 import { env } from "cloudflare:workers";
 import { onTestFinished } from "vitest";
 import { AccountObject } from "../../../src/objects/account/object.ts";
@@ -7,12 +7,13 @@ import { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { RunnerObject } from "../../../src/objects/runner/object.ts";
 
 export interface Failure {
-  /** From 1. */
-  nth: number;
   message: string;
   /** Whether it has taken effect, and only its answer is lost. */
   isDone: boolean;
 }
+
+/** Says how a call fails, if it does. @param nth from 1 */
+type Fate = (nth: number) => Failure | undefined;
 
 /** What is called by the platform, not by us, and what none of them have. */
 const NO_CALLS = new Set(["constructor", "alarm", "webSocketMessage", "webSocketClose"]);
@@ -42,7 +43,7 @@ const PLACES: [string, object, string[]][] = [
 /** @returns begins to count again, and says how many calls there have been */
 export function failing() {
   let count = 0;
-  let failure: Failure | undefined;
+  let fate: Fate = () => undefined;
   const names: string[] = [];
   const undo: (() => void)[] = [];
   for (const [place, target, methods] of PLACES)
@@ -55,7 +56,7 @@ export function failing() {
         async value(this: unknown, ...args: unknown[]) {
           count += 1;
           names.push(`${place}.${name}`);
-          const current = failure?.nth === count ? failure : undefined;
+          const current = fate(count);
           if (current && !current.isDone) throw new Error(current.message);
           const result: unknown = await Reflect.apply(method, this, args);
           if (current) throw new Error(current.message);
@@ -69,16 +70,16 @@ export function failing() {
   };
   onTestFinished(restore);
   return {
-    /** From now on, calls are counted, and one may fail. */
-    begin(next?: Failure) {
+    /** From now on, calls are counted, and some may fail. */
+    begin(next: Fate) {
       count = 0;
       names.length = 0;
-      failure = next;
+      fate = next;
     },
     /** Those since then. */
     calls: (): string[] => [...names],
     end() {
-      failure = undefined;
+      fate = () => undefined;
     },
   };
 }

@@ -1,0 +1,42 @@
+/** What is due every minute. */
+import { logger } from "../log.ts";
+import { sweepAccounts } from "./accounts/delete-account.ts";
+import { sweepSuspended } from "./accounts/suspension.ts";
+import { sweepBackups } from "./backups/make-backup.ts";
+import { sweepUploads } from "./files/sweep-uploads.ts";
+import { sweepListings } from "./models/prediction-counts.ts";
+import { reEncrypt } from "./re-encrypt.ts";
+import { sweepPools } from "./runners/pools.ts";
+import { sweepRevokedTokens } from "./runners/revocation.ts";
+import type { Services } from "./services.ts";
+import { sweepSessions } from "./sign-in/sweep.ts";
+
+const SWEEPS: Record<string, (services: Services, now: number) => Promise<unknown>> = {
+  listings: sweepListings,
+  uploads: sweepUploads,
+  accounts: sweepAccounts,
+  sessions: sweepSessions,
+  suspended: sweepSuspended,
+  revoked_tokens: sweepRevokedTokens,
+  pools: sweepPools,
+  encryption: reEncrypt,
+  backups: sweepBackups,
+};
+
+/**
+ * Waits for all of them, whichever fails: what goes on after a scheduled invocation has ended is cut off.
+ * @throws Error if any has failed, so that the invocation is shown as failed. The next one makes up for it
+ */
+export async function sweepAll(services: Services, now: number): Promise<void> {
+  const failed: string[] = [];
+  const sweeps = Object.entries(SWEEPS).map(async ([sweep, run]) => {
+    try {
+      await run(services, now);
+    } catch (error) {
+      failed.push(sweep);
+      logger.error("Sweep failed", { sweep, error });
+    }
+  });
+  await Promise.all(sweeps);
+  if (failed.length > 0) throw new Error(`sweeps failed: ${failed.join(", ")}`);
+}
