@@ -90,7 +90,9 @@ export async function noop(client: Client, webhook?: Webhook): Promise<void> {
 }
 
 /** A Worker of the bench, bundled as wrangler does it. */
-export async function bundleWorker(name: "floor" | "counting" | "filling"): Promise<string> {
+export async function bundleWorker(
+  name: "floor" | "counting" | "filling" | "far",
+): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(ROOT, "test/bench/worker", `${name}.ts`)],
     bundle: true,

@@ -63,7 +63,7 @@ export async function measureFirstToken(bed: Bed, { rounds, timed }: Effort): Pr
 }
 
 /** From the request to the first output, ms. */
-async function firstOfNative({ client }: Bed): Promise<number> {
+export async function firstOfNative({ client }: Bed): Promise<number> {
   const input = { count: 2, per_second: PER_SECOND };
   const body = { model: `${USERNAME}/tokens`, stream: true, input };
   const began = performance.now();
@@ -74,6 +74,10 @@ async function firstOfNative({ client }: Bed): Promise<number> {
   if (first === undefined) throw new Error("a stream has ended without a token");
   return first;
 }
+
+/** The same of a chat completion. */
+export const firstOfChat = async (bed: Bed): Promise<number> =>
+  (await readChat(chatOf(bed), { max_tokens: 2, per_second: PER_SECOND })).first;
 
 /** A call of one object through a bare Worker, and nothing else. */
 async function touchOf(url: string): Promise<() => Promise<void>> {

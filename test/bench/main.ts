@@ -5,7 +5,7 @@
  *
  *   --quick      whether it works, not how fast it is: no limit on a ratio of times counts
  *   --only a,b   memory, latency, first, tokens, fanout, lists, files, vendora, webhooks,
- *                neighbours, hostile, bill
+ *                neighbours, hostile, bill, far
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
@@ -16,6 +16,7 @@ import { type Bed, startBed } from "./bed.ts";
 import { countOperations } from "./bill.ts";
 import { type Effort, FULL, QUICK } from "./effort.ts";
 import { measureFanout } from "./fanout.ts";
+import { measureFar } from "./far.ts";
 import { measureFiles } from "./files.ts";
 import { measureFirstToken } from "./first-token.ts";
 import { measureHostile } from "./hostile.ts";
@@ -47,6 +48,7 @@ const PARTS: Record<string, Part> = {
 const ALONE: Record<string, (effort: Effort) => Promise<Table>> = {
   hostile: measureHostile,
   bill: countOperations,
+  far: measureFar,
 };
 
 const { values } = parseArgs({

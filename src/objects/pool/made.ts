@@ -3,11 +3,12 @@ import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import { database } from "../../storage/database.ts";
 import { markPoolMade } from "../../storage/runners/hardware.ts";
+import { repeated } from "../repeated.ts";
 
 /** At each start, which costs D1 one row read: if it fails, the next start makes up for it. */
 export async function tellMade(env: Bindings, hardware: string | undefined): Promise<void> {
   if (hardware === undefined) return;
-  await markPoolMade(database(env.DB), hardware, Date.now()).catch((error) =>
+  await repeated(() => markPoolMade(database(env.DB), hardware, Date.now())).catch((error) =>
     logger.warn("Pool not shown as made", { hardware, error }),
   );
 }

@@ -17,7 +17,7 @@ import { FRAME } from "../support/short-runs.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
-/** With more, it takes longer: a thousand found nothing that these do not. */
+/** 250 others were tried by hand: a number here and another FIRST_SEED do that. */
 const SEEDS = 12;
 const FIRST_SEED = 19;
 const ACTIONS = 30;
@@ -25,8 +25,8 @@ const KEYS = 3;
 /** Of a call that is answered 503, as an SDK does. */
 const TRIES = 8;
 const POLL_MS = 150;
-/** Of 31 s each: more than a lease and a deadline for connecting. */
-const ROUNDS = 12;
+/** Of 31 s each: a runner whose reports were lost may be set aside for ten minutes. */
+const ROUNDS = 40;
 
 beforeEach(() => {
   stopClock();
@@ -216,5 +216,5 @@ test.each(Array.from({ length: SEEDS }, (_, n) => FIRST_SEED + n))("seed %i", as
     world.user_id,
     "SELECT sum(predictions) AS predictions FROM usage",
   );
-  expect(usage?.predictions).toBe(kept.length);
+  expect(usage?.predictions ?? 0).toBe(kept.length);
 });
