@@ -181,6 +181,7 @@ CREATE TABLE `models` (
 CREATE UNIQUE INDEX `models_seq_unique` ON `models` (`seq`);--> statement-breakpoint
 CREATE UNIQUE INDEX `models_owner_name` ON `models` (`owner_id`,`name`);--> statement-breakpoint
 CREATE INDEX `models_owner` ON `models` (`owner_id`,`id`);--> statement-breakpoint
+CREATE INDEX `models_hidden` ON `models` (`updated_at`,`id`) WHERE visibility = 'private';--> statement-breakpoint
 CREATE TABLE `versions` (
 	`model_id` text NOT NULL,
 	`number` integer NOT NULL,

@@ -14,6 +14,22 @@ export function database(d1: D1Database): Database {
   return db;
 }
 
+/**
+ * The copy that is nearest to the caller, where the database has any. It lags behind by any time: for what
+ * everybody may see, and never for what authorises. One for each request, since each reads on from where
+ * it was.
+ */
+export function nearest(d1: D1Database): Database {
+  const session = d1.withSession("first-unconstrained");
+  return connect({
+    prepare: (query) => session.prepare(query),
+    batch: (statements) => session.batch(statements),
+    exec: (query) => d1.exec(query),
+    withSession: (constraint) => d1.withSession(constraint),
+    dump: () => d1.dump(),
+  });
+}
+
 /** Runs statements in one transaction and one round trip. */
 export async function runBatch<Statement extends BatchItem<"sqlite">>(
   db: Database,

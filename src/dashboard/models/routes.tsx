@@ -3,6 +3,7 @@ import { z } from "zod";
 import { modelSort } from "../../protocol/model.ts";
 import { listCategories } from "../../services/models/categories.ts";
 import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
+import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
 import type { PageRequest } from "../../services/pagination.ts";
@@ -44,7 +45,7 @@ function loadModels(c: PageContext, { q, owner, category, sort }: ModelQuery) {
     sort_direction: "desc" as const,
     category_slugs: category === "" ? [] : [category],
   };
-  return listModels(services, owner || undefined, filters, request);
+  return listModels(services, viewer?.caller, owner || undefined, filters, request);
 }
 
 /** @throws ProblemError not_found */
@@ -56,10 +57,11 @@ export const modelPages = pages()
   .route("/", ownVersionPages)
   .get("/models", async (c) => {
     const query = modelQuery.parse(c.req.query());
+    const { services, viewer } = c.var;
     const first = { cursor: undefined, size: MAX_CATEGORIES, url: c.req.url };
     const [models, categories] = await Promise.all([
       loadModels(c, query),
-      listCategories(c.var.services, first),
+      listCategories(services, first, databaseFor(services, viewer)),
     ]);
     return c.render(
       <ModelsPage

@@ -6,6 +6,7 @@ import { category } from "../../protocol/category.ts";
 import { pageOf, pageQuery } from "../../protocol/common.ts";
 import { hardware } from "../../protocol/hardware.ts";
 import { listCategories } from "../../services/models/categories.ts";
+import { databaseFor } from "../../services/models/public-reads.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
 import { errorResponses, jsonResponse } from "../responses.ts";
 import { pageRequest, router } from "../router.ts";
@@ -37,9 +38,13 @@ const machines = createRoute({
 export const catalogueRoutes = router()
   .openapi(categories, async (c) => {
     markPublic(c);
-    return c.json(await listCategories(c.var.services, pageRequest(c, c.req.valid("query"))), 200);
+    const { services, caller } = c.var;
+    const request = pageRequest(c, c.req.valid("query"));
+    return c.json(await listCategories(services, request, databaseFor(services, caller)), 200);
   })
   .openapi(machines, async (c) => {
     markPublic(c);
-    return c.json(await listHardware(c.var.services, pageRequest(c, c.req.valid("query"))), 200);
+    const { services, caller } = c.var;
+    const request = pageRequest(c, c.req.valid("query"));
+    return c.json(await listHardware(services, request, databaseFor(services, caller)), 200);
   });

@@ -125,14 +125,17 @@ export const modelRoutes = router()
     const { cursor, page_size, ...filters } = c.req.valid("query");
     const request = pageRequest(c, { cursor, page_size });
     markPublic(c);
-    return c.json(await listModels(c.var.services, undefined, filters, request), 200);
+    return c.json(await listModels(c.var.services, c.var.caller, undefined, filters, request), 200);
   })
   .openapi(listOfOwner, async (c) => {
     const { cursor, page_size, ...filters } = c.req.valid("query");
     const request = pageRequest(c, { cursor, page_size });
     const { model_owner } = c.req.valid("param");
     markPublic(c);
-    return c.json(await listModels(c.var.services, model_owner, filters, request), 200);
+    return c.json(
+      await listModels(c.var.services, c.var.caller, model_owner, filters, request),
+      200,
+    );
   })
   .openapi(get, async (c) => {
     const { services, caller } = c.var;

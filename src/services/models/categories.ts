@@ -12,10 +12,15 @@ import {
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 
-export const listCategories = (services: Services, request: PageRequest): Promise<Page<Category>> =>
+/** @param db what is read: by default the primary */
+export const listCategories = (
+  services: Services,
+  request: PageRequest,
+  db = services.db,
+): Promise<Page<Category>> =>
   paginate(services, request, {
     name: "categories",
-    find: (keyset) => categoriesOf(services.db, keyset),
+    find: (keyset) => categoriesOf(db, keyset),
     keyOf: ({ slug }) => [slug],
     present: services.present.category,
   });

@@ -34,6 +34,7 @@ import { forgetModel } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { unknownCategories } from "./categories.ts";
+import { forgetHidden, publicReads } from "./public-reads.ts";
 
 /** @throws ProblemError not_found, also for a model that the caller cannot see; forbidden */
 export const readModel = (
@@ -124,6 +125,7 @@ export async function updateModel(
     );
     await unlessTaken(changes.name ?? name, withinQuota(services, updating));
     forgetModel(caller, owner, name);
+    if (changes.visibility !== undefined) forgetHidden();
   }
   return getModel(services, id);
 }
@@ -148,10 +150,12 @@ export interface ModelFilters {
 
 /**
  * Public and restricted models of all owners, or of one.
+ * @param caller undefined: a visitor, who is told what is known nearby
  * @throws ProblemError not_found for an unknown owner
  */
 export async function listModels(
   services: Services,
+  caller: Caller | undefined,
   username: string | undefined,
   filters: ModelFilters,
   request: PageRequest,
@@ -165,13 +169,14 @@ export async function listModels(
     sort,
     direction,
   }));
+  const { db, hidden } = await publicReads(services, caller);
   const keyOf = (row: ListedModelRow) =>
     sort === "predictions_count" ? [row.listed_count, row.id] : [row.id];
   return paginate(services, request, {
     name: `models/${ownerId ?? ""}?${sort}&${direction}&${slugs.join("&")}`,
     find: async (keyset) =>
       mergeSorted(
-        await modelsOf(services.db, lists, keyset),
+        await modelsOf(db, lists, keyset, hidden),
         { keyOf, ascending: ascends(direction, keyset) },
         keyset.limit,
       ),

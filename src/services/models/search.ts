@@ -25,6 +25,7 @@ import {
 import type { Caller } from "../accounts/caller.ts";
 import { type List, type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
+import { publicReads } from "./public-reads.ts";
 
 /** With more matches than this, similar spellings are not added. */
 const ENOUGH = 50;
@@ -33,23 +34,25 @@ const ENOUGH = 50;
  * Public and restricted models, and the caller's own. A token limited to some models finds no private
  * ones, since the index cannot tell them apart.
  */
-export function searchModels(
+export async function searchModels(
   services: Services,
   caller: Caller | undefined,
   q: string,
   request: PageRequest,
 ): Promise<Page<FoundModel>> {
+  const { db, hidden } = await publicReads(services, caller);
   const ownerId = caller && hasFullAccess(caller) ? caller.user_id : undefined;
   const search = {
     query: parseQuery(q),
     index: "models_words" as const,
     access: accessExpression(ownerId),
     userId: ownerId,
-    find: modelsMatching,
+    find: (db: Database, expressions: string[], keyset: Keyset) =>
+      modelsMatching(db, expressions, keyset, hidden),
   };
   return paginate(services, request, {
     name: JSON.stringify(["search models", q, ownerId ?? "-"]),
-    ...ranked(services.db, search),
+    ...ranked(db, search),
     present: services.present.foundModel,
   });
 }

@@ -14,10 +14,15 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { placePool } from "./pools.ts";
 
-export const listHardware = (services: Services, request: PageRequest): Promise<Page<Hardware>> =>
+/** @param db what is read: by default the primary */
+export const listHardware = (
+  services: Services,
+  request: PageRequest,
+  db = services.db,
+): Promise<Page<Hardware>> =>
   paginate(services, request, {
     name: "hardware",
-    find: (keyset) => hardwareOf(services.db, keyset),
+    find: (keyset) => hardwareOf(db, keyset),
     keyOf: ({ identifier }) => [identifier],
     present: services.present.hardware,
   });

@@ -2,12 +2,14 @@ import {
   and,
   desc,
   eq,
+  gte,
   type InferSelectModel,
   inArray,
   ne,
   notInArray,
   or,
   type SQL,
+  type SQLWrapper,
   sql,
 } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
@@ -169,14 +171,40 @@ export interface Listing {
   direction: Direction;
 }
 
-/** Models that are not private; several lists in one round trip. */
-export const listModels = (db: Database, lists: Listing[], keyset: Keyset) =>
+/** Private models that have been changed since then: among them are all that became private. */
+export const listHidden = (db: Database, since: number, limit: number) =>
+  db
+    .select({ id: models.id })
+    .from(models)
+    // As the index has it: with a parameter in its place it would not be used.
+    .where(and(sql`visibility = 'private'`, gte(models.updated_at, since)))
+    .limit(limit)
+    .all();
+
+/** Left out of a list: what may be read from a copy of the database that does not know of it yet. */
+export const isNoneOf = (id: SQLWrapper, hidden: readonly string[]) =>
+  hidden.length === 0
+    ? undefined
+    : sql`${id} NOT IN (SELECT value FROM json_each(${JSON.stringify(hidden)}))`;
+
+/** Models that are not private; several lists in one round trip. @param hidden models that are left out */
+export const listModels = (
+  db: Database,
+  lists: Listing[],
+  keyset: Keyset,
+  hidden: readonly string[],
+) =>
   runBatch(
     db,
-    lists.map((listing) => listed(db, listing, keyset)),
+    lists.map((listing) => listed(db, listing, keyset, hidden)),
   );
 
-function listed(db: Database, { ownerId, categorySlug, sort, direction }: Listing, keyset: Keyset) {
+function listed(
+  db: Database,
+  { ownerId, categorySlug, sort, direction }: Listing,
+  keyset: Keyset,
+  hidden: readonly string[],
+) {
   const byCount = sort === "predictions_count";
   const columns = byCount ? [listings.predictions_count, listings.model_id] : [listings.model_id];
   const { where, order, limit } = range(columns, direction, keyset);
@@ -194,6 +222,7 @@ function listed(db: Database, { ownerId, categorySlug, sort, direction }: Listin
         eq(listings.owner_id, ownerId ?? ""),
         eq(listings.category_slug, categorySlug ?? ""),
         byCount ? sql`${listings.predictions_count} > 0` : undefined,
+        isNoneOf(listings.model_id, hidden),
         where,
       ),
     )

@@ -67,10 +67,15 @@ const wordsLike = (db: Database, expression: string, owner: SQL) =>
  * Ranked: matches of the first expression, then those of the next.
  * @param expressions each also matches everything that the previous one matches
  */
-export const searchModels = (db: Database, expressions: string[], keyset: Keyset) =>
+export const searchModels = (
+  db: Database,
+  expressions: string[],
+  keyset: Keyset,
+  hidden: readonly string[],
+) =>
   db
     .select({ rank, ...modelItem })
-    .from(found("models_words", expressions, keyset))
+    .from(found("models_words", expressions, keyset, hidden))
     .crossJoin(models)
     .innerJoin(users, eq(users.id, models.owner_id))
     .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
@@ -89,9 +94,14 @@ export const searchUsers = (db: Database, expressions: string[], keyset: Keyset)
 const rank = sql<number>`found.rank`;
 
 /** UNION ALL with a LIMIT reads a part only as far as the previous ones left the page unfilled. */
-function found(index: Index, expressions: string[], keyset: Keyset): SQL {
+function found(
+  index: Index,
+  expressions: string[],
+  keyset: Keyset,
+  hidden: readonly string[] = [],
+): SQL {
   const parts = expressions.map((expression, level) =>
-    part(index, { expression, better: expressions[level - 1], level }, keyset),
+    part(index, { expression, better: expressions[level - 1], level, hidden }, keyset),
   );
   if (keyset.back) parts.reverse();
   return sql`(${sql.join(parts, sql` UNION ALL `)} LIMIT ${keyset.limit}) AS found`;
@@ -102,11 +112,13 @@ interface Part {
   /** The previous part's expression, whose matches are already found. */
   better: string | undefined;
   level: number;
+  /** Models that are left out. */
+  hidden: readonly string[];
 }
 
 function part(
   index: Index,
-  { expression, better, level }: Part,
+  { expression, better, level, hidden }: Part,
   { from, back, limit }: Keyset,
 ): SQL {
   const table = sql.identifier(index);
@@ -114,6 +126,11 @@ function part(
   if (better !== undefined)
     conditions.push(
       sql`${seq} NOT IN (SELECT ${seq} FROM ${table} WHERE ${table} MATCH ${better})`,
+    );
+  if (hidden.length > 0)
+    conditions.push(
+      sql`${seq} NOT IN (SELECT models.seq FROM models JOIN json_each(${JSON.stringify(hidden)})
+        ON models.id = json_each.value)`,
     );
   if (from) {
     const rowid = Number(from.key[0]) - level * STEP;

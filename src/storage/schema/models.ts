@@ -37,6 +37,7 @@ export const models = sqliteTable(
   (t) => [
     uniqueIndex("models_owner_name").on(t.owner_id, t.name),
     index("models_owner").on(t.owner_id, t.id),
+    index("models_hidden").on(t.updated_at, t.id).where(sql`visibility = 'private'`),
   ],
 );
 

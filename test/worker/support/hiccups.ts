@@ -29,6 +29,7 @@ const prototypeOf = (binding: object): object => Object.getPrototypeOf(binding);
 const PLACES: [string, object, string[]][] = [
   ["D1", statement, D1],
   ["D1", prototypeOf(env.DB), ["batch"]],
+  ["D1 nearby", prototypeOf(env.DB.withSession()), ["batch"]],
   ["R2", prototypeOf(env.FILES), R2],
   ["queue", prototypeOf(env.DISPATCH), QUEUE],
   ...[PredictionObject, AccountObject, PoolObject, RunnerObject].map(
@@ -39,6 +40,13 @@ const PLACES: [string, object, string[]][] = [
     ],
   ),
 ];
+
+async function meets(failure: Failure | undefined, call: () => Promise<unknown>) {
+  if (failure && !failure.isDone) throw new Error(failure.message);
+  const result = await call();
+  if (failure) throw new Error(failure.message);
+  return result;
+}
 
 /** @returns begins to count again, and says how many calls there have been */
 export function failing() {
@@ -53,14 +61,13 @@ export function failing() {
       if (!descriptor || typeof method !== "function") continue;
       Object.defineProperty(target, name, {
         ...descriptor,
-        async value(this: unknown, ...args: unknown[]) {
+        value(this: unknown, ...args: unknown[]) {
           count += 1;
           names.push(`${place}.${name}`);
-          const current = fate(count);
-          if (current && !current.isDone) throw new Error(current.message);
-          const result: unknown = await Reflect.apply(method, this, args);
-          if (current) throw new Error(current.message);
-          return result;
+          const answer = meets(fate(count), async () => Reflect.apply(method, this, args));
+          // An object's own call of one of its methods may not wait for it.
+          answer.catch(() => {});
+          return answer;
         },
       });
       undo.push(() => Object.defineProperty(target, name, descriptor));

@@ -73,10 +73,16 @@ export async function planOf(sql: string): Promise<string[]> {
 /** The statements that a call runs. */
 export async function statementsOf(call: () => Promise<unknown>): Promise<string[]> {
   const prepare = vi.spyOn(env.DB, "prepare");
+  const session = vi.spyOn(env.DB, "withSession").mockImplementation(() => ({
+    prepare: (sql) => env.DB.prepare(sql),
+    batch: (statements) => env.DB.batch(statements),
+    getBookmark: () => null,
+  }));
   try {
     await call();
     return prepare.mock.calls.map(([sql]) => sql);
   } finally {
+    session.mockRestore();
     prepare.mockRestore();
   }
 }

@@ -1,0 +1,135 @@
+/**
+ * What visitors are shown comes from the nearest copy of D1, which lags behind; what callers are shown, and
+ * what may be shown at all, from the primary. workerd has one database, which is both.
+ */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { forgetHidden } from "../../../src/services/models/public-reads.ts";
+import { Client } from "../support/client.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+beforeEach(() => {
+  stopClock();
+  forgetHidden();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  startClock();
+});
+
+const visitor = new Client(undefined);
+
+const LISTS = [
+  "/v1/models",
+  "/v1/models?sort_by=predictions_count",
+  "/v1/search/models?q=story",
+  "/v1/model_categories",
+  "/v1/hardware",
+];
+
+/** How often the nearest copy is asked from now on. */
+function sessions(): () => (string | undefined)[] {
+  const spy = vi.spyOn(env.DB, "withSession");
+  return () => spy.mock.calls.map(([constraint]) => constraint);
+}
+
+describe.each(LISTS)("%s", (path) => {
+  test("a visitor is shown the nearest copy", async () => {
+    const asked = sessions();
+    expect((await visitor.fetch(path)).status).toBe(200);
+    expect(asked()).toEqual(["first-unconstrained"]);
+  });
+
+  test("a caller is shown the primary, where his own changes are", async () => {
+    const { client } = await newWorld();
+    const asked = sessions();
+    expect((await client.fetch(path)).status).toBe(200);
+    expect(asked()).toEqual([]);
+  });
+});
+
+test("what authorises is asked of the primary", async () => {
+  const { client, model, username } = await newWorld();
+  const shown = await newWorld({ visibility: "public" });
+  const asked = sessions();
+  expect((await visitor.fetch(`/v1/models/${model}`)).status).toBe(404);
+  expect((await visitor.fetch(`/v1/models/${shown.model}`)).status).toBe(200);
+  expect((await visitor.fetch(`/v1/models/${shown.model}/versions`)).status).toBe(200);
+  expect((await visitor.fetch(`/v1/users/${username}`)).status).toBe(200);
+  expect((await client.fetch(`/v1/models/${model}`)).status).toBe(200);
+  expect((await client.fetch("/v1/user")).status).toBe(200);
+  expect(asked()).toEqual([]);
+});
+
+describe("a model that has become private", () => {
+  const setVisibility = ({ client, model }: World, visibility: string) =>
+    client.ok("PATCH", `/v1/models/${model}`, { visibility });
+
+  const isIn = async (path: string, { username }: World) =>
+    (await (await visitor.fetch(path)).text()).includes(`"username":"${username}"`);
+
+  const lists = ({ username }: World) => [
+    "/v1/models?page_size=50",
+    `/v1/models/${username}`,
+    `/v1/search/models?q=${username}`,
+  ];
+
+  test("is in no list of visitors at once", async () => {
+    const world = await newWorld({ visibility: "public" });
+    for (const path of lists(world)) expect([path, await isIn(path, world)]).toEqual([path, true]);
+    await setVisibility(world, "private");
+    for (const path of lists(world)) expect([path, await isIn(path, world)]).toEqual([path, false]);
+    await setVisibility(world, "public");
+    for (const path of lists(world)) expect([path, await isIn(path, world)]).toEqual([path, true]);
+  });
+
+  test("stays out of them while the copy still has it as public", async () => {
+    const world = await newWorld({ visibility: "public" });
+    await setVisibility(world, "private");
+    expect(await isIn("/v1/models?page_size=50", world)).toBe(false);
+    // Behind the isolate's back: it goes on with what the primary has said.
+    await env.DB.prepare("UPDATE models SET visibility = 'public' WHERE owner_id = ?")
+      .bind(world.user_id)
+      .run();
+    for (const path of lists(world)) expect([path, await isIn(path, world)]).toEqual([path, false]);
+    advance(10.1);
+    for (const path of lists(world)) expect([path, await isIn(path, world)]).toEqual([path, true]);
+  });
+
+  test("is left out before a page is filled: the next one begins where it should", async () => {
+    const worlds = [];
+    for (let n = 0; n < 7; n++) worlds.push(await newWorld({ visibility: "public" }));
+    const [first, ...rest] = worlds.toReversed();
+    if (!first) throw new Error("no world");
+    await setVisibility(first, "private");
+    await visitor.fetch("/v1/models");
+    await env.DB.prepare("UPDATE models SET visibility = 'public' WHERE owner_id = ?")
+      .bind(first.user_id)
+      .run();
+    const page = await visitor.json<{ items: { owner: { username: string } }[] }>(
+      "GET",
+      "/v1/models?page_size=5&sort_direction=desc",
+    );
+    expect(page.body.items.map(({ owner }) => owner.username)).toEqual(
+      rest.slice(0, 5).map(({ username }) => username),
+    );
+  });
+});
+
+test("with more private models than can be left out, visitors are shown the primary", async () => {
+  const { user_id } = await newWorld();
+  await env.DB.prepare(
+    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1001)
+    INSERT INTO models (id, owner_id, name, visibility, description, overview, created_at, updated_at)
+    SELECT 'hidden-' || i, ?1, 'hidden-' || i, 'private', '', '', ?2, ?2 FROM n`,
+  )
+    .bind(user_id, Date.now())
+    .run();
+  const asked = sessions();
+  expect((await visitor.fetch("/v1/models")).status).toBe(200);
+  expect(asked()).toEqual([]);
+  advance(86_401);
+  expect((await visitor.fetch("/v1/models")).status).toBe(200);
+  expect(asked()).toEqual(["first-unconstrained"]);
+});
