@@ -24,7 +24,7 @@ async function isGiven(taking: Promise<void>): Promise<boolean> {
     },
     () => {},
   );
-  await vi.advanceTimersByTimeAsync(0);
+  await vi.advanceTimersByTimeAsync(10);
   return given;
 }
 
@@ -85,6 +85,7 @@ describe("bytes that are held", () => {
     await budget.take(first, 10);
     const runs = [run("a", "a1"), run("a", "a2"), run("a", "a3"), run("b", "b1")];
     budget.release(first);
+    await vi.runAllTimersAsync();
     await Promise.all(runs);
     expect(order).toEqual(["a1", "b1", "a2", "a3"]);
   });
