@@ -2,6 +2,7 @@
 import type { RateStatus } from "./domain/accounts/rate-limit.ts";
 import type { Bindings } from "./env.ts";
 import type { Caller, RunnerCaller } from "./services/accounts/caller.ts";
+import type { SentFiles } from "./services/predictions/sent-files.ts";
 import type { ResolvedVersion } from "./services/predictions/version-resolution.ts";
 import type { Services } from "./services/services.ts";
 
@@ -16,6 +17,9 @@ export interface AppEnv {
     /** What the runner proves its next calls with. */
     pass: string | undefined;
     operator: true | undefined;
+    /** Whether long data URIs are taken out of the body when it is read, and those that were. */
+    takesDataUris: boolean | undefined;
+    sentFiles: SentFiles | undefined;
     /** Frees the memory of the request body, for handlers that go on to wait for something else. */
     releaseBody: (() => void) | undefined;
     /** The version that a call of the vendora convention runs. */

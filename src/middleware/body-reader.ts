@@ -4,7 +4,7 @@
  */
 import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/schemas/validation.ts";
 import { ProblemError } from "../errors.ts";
-import { BudgetExceeded, ByteBudget } from "../lib/byte-budget.ts";
+import { BudgetExceeded, ByteBudget, type Held } from "../lib/byte-budget.ts";
 import { FormScan } from "../lib/form-scan.ts";
 import { type JsonBounds, JsonScan } from "../lib/json-scan.ts";
 
@@ -29,6 +29,20 @@ const budget = new ByteBudget({
   patience_ms: 10_000,
 });
 
+/** Decoded alone: it costs nobody much. */
+const LARGE_BYTES = 1024 * 1024;
+
+/**
+ * Of those, as many are decoded and parsed: that takes five bytes for each while text is parsed that is
+ * not Latin-1, and three until it is stored.
+ */
+const decodedBudget = new ByteBudget({
+  shared: 4 * MIB,
+  share: 4 * MIB,
+  waiting: 16,
+  patience_ms: 10_000,
+});
+
 const RETRY_SECONDS = 5;
 
 /** The slowest accepted upload: 160 kB in 10 s, or 16 kB a second. */
@@ -47,44 +61,74 @@ export interface Sender {
 export class BodyReader {
   readonly #request: Request;
   readonly #sender: Sender;
-  readonly #held: { owner: string; bytes: number };
+  readonly #held: Held;
+  readonly #decoded: Held;
   #size = 0;
 
   constructor(request: Request, sender: Sender) {
     this.#request = request;
     this.#sender = sender;
     this.#held = { owner: sender.owner, bytes: 0 };
+    this.#decoded = { owner: sender.owner, bytes: 0 };
   }
 
-  /** The text of a JSON body, not parsed. @throws ProblemError, ValidationFailure */
-  async text(): Promise<string> {
-    // Invalid UTF-8 would reach the model as replacement characters.
-    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  /** The bytes of a JSON body, neither decoded nor parsed. @throws ProblemError, ValidationFailure */
+  json(): Promise<Uint8Array<ArrayBuffer>> {
     const { bounds } = this.#sender;
     const scan = new JsonScan(bounds);
-    let text = "";
-    for await (const chunk of this.#chunks()) {
+    return this.#all((chunk) => {
       const passed = scan.feed(chunk);
       if (passed === "depth") throw tooDeep(bounds.depth);
       if (passed === "values") throw tooManyValues(bounds.values);
-      text += decoded(() => decoder.decode(chunk, { stream: true }));
-    }
-    return text + decoded(() => decoder.decode());
+    });
   }
 
-  /** A form. @throws ProblemError */
-  async form(): Promise<ArrayBuffer> {
+  /** The bytes of a form. @throws ProblemError */
+  form(): Promise<Uint8Array<ArrayBuffer>> {
     const scan = new FormScan(MAX_FIELDS);
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of this.#chunks()) {
+    return this.#all((chunk) => {
       if (!scan.feed(chunk)) throw tooLarge(`A form can have at most ${MAX_FIELDS} fields.`);
-      chunks.push(chunk);
-    }
-    return new Blob(chunks).arrayBuffer();
+    });
+  }
+
+  /**
+   * The text of what is to be parsed. From here on it takes several times the memory: few bodies that are
+   * large get so far at a time.
+   * @throws ProblemError, ValidationFailure
+   */
+  async decode(pieces: (Uint8Array | string)[]): Promise<string> {
+    const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    if (size > LARGE_BYTES) await this.#takeFrom(decodedBudget, this.#decoded, size);
+    // Invalid UTF-8 would reach the model as replacement characters.
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+    const textOf = (piece: Uint8Array | string) =>
+      typeof piece === "string" ? piece : decoded(() => decoder.decode(piece));
+    return pieces.map(textOf).join("");
   }
 
   /** Frees the memory that the body holds. */
-  release = (): void => budget.release(this.#held);
+  release = (): void => {
+    budget.release(this.#held);
+    decodedBudget.release(this.#decoded);
+  };
+
+  async #all(check: (chunk: Uint8Array) => void): Promise<Uint8Array<ArrayBuffer>> {
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
+    for await (const chunk of this.#chunks()) {
+      check(chunk);
+      chunks.push(chunk);
+    }
+    const [first] = chunks;
+    if (chunks.length === 1 && first?.byteLength === first?.buffer.byteLength && first)
+      return first;
+    const all = new Uint8Array(this.#size);
+    let at = 0;
+    for (const chunk of chunks) {
+      all.set(chunk, at);
+      at += chunk.byteLength;
+    }
+    return all;
+  }
 
   async *#chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     this.#requirePlain();
@@ -128,11 +172,15 @@ export class BodyReader {
     return new Uint8Array(bytes);
   }
 
-  async #hold(bytes: number, pace: Pace): Promise<void> {
+  #hold(bytes: number, pace: Pace): Promise<void> {
+    return pace.excluding(this.#takeFrom(budget, this.#held, bytes));
+  }
+
+  async #takeFrom(from: ByteBudget, held: Held, bytes: number): Promise<void> {
     // When the client disconnects, no `finally` runs.
-    if (this.#held.bytes === 0) this.#request.signal.addEventListener("abort", this.release);
+    if (held.bytes === 0) this.#request.signal.addEventListener("abort", this.release);
     try {
-      await pace.excluding(budget.take(this.#held, bytes));
+      await from.take(held, bytes);
     } catch (error) {
       throw error instanceof BudgetExceeded ? busy() : error;
     }

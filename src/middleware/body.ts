@@ -6,6 +6,7 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { REPORTS_BOUNDS } from "../protocol/channel.ts";
+import { takeDataUris } from "../services/predictions/sent-files.ts";
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES, type Sender } from "./body-reader.ts";
 import { clientNetwork } from "./rate-limit.ts";
 
@@ -18,29 +19,55 @@ const FORM = /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i;
 export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
   if (!c.req.raw.body) return next();
   let reader: BodyReader | undefined;
+  let read: Promise<ArrayBuffer> | undefined;
+  let parsed: ReturnType<typeof parse> | undefined;
+  const readerOf = () => {
+    reader ??= new BodyReader(c.req.raw, senderOf(c));
+    return reader;
+  };
   const release = () => {
     reader?.release();
+    parsed = undefined;
     c.req.bodyCache = {};
     c.req.addValidatedData("json", {});
+    c.set("sentFiles", undefined);
   };
   c.set("releaseBody", release);
   const isForm = FORM.test(c.req.header("content-type") ?? "");
-  let read: Promise<string | ArrayBuffer> | undefined;
-  // Hono derives every format from its cache: a form from the bytes, JSON from the text.
-  Object.defineProperty(c.req.bodyCache, isForm ? "arrayBuffer" : "text", {
+  // Hono derives every format from its cache. JSON it would keep as text, and parse for each who asks.
+  Object.defineProperty(c.req.bodyCache, "arrayBuffer", {
     enumerable: true,
     get: () => {
-      reader ??= new BodyReader(c.req.raw, senderOf(c));
-      read ??= isForm ? reader.form() : reader.text();
+      read ??= (isForm ? readerOf().form() : readerOf().json()).then(({ buffer }) => buffer);
       return read;
     },
   });
+  if (!isForm)
+    c.req.json = () => {
+      parsed ??= parse(c, readerOf());
+      return parsed;
+    };
   try {
     await next();
   } finally {
     release();
   }
 });
+
+/** For routes that create predictions: long data URIs of the body become files. */
+export const takesDataUris = createMiddleware<AppEnv>((c, next) => {
+  c.set("takesDataUris", true);
+  return next();
+});
+
+async function parse(c: Context<AppEnv>, reader: BodyReader) {
+  const json = await reader.json();
+  if (!c.var.takesDataUris) return JSON.parse(await reader.decode([json]));
+  const { origin } = new URL(c.req.url);
+  const { pieces, sent } = await takeDataUris(c.var.services, origin, json);
+  c.set("sentFiles", sent);
+  return JSON.parse(await reader.decode(pieces));
+}
 
 function senderOf(c: Context<AppEnv>): Sender {
   const { caller, runner, operator } = c.var;

@@ -143,6 +143,8 @@ export const inputFile = z.object({
       name: z.string(),
       mime_type: z.string(),
       size: z.number().int().nonnegative(),
+      /** It was sent as a data URI, and the container gets one. */
+      data_uri: z.literal(true).optional(),
     })
     .optional(),
 });

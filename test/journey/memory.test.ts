@@ -3,6 +3,7 @@
  * Of these, V8's heap is limited here: texts and objects. Bytes outside of it are counted with the whole
  * process, which has some ten isolates.
  */
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
@@ -73,9 +74,11 @@ async function besides<T>(what: string, acts: (() => Promise<T>)[]): Promise<T[]
 const CHARS = ["x", "€"];
 
 test("the largest bodies are taken, or refused until there is room", async () => {
-  const bodies = CHARS.map((char) => {
-    const blob = char.repeat(Math.floor(BODY_BYTES / Buffer.byteLength(char)));
-    return { model: `${USERNAME}/hello`, input: { name: "Ada", blob } };
+  const texts = CHARS.map((char) => char.repeat(Math.floor(BODY_BYTES / Buffer.byteLength(char))));
+  const picture = `data:image/png;base64,${randomBytes((BODY_BYTES * 3) / 4 - 1_000).toString("base64")}`;
+  const bodies = [...texts, picture].map((blob) => {
+    // With one character that is not Latin.
+    return { model: `${USERNAME}/hello`, input: { name: "Ada", sign: "€", blob } };
   });
   const creates = Array.from({ length: AT_ONCE }, (_, n) => async () => {
     const body = bodies[n % bodies.length];

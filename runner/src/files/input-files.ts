@@ -1,5 +1,8 @@
 /** Makes the files of an input available to the container that reads them. */
+import { readFile } from "node:fs/promises";
 import pLimit from "p-limit";
+import { dataUri } from "../../../src/domain/files/data-uris.ts";
+import { replaceText } from "../../../src/domain/files/json-path.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
 import type { CallbackServer } from "../containers/callback-server.ts";
@@ -11,11 +14,11 @@ import { CacheFull } from "./cache-failure.ts";
 import { RECORD_BYTES } from "./cache-record.ts";
 import { type CachedFile, FileCache } from "./file-cache.ts";
 import { nameFor } from "./file-name.ts";
-import { describePath, replaceText, textAt } from "./input-path.ts";
+import { describePath, textAt } from "./input-path.ts";
 import { AddressPolicy } from "./public-address.ts";
 import { PublicFetch } from "./public-fetch.ts";
 import { type ServedFile, serveFiles } from "./serve-files.ts";
-import { StoredFiles } from "./stored-files.ts";
+import { type StoredFile, StoredFiles } from "./stored-files.ts";
 import { gigabytes } from "./transfer.ts";
 import { WebFiles } from "./web-files.ts";
 
@@ -31,7 +34,10 @@ export interface FileOptions {
   fetch_allow: string[];
 }
 
-/** An input in which each file is a URL that the container can fetch, until it is closed. */
+/**
+ * An input in which each file is a URL that the container can fetch, until it is closed, or the data URI as
+ * which it was sent.
+ */
 export interface ReachableInput {
   input: Record<string, Json>;
   close(): void;
@@ -75,19 +81,25 @@ export class InputFiles {
     const cached = await this.#openWithRoom(job, stop);
     const files = cached.map(servedFile);
     const end = new AbortController();
-    const { url, close } = this.#server.open(serveFiles(files, end.signal));
-    let { input } = job;
-    for (const [index, { at }] of job.files.entries()) {
-      input = replaceText(input, at, `${url}/${index}/${files[index]?.name}`);
-    }
-    return {
-      input,
-      close() {
-        close();
-        end.abort();
-        for (const one of cached) one.release();
-      },
+    const { url, close: stopServing } = this.#server.open(serveFiles(files, end.signal));
+    const close = () => {
+      stopServing();
+      end.abort();
+      for (const one of cached) one.release();
     };
+    try {
+      let { input } = job;
+      for (const [index, { at, stored }] of job.files.entries()) {
+        const { path = "", name = "" } = files[index] ?? {};
+        const isDataUri = stored?.data_uri === true;
+        const text = isDataUri ? await asDataUri(path, stored) : `${url}/${index}/${name}`;
+        input = replaceText(input, at, text);
+      }
+      return { input, close };
+    } catch (error) {
+      close();
+      throw error;
+    }
   }
 
   /**
@@ -164,6 +176,10 @@ function bytesOf(cached: CachedFile[]): number {
   const sizes = new Map(present.map(({ path, size }) => [path, size]));
   return [...sizes.values()].reduce((sum, size) => sum + size, present.length * RECORD_BYTES);
 }
+
+/** What was sent as a data URI is one again, whether or not its container takes URLs. */
+const asDataUri = async (path: string, { mime_type }: StoredFile) =>
+  dataUri(mime_type, await readFile(path, "base64"));
 
 const servedFile = ({ path, size, info: { name, mime_type } }: CachedFile): ServedFile => ({
   path,

@@ -3,7 +3,7 @@
  * form, which its object writes after the answer. So the row is held back until it is known whether the
  * run lasts; until then nobody has its id.
  */
-import type { PredictionSpec } from "./state.ts";
+import { hasStoredInput, type PredictionSpec } from "./state.ts";
 
 /** With 32 of them at a time on one machine, none ends within 30 ms, and nearly all within this. */
 export const SHORT_RUN_MS = 250;
@@ -14,10 +14,10 @@ export const SHORT_RUN_MS = 250;
  */
 export const holdsRow = (
   waits: boolean,
-  spec: Pick<PredictionSpec, "webhook" | "endpoints" | "stored_input" | "claim">,
+  spec: Pick<PredictionSpec, "id" | "webhook" | "endpoints" | "stored_input" | "files" | "claim">,
 ): boolean =>
   waits &&
   spec.webhook === null &&
   spec.endpoints.length === 0 &&
-  spec.stored_input === null &&
+  !hasStoredInput(spec) &&
   spec.claim === null;

@@ -104,6 +104,14 @@ export interface PredictionState extends AttemptsState {
   readonly forget_at: number | null;
 }
 
+/** Whether anything of its input is in R2, where only its row tells what to delete. */
+export const hasStoredInput = ({
+  id,
+  stored_input,
+  files,
+}: Pick<PredictionSpec, "id" | "stored_input" | "files">): boolean =>
+  stored_input !== null || files.some(({ stored }) => stored?.key.startsWith(`${id}/`));
+
 const TERMINAL: readonly TaskStatus[] = ["succeeded", "failed", "canceled"];
 
 export const isTerminal = (status: TaskStatus) => TERMINAL.includes(status);
@@ -125,7 +133,7 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   error: null,
   metrics: null,
   output: "none",
-  stored: spec.stored_input !== null,
+  stored: hasStoredInput(spec),
   webhooks_suppressed: false,
   forget_at: null,
 });

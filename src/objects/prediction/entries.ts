@@ -161,6 +161,13 @@ export class Entries {
     for (const one of this.#list({ start: nameOf(from) })) yield rowOf(one);
   }
 
+  /** The first row that begins with this event or a later one. */
+  next(eventId: number): Row | undefined {
+    for (const [id, body] of this.#rows) if (id >= eventId) return { id, body };
+    const [found] = this.#list({ start: nameOf(eventId), limit: 1 });
+    return found && rowOf(found);
+  }
+
   #atOrBefore(id: number): Row | undefined {
     const [found] = this.#list({ end: nameOf(id + 1), reverse: true, limit: 1 });
     if (found) return rowOf(found);

@@ -4,7 +4,7 @@
  */
 import { newSecret, receiptOf } from "../../domain/predictions/lease.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
-import type { PredictionSpec } from "../../domain/predictions/state.ts";
+import { hasStoredInput, type PredictionSpec } from "../../domain/predictions/state.ts";
 import type { Bindings } from "../../env.ts";
 import { TimedOut } from "../../lib/timeout.ts";
 import type { KeyHolder } from "../account/rpc-types.ts";
@@ -78,7 +78,7 @@ export class Handouts {
     ]);
     if (result === "full") {
       // Who has stored its input removes that first.
-      if (!spec.row_held && !spec.stored_input) await row.discard(spec);
+      if (!spec.row_held && !hasStoredInput(spec)) await row.discard(spec);
       return { refused: "full" };
     }
     // A runner that has taken it will be fenced.

@@ -26,7 +26,10 @@ const MAX_STATE_UNITS = 4_096;
 const APART = 0;
 
 /** Where the rows are. */
-export type RowStore = Pick<Entries, "put" | "row" | "last" | "frames" | "putState" | "state">;
+export type RowStore = Pick<
+  Entries,
+  "put" | "row" | "last" | "frames" | "next" | "putState" | "state"
+>;
 
 /** The end of a log as it is stored. */
 export interface LogEnd {
@@ -131,21 +134,13 @@ export class LogRows {
   /** Those up to the event `last`, row by row: what comes between two may wait. */
   *outputsByRow(attempt: number, last: number): Generator<Piece> {
     for (let next = 1; next <= last; ) {
-      const row = this.#rowWith(next);
+      const row = this.#entries.next(next);
       if (!row) return;
-      const upToLast = row.filter(({ id }) => id <= last);
+      const events = eventsOf(row.id, row.body);
+      const upToLast = events.filter(({ id }) => id <= last);
       yield* outputsOf(attempt, upToLast);
-      next = (row.at(-1)?.id ?? last) + 1;
+      next = row.id + Math.max(events.length, 1);
     }
-  }
-
-  /** The events of the first row that has any from this one on. */
-  #rowWith(eventId: number): StoredRowEvent[] | undefined {
-    for (const { id, body } of this.#entries.frames(eventId)) {
-      const events = eventsOf(id, body);
-      if ((events.at(-1)?.id ?? 0) >= eventId) return events;
-    }
-    return undefined;
   }
 }
 

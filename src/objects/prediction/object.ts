@@ -8,7 +8,7 @@ import { sha256 } from "../../domain/accounts/token.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
-import type { PredictionSpec } from "../../domain/predictions/state.ts";
+import { hasStoredInput, type PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { EventsFrame, ReportReply } from "../../protocol/channel.ts";
@@ -340,7 +340,8 @@ export class PredictionObject extends DurableObject<Bindings> {
     };
     try {
       // Only of one whose row was there before it may anybody have asked whether it has begun.
-      if ((spec.claim || spec.stored_input) && this.#neverBegins) return { refused: "unavailable" };
+      if ((spec.claim || hasStoredInput(spec)) && this.#neverBegins)
+        return { refused: "unavailable" };
       return await this.#handouts.begin(spec, input, write);
     } finally {
       if (!this.#record) this.#creation = undefined;

@@ -4,6 +4,7 @@ import type { Context, TypedResponse } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { parsePrefer, preferenceApplied } from "../../domain/predictions/prefer.ts";
 import { requireScope, requireScopeToRun } from "../../middleware/authentication.ts";
+import { takesDataUris } from "../../middleware/body.ts";
 import { limitWaitingRequest, tokenReader } from "../../middleware/concurrent-requests.ts";
 import { conditionalGet } from "../../middleware/conditional.ts";
 import { modelInBody, modelInPath } from "../../middleware/named-model.ts";
@@ -52,7 +53,7 @@ const create = createRoute({
   tags,
   summary: "Create a prediction",
   description: CREATING,
-  middleware: requireScopeToRun(modelInBody),
+  middleware: [requireScopeToRun(modelInBody), takesDataUris],
   request: { headers: createHeaders, body: jsonBody(createBody) },
   responses: createAnswers,
 });
@@ -64,7 +65,7 @@ const createOfModel = createRoute({
   tags,
   summary: "Create a prediction with a model's latest version",
   description: CREATING,
-  middleware: requireScopeToRun(modelInPath),
+  middleware: [requireScopeToRun(modelInPath), takesDataUris],
   request: { params: oneModel, headers: createHeaders, body: jsonBody(createOfVersionBody) },
   responses: createAnswers,
 });
@@ -76,7 +77,7 @@ const createOfVersion = createRoute({
   tags,
   summary: "Create a prediction with one version of a model",
   description: CREATING,
-  middleware: requireScopeToRun(modelInPath),
+  middleware: [requireScopeToRun(modelInPath), takesDataUris],
   request: {
     params: oneVersion,
     headers: createHeaders,
@@ -268,6 +269,7 @@ async function begin(
     waitSeconds: prefer.waitSeconds ?? 0,
     cancelAfterSeconds: prefer.cancel ? (prefer.waitSeconds ?? null) : null,
     idempotencyKey: headers["idempotency-key"],
+    sent: c.var.sentFiles,
     onInputSent: c.var.releaseBody,
   };
   const applied = preferenceApplied(prefer);

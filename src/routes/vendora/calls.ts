@@ -6,6 +6,7 @@ import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
+import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
@@ -71,6 +72,7 @@ const complete = createRoute({
     "Creates a chat completion in the format of OpenAI's API, with a version that has the compatibility `vendora_chat_completions`. All fields are passed to the container. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
     requireScopeToRun(modelInBody),
+    takesDataUris,
     addPredictionHeaders,
     resolveTarget("chat_completions"),
   ] as const,
@@ -100,6 +102,7 @@ const embed = createRoute({
     "Creates embeddings in the format of OpenAI's API, with a version that has the compatibility `vendora_embeddings`. `encoding_format: base64` is always little-endian float32. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
     requireScopeToRun(modelInBody),
+    takesDataUris,
     addPredictionHeaders,
     resolveTarget("embeddings"),
   ] as const,
@@ -149,8 +152,8 @@ async function begin(
 ) {
   const { services, caller, target } = c.var;
   const { origin } = new URL(c.req.url);
-  const onInputSent = c.var.releaseBody;
-  const order = { call, target, body, webhook, origin, idempotencyKey, onInputSent };
+  const { sentFiles: sent, releaseBody: onInputSent } = c.var;
+  const order = { call, target, body, webhook, origin, idempotencyKey, sent, onInputSent };
   const begun = await beginCall(services, caller, order);
   c.set("predictionId", begun.id);
   return begun;

@@ -5,6 +5,7 @@ import {
   requireScopeToRun,
   requireValidToken,
 } from "../../middleware/authentication.ts";
+import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
@@ -104,6 +105,7 @@ const create = createRoute({
     "Creates a response in the format of OpenAI's API, with a version that has the compatibility `vendora_responses`. For containers that support only chat completions, the request is translated. Functions, namespaces and custom tools are passed to the container as functions, and their calls are returned in the original form. Other tools are left out, unless the version's input schema includes them or `tool_choice` requires one. With `background`, the call returns 202 immediately, and the response continues independently of the connection: poll it, or stream it later. Otherwise, closing the connection cancels it. Requires the scope `predict`.",
   middleware: [
     requireScopeToRun(modelInBody),
+    takesDataUris,
     addPredictionHeaders,
     resolveTarget("responses"),
   ] as const,
@@ -203,7 +205,8 @@ responseRoutes.openapi(create, async (c) => {
   const { stream, background } = request;
   const { origin } = new URL(c.req.url);
   const idempotencyKey = c.req.valid("header")["idempotency-key"];
-  const call = { target, webhook, origin, idempotencyKey, onInputSent: c.var.releaseBody };
+  const { sentFiles: sent, releaseBody: onInputSent } = c.var;
+  const call = { target, webhook, origin, idempotencyKey, sent, onInputSent };
   const beginning = async () => {
     const begun = await beginResponse(services, caller, request, call);
     c.set("predictionId", begun.id);

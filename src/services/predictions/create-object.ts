@@ -21,7 +21,7 @@ import { refusalProblem, unavailable } from "./create-problems.ts";
 import type { CreatedPrediction, CreateOptions, Follow } from "./creation.ts";
 import { refusedReader } from "./event-log.ts";
 import { rememberLocation } from "./predictions.ts";
-import { discardPrediction, storeInput, withoutStoredInput } from "./stored-input.ts";
+import { discardPrediction, type InputParts, storeInput } from "./stored-input.ts";
 
 /** Two that die one after the other have a reason. */
 const MAX_OBJECTS = 2;
@@ -33,27 +33,29 @@ const MAX_OBJECTS = 2;
 export async function createObject(
   services: Services,
   request: CreateRequest,
-  options: Pick<CreateOptions, "follow" | "onInputSent">,
+  options: Pick<CreateOptions, "follow" | "onInputSent"> & {
+    /** What of its input goes to R2. */
+    parts?: InputParts | undefined;
+  },
 ): Promise<CreatedPrediction> {
   const { env } = services;
   const { spec } = request;
-  const { onInputSent } = options;
+  const { parts, onInputSent } = options;
   // With a key it may have begun long ago.
   const follow = spec.claim ? undefined : options.follow;
   const objectId = newPredictionId(env);
   const discard = () => discardPrediction(services, spec, objectId.toString());
-  if (spec.stored_input) {
+  if (parts) {
     const known = spec.claim && (await accountAt(env, spec.account_object).keyHolder(spec.claim));
     if (known === "conflict") throw refusalProblem(services, spec, "conflict");
     if (known) return findTaken(services, request, known.object_id, onInputSent);
-    await storeInput(services, spec, objectId.toString(), request.input).catch(async (error) => {
+    await storeInput(services, spec, objectId.toString(), parts).catch(async (error) => {
       await discard();
       throw unavailable(spec, error);
     });
   }
   const stub = predictionAt(env, objectId, request.wait_seconds);
-  const sent = withoutStoredInput(request);
-  const creating = follow ? createFollowed(services, stub, sent, follow) : stub.create(sent);
+  const creating = follow ? createFollowed(services, stub, request, follow) : stub.create(request);
   onInputSent?.();
   let failure: unknown;
   const result = await creating.catch(async (error) => {
@@ -66,10 +68,10 @@ export async function createObject(
   });
   // Its object has died before it stored anything, as when a deploy restarts it: another one begins.
   const brokeOff = !result && !(failure instanceof TimedOut);
-  if (brokeOff && spec.object_number < MAX_OBJECTS && !spec.stored_input)
+  if (brokeOff && spec.object_number < MAX_OBJECTS && !parts)
     return createObject(services, withNextObject(request), {});
   if (result && "taken" in result) {
-    if (spec.stored_input) await discard();
+    if (parts) await discard();
     return findTaken(services, request, result.taken, onInputSent);
   }
   if (!result || "refused" in result || "problem" in result) {

@@ -1,6 +1,7 @@
 /** Creates predictions. */
 import { sha256 } from "../../domain/accounts/token.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
+import { hasStoredInput } from "../../domain/predictions/state.ts";
 import { validateInput } from "../../domain/schemas/json-schema.ts";
 import {
   fault,
@@ -23,7 +24,8 @@ import { createObject } from "./create-object.ts";
 import type { CreatedPrediction, CreateOptions } from "./creation.ts";
 import { inputFiles } from "./input-files.ts";
 import { predictionSpec } from "./prediction-spec.ts";
-import { storedInputOf } from "./stored-input.ts";
+import { asSent, comparable, withCopies } from "./sent-files.ts";
+import { largeInput, storedInputOf } from "./stored-input.ts";
 import { type ResolvedVersion, resolveVersion } from "./version-resolution.ts";
 
 /** A request whose version has been found. */
@@ -64,23 +66,36 @@ export async function createResolved(
   options: CreateOptions,
 ): Promise<CreatedPrediction> {
   const schema = versionSchema(target.version.schemas, "input");
-  if (options.validateInput) validateInput(schema, request.input);
-  const { origin, waitSeconds, cancelAfterSeconds, follow, idempotencyKey: key } = options;
+  const {
+    origin,
+    waitSeconds,
+    cancelAfterSeconds,
+    follow,
+    idempotencyKey: key,
+    sent,
+    onInputSent,
+  } = options;
+  if (options.validateInput) validateInput(schema, asSent(request.input, sent));
   if (request.webhook) checkWebhook(services, request.webhook);
-  const { input, ...rest } = request;
-  const text = jsonText(input, ["body"]);
-  const id = newPredictionUuid();
-  const [files, webhook, endpoints, accountObject] = await Promise.all([
-    inputFiles(services, caller, { schema, input, text, origin }),
+  const { input: asked, ...rest } = request;
+  const askedText = jsonText(asked, ["body"]);
+  const id = sent?.prediction_id ?? newPredictionUuid();
+  const [found, webhook, endpoints, accountObject] = await Promise.all([
+    inputFiles(services, caller, { schema, input: asked, text: askedText, origin, sent }),
     storedWebhook(services, id, request.webhook),
     getEnabledEndpoints(services.db, caller.user_id),
     openAccount(services, caller.user_id),
   ]);
   // With the model's id: by the time it is repeated the reference may name another model.
   const hashed = [target.model.id, reference, rest, call];
-  const hash = async () => sha256(JSON.stringify(hashed) + text);
+  const hash = async () => sha256(JSON.stringify(hashed) + (await comparable(askedText, sent)));
   const claim = key === undefined ? null : { key, hash: await hash() };
-  const storedInput = storedInputOf(text);
+  const { input, files, copies } = await withCopies(services, origin, id, {
+    input: asked,
+    files: found,
+  });
+  const text = copies.length > 0 ? jsonText(input, ["body"]) : askedText;
+  const large = largeInput(text);
   const details = {
     id,
     accountObject,
@@ -90,18 +105,21 @@ export async function createResolved(
     cancelAfterSeconds,
     claim,
     files,
-    storedInput,
+    storedInput: storedInputOf(large),
     webhook,
     endpoints,
   };
   const spec = await predictionSpec(services, caller, target, request, details);
   const createRequest = {
     spec,
-    input: text,
+    input: large ? "" : text,
     wait_seconds: waitSeconds,
     snapshot_chars: SNAPSHOT_CHARS,
   };
-  return createObject(services, createRequest, options);
+  const named = new Set(files.map(({ stored }) => stored?.key));
+  const own = [...(sent?.files ?? []), ...copies].filter(({ key }) => named.has(key));
+  const parts = hasStoredInput(spec) ? { text: large, files: own } : undefined;
+  return createObject(services, createRequest, { follow, onInputSent, parts });
 }
 
 /** @throws ValidationFailure */

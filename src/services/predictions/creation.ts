@@ -1,6 +1,7 @@
 /** What creating a prediction takes, and what it gives. */
 import { SNAPSHOT_CHARS, type Snapshot } from "../../objects/prediction/rpc-types.ts";
 import type { PredictionStub, StreamOptions } from "../../objects/prediction/stub.ts";
+import type { SentFiles } from "./sent-files.ts";
 
 export interface CreateOptions {
   /** Scheme and host that the request came to. */
@@ -16,6 +17,8 @@ export interface CreateOptions {
    * have begun long ago.
    */
   follow?: Follow;
+  /** Files that came with the request: its input has their addresses. */
+  sent?: SentFiles | undefined;
   /** Called once the input is sent: from there on it only waits. */
   onInputSent?: (() => void) | undefined;
 }

@@ -12,6 +12,7 @@ import type { Caller } from "../accounts/caller.ts";
 import { accessToSource } from "../files/files.ts";
 import { isValidSignature } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
+import type { SentFiles } from "./sent-files.ts";
 
 /** A D1 statement takes 100 parameters, and one runner has to fetch all files. */
 const MAX_FILES = 90;
@@ -26,6 +27,8 @@ interface FileSearch {
   /** The input as JSON text. */
   text: string;
   origin: string;
+  /** Those that came with the request. */
+  sent: SentFiles | undefined;
 }
 
 /**
@@ -35,7 +38,7 @@ interface FileSearch {
 export async function inputFiles(
   services: Services,
   caller: Caller,
-  { schema, input, text, origin }: FileSearch,
+  { schema, input, text, origin, sent }: FileSearch,
 ): Promise<InputFile[]> {
   const ours = /\/v1\/(?:uploads|files)\//.test(text);
   const web = /"https?:/i.test(text) && mentionsUri(schema);
@@ -48,7 +51,15 @@ export async function inputFiles(
   if (likely.length > MAX_FILES || addresses.length > MAX_FILES) {
     throw invalid(["body", "input"], `An input may reference at most ${MAX_FILES} files.`);
   }
-  const files = await ownFiles(services, caller, likely, origin);
+  const files = [
+    ...sentFiles(likely, sent),
+    ...(await ownFiles(
+      services,
+      caller,
+      likely.filter((found) => !fileIn(sent, found)),
+      origin,
+    )),
+  ];
   const taken = new Set(files.map(({ at }) => JSON.stringify(at)));
   return [
     ...files,
@@ -94,6 +105,18 @@ function localUrl(text: string, origin: string): URL | undefined {
   const url = URL.parse(text, origin);
   return url && (UPLOAD.test(url.pathname) || FILE.test(url.pathname)) ? url : undefined;
 }
+
+const fileIn = (sent: SentFiles | undefined, { text }: FoundString) =>
+  sent?.files.find(({ url }) => url === text);
+
+const sentFiles = (found: FoundString[], sent: SentFiles | undefined): InputFile[] =>
+  found.flatMap((one) => {
+    const file = fileIn(sent, one);
+    if (!file) return [];
+    const { key, name, mime_type, content } = file;
+    const stored = { key, name, mime_type, size: content.byteLength, data_uri: true as const };
+    return [{ at: one.at, stored }];
+  });
 
 async function ownFiles(
   services: Services,

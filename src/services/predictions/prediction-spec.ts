@@ -64,9 +64,8 @@ export async function predictionSpec(
   const isExclusive = isolation === "prediction";
   // The oldest key: it does not change when a new one is put in front.
   const secret = settings.secretKeys.at(-1) ?? "";
-  const told = { webhook, endpoints, stored_input: storedInput, claim };
+  const told = { id, webhook, endpoints, stored_input: storedInput, files, claim };
   return {
-    id,
     url: `${origin}/v1/predictions/${id}`,
     user_id: caller.user_id,
     account_object: accountObject,
@@ -99,7 +98,6 @@ export async function predictionSpec(
       output_bytes: OUTPUT_BYTES,
       logs_bytes: LOGS_BYTES,
     },
-    files,
     ...told,
     row_held: holdsRow(waits, told),
     object_number: 1,

@@ -18,7 +18,7 @@ import type { VendoraCall } from "../../protocol/runner.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { createResolved } from "../predictions/create-prediction.ts";
-import type { CreatedPrediction, Follow } from "../predictions/creation.ts";
+import type { CreatedPrediction, CreateOptions, Follow } from "../predictions/creation.ts";
 import { predictionText } from "../predictions/prediction-text.ts";
 import { type ResolvedVersion, resolveVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
@@ -37,6 +37,8 @@ export interface Call {
   background?: boolean;
   retentionSeconds?: number;
   webhook: Webhook | null | undefined;
+  /** As of CreateOptions. */
+  sent: CreateOptions["sent"];
   /** Called once the body is sent: from there on it only waits. */
   onInputSent?: (() => void) | undefined;
 }
@@ -114,6 +116,7 @@ export async function beginCall(
     waitSeconds: 0,
     cancelAfterSeconds: background ? null : seconds,
     ...followed(background, request.stream),
+    sent: call.sent,
     onInputSent: call.onInputSent,
   });
   return { ...created, request: rest };

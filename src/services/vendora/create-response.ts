@@ -47,7 +47,7 @@ export async function beginResponse(
   services: Services,
   caller: Caller,
   asked: ResponseRequest,
-  call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "onInputSent">,
+  call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "sent" | "onInputSent">,
 ): Promise<BegunResponse> {
   checkResponse(asked);
   const { request: own, omittedTools } = withoutUnavailableTools(asked, call.target);

@@ -4,6 +4,7 @@
  *
  *   {upload id}/{name}                   a file that a user uploaded
  *   {prediction id}/{random}-{name}      an output file
+ *   {prediction id}/data-{number}        a data URI of its input
  *   {prediction id}/values/{name}        a large value of the event log, or the input
  */
 
@@ -11,32 +12,35 @@ export interface FileFacts {
   mime_type: string;
   /** The name for downloads. */
   name: string;
+  /** It came as a data URI, and a container that it is for gets it as one. */
+  data_uri?: true;
 }
 
 export const fileKey = (source: string, name: string) => `${source}/${name}`;
 
 export const valueKey = (predictionId: string, name: string) => `${predictionId}/values/${name}`;
 
-const optionsOf = ({ mime_type, name }: FileFacts) => ({
+const optionsOf = ({ mime_type, name, data_uri }: FileFacts) => ({
   httpMetadata: { contentType: mime_type },
   // R2 metadata are headers, which are ASCII.
-  customMetadata: { name: encodeURIComponent(name) },
+  customMetadata: { name: encodeURIComponent(name), ...(data_uri && { data_uri: "1" }) },
 });
 
 export const factsOf = ({ httpMetadata, customMetadata }: R2Object): FileFacts => ({
   mime_type: httpMetadata?.contentType ?? "application/octet-stream",
   name: decodeURIComponent(customMetadata?.name ?? "file"),
+  ...(customMetadata?.data_uri !== undefined && { data_uri: true }),
 });
 
 /** @param body a stream of known length */
 export const putFile = (
   bucket: R2Bucket,
   key: string,
-  body: ReadableStream | "",
+  body: ReadableStream | Uint8Array | "",
   facts: FileFacts,
 ) => bucket.put(key, body, optionsOf(facts));
 
-export const putValue = (bucket: R2Bucket, key: string, value: ReadableStream | string) =>
+export const putValue = (bucket: R2Bucket, key: string, value: ReadableStream | Uint8Array) =>
   bucket.put(key, value, { httpMetadata: { contentType: "application/json" } });
 
 export const headFile = (bucket: R2Bucket, key: string) => bucket.head(key);

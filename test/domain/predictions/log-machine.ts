@@ -63,6 +63,11 @@ export class Disk implements RowStore {
     for (const [id, body] of this.#rows.slice(Math.max(0, first))) yield { id, body };
   }
 
+  next(eventId: number) {
+    const [id, body] = this.#rows.find(([other]) => other >= eventId) ?? [];
+    return id === undefined || body === undefined ? undefined : { id, body };
+  }
+
   /** Once all that is written now is durable; never if the object dies before. */
   afterDurable(act: () => void): void {
     if (this.#durableVersion === this.#version) act();

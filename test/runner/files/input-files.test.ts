@@ -71,6 +71,19 @@ async function openStored(key = "a", bytes = PHOTO, from = files): Promise<[stri
 
 const downloads = () => plane.files.requests.length;
 
+test("a file that was sent as a data URI is one again, byte for byte", async () => {
+  const { at, stored: file } = stored("a", PHOTO, ["messages", 0, "url"]);
+  if (!file) return expect.fail();
+  const address = "https://auspex.test/v1/files/1/data-1.png?expires=1&signature=x";
+  const input = { messages: [{ url: address }], image: address };
+  const job = jobWith(input, { at, stored: { ...file, data_uri: true } }, stored("b"));
+  const opened = await files.open(job, never);
+  const uri = `data:image/png;base64,${PHOTO.toString("base64")}`;
+  expect(opened.input.messages).toEqual([{ url: uri }]);
+  expect(String(opened.input.image)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/.*\/photo\.png$/);
+  opened.close();
+});
+
 test("a job without files has its input as it is, and nothing is touched", async () => {
   const idle = new InputFiles(
     callbackServer,

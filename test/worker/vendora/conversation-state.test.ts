@@ -42,6 +42,24 @@ describe("what came before", () => {
     expect(await refusal(client.fetch(`${list}?after=none`))).toMatchObject({ status: 400 });
   });
 
+  test("has its pictures, also when what had them first is removed", async () => {
+    const bytes = new Uint8Array(150_000).fill(7);
+    const image_url = `data:image/png;base64,${bytes.toBase64()}`;
+    const content = [{ type: "input_image", image_url }];
+    const first = await completed({ input: [{ role: "user", content }] }, "A seven");
+    const next = { input: "Sure?", previous_response_id: first.id };
+    const [response, job] = await Promise.all([create(next), answer(fleet, "Yes")]);
+    const second = await resource(response);
+    const place = ["input", 0, "content", 0, "image_url"];
+    const stored = { name: "data-1.png", mime_type: "image/png", size: bytes.length };
+    expect(job.files).toMatchObject([{ at: place, stored: { ...stored, data_uri: true } }]);
+    expect(job.files[0]?.stored?.key).toBe(`${job.prediction_id}/earlier-1.png`);
+    await client.ok("DELETE", `${PATH}/${first.id}`);
+    const third = { input: "Really?", previous_response_id: second.id };
+    const [, last] = await Promise.all([create(third), answer(fleet, "Yes!")]);
+    expect(last.files).toMatchObject([{ at: place, stored: { ...stored, data_uri: true } }]);
+  });
+
   test("may be referred to item by item, as clients do that keep the conversation themselves", async () => {
     const call = chunk({
       role: "assistant",

@@ -1,0 +1,128 @@
+/**
+ * Files that came with a request as data URIs. They belong to the prediction that it creates, and go with
+ * its data; its input has their addresses. The runner writes each as a data URI again.
+ */
+import { dataUri, findDataUris, LONG_DATA_URI } from "../../domain/files/data-uris.ts";
+import { replaceText } from "../../domain/files/json-path.ts";
+import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
+import { hex } from "../../lib/hex.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { InputFile } from "../../protocol/runner.ts";
+import { fileKey } from "../../storage/files/files.ts";
+import { signedFileUrl } from "../files/signed-urls.ts";
+import type { Services } from "../services.ts";
+
+/** A file that is to be written for a new prediction. */
+export interface OwnFile {
+  key: string;
+  name: string;
+  mime_type: string;
+  /** Bytes, or the key of the file that it is a copy of. */
+  content: Uint8Array<ArrayBuffer> | string;
+}
+
+export interface SentFile extends OwnFile {
+  url: string;
+  content: Uint8Array<ArrayBuffer>;
+}
+
+export interface SentFiles {
+  prediction_id: string;
+  files: SentFile[];
+}
+
+/** The longest that a prediction waits and runs, beside its retention. */
+const WORK_MS = 2 * 86_400_000;
+
+/** Takes long data URIs out of a JSON body. @returns what is left of it, in pieces */
+export async function takeDataUris(
+  services: Services,
+  origin: string,
+  json: Uint8Array,
+): Promise<{ pieces: (Uint8Array | string)[]; sent?: SentFiles }> {
+  const uris = findDataUris(json, LONG_DATA_URI);
+  if (uris.length === 0) return { pieces: [json] };
+  const sent: SentFiles = { prediction_id: newPredictionUuid(), files: [] };
+  const pieces: (Uint8Array | string)[] = [];
+  let end = 0;
+  for (const { from, to, mime_type, content } of uris) {
+    const name = `data-${sent.files.length + 1}${extensionOf(mime_type)}`;
+    const key = fileKey(sent.prediction_id, name);
+    const url = await addressOf(services, origin, key);
+    sent.files.push({ key, name, mime_type, url, content });
+    pieces.push(json.subarray(end, from), JSON.stringify(url));
+    end = to;
+  }
+  return { pieces: [...pieces, json.subarray(end)], sent };
+}
+
+/** Valid for as long as the prediction has data. */
+const addressOf = (services: Services, origin: string, key: string) =>
+  signedFileUrl(
+    services,
+    origin,
+    key,
+    Date.now() + services.settings.retentionSeconds * 1_000 + WORK_MS,
+  );
+
+/** The input as it was sent: what a schema says of it, it says of that. */
+export function asSent<Input extends Json>(input: Input, sent: SentFiles | undefined): Json {
+  if (!sent) return input;
+  const files = new Map(sent.files.map((file) => [file.url, file]));
+  const restored = (value: Json): Json => {
+    if (typeof value === "string") {
+      const file = files.get(value);
+      return file ? dataUri(file.mime_type, file.content.toBase64()) : value;
+    }
+    if (Array.isArray(value)) return value.map(restored);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, restored(item)]));
+  };
+  return restored(input);
+}
+
+/** The input as it can be compared with another: the addresses of sent files differ each time. */
+export async function comparable(text: string, sent: SentFiles | undefined): Promise<string> {
+  let compared = text;
+  for (const { url, mime_type, content } of sent?.files ?? []) {
+    const hash = hex(await crypto.subtle.digest("SHA-256", content));
+    compared = compared.replaceAll(url, `${mime_type} ${hash}`);
+  }
+  return compared;
+}
+
+/**
+ * The files of this kind that an input takes from earlier predictions, as the conversation of a response
+ * does: as copies, since the others go with those predictions' data.
+ * @param id of the new prediction
+ */
+export async function withCopies<Input extends Json>(
+  services: Services,
+  origin: string,
+  id: string,
+  { input, files }: { input: Input; files: InputFile[] },
+): Promise<{ input: Input; files: InputFile[]; copies: OwnFile[] }> {
+  const copies = new Map<string, OwnFile>();
+  let copied = input;
+  const own: InputFile[] = [];
+  for (const file of files) {
+    const { at, stored } = file;
+    if (!stored?.data_uri || stored.key.startsWith(`${id}/`)) {
+      own.push(file);
+      continue;
+    }
+    const { name, mime_type } = stored;
+    const key = fileKey(id, `earlier-${copies.size + 1}${extensionOf(mime_type)}`);
+    const copy = copies.get(stored.key) ?? { key, name, mime_type, content: stored.key };
+    copies.set(stored.key, copy);
+    copied = replaceText(copied, at, await addressOf(services, origin, copy.key));
+    own.push({ at, stored: { ...stored, key: copy.key } });
+  }
+  return { input: copied, files: own, copies: [...copies.values()] };
+}
+
+/** For names that people see. */
+function extensionOf(mimeType: string): string {
+  const [, subtype] = /^\w+\/([a-z\d]{1,8})(?:\+xml)?\s*(?:;|$)/i.exec(mimeType) ?? [];
+  return subtype === undefined ? "" : `.${subtype.toLowerCase()}`;
+}

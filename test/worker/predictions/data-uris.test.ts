@@ -1,0 +1,170 @@
+/** Long data URIs in a body: they become files of the prediction, which its runner writes as they were. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Json } from "../../../src/protocol/common.ts";
+import type { PredictionWithIO } from "../../../src/protocol/prediction.ts";
+import type { Client } from "../support/client.ts";
+import { bytesOf, digestOf, keysBelow, nobody, readFile } from "../support/files.ts";
+import { countRows } from "../support/objects.ts";
+import type { FakeRunner } from "../support/runner.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+const LONG = 200_000;
+const picture = bytesOf(LONG);
+const uriOf = (bytes: Uint8Array, type = "image/png") => `data:${type};base64,${bytes.toBase64()}`;
+const uri = uriOf(picture);
+const key = { "idempotency-key": "k" };
+
+let world: World;
+let client: Client;
+let model: string;
+let runner: FakeRunner;
+
+beforeEach(async () => {
+  world = await newWorld({ input: { type: "object" } });
+  ({ client, model } = world);
+  runner = await world.runner(9);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const create = async (input: { [name: string]: Json }, headers = {}) =>
+  (await client.create({ model, input }, headers)).body;
+
+const urlIn = ({ input }: PredictionWithIO) => String((input as { image: string }).image);
+
+/** What is in R2 that this test has written. */
+const strays = async () => {
+  const keys = await keysBelow();
+  return keys.filter((one) => /\/(?:data|earlier)-/.test(one) && !before.includes(one));
+};
+let before: string[] = [];
+beforeEach(async () => {
+  before = await keysBelow();
+});
+
+describe("a long data URI", () => {
+  test("is the address of a file, which anybody who has it can read", async () => {
+    const body = await create({ image: uri, text: "a picture" });
+    expect(body.input).toEqual({
+      image: expect.stringMatching(
+        new RegExp(`^https?://[^/]+/v1/files/${body.id}/data-1\\.png\\?expires=\\d+&signature=`),
+      ),
+      text: "a picture",
+    });
+    const response = await nobody.fetch(urlIn(body));
+    expect(response.headers.get("content-type")).toBe("image/png");
+    expect(await digestOf(response)).toBe(await digestOf(picture));
+  });
+
+  test("is a file of the job that was a data URI", async () => {
+    const { id } = await create({ deep: [{ image: uri }] });
+    const job = await runner.take();
+    const file = `${id}/data-1.png`;
+    const facts = { name: "data-1.png", mime_type: "image/png", size: LONG, data_uri: true };
+    expect(job.files).toEqual([{ at: ["deep", 0, "image"], stored: { key: file, ...facts } }]);
+    expect(JSON.stringify(job.input).length).toBeLessThan(1_000);
+    expect(await digestOf(await readFile(runner, job, file))).toBe(await digestOf(picture));
+  });
+
+  test("goes with the prediction's data", async () => {
+    const { id } = await create({ image: uri });
+    await client.cancel(id);
+    expect(await keysBelow(id)).toEqual([`${id}/data-1.png`]);
+    await client.ok("DELETE", `/v1/predictions/${id}`);
+    await vi.waitFor(async () => expect(await keysBelow(id)).toEqual([]));
+  });
+
+  test.each<[string, Json]>([
+    ["that is short", uriOf(bytesOf(90_000))],
+    ["in a text", `Look: ${uri}`],
+    ["that is not base64", `data:text/plain,${"x".repeat(LONG)}`],
+    ["with a blank", `${uri} `],
+    ["without padding", uriOf(bytesOf(LONG)).replace(/=+$/, "")],
+    ["as a name", { [uri]: 1 }],
+    ["of no media type", `data:;base64,${picture.toBase64()}`],
+  ])("%s stays as it is", async (_, value) => {
+    const body = await create({ value });
+    expect(body.input).toEqual({ value });
+    expect(await strays()).toEqual([]);
+  });
+
+  test("beside others and text of all kinds is found where it is", async () => {
+    const sound = bytesOf(LONG + 1, 3);
+    const text = 'He said "data:image/png;base64,", and \\"€\\" 😀';
+    const input = { text, list: [uri, "", uriOf(sound, "audio/wav"), uri], [text]: text };
+    const body = await create(input);
+    const { list } = body.input as { list: string[] };
+    expect(body.input).toEqual({ ...input, list: [list[0], "", list[2], list[3]] });
+    const names = list.map((one) => one && new URL(one).pathname.split("/").at(-1));
+    expect(names).toEqual(["data-1.png", "", "data-2.wav", "data-3.png"]);
+    expect(await digestOf(await nobody.fetch(String(list[2])))).toBe(await digestOf(sound));
+  });
+
+  test("is checked as it was sent", async () => {
+    const length = { type: "string", maxLength: uri.length };
+    const own = await newWorld({ input: { properties: { image: length } } });
+    const post = (image: string) =>
+      own.client.post(
+        "/v1/predictions",
+        { model: own.model, input: { image } },
+        { "validate-input": "true" },
+      );
+    expect((await post(uri)).status).toBe(202);
+    expect((await post(uriOf(bytesOf(LONG + 3)))).status).toBe(422);
+    expect(await strays()).toHaveLength(1);
+  });
+});
+
+describe("under a key", () => {
+  test("the same is one prediction, and another picture a conflict, which leaves nothing", async () => {
+    const all = await Promise.all([1, 2, 3].map(() => create({ image: uri }, key)));
+    const [id = "", ...others] = new Set(all.map(({ id }) => id));
+    expect(others).toEqual([]);
+    expect(new Set(all.map(urlIn)).size).toBe(1);
+    const other = { image: uriOf(bytesOf(LONG, 5)) };
+    const refused = await client.refused("/v1/predictions", { model, input: other }, key);
+    expect(refused.status).toBe(409);
+    expect(await countRows(world.user_id)).toBe(1);
+    expect(await strays()).toEqual([`${id}/data-1.png`]);
+  });
+});
+
+test("while R2 is down it is a 503, and nothing runs", async () => {
+  const put = vi.spyOn(env.FILES, "put").mockRejectedValue(new Error("R2 is down"));
+  const { status } = await client.refused("/v1/predictions", { model, input: { image: uri } });
+  expect(status).toBe(503);
+  put.mockRestore();
+  expect(await countRows(world.user_id)).toBe(0);
+  expect(await strays()).toEqual([]);
+});
+
+describe("the address in the input of another prediction", () => {
+  test("is a copy there, which stays when the first is removed", async () => {
+    const first = await create({ image: uri });
+    const again = { image: urlIn(first), list: [urlIn(first)] };
+    const second = await create(again);
+    const [job] = [await runner.take(), await runner.take()].filter(
+      ({ prediction_id }) => prediction_id === second.id,
+    );
+    const copy = `${second.id}/earlier-1.png`;
+    expect(job?.files.map(({ at, stored }) => [at, stored?.key, stored?.data_uri])).toEqual(
+      expect.arrayContaining([
+        [["image"], copy, true],
+        [["list", 0], copy, true],
+      ]),
+    );
+    await client.cancel(first.id);
+    await client.ok("DELETE", `/v1/predictions/${first.id}`);
+    await vi.waitFor(async () => expect(await keysBelow(first.id)).toEqual([]));
+    expect(await digestOf(await nobody.fetch(urlIn(second)))).toBe(await digestOf(picture));
+    expect((await client.refused("/v1/predictions", { model, input: again })).status).toBe(422);
+  });
+
+  test("repeats under its key", async () => {
+    const first = await create({ image: uri });
+    const input = { image: urlIn(first) };
+    const one = await create(input, key);
+    expect((await create(input, key)).id).toBe(one.id);
+    expect(await strays()).toHaveLength(2);
+  });
+});
