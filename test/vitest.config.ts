@@ -1,4 +1,4 @@
-/** All tests, as six projects; each can be run by itself (package.json: test:rules, test:worker …). */
+/** All tests, as projects; each can be run by itself (package.json: test:rules, test:worker …). */
 import { defineConfig } from "vitest/config";
 import { browserIsThere } from "./browser/support/chromium.ts";
 import bounds from "./projects/bounds.ts";
@@ -8,8 +8,17 @@ import rules from "./projects/rules.ts";
 import runner from "./projects/runner.ts";
 import { Sequencer } from "./projects/sequence.ts";
 import { root } from "./projects/shared.ts";
+import skew from "./projects/skew.ts";
 import worker from "./projects/worker.ts";
 
-const projects = [rules, bounds, worker, runner, journey, ...(browserIsThere ? [browser] : [])];
+const projects = [
+  ...skew,
+  rules,
+  bounds,
+  worker,
+  runner,
+  journey,
+  ...(browserIsThere ? [browser] : []),
+];
 
 export default defineConfig({ root, test: { projects, sequence: { sequencer: Sequencer } } });
