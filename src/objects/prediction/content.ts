@@ -9,25 +9,68 @@ const CHUNK_CHARS = 64 * 1024;
 /** Read at a time. Otherwise the platform gives 4 KiB, and reading takes twice as long. */
 const CHUNK_BYTES = 64 * 1024;
 const LINE_FEED = 10;
+/** A reader that takes nothing for this long is disconnected: it would keep its place, and the object awake. */
+const STALLED_MS = 60_000;
 
-/** Nothing is read ahead of its reader. */
-export function contentStream(pieces: Iterator<Piece>): ReadableStream<Uint8Array> {
+/**
+ * Nothing is read ahead of its reader.
+ * @param onEnd called once, however it ends
+ */
+export function contentStream(pieces: Iterable<Piece>, onEnd: () => void) {
   const encoder = new TextEncoder();
+  const texts = textsOf(pieces);
+  let timer: number | null = null;
+  const end = () => {
+    clearTimeout(timer);
+    onEnd();
+  };
+  const watch = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    timer = setTimeout(() => {
+      controller.error(new Error("The reader took nothing for 60 s."));
+      end();
+    }, STALLED_MS);
+  };
   return new ReadableStream<Uint8Array>(
     {
+      start: watch,
       pull(controller) {
-        let text = "";
-        let next = pieces.next();
-        for (; !next.done && text.length < CHUNK_CHARS; next = pieces.next())
-          text += textOf(next.value);
-        if (!next.done) text += textOf(next.value);
-        if (text !== "") controller.enqueue(encoder.encode(text));
-        if (next.done) controller.close();
+        clearTimeout(timer);
+        try {
+          const { value, done } = texts.next();
+          if (value !== undefined) controller.enqueue(encoder.encode(value));
+          if (!done) return watch(controller);
+          controller.close();
+          end();
+        } catch (error) {
+          end();
+          throw error;
+        }
       },
+      cancel: end,
     },
     { highWaterMark: 0 },
   );
 }
+
+/** Small pieces are sent together, and large ones a part at a time: a row of the log has up to 600,000. */
+function* textsOf(pieces: Iterable<Piece>): Generator<string, string> {
+  let text = "";
+  for (const piece of pieces) {
+    text += textOf(piece);
+    let at = 0;
+    while (text.length - at >= CHUNK_CHARS) {
+      const end = wholeUpTo(text, at + CHUNK_CHARS);
+      yield text.slice(at, end);
+      at = end;
+    }
+    text = text.slice(at);
+  }
+  return text;
+}
+
+/** Not in the middle of a character that has two units. */
+const wholeUpTo = (text: string, end: number) =>
+  /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end + 1 : end;
 
 const textOf = (piece: Piece) =>
   typeof piece === "string" ? piece : `\n${JSON.stringify(piece)}\n`;

@@ -16,6 +16,7 @@ import { ReplacementCheck } from "../replacement-check.ts";
 import { accessKnownAt, type RunnerIdentity } from "../runner/access.ts";
 import { cancel } from "./cancel.ts";
 import { contentStream } from "./content.ts";
+import { enterContent } from "./content-places.ts";
 import { handleDeadline } from "./deadline-handlers.ts";
 import { deliveriesOf, eventDeliveriesOf } from "./deliveries.ts";
 import { Effects } from "./effects.ts";
@@ -241,7 +242,9 @@ export class PredictionObject extends DurableObject<Bindings> {
     const record = this.#load();
     if (!record) return new Response(null, { status: 404 });
     const etag = `W/"${await sha256(record.contentVersion)}"`;
-    return new Response(contentStream(record.content()), { headers: { etag } });
+    const leave = enterContent(record.life.spec.user_id);
+    if (!leave) return new Response(null, { status: 429 });
+    return new Response(contentStream(record.content(), leave), { headers: { etag } });
   }
 
   // ---- for the pool

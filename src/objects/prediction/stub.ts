@@ -109,12 +109,13 @@ export async function createRequestIn(
 
 /**
  * Its JSON, piece by piece, and an ETag for it. Not RPC, for the same reason.
- * @returns undefined when its record has been deleted
+ * @returns undefined when its record has been deleted; `full` when its account reads as many as it may
  */
 export async function openContent(
   stub: PredictionStub,
-): Promise<{ pieces: AsyncIterable<ContentPiece>; etag: string } | undefined> {
-  const { ok, body, headers } = await stub.fetch("https://prediction/content");
+): Promise<{ pieces: AsyncIterable<ContentPiece>; etag: string } | "full" | undefined> {
+  const { ok, status, body, headers } = await stub.fetch("https://prediction/content");
+  if (status === 429) return "full";
   if (!ok || !body) return undefined;
   const etag = headers.get("etag");
   // An object of the last release takes it for a reader of its stream. It has not been asked for before.

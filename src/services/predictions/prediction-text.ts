@@ -3,6 +3,7 @@ import { sha256 } from "../../domain/accounts/token.ts";
 import type { ContentPiece, Piece, Snapshot } from "../../objects/prediction/rpc-types.ts";
 import { openContent, type PredictionStub } from "../../objects/prediction/stub.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
+import { tooManyConnections } from "../accounts/concurrency-limit.ts";
 import type { Services } from "../services.ts";
 import { type CreatedPrediction, gone, snapshotOf } from "./creation.ts";
 
@@ -13,7 +14,7 @@ export interface PredictionText {
   etag?: string;
 }
 
-/** @returns undefined when it has been deleted meanwhile */
+/** @returns undefined when it has been deleted meanwhile @throws ProblemError too_many_requests */
 export async function predictionText(
   services: Services,
   stub: PredictionStub,
@@ -21,6 +22,10 @@ export async function predictionText(
 ): Promise<PredictionText | undefined> {
   if (!body) {
     const content = await openContent(stub);
+    if (content === "full")
+      throw tooManyConnections(
+        `The prediction '${id}' is there, but you are reading as many large ones as you may. Finish reading some, then read it at GET /v1/predictions/${id}.`,
+      );
     return content && { text: jsonBodyOf(services, id, content.pieces), etag: content.etag };
   }
   const text = jsonBodyOf(services, id, body);
@@ -28,7 +33,7 @@ export async function predictionText(
   return { text, etag: `W/"${await sha256(JSON.stringify(body))}"` };
 }
 
-/** As its create returns it. @throws Error when it has been deleted meanwhile */
+/** As its create returns it. @throws ProblemError too_many_requests; Error when it has been deleted meanwhile */
 export async function createdText(
   services: Services,
   created: CreatedPrediction,

@@ -3,6 +3,8 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { SNAPSHOT_CHARS } from "../../../src/objects/prediction/rpc-types.ts";
+import { eventually } from "../support/eventually.ts";
+import { holdTimers } from "../support/hold-timers.ts";
 import { objectOf } from "../support/objects.ts";
 import { newWorld } from "../support/world.ts";
 
@@ -91,4 +93,45 @@ test("others are answered while somebody reads it slowly", async () => {
   expect(await (await objectOf(id)).history()).toBeDefined();
   expect((await client.get(id)).output).toEqual(outputs);
   await reader.cancel();
+});
+
+/** Reads the first bytes and no more. */
+async function readBeginning(response: Response) {
+  expect(response.status).toBe(200);
+  const reader = response.body?.getReader() ?? expect.fail("it has no body");
+  await reader.read();
+  return reader;
+}
+
+test("an account reads fifty at a time, and one more when a reader has gone or takes nothing for 60 s", async () => {
+  const elapse = holdTimers(60_000);
+  const { client, path, id } = await large();
+  const open = async () => readBeginning(await client.fetch(path));
+  const readers = [];
+  for (let n = 0; n < 50; n++) readers.push(await open());
+  const refused = await client.fetch(path);
+  expect(refused.headers.get("retry-after")).toBe("15");
+  expect(await refused.json()).toMatchObject({ status: 429, detail: expect.stringContaining(id) });
+  await readers.shift()?.cancel();
+  await eventually(async () => readers.push(await open()));
+  await expect(open()).rejects.toThrow();
+  elapse();
+  await eventually(async () => readers.push(await open()));
+  const [stalled] = readers;
+  const readOn = async () => {
+    while (!(await stalled?.read())?.done);
+  };
+  await expect(readOn()).rejects.toThrow();
+  await Promise.allSettled(readers.map((reader) => reader.cancel()));
+});
+
+test("who has it already, or asks for no body, takes nobody's place", async () => {
+  const { client, path } = await large();
+  const first = await client.fetch(path);
+  await first.body?.cancel();
+  const headers = { "if-none-match": first.headers.get("etag") ?? "" };
+  for (let n = 0; n < 60; n++) {
+    expect((await client.fetch(path, { headers })).status).toBe(304);
+    expect((await client.fetch(path, { method: "HEAD" })).status).toBe(200);
+  }
 });

@@ -131,7 +131,11 @@ export class PredictionReader {
   }
 }
 
-const openPieces = async (stub: PredictionStub) => (await openContent(stub))?.pieces;
+async function openPieces(stub: PredictionStub) {
+  const content = await openContent(stub);
+  if (content === "full") throw new Error("too many large predictions of the account are read");
+  return content?.pieces;
+}
 
 const referencesIn = (pieces: (string | StoredValue)[]) =>
   pieces.filter((piece) => typeof piece !== "string").length;
