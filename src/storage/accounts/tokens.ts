@@ -176,12 +176,16 @@ export async function revokeRunnerToken(db: Database, id: string, now: number): 
   return revoked.length > 0;
 }
 
-/** Revoked ones whose runners' objects may not all know it. */
+/**
+ * Revoked ones whose runners' objects may not all know it. Any of them: some that can never be told must not
+ * keep the others waiting.
+ */
 export const listUntoldTokens = (db: Database, limit: number) =>
   db
     .select({ id: runnerTokens.id })
     .from(runnerTokens)
     .where(and(isNotNull(runnerTokens.revoked_at), isNull(runnerTokens.told_at)))
+    .orderBy(sql`random()`)
     .limit(limit)
     .all();
 

@@ -2,8 +2,10 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { RunnerObject } from "../../../src/objects/runner/object.ts";
+import { runnerAt } from "../../../src/objects/runner/stub.ts";
 import { PASS_HEADER } from "../../../src/protocol/runner.ts";
 import { forgetRunnerTokens } from "../../../src/services/accounts/authentication.ts";
+import { eventually } from "../support/eventually.ts";
 import { registered, revoke, revokeInDatabase } from "../support/fleet.ts";
 import { sweep } from "../support/queues.ts";
 import { type FakeRunner, sessionBody } from "../support/runner.ts";
@@ -128,6 +130,23 @@ describe("a token that is revoked", () => {
     expect((await runner.tell()).status).toBe(401);
     // Its object refuses it, and then D1 does.
     expect(asked()).toHaveLength(1);
+  });
+
+  test("is told although runners of five others never answer", async () => {
+    const { revoke: told } = RunnerObject.prototype;
+    vi.spyOn(RunnerObject.prototype, "revoke").mockImplementation(function (this: RunnerObject) {
+      if (this.presence?.name !== "reachable") throw new Error("the object is down");
+      return told.call(this);
+    });
+    for (let n = 0; n < 5; n++) await revokeInDatabase((await registered()).token);
+    const { runner, token } = await registered("reachable");
+    await revokeInDatabase(token);
+    await eventually(async () => {
+      await sweep();
+      expect(await runnerAt(env, runner.id).confirm()).toBeNull();
+    }, 10_000);
+    vi.restoreAllMocks();
+    await sweep();
   });
 
   test("by hand, in D1, is refused from the next minute on", async () => {
