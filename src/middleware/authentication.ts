@@ -99,7 +99,7 @@ function grantFor({ req }: Context<AppEnv>): { grant: Grant; source: string } {
       };
 }
 
-/** Requires a runner token. Not limited: a fleet behind one IP address polls, reports and reconnects together. */
+/** Requires a runner token. Not limited by address: a fleet behind one polls, reports and reconnects together. */
 export const requireRunnerToken = createMiddleware<AppEnv>(async (c, next) => {
   c.set("runner", await identify(c, authenticateRunner));
   await next();
@@ -115,6 +115,15 @@ export const requireRunner = createMiddleware<AppEnv>(async (c, next) => {
   if (!known) return requireRunnerToken(c, next);
   c.set("runner", known.caller);
   c.set("pass", known.pass);
+  await next();
+});
+
+/**
+ * For calls of runners that are written each time, to D1 or to the runner's object. The token is limited, and
+ * not the runner: one token has up to a thousand names. A thousand runners may still start at once.
+ */
+export const limitRunnerToken = createMiddleware<AppEnv>(async (c, next) => {
+  await limitRate(c, "token", c.var.runner.token_id);
   await next();
 });
 

@@ -3,7 +3,11 @@ import { type Context, Hono } from "hono";
 import type { AppEnv } from "../../context.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { ProblemError } from "../../errors.ts";
-import { requireRunner, requireRunnerToken } from "../../middleware/authentication.ts";
+import {
+  limitRunnerToken,
+  requireRunner,
+  requireRunnerToken,
+} from "../../middleware/authentication.ts";
 import { MAX_BODY_BYTES } from "../../middleware/body-reader.ts";
 import { reportsRequest } from "../../protocol/channel.ts";
 import {
@@ -38,7 +42,7 @@ export const runnerRoutes = new Hono<AppEnv>()
   .get("/hardware/:identifier", requireRunnerToken, async (c) =>
     c.json(await readServedHardware(c.var.services, c.var.runner, c.req.param("identifier"))),
   )
-  .post("/sessions", requireRunnerToken, async (c) => {
+  .post("/sessions", requireRunnerToken, limitRunnerToken, async (c) => {
     const { origin } = new URL(c.req.url);
     const request = await parseBody(c, sessionRequest);
     const { session, pass } = await beginSession(c.var.services, c.var.runner, request, origin);
@@ -90,7 +94,7 @@ export const runnerRoutes = new Hono<AppEnv>()
     const size = Number(c.req.header("content-length"));
     return c.json({ name: await storeValue(c.var.services, holderOf(c), body, size) });
   })
-  .post("/telemetry", async (c) =>
+  .post("/telemetry", limitRunnerToken, async (c) =>
     c.json(
       await reportTelemetry(c.var.services, c.var.runner, await parseBody(c, telemetryRequest)),
     ),

@@ -309,6 +309,24 @@ describe("creating predictions", () => {
   });
 });
 
+describe("a runner token", () => {
+  const registering = (token: string) =>
+    ask("/v1/runner/sessions", newAddress(), token, { method: "POST", body: "{}" });
+  const reporting = (token: string) =>
+    ask("/v1/runner/telemetry", newAddress(), token, { method: "POST", body: "{}" });
+
+  test("is limited where its runners register and report, which is written each time", async () => {
+    const token = await newRunnerToken("cpu");
+    let asked = 0;
+    const response = await askUntilRefused(LIMITS.token, () =>
+      asked++ % 2 ? registering(token) : reporting(token),
+    );
+    await expectRefusal(response, "this token");
+    expect((await ask("/v1/runner/input", newAddress(), token)).status).toBe(404);
+    expect((await registering(await newRunnerToken("cpu"))).status).toBe(422);
+  });
+});
+
 describe("not limited", () => {
   const ATTEMPTS = 2 * LIMITS.token + 1;
 
@@ -318,7 +336,7 @@ describe("not limited", () => {
       expect((await ask("/v1/operator/runners", address, operator.token)).status).toBe(200);
   });
 
-  test("runners", async () => {
+  test("what else runners call", async () => {
     const address = newAddress();
     const token = await newRunnerToken("cpu");
     for (let n = 0; n < ATTEMPTS; n++)
