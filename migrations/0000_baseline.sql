@@ -175,13 +175,14 @@ CREATE TABLE `models` (
 	`seq` integer,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
+	`hidden_at` integer,
 	FOREIGN KEY (`owner_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `models_seq_unique` ON `models` (`seq`);--> statement-breakpoint
 CREATE UNIQUE INDEX `models_owner_name` ON `models` (`owner_id`,`name`);--> statement-breakpoint
 CREATE INDEX `models_owner` ON `models` (`owner_id`,`id`);--> statement-breakpoint
-CREATE INDEX `models_hidden` ON `models` (`updated_at`,`id`) WHERE visibility = 'private';--> statement-breakpoint
+CREATE INDEX `models_hidden` ON `models` (`hidden_at`,`id`) WHERE visibility = 'private';--> statement-breakpoint
 CREATE TABLE `versions` (
 	`model_id` text NOT NULL,
 	`number` integer NOT NULL,
@@ -417,8 +418,9 @@ CREATE TRIGGER models_shown AFTER UPDATE OF visibility ON models WHEN OLD.visibi
 		WHERE model_id = NEW.id;
 END;
 --> statement-breakpoint
-CREATE TRIGGER models_hidden AFTER UPDATE OF visibility ON models WHEN NEW.visibility = 'private' BEGIN
+CREATE TRIGGER models_hidden AFTER UPDATE OF visibility ON models WHEN OLD.visibility <> 'private' AND NEW.visibility = 'private' BEGIN
 	DELETE FROM listings WHERE model_id = NEW.id;
+	UPDATE models SET hidden_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE id = NEW.id;
 END;
 --> statement-breakpoint
 CREATE TRIGGER model_categories_added AFTER INSERT ON model_categories BEGIN

@@ -17,8 +17,8 @@ export interface PublicReads {
 
 /** No copy lags behind for so long. */
 const LAG_MS = 86_400_000;
-/** If more private models were changed meanwhile, the primary is read. */
-const MAX_HIDDEN = 1_000;
+/** If more became private meanwhile, the primary is read: each costs every list of a visitor one or two rows. */
+const MAX_HIDDEN = 100;
 
 const hiddenModels = cached({ max: 1 }, ({ db }: Services, _: "models") =>
   listHidden(db, Date.now() - LAG_MS, MAX_HIDDEN + 1),

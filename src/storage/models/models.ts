@@ -171,13 +171,13 @@ export interface Listing {
   direction: Direction;
 }
 
-/** Private models that have been changed since then: among them are all that became private. */
+/** Models that have become private since then. */
 export const listHidden = (db: Database, since: number, limit: number) =>
   db
     .select({ id: models.id })
     .from(models)
     // As the index has it: with a parameter in its place it would not be used.
-    .where(and(sql`visibility = 'private'`, gte(models.updated_at, since)))
+    .where(and(sql`visibility = 'private'`, gte(models.hidden_at, since)))
     .limit(limit)
     .all();
 
@@ -276,7 +276,7 @@ const setCategories = (db: Database, modelId: string, slugs: string[]) => [
 /** Fails (`isLimitReached`) if the owner has `max` models, and like `writeWithinQuota`. */
 export async function insertModel(
   db: Database,
-  row: Omit<ModelRow, "seq" | "last_version">,
+  row: Omit<ModelRow, "seq" | "last_version" | "hidden_at">,
   slugs: string[],
   max: number,
   allowance: StorageQuota,

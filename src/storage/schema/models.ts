@@ -33,11 +33,13 @@ export const models = sqliteTable(
     seq: integer().unique(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
+    /** When it became private, by a trigger. Null: it has never been anything else. */
+    hidden_at: integer(),
   },
   (t) => [
     uniqueIndex("models_owner_name").on(t.owner_id, t.name),
     index("models_owner").on(t.owner_id, t.id),
-    index("models_hidden").on(t.updated_at, t.id).where(sql`visibility = 'private'`),
+    index("models_hidden").on(t.hidden_at, t.id).where(sql`visibility = 'private'`),
   ],
 );
 
