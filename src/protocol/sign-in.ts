@@ -1,6 +1,7 @@
 /** Forms for signing in and signing up. */
 import { z } from "zod";
 import { slug } from "./common.ts";
+import { chosenUsername } from "./user.ts";
 
 export const MIN_PASSWORD = 10;
 export const MAX_PASSWORD = 128;
@@ -21,7 +22,7 @@ const anyPassword = z.string().min(1, "Enter a password").max(1_000);
 export const signIn = z.object({ email, password: anyPassword });
 
 export const signUp = z.object({
-  username: slug,
+  username: chosenUsername,
   name: z.string().trim().max(100),
   email,
   password: newPassword,

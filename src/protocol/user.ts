@@ -57,10 +57,22 @@ const clearable = (max: number) =>
     .nullable()
     .transform((text) => text ?? "");
 
+/**
+ * The user that `npm run verify` makes as an operator, and cleans up after: it deletes whatever this account
+ * has. So nobody else may have the name.
+ */
+export const VERIFIER = "auspex-verify";
+
+/** A username that a user chooses. */
+export const chosenUsername = slug.refine(
+  (name) => name !== VERIFIER,
+  "this name is reserved: choose another one",
+);
+
 /** The body of PATCH /user: only fields that are sent change. */
 export const updateUser = z
   .strictObject({
-    username: slug,
+    username: chosenUsername,
     name: clearable(100),
     bio: clearable(1_000),
     urls: z

@@ -9,12 +9,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import { listModels, type ModelFolder } from "../../../runner/src/engines/process/model-folder.ts";
 import { newToken, runnerState, runnerToken } from "../../protocol/operator.ts";
+import { VERIFIER } from "../../protocol/user.ts";
 import { ROOT } from "../bundle.ts";
 import { CallFailed, Client } from "../client.ts";
 import { copyExample, SHARED } from "../examples.ts";
 import { type RunnerProcess, startRunner } from "../runner.ts";
 
-export const NAME = "auspex-verify";
+export const NAME = VERIFIER;
 const TOKEN_NAME = "npm run verify";
 const EXAMPLES = ["story", "sums"];
 const RUNNER_STOP_MS = 35_000;

@@ -3,6 +3,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
+import { VERIFIER } from "../../../src/protocol/user.ts";
 import worker from "../../../src/worker.ts";
 import { newModel, type Page, pageAt } from "../support/catalogue.ts";
 import { type Client, ORIGIN, type Refusal } from "../support/client.ts";
@@ -100,7 +101,7 @@ describe("the own profile", () => {
     expect(await own(client)).toMatchObject({ [field]: good });
   });
 
-  test.each(["", "Ada", "a b", "-a", "a-", "ä", "a/b", "x".repeat(64), null, 5])(
+  test.each(["", "Ada", "a b", "-a", "a-", "ä", "a/b", "x".repeat(64), VERIFIER, null, 5])(
     "the username cannot be %j",
     async (username) => {
       const { client } = await newUser();

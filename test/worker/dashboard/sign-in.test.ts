@@ -1,6 +1,7 @@
 /** In and out of the dashboard, without client code. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { VERIFIER } from "../../../src/protocol/user.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { PASSWORD, signedUp, signedUpOperator, Visitor } from "../support/visitor.ts";
@@ -29,6 +30,7 @@ describe("sign-up", () => {
 
   it.each([
     ["a username that is none", { username: "Ann Smith" }, "username"],
+    ["the username of npm run verify", { username: VERIFIER }, "username"],
     ["an address that is none", { email: "ann" }, "email"],
     ["a short password", { password: "short" }, "password"],
   ])("says at its field what is wrong with %s, and keeps the rest", async (_, wrong, field) => {
