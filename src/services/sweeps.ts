@@ -11,7 +11,7 @@ import { sweepRevokedTokens } from "./runners/revocation.ts";
 import type { Services } from "./services.ts";
 import { sweepSessions } from "./sign-in/sweep.ts";
 
-const SWEEPS: Record<string, (services: Services, now: number) => Promise<unknown>> = {
+export const SWEEPS = {
   listings: sweepListings,
   uploads: sweepUploads,
   accounts: sweepAccounts,
@@ -21,7 +21,7 @@ const SWEEPS: Record<string, (services: Services, now: number) => Promise<unknow
   pools: sweepPools,
   encryption: reEncrypt,
   backups: sweepBackups,
-};
+} satisfies Record<string, (services: Services, now: number) => Promise<unknown>>;
 
 /**
  * Waits for all of them, whichever fails: what goes on after a scheduled invocation has ended is cut off.

@@ -9,6 +9,7 @@ import {
   findHardware,
   type HardwareRow,
   listUnplacedHardware,
+  markPoolMade,
 } from "../../storage/runners/hardware.ts";
 import type { Services } from "../services.ts";
 
@@ -49,8 +50,13 @@ export async function placePool(
   return Date.now();
 }
 
-/** Those whose class has a location but that are not there yet, as after a restore. */
+/**
+ * Those whose class has a location but that are not there yet, as after a restore. A pool tells D1 that it
+ * is made when it starts, but that may have failed.
+ */
 export async function sweepPools(services: Services): Promise<void> {
-  for (const row of await listUnplacedHardware(services.db, SWEPT))
-    await placePool(services, row.identifier, row, row.location_hint);
+  for (const row of await listUnplacedHardware(services.db, SWEPT)) {
+    const madeAt = await placePool(services, row.identifier, row, row.location_hint);
+    if (madeAt !== null) await markPoolMade(services.db, row.identifier, madeAt);
+  }
 }

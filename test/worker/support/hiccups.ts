@@ -20,6 +20,7 @@ const NO_CALLS = new Set(["constructor", "alarm", "webSocketMessage", "webSocket
 
 const D1 = ["all", "raw", "run", "first"];
 const R2 = ["head", "get", "put", "delete", "list", "createMultipartUpload"];
+const R2_UPLOAD = ["uploadPart", "complete", "abort"];
 const QUEUE = ["send", "sendBatch"];
 
 const statement = Object.getPrototypeOf(env.DB.prepare("SELECT 1"));
@@ -31,6 +32,7 @@ const PLACES: [string, object, string[]][] = [
   ["D1", prototypeOf(env.DB), ["batch"]],
   ["D1 nearby", prototypeOf(env.DB.withSession()), ["batch"]],
   ["R2", prototypeOf(env.FILES), R2],
+  ["R2 upload", prototypeOf(env.FILES.resumeMultipartUpload("key", "id")), R2_UPLOAD],
   ["queue", prototypeOf(env.DISPATCH), QUEUE],
   ...[PredictionObject, AccountObject, PoolObject, RunnerObject].map(
     ({ name, prototype }): [string, object, string[]] => [

@@ -1,0 +1,86 @@
+/** The consumers of the queues, while each call of the platform in them fails in turn. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { CountMessage, WaitingJob } from "../../../src/protocol/queue.ts";
+import configuration from "../../../wrangler.toml?raw";
+import { captureLog } from "../support/log.ts";
+import { atEachCall } from "../support/one-at-a-time.ts";
+import { deliver } from "../support/queues.ts";
+import { startClock, stopClock } from "../support/time.ts";
+import { newWorld, unique, type World } from "../support/world.ts";
+
+beforeEach(() => {
+  stopClock();
+  captureLog("warn");
+});
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+type Message = WaitingJob | CountMessage;
+
+interface Made {
+  messages: Message[];
+  check: () => Promise<void>;
+}
+
+const CONSUMERS: Record<string, () => Promise<Made>> = {
+  /** Of two classes of hardware: the other one's must not wait for the one that fails. */
+  async dispatch() {
+    const worlds = [await newWorld(), await newWorld()];
+    const messages = await Promise.all(worlds.map(lost));
+    const check = async () => {
+      for (const { hardware } of worlds)
+        expect(await env.POOL.getByName(hardware).status()).toMatchObject({ waiting: 1 });
+    };
+    return { messages, check };
+  },
+  async counts() {
+    const { user_id, client, model } = await newWorld();
+    const { id: model_id } = await client.ok<{ id: string }>("GET", `/v1/models/${model}`);
+    const check = async () => {
+      const count = (await client.ok<{ predictions_count: number }>("GET", `/v1/models/${model}`))
+        .predictions_count;
+      expect(count).toBe(3);
+    };
+    return { messages: [{ user_id, model_id, predictions: 3 }], check };
+  },
+};
+
+/** A job whose message has not arrived. */
+async function lost({ user_id, hardware, image }: World): Promise<WaitingJob> {
+  const object_id = env.PREDICTION.newUniqueId().toString();
+  return { object_id, user_id, hardware, image, container_key: unique("key") };
+}
+
+test("the table has each of them", () => {
+  const named = [...configuration.matchAll(/\[\[queues\.consumers]]\s*queue = "auspex-([^"]+)"/g)];
+  expect(named.map(([, name]) => name).sort()).toEqual(Object.keys(CONSUMERS).sort());
+});
+
+test.each(["dispatch", "counts"] as const)("%s", async (queue) => {
+  const calls = await atEachCall({
+    async prepare() {
+      const made = (await CONSUMERS[queue]?.()) ?? expect.fail("no row");
+      return { ...made, left: made.messages };
+    },
+    act: (made) => arrives(queue, made),
+    repeat: (made) => arrives(queue, made),
+    check: async ({ check, left }) => {
+      expect(left).toEqual([]);
+      await check();
+    },
+  });
+  expect(calls).not.toEqual([]);
+});
+
+/** What is retried comes again; all of it if the consumer itself fails. */
+async function arrives(queue: "dispatch" | "counts", made: Made & { left: Message[] }) {
+  if (made.left.length === 0) return;
+  const { retryMessages, explicitAcks } = await deliver(queue, ...made.left);
+  const retried = retryMessages.map(({ msgId }) => msgId);
+  // Each is the one or the other: what is neither counts as done.
+  expect(retried.length + explicitAcks.length).toBe(made.left.length);
+  made.left = made.left.filter((_, n) => retried.includes(`m${n}`));
+}

@@ -1,0 +1,144 @@
+/** An account just before its alarm does each of its parts, and what must have come of it in the end. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { v7 as uuid } from "uuid";
+import { expect, vi } from "vitest";
+import { settings } from "../../../src/env.ts";
+import { Upkeep } from "../../../src/objects/account/upkeep.ts";
+import { eventually } from "./eventually.ts";
+import { type Account, accountOf, inAccount, objectOf, rowOf, tablesOf } from "./objects.ts";
+import { shortRun } from "./short-runs.ts";
+import { advance } from "./time.ts";
+import { newWorld, type World } from "./world.ts";
+
+interface Made {
+  world: World;
+  account: Account;
+  /** Of the predictions that it concerns. */
+  objects: Awaited<ReturnType<typeof objectOf>>[];
+}
+
+interface Part {
+  /** Lets time pass until the alarm has to do it. @returns the predictions that it concerns */
+  make: (world: World) => Promise<string[]>;
+  check: (made: Made) => Promise<void>;
+}
+
+const DAY = 86_400;
+
+export async function madeFor({ make }: Part): Promise<Made> {
+  const world = await newWorld();
+  const ids = await make(world);
+  const objects = await Promise.all(ids.map(objectOf));
+  return { world, account: await theAccount(world), objects };
+}
+
+const theAccount = async ({ user_id }: World) =>
+  (await accountOf(user_id)) ?? expect.fail("it has no object");
+
+async function ended({ client, waiting }: World): Promise<string> {
+  const id = await waiting();
+  await client.cancel(id);
+  await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "canceled" }));
+  return id;
+}
+
+/** A row whose prediction was never created: its create died. */
+async function neverBegun(world: World): Promise<string> {
+  const object = await objectOf(await ended(world));
+  const row = (await object.getRow()) ?? expect.fail("it has no row");
+  const id = uuid({ msecs: Date.now() });
+  const object_id = env.PREDICTION.newUniqueId().toString();
+  const due_at = Date.now() + DAY * 1_000;
+  await (await theAccount(world)).put({ ...row, id, object_id, status: "pending", due_at });
+  return id;
+}
+
+const rows = ({ world }: Made) =>
+  inAccount<{ status: string; data_removed: number }>(
+    world.user_id,
+    "SELECT status, data_removed FROM predictions ORDER BY status",
+  );
+
+/** What has ended counts once, also when its row is gone. */
+async function expectUsage({ world }: Made, predictions: number): Promise<void> {
+  const counted = "SELECT sum(predictions) AS predictions FROM usage";
+  expect(await inAccount(world.user_id, counted)).toEqual([{ predictions }]);
+}
+
+async function expectRemoved({ objects }: Made): Promise<void> {
+  for (const object of objects) expect(await tablesOf(object)).toEqual([]);
+}
+
+/** By the methods that its alarm waits for. */
+export const PARTS: Record<string, Part> = {
+  look: {
+    async make(world) {
+      await neverBegun(world);
+      advance(31 * DAY);
+      return [];
+    },
+    async check(made) {
+      expect(await rows(made)).toEqual([
+        { status: "canceled", data_removed: 1 },
+        { status: "failed", data_removed: 1 },
+      ]);
+      await expectUsage(made, 2);
+    },
+  },
+  removeDue: {
+    async make(world) {
+      const { id } = await shortRun(world);
+      advance(31 * DAY);
+      return [id];
+    },
+    async check(made) {
+      await expectRemoved(made);
+      await expectUsage(made, 1);
+    },
+  },
+  trim: {
+    async make(world) {
+      const ids = [await ended(world), (await shortRun(world)).id];
+      // The settings of objects are others than those of the Worker.
+      await runInDurableObject(await theAccount(world), (object) => {
+        const full = settings(Reflect.get(object, "env"));
+        vi.spyOn(full, "historyBytes", "get").mockReturnValue(1);
+      });
+      advance(3_600);
+      return ids;
+    },
+    async check(made) {
+      expect(await rows(made)).toEqual([]);
+      await expectRemoved(made);
+      await expectUsage(made, 2);
+    },
+  },
+  removeAll: {
+    async make(world) {
+      const ids = [(await shortRun(world)).id, await ended(world), await world.waiting()];
+      const nothing = { asked: 0, left: true };
+      const putOff = vi.spyOn(Upkeep.prototype, "removeAll").mockResolvedValueOnce(nothing);
+      await (await theAccount(world)).close(world.user_id);
+      putOff.mockRestore();
+      advance(61);
+      return ids;
+    },
+    async check(made) {
+      await expectRemoved(made);
+      expect(await made.account.isEmpty()).toBe(true);
+    },
+  },
+  catchUp: {
+    async make(world) {
+      await ended(world);
+      await ended(world);
+      advance(601);
+      return [];
+    },
+    async check({ world }) {
+      const told = await inAccount(world.user_id, "SELECT published FROM counts");
+      expect(told).toEqual([{ published: 2 }]);
+    },
+  },
+};

@@ -1,0 +1,76 @@
+/** Work that no HTTP call starts, while each call of the platform in it fails, one at a time. */
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { eventually, pause } from "./eventually.ts";
+import { type Failure, failing } from "./hiccups.ts";
+import { advance } from "./time.ts";
+
+export interface Work<Made> {
+  /** What it is done with, made before anything fails. */
+  prepare: () => Promise<Made>;
+  /** What the platform starts. It rejects when the platform would see a failure. */
+  act: (made: Made) => Promise<unknown>;
+  /** What it starts afterwards, each time later. */
+  repeat: (made: Made) => Promise<unknown>;
+  /** What must be true in the end. It is asked until it is. */
+  check: (made: Made) => Promise<void>;
+}
+
+/** The platform gives up an alarm that has failed once and six times more. */
+const ALARM_TRIES = 7;
+/** Half an hour in all: an account looks at its predictions every five minutes, uploads wait for ten. */
+const ROUNDS = 7;
+const FIRST_ROUND_S = 31;
+/** What goes on in the background of an object begins within these, ms. */
+const BACKGROUND_MS = 40;
+
+/** Whoever meets the first does not ask again at once; whoever meets the second may, and it was done. */
+const FAILURES: Failure[] = [
+  { message: "Durable Object is overloaded. Too many requests queued.", isDone: false },
+  { message: "Network connection lost.", isDone: true },
+];
+
+/** @returns what it calls, of which there must be something unless it is known to call nothing */
+export async function atEachCall<Made>(work: Work<Made>): Promise<string[]> {
+  const platform = failing();
+  const run = async (nth = 0, failure?: Failure) => {
+    const made = await work.prepare();
+    platform.begin((call) => (call === nth ? failure : undefined));
+    await work.act(made).catch((error: unknown) => {
+      if (!failure) throw error;
+    });
+    if (!failure) await pause(BACKGROUND_MS);
+    const calls = platform.calls();
+    await settled(work, made, `${failure?.message} at ${calls[nth - 1]}, ${nth} of ${calls}`);
+    platform.end();
+    return calls;
+  };
+  const calls = await run();
+  for (let nth = 1; nth <= calls.length; nth++)
+    for (const failure of FAILURES) await run(nth, failure);
+  return calls;
+}
+
+async function settled<Made>({ check, repeat }: Work<Made>, made: Made, where: string) {
+  for (let round = 0; round < ROUNDS; round++) {
+    try {
+      return await eventually(() => check(made), BACKGROUND_MS);
+    } catch (error) {
+      if (round === ROUNDS - 1) throw new Error(where, { cause: error });
+    }
+    advance(FIRST_ROUND_S * 2 ** round);
+    await repeat(made).catch(() => {});
+  }
+}
+
+/** Lets an alarm that is set go off, again and again while it fails, as the platform does. */
+export async function goesOff(object: DurableObjectStub): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return void (await runDurableObjectAlarm(object));
+    } catch (error) {
+      if (tries === ALARM_TRIES) throw error;
+      // Further ahead than workerd's own clock: it would let it go off, too.
+      await runInDurableObject(object, (_, { storage }) => storage.setAlarm(Date.now() + 60_000));
+    }
+  }
+}

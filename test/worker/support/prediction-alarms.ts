@@ -1,0 +1,270 @@
+/** A prediction just before each of its deadlines, and what must have come of it in the end. */
+import { expect } from "vitest";
+import type { Deadline } from "../../../src/domain/predictions/deadlines.ts";
+import type { TaskStatus } from "../../../src/protocol/prediction.ts";
+import { claimResponse } from "../../../src/protocol/runner.ts";
+import { services } from "./accounts.ts";
+import { newEndpoint } from "./endpoints.ts";
+import { eventually } from "./eventually.ts";
+import { keysBelow, storeFile } from "./files.ts";
+import { inAccount, objectOf, rowOf, tablesOf } from "./objects.ts";
+import { addressOf, exchanged, freshPath, script } from "./receiver.ts";
+import type { FakeRunner } from "./runner.ts";
+import { statusOf } from "./short-runs.ts";
+import { advance, passes } from "./time.ts";
+import { alarmOf, ledger, payloadOf, READY, settled } from "./webhooks.ts";
+import type { World } from "./world.ts";
+
+interface Row {
+  /** Makes a prediction, and lets time pass until the deadline is over. */
+  make: (world: World) => Promise<Due>;
+  check: (world: World, due: Due) => Promise<void>;
+}
+
+export interface Due {
+  id: string;
+  /** Where its webhooks go. */
+  path?: string;
+  endpoint?: string;
+  /** Whoever has its job, or is to have it. */
+  runner?: FakeRunner;
+  finish?: () => Promise<void>;
+}
+
+const DAY = 86_400;
+/** Of a poll: what is waiting is handed out at once. */
+const POLL_MS = 150;
+
+/** It has one end, which its row and the account's usage have, too; only the removal of its data is due. */
+async function expectEnd({ client, user_id }: World, id: string, status: TaskStatus) {
+  expect(await client.status(id)).toBe(status);
+  expect(await rowOf(id)).toMatchObject({ status });
+  const [usage] = await inAccount<{ ended: number; counted: number }>(
+    user_id,
+    `SELECT (SELECT count(*) FROM predictions WHERE status NOT IN ('pending', 'started')) AS ended,
+      (SELECT sum(predictions) FROM usage) AS counted`,
+  );
+  expect(usage?.counted).toBe(usage?.ended);
+  expect(await alarmOf(await objectOf(id))).toBeGreaterThan(Date.now() + (DAY - 60) * 1_000);
+}
+
+const ends =
+  (status: TaskStatus): Row["check"] =>
+  (world, { id }) =>
+    expectEnd(world, id, status);
+
+/** A runner gets it, now or when it is handed out again, and runs it to its end. */
+const runs: Row["check"] = async (world, due) => {
+  if ((await world.client.status(due.id)) !== "succeeded") {
+    due.runner ??= await world.runner();
+    const response = await due.runner.poll({}, AbortSignal.timeout(POLL_MS));
+    const { jobs } = claimResponse.parse(await response.json());
+    for (const job of jobs) await (await due.runner.connect(job)).succeed("done");
+  }
+  await expectEnd(world, due.id, "succeeded");
+};
+
+/** What its runner does next counts. */
+const goesOn: Row["check"] = async (world, { id, finish }) => {
+  if ((await world.client.status(id)) === "started") await finish?.();
+  await expectEnd(world, id, "succeeded");
+};
+
+/** A runner has taken it without a word, and another one has room. */
+async function silent(world: World) {
+  const first = await world.runner();
+  const polling = first.take();
+  await eventually(async () => expect((await statusOf(world)).free).toBeGreaterThan(0));
+  const id = await world.waiting();
+  const job = await polling;
+  const second = await world.runner();
+  return { id, first, job, second, asked: second.poll({}, AbortSignal.timeout(2 * POLL_MS)) };
+}
+
+async function begun(world: World) {
+  const { id, channel } = await world.begun();
+  return { id, channel, finish: () => channel.succeed("done") };
+}
+
+export const ALARMS: Record<Deadline["kind"], Row> = {
+  wait: {
+    async make({ client, model }) {
+      const prefer = { prefer: "wait=0, cancel" };
+      const { id } = (await client.create({ model, input: {} }, prefer)).body;
+      advance(1);
+      return { id };
+    },
+    check: ends("canceled"),
+  },
+  queue: {
+    async make(world) {
+      const id = await world.waiting();
+      advance(3_601);
+      return { id };
+    },
+    check: ends("failed"),
+  },
+  redispatch: {
+    async make(world) {
+      const id = await world.waiting();
+      advance(31);
+      return { id };
+    },
+    check: runs,
+  },
+  connect: {
+    async make(world) {
+      const id = await world.waiting();
+      await (await world.runner()).take();
+      advance(6);
+      return { id };
+    },
+    check: runs,
+  },
+  second: {
+    async make(world) {
+      const { id, second: runner, asked } = await silent(world);
+      const finish = async () => {
+        const { jobs } = claimResponse.parse(await (await asked).json());
+        for (const job of jobs) await (await runner.connect(job)).succeed("done");
+      };
+      asked.catch(() => {});
+      advance(1.1);
+      return { id, runner, finish };
+    },
+    async check(world, due) {
+      const { finish } = due;
+      delete due.finish;
+      await finish?.().catch(() => {});
+      await runs(world, due);
+    },
+  },
+  missed: {
+    async make(world) {
+      const { id, second, asked } = await silent(world);
+      await passes(1.1, id);
+      const [job] = claimResponse.parse(await (await asked).json()).jobs;
+      const channel = await second.connect(job ?? expect.fail("nobody else got it"));
+      await channel.report([]);
+      advance(6);
+      return { id, finish: () => channel.succeed("done") };
+    },
+    check: goesOn,
+  },
+  lease: {
+    async make(world) {
+      const { id } = await begun(world);
+      advance(31);
+      return { id };
+    },
+    check: runs,
+  },
+  token: {
+    async make(world) {
+      const due = await begun(world);
+      advance(11);
+      return due;
+    },
+    check: goesOn,
+  },
+  setup: {
+    async make(world) {
+      const { settings } = services;
+      const before = settings.setupTimeoutSeconds;
+      settings.setupTimeoutSeconds = 20;
+      const id = await world.waiting();
+      settings.setupTimeoutSeconds = before;
+      const runner = await world.runner();
+      const channel = await runner.connect(await runner.take());
+      await channel.report([{ event: "setup", data: { phase: "pulling" } }]);
+      advance(21);
+      return { id };
+    },
+    check: ends("failed"),
+  },
+  run: {
+    async make(world) {
+      const { id, channel } = await begun(world);
+      for (let passed = 0; passed < 40; passed += 20) {
+        await channel.report([READY]);
+        advance(20.5);
+      }
+      return { id };
+    },
+    check: ends("failed"),
+  },
+  cancel: {
+    async make(world) {
+      const { id, channel } = await begun(world);
+      await world.client.cancel(id);
+      await channel.next();
+      for (let passed = 0; passed < 60; passed += 20) {
+        await channel.report([READY]);
+        advance(20.5);
+      }
+      return { id };
+    },
+    check: ends("canceled"),
+  },
+  webhooks: {
+    async make({ client, model }) {
+      const path = freshPath();
+      await script(path, { status: 500 }, { status: 200 });
+      const events = ["completed"];
+      const endpoint = await newEndpoint(client, { url: addressOf(path), events });
+      const { id } = (await client.create({ model, input: {} })).body;
+      await client.cancel(id);
+      await passes(0, id);
+      await settled(client, id, "pending");
+      // The next try is due, and what the isolate knows of the endpoint is too old.
+      advance(11);
+      return { id, path, endpoint: endpoint.id };
+    },
+    async check({ client }, { id, path = "", endpoint = "" }) {
+      const [event] = await ledger(client, id);
+      expect(event?.deliveries).toMatchObject([{ state: "delivered" }]);
+      const told = (await exchanged(path)).map(payloadOf);
+      expect(new Set(told.map(({ webhook }) => webhook.id)).size).toBe(1);
+      await client.ok("DELETE", `/v1/webhook-endpoints/${endpoint}`);
+    },
+  },
+  retention: {
+    async make(world) {
+      const { id } = await withFile(world);
+      advance(31 * DAY);
+      return { id };
+    },
+    async check({ client }, { id }) {
+      expect(await client.get(id)).toMatchObject({ data_removed: true, output: null });
+      expect(await rowOf(id)).toMatchObject({ status: "succeeded", data_removed: 1 });
+      expect(await keysBelow(id)).toEqual([]);
+    },
+  },
+  forget: {
+    async make(world) {
+      const { id } = await withFile(world);
+      await passes(31 * DAY, id);
+      advance(2 * DAY);
+      return { id };
+    },
+    async check(_, { id }) {
+      const object = await objectOf(id);
+      expect(await tablesOf(object)).toEqual([]);
+      expect(await alarmOf(object)).toBeNull();
+      expect(await keysBelow(id)).toEqual([]);
+    },
+  },
+};
+
+/** It has ended, and R2 has something of it. */
+async function withFile(world: World) {
+  const id = await world.waiting();
+  const runner = await world.runner();
+  const { job, channel } = await runner.work();
+  await channel.succeed(await storeFile(runner, job, "file"));
+  await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "succeeded" }));
+  return { id };
+}
+
+/** Of the model that all of them run. */
+export const OPTIONS = { configuration: { timeout_seconds: 40 } };

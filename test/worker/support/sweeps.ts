@@ -1,0 +1,130 @@
+/** What each sweep finds to do, and what must have come of it in the end. */
+import { env } from "cloudflare:workers";
+import { expect } from "vitest";
+import { decryptVariables } from "../../../src/domain/models/variables.ts";
+import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
+import { runnerAt } from "../../../src/objects/runner/stub.ts";
+import type { Model } from "../../../src/protocol/model.ts";
+import type { SWEEPS } from "../../../src/services/sweeps.ts";
+import { closeAccount } from "../../../src/storage/accounts/account-removal.ts";
+import { findEndpoint } from "../../../src/storage/webhooks/endpoints.ts";
+import { run, services } from "./accounts.ts";
+import { newEndpoint } from "./endpoints.ts";
+import { beginUpload, keysBelow, rowOfUpload, uploaded, uploadRow } from "./files.ts";
+import { countRows, keepUp } from "./objects.ts";
+import { deliver } from "./queues.ts";
+import { advance } from "./time.ts";
+import { setVariable } from "./variables.ts";
+import { newUser, newWorld, operator, unique } from "./world.ts";
+
+/** Makes something that it has to do. @returns throws until that is done */
+type Sweep = () => Promise<() => Promise<void>>;
+
+const DAY = 86_400;
+const { db, settings } = services;
+
+const NEW_KEY = "a-new-secret-key-for-tests-of-32-characters";
+const OLD_KEYS = settings.secretKeys;
+
+/** All files share the settings. */
+export const withOldKeys = () => {
+  settings.secretKeys = OLD_KEYS;
+};
+
+/** Backups: test/worker/backups/interruptions.test.ts lets each of their calls fail, and counts rows. */
+export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups">, Sweep> = {
+  async listings() {
+    const { user_id, client, model } = await newWorld({ visibility: "public" });
+    const { id: model_id } = await client.ok<Model>("GET", `/v1/models/${model}`);
+    await deliver("counts", { user_id, model_id, predictions: 3 });
+    return async () => {
+      const rows = await run(
+        "SELECT DISTINCT predictions_count FROM listings WHERE model_id = ?",
+        model_id,
+      );
+      expect(rows).toEqual([{ predictions_count: 3 }]);
+    };
+  },
+  /** One that was never completed, and a file that nobody has used. */
+  async uploads() {
+    const { client, user_id } = await newUser();
+    const pending = await rowOfUpload((await beginUpload(client, 3)).id);
+    const { id } = await uploaded(client);
+    await run("UPDATE uploads SET expires_at = ? WHERE user_id = ?", Date.now() - 1, user_id);
+    return async () => {
+      expect([await uploadRow(pending.id), await uploadRow(id)]).toEqual([null, null]);
+      expect(await keysBelow(id)).toEqual([]);
+    };
+  },
+  async accounts() {
+    const world = await newWorld();
+    await world.waiting();
+    await closeAccount(db, world.user_id, Date.now());
+    advance(3 * DAY);
+    return async () => {
+      await keepUp(world.user_id);
+      expect(await countRows(world.user_id)).toBe(0);
+      const users = await run("SELECT username FROM users WHERE id = ?", world.user_id);
+      expect(users).toEqual([{ username: expect.stringMatching(/^gone/) }]);
+    };
+  },
+  async sessions() {
+    const id = unique("session");
+    const over = Date.now() - 1;
+    await run(
+      "INSERT INTO verifications (id, identifier, value, expires_at, created_at, updated_at) VALUES (?, '', '', ?, 0, 0)",
+      id,
+      over,
+    );
+    await run("INSERT INTO sign_up_attempts VALUES ('2020-01-01', ?, 1)", id);
+    return async () => {
+      expect(await run("SELECT id FROM verifications WHERE id = ?", id)).toEqual([]);
+      expect(await run("SELECT day FROM sign_up_attempts WHERE day = '2020-01-01'")).toEqual([]);
+    };
+  },
+  /** Its predictions were made by an isolate that did not know it yet. */
+  async suspended() {
+    const { user_id, username, waiting } = await newWorld();
+    const id = await waiting();
+    await run("UPDATE users SET suspended_at = ? WHERE id = ?", Date.now(), user_id);
+    return async () => {
+      const path = `/v1/operator/users/${username}/predictions/${id}`;
+      expect(await operator.ok("GET", path)).toMatchObject({ status: "canceled" });
+    };
+  },
+  async revoked_tokens() {
+    const { runner } = await newWorld();
+    const { id } = await runner();
+    const [token] = await run("SELECT token_id FROM runners WHERE id = ?", id);
+    await run("UPDATE runner_tokens SET revoked_at = ? WHERE id = ?", Date.now(), token?.token_id);
+    return async () => {
+      const rows = await run("SELECT told_at FROM runner_tokens WHERE id = ?", token?.token_id);
+      expect(rows).not.toEqual([{ told_at: null }]);
+      expect(await runnerAt(env, id).confirm()).toBeNull();
+    };
+  },
+  async pools() {
+    const hardware = unique("hw");
+    await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "Box" });
+    await run("UPDATE hardware SET location_hint = 'oc' WHERE identifier = ?", hardware);
+    return async () => {
+      const rows = await run("SELECT pool_made_at FROM hardware WHERE identifier = ?", hardware);
+      expect(rows).not.toEqual([{ pool_made_at: null }]);
+    };
+  },
+  async encryption() {
+    settings.secretKeys = OLD_KEYS;
+    const { client, model } = await newWorld();
+    const { id: model_id } = await client.ok<Model>("GET", `/v1/models/${model}`);
+    await setVariable(client, model, "HF_TOKEN", "hf_x");
+    const { id, secret } = await newEndpoint(client);
+    settings.secretKeys = [NEW_KEY, ...OLD_KEYS];
+    return async () => {
+      const [row] = await run("SELECT sealed FROM model_variables WHERE model_id = ?", model_id);
+      const opened = await decryptVariables([NEW_KEY], model_id, { HF_TOKEN: String(row?.sealed) });
+      expect(opened).toEqual({ HF_TOKEN: "hf_x" });
+      const endpoint = (await findEndpoint(db, id)) ?? expect.fail("no endpoint");
+      expect(await signingSecrets([NEW_KEY], endpoint)).toEqual([secret]);
+    };
+  },
+};
