@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Counters } from "../../../src/objects/account/counters.ts";
 import { Upkeep } from "../../../src/objects/account/upkeep.ts";
-import { madeFor, PARTS } from "../support/account-alarms.ts";
+import { type Made, madeFor, PARTS, type Part } from "../support/account-alarms.ts";
 import { captureLog } from "../support/log.ts";
-import { atEachCall, goesOff } from "../support/one-at-a-time.ts";
+import { atEachCall, atEachWrite, goesOff, LONG } from "../support/one-at-a-time.ts";
 import { startClock, stopClock } from "../support/time.ts";
 
 beforeEach(() => {
@@ -31,12 +31,17 @@ test("the table has each part of it", () => {
   expect([...Object.keys(PARTS), ...WITHIN].sort()).toEqual(parts.sort());
 });
 
-test.each(Object.entries(PARTS))("%s", async (_, part) => {
-  const calls = await atEachCall({
-    prepare: () => madeFor(part),
-    act: ({ account }) => goesOff(account),
-    repeat: ({ account }) => goesOff(account),
-    check: part.check,
-  });
-  expect(calls).not.toEqual([]);
+const workOf = (part: Part) => ({
+  prepare: () => madeFor(part),
+  act: ({ account }: Made) => goesOff(account),
+  repeat: ({ account }: Made) => goesOff(account),
+  check: part.check,
+});
+
+test.each(Object.entries(PARTS))("%s", LONG, async (_, part) => {
+  expect(await atEachCall(workOf(part))).not.toEqual([]);
+});
+
+test.each(Object.entries(PARTS))("%s, while objects are reset", LONG, async (_, part) => {
+  expect(await atEachWrite(workOf(part))).not.toEqual([]);
 });

@@ -1,12 +1,19 @@
 /** The alarm of a prediction at each of its deadlines, while each call of the platform fails in turn. */
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { captureLog } from "../support/log.ts";
 import { keepUp, objectOf, tablesOf } from "../support/objects.ts";
-import { atEachCall, goesOff } from "../support/one-at-a-time.ts";
-import { ALARMS, OPTIONS } from "../support/prediction-alarms.ts";
+import { atEachCall, atEachWrite, goesOff, LONG } from "../support/one-at-a-time.ts";
+import { ALARMS, type Due, OPTIONS, type Row } from "../support/prediction-alarms.ts";
 import { startClock, stopClock } from "../support/time.ts";
 import { alarmOf } from "../support/webhooks.ts";
-import { newWorld } from "../support/world.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+interface Made {
+  due: Due;
+  object: () => DurableObjectStub<PredictionObject>;
+}
 
 beforeEach(() => {
   stopClock();
@@ -18,22 +25,27 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test.each(Object.entries(ALARMS))("%s", async (_, { make, check }) => {
-  const world = await newWorld(OPTIONS);
-  const calls = await atEachCall({
-    async prepare() {
-      const due = await make(world);
-      return { due, object: await objectOf(due.id) };
-    },
-    act: ({ object }) => goesOff(object),
-    async repeat({ object }) {
-      await goesOff(object);
-      await keepUp(world.user_id);
-    },
-    async check({ due, object }) {
-      if ((await alarmOf(object)) === null) expect(await tablesOf(object)).toEqual([]);
-      await check(world, due);
-    },
-  });
-  expect(calls).not.toEqual([]);
+const workOf = (world: World, { make, check }: Row) => ({
+  async prepare() {
+    const due = await make(world);
+    const { id } = await objectOf(due.id);
+    return { due, object: () => env.PREDICTION.get(id) };
+  },
+  act: ({ object }: Made) => goesOff(object),
+  async repeat({ object }: Made) {
+    await goesOff(object);
+    await keepUp(world.user_id);
+  },
+  async check({ due, object }: Made) {
+    if ((await alarmOf(object())) === null) expect(await tablesOf(object())).toEqual([]);
+    await check(world, due);
+  },
+});
+
+test.each(Object.entries(ALARMS))("%s", LONG, async (_, row) => {
+  expect(await atEachCall(workOf(await newWorld(OPTIONS), row))).not.toEqual([]);
+});
+
+test.each(Object.entries(ALARMS))("%s, while objects are reset", LONG, async (_, row) => {
+  expect(await atEachWrite(workOf(await newWorld(OPTIONS), row))).not.toEqual([]);
 });

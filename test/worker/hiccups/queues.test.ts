@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { CountMessage, WaitingJob } from "../../../src/protocol/queue.ts";
 import configuration from "../../../wrangler.toml?raw";
 import { captureLog } from "../support/log.ts";
-import { atEachCall } from "../support/one-at-a-time.ts";
+import { atEachCall, LONG } from "../support/one-at-a-time.ts";
 import { deliver } from "../support/queues.ts";
 import { startClock, stopClock } from "../support/time.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
@@ -59,7 +59,7 @@ test("the table has each of them", () => {
   expect(named.map(([, name]) => name).sort()).toEqual(Object.keys(CONSUMERS).sort());
 });
 
-test.each(["dispatch", "counts"] as const)("%s", async (queue) => {
+test.each(["dispatch", "counts"] as const)("%s", LONG, async (queue) => {
   const calls = await atEachCall({
     async prepare() {
       const made = (await CONSUMERS[queue]?.()) ?? expect.fail("no row");

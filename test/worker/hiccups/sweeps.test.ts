@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SWEEPS } from "../../../src/services/sweeps.ts";
 import { services } from "../support/accounts.ts";
 import { captureLog } from "../support/log.ts";
-import { atEachCall } from "../support/one-at-a-time.ts";
+import { atEachCall, LONG } from "../support/one-at-a-time.ts";
 import { SWEPT, withOldKeys } from "../support/sweeps.ts";
 import { startClock, stopClock } from "../support/time.ts";
 
@@ -19,7 +19,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test.each(Object.entries(SWEPT))("%s", async (name, make) => {
+test.each(Object.entries(SWEPT))("%s", LONG, async (name, make) => {
   const sweep =
     Object.entries(SWEEPS).find(([one]) => one === name)?.[1] ?? expect.fail("no sweep");
   const calls = await atEachCall({

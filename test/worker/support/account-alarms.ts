@@ -11,14 +11,14 @@ import { shortRun } from "./short-runs.ts";
 import { advance } from "./time.ts";
 import { newWorld, type World } from "./world.ts";
 
-interface Made {
+export interface Made {
   world: World;
-  account: Account;
+  account: () => Account;
   /** Of the predictions that it concerns. */
-  objects: Awaited<ReturnType<typeof objectOf>>[];
+  objects: DurableObjectId[];
 }
 
-interface Part {
+export interface Part {
   /** Lets time pass until the alarm has to do it. @returns the predictions that it concerns */
   make: (world: World) => Promise<string[]>;
   check: (made: Made) => Promise<void>;
@@ -29,8 +29,9 @@ const DAY = 86_400;
 export async function madeFor({ make }: Part): Promise<Made> {
   const world = await newWorld();
   const ids = await make(world);
-  const objects = await Promise.all(ids.map(objectOf));
-  return { world, account: await theAccount(world), objects };
+  const objects = await Promise.all(ids.map(async (id) => (await objectOf(id)).id));
+  const { id } = await theAccount(world);
+  return { world, account: () => env.ACCOUNT.get(id), objects };
 }
 
 const theAccount = async ({ user_id }: World) =>
@@ -67,7 +68,7 @@ async function expectUsage({ world }: Made, predictions: number): Promise<void> 
 }
 
 async function expectRemoved({ objects }: Made): Promise<void> {
-  for (const object of objects) expect(await tablesOf(object)).toEqual([]);
+  for (const id of objects) expect(await tablesOf(env.PREDICTION.get(id))).toEqual([]);
 }
 
 /** By the methods that its alarm waits for. */
@@ -126,7 +127,9 @@ export const PARTS: Record<string, Part> = {
     },
     async check(made) {
       await expectRemoved(made);
-      expect(await made.account.isEmpty()).toBe(true);
+      const left = `SELECT 1 FROM predictions UNION ALL SELECT 1 FROM usage
+        UNION ALL SELECT 1 FROM counts UNION ALL SELECT 1 FROM removals`;
+      expect(await inAccount(made.world.user_id, left)).toEqual([]);
     },
   },
   catchUp: {

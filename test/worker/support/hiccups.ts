@@ -15,6 +15,14 @@ export interface Failure {
 /** Says how a call fails, if it does. @param nth from 1 */
 type Fate = (nth: number) => Failure | undefined;
 
+export interface Injection {
+  /** From now on, calls are counted, and some may fail. */
+  begin: (fate: Fate) => void;
+  /** Those since then. */
+  calls: () => string[];
+  end: () => void;
+}
+
 /** What is called by the platform, not by us, and what none of them have. */
 const NO_CALLS = new Set(["constructor", "alarm", "webSocketMessage", "webSocketClose"]);
 
@@ -50,8 +58,8 @@ async function meets(failure: Failure | undefined, call: () => Promise<unknown>)
   return result;
 }
 
-/** @returns begins to count again, and says how many calls there have been */
-export function failing() {
+/** Until the test ends. */
+export function failing(): Injection {
   let count = 0;
   let fate: Fate = () => undefined;
   const names: string[] = [];
@@ -79,14 +87,12 @@ export function failing() {
   };
   onTestFinished(restore);
   return {
-    /** From now on, calls are counted, and some may fail. */
-    begin(next: Fate) {
+    begin(next) {
       count = 0;
       names.length = 0;
       fate = next;
     },
-    /** Those since then. */
-    calls: (): string[] => [...names],
+    calls: () => [...names],
     end() {
       fate = () => undefined;
     },

@@ -1,7 +1,8 @@
 /** Work that no HTTP call starts, while each call of the platform in it fails, one at a time. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { eventually, pause } from "./eventually.ts";
-import { type Failure, failing } from "./hiccups.ts";
+import { type Failure, failing, type Injection } from "./hiccups.ts";
+import { resetting } from "./resets.ts";
 import { advance } from "./time.ts";
 
 export interface Work<Made> {
@@ -29,9 +30,21 @@ const FAILURES: Failure[] = [
   { message: "Network connection lost.", isDone: true },
 ];
 
-/** @returns what it calls, of which there must be something unless it is known to call nothing */
-export async function atEachCall<Made>(work: Work<Made>): Promise<string[]> {
-  const platform = failing();
+const RESET: Failure = {
+  message: "Durable Object reset because its code was updated.",
+  isDone: false,
+};
+
+/** Each takes up to half a second, and some have twenty. */
+export const LONG = { timeout: 60_000 };
+
+/** @returns what it calls */
+export const atEachCall = <Made>(work: Work<Made>) => atEach(work, failing(), FAILURES);
+
+/** While the object that writes is reset. @returns what it writes */
+export const atEachWrite = <Made>(work: Work<Made>) => atEach(work, resetting(), [RESET]);
+
+async function atEach<Made>(work: Work<Made>, platform: Injection, failures: Failure[]) {
   const run = async (nth = 0, failure?: Failure) => {
     const made = await work.prepare();
     platform.begin((call) => (call === nth ? failure : undefined));
@@ -46,7 +59,7 @@ export async function atEachCall<Made>(work: Work<Made>): Promise<string[]> {
   };
   const calls = await run();
   for (let nth = 1; nth <= calls.length; nth++)
-    for (const failure of FAILURES) await run(nth, failure);
+    for (const failure of failures) await run(nth, failure);
   return calls;
 }
 
@@ -62,15 +75,18 @@ async function settled<Made>({ check, repeat }: Work<Made>, made: Made, where: s
   }
 }
 
-/** Lets an alarm that is set go off, again and again while it fails, as the platform does. */
-export async function goesOff(object: DurableObjectStub): Promise<void> {
+/**
+ * Lets an alarm that is set go off, again and again while it fails, as the platform does.
+ * @param open makes a stub: one whose call has failed with the object stays broken
+ */
+export async function goesOff(open: () => DurableObjectStub): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      return void (await runDurableObjectAlarm(object));
+      return void (await runDurableObjectAlarm(open()));
     } catch (error) {
       if (tries === ALARM_TRIES) throw error;
       // Further ahead than workerd's own clock: it would let it go off, too.
-      await runInDurableObject(object, (_, { storage }) => storage.setAlarm(Date.now() + 60_000));
+      await runInDurableObject(open(), (_, { storage }) => storage.setAlarm(Date.now() + 60_000));
     }
   }
 }

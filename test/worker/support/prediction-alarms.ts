@@ -15,7 +15,7 @@ import { advance, passes } from "./time.ts";
 import { alarmOf, ledger, payloadOf, READY, settled } from "./webhooks.ts";
 import type { World } from "./world.ts";
 
-interface Row {
+export interface Row {
   /** Makes a prediction, and lets time pass until the deadline is over. */
   make: (world: World) => Promise<Due>;
   check: (world: World, due: Due) => Promise<void>;
@@ -81,9 +81,10 @@ async function silent(world: World) {
   return { id, first, job, second, asked: second.poll({}, AbortSignal.timeout(2 * POLL_MS)) };
 }
 
+/** Its runner connects again: its object may have been reset. */
 async function begun(world: World) {
-  const { id, channel } = await world.begun();
-  return { id, channel, finish: () => channel.succeed("done") };
+  const { id, channel, runner, job } = await world.begun();
+  return { id, channel, finish: async () => (await runner.connect(job)).succeed("done") };
 }
 
 export const ALARMS: Record<Deadline["kind"], Row> = {
@@ -144,10 +145,10 @@ export const ALARMS: Record<Deadline["kind"], Row> = {
       const { id, second, asked } = await silent(world);
       await passes(1.1, id);
       const [job] = claimResponse.parse(await (await asked).json()).jobs;
-      const channel = await second.connect(job ?? expect.fail("nobody else got it"));
-      await channel.report([]);
+      const connect = () => second.connect(job ?? expect.fail("nobody else got it"));
+      await (await connect()).report([]);
       advance(6);
-      return { id, finish: () => channel.succeed("done") };
+      return { id, finish: async () => (await connect()).succeed("done") };
     },
     check: goesOn,
   },

@@ -1,0 +1,81 @@
+/**
+ * Objects that the platform resets while they write to their storage, at a write by its number, as when it
+ * is full or its code was updated: nothing is stored that was not durable by then, all that they hold is
+ * gone, and their next call finds a new instance. workerd breaks an object that way after any such error.
+ */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { onTestFinished } from "vitest";
+import { AccountObject } from "../../../src/objects/account/object.ts";
+import { PoolObject } from "../../../src/objects/pool/object.ts";
+import { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import { RunnerObject } from "../../../src/objects/runner/object.ts";
+import type { Injection } from "./hiccups.ts";
+
+/** Statements that only read store nothing. */
+const READS = /^\s*(?:select|with|pragma)/i;
+const WRITES = ["put", "delete", "deleteAll", "setAlarm", "exec"];
+
+const CLASSES = [PredictionObject, AccountObject, PoolObject, RunnerObject];
+
+/** Of an object's storage: its own, of its keys and of SQL. */
+const storagePrototypes = await runInDurableObject(
+  env.POOL.getByName("storage"),
+  (_, { storage }) =>
+    [storage, storage.kv, storage.sql].map((one): object => Object.getPrototypeOf(one)),
+);
+
+/** Until the test ends. */
+export function resetting(): Injection {
+  let count = 0;
+  let fate: Parameters<Injection["begin"]>[0] = () => undefined;
+  const names: string[] = [];
+  /** Of the objects that have been called, by each part of their storage. */
+  const owners = new WeakMap<object, { name: string; ctx: DurableObjectState }>();
+  for (const { name, prototype } of CLASSES)
+    for (const target of [prototype, Object.getPrototypeOf(prototype)])
+      for (const method of Object.getOwnPropertyNames(target))
+        before(target, method, (self) => {
+          const ctx: DurableObjectState = Reflect.get(self, "ctx") ?? Reflect.get(self, "state");
+          const { storage } = ctx;
+          for (const part of [storage, storage.kv, storage.sql]) owners.set(part, { name, ctx });
+        });
+  for (const target of storagePrototypes)
+    for (const method of WRITES)
+      before(target, method, (self, [first]) => {
+        const owner = owners.get(self);
+        if (!owner || (method === "exec" && READS.test(String(first)))) return;
+        count += 1;
+        names.push(`${owner.name} ${method} ${String(first).trim().slice(0, 30)}`);
+        const failure = fate(count);
+        if (!failure) return;
+        owner.ctx.abort(failure.message);
+        throw new Error(failure.message);
+      });
+  return {
+    begin(next) {
+      count = 0;
+      names.length = 0;
+      fate = next;
+    },
+    calls: () => [...names],
+    end() {
+      fate = () => undefined;
+    },
+  };
+}
+
+/** Until the test ends, this happens before each call of a method. */
+function before(target: object, name: string, act: (self: object, args: unknown[]) => void): void {
+  const descriptor = Object.getOwnPropertyDescriptor(target, name);
+  const method: unknown = descriptor?.value;
+  if (!descriptor || typeof method !== "function" || name === "constructor") return;
+  Object.defineProperty(target, name, {
+    ...descriptor,
+    value(this: object, ...args: unknown[]): unknown {
+      act(this, args);
+      return Reflect.apply(method, this, args);
+    },
+  });
+  onTestFinished(() => void Object.defineProperty(target, name, descriptor));
+}
