@@ -1,11 +1,12 @@
 /** A minimal API client for `npm start`, the tests and the bench. */
 import { EventSourceParserStream } from "eventsource-parser/stream";
+import { detailOf } from "./refusal.ts";
 
 export class CallFailed extends Error {
   readonly status: number;
 
   constructor(method: string, path: string, status: number, body: string) {
-    super(`${method} ${path} answered ${status}: ${body}`);
+    super(`${method} ${path} answered ${status}: ${detailOf(body) ?? body}`);
     this.status = status;
   }
 }

@@ -146,7 +146,7 @@ async function migrate(db: Database, stateFolder = ""): Promise<void> {
   }
 }
 
-/** Call this first: two deployments that share a state folder would corrupt it. @throws PortTaken */
+/** Call this first: what is built takes seconds. @throws PortTaken */
 export function assertFree(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();

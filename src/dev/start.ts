@@ -1,22 +1,30 @@
 /**
  * `npm start`: all of Auspex on this machine. Starts the control plane in workerd, a user, a runner
  * with the process engine and the example models, then streams a prediction into the terminal and
- * makes a picture.
+ * makes a picture. With --empty the control plane only.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { bundle } from "./bundle.ts";
 import { Client } from "./client.ts";
+import { readCommandLine, readNumber } from "./command-line.ts";
 import { assertFree, type Deployment, PortTaken, startDeployment } from "./deployment.ts";
 import { copyExamples } from "./examples.ts";
 import { makePicture } from "./picture.ts";
+import { messageOf } from "./refusal.ts";
 import { type Relay, startRelay } from "./relay.ts";
 import { type RunnerProcess, startRunner } from "./runner.ts";
 import { publishModels, type Seed, seed } from "./seed.ts";
 import { EMAIL, signUp } from "./sign-in.ts";
-import { readSecrets, STATE_FOLDER, writeSecrets } from "./state.ts";
-import { farewell, say, showPicture, showStream, showUsage } from "./terminal.ts";
+import {
+  claimState,
+  EMPTY_FOLDER,
+  readSecrets,
+  type Secrets,
+  STATE_FOLDER,
+  writeSecrets,
+} from "./state.ts";
+import { farewell, say, showEmpty, showPicture, showStream, showUsage } from "./terminal.ts";
 
 const USERNAME = "demo";
 /** The concurrency of one container of the language models. */
@@ -31,11 +39,22 @@ const PARENT_CHECK_MS = 500;
 /** Short, because this is a demonstration. */
 const RUNNER_STOP_MS = 3_000;
 
-const { values } = parseArgs({
-  options: { port: { type: "string", default: process.env.PORT ?? "8787" } },
+const USAGE = `npm start -- [--port 8787] [--empty]
+
+  --port n   where it is reached (default: PORT, or 8787)
+  --empty    the control plane alone, with nothing in it, to restore a backup into; each start
+             begins with nothing again
+
+With BACKUP_KEY in the environment it makes backups.`;
+
+const { values } = readCommandLine(USAGE, {
+  options: {
+    port: { type: "string", default: process.env.PORT ?? "8787" },
+    empty: { type: "boolean", default: false },
+  },
 });
 
-const port = Number(values.port);
+const port = readNumber(USAGE, "port", values.port, { most: 65_535 });
 
 let deployment: Deployment | undefined;
 let relay: Relay | undefined;
@@ -76,27 +95,48 @@ async function seeded(url: string, operator: Client, last: Seed | undefined): Pr
   return seed(operator, USERNAME);
 }
 
-async function main(): Promise<void> {
-  handleSignals();
-  endWithNpm();
-  await assertFree(port);
+/** @returns its address */
+async function startControlPlane(folder: string, secrets: Secrets): Promise<string> {
+  const { BACKUP_KEY = "", SECRET_KEY } = process.env;
   say("Building the Worker …");
-  const secrets = await readSecrets();
   const script = await bundle(join(STATE_FOLDER, "bundle"));
   deployment = await startDeployment({
     script,
     port: 0,
-    stateFolder: join(STATE_FOLDER, "state"),
+    stateFolder: join(folder, "state"),
     operatorToken: secrets.operatorToken,
-    secretKey: secrets.secretKey,
-    variables: { WEBHOOK_ALLOW_INSECURE: "true", RATE_LIMITS: "off", LOG_SAMPLE_RATE: "0" },
+    secretKey: values.empty && SECRET_KEY ? SECRET_KEY : secrets.secretKey,
+    variables: {
+      WEBHOOK_ALLOW_INSECURE: "true",
+      RATE_LIMITS: "off",
+      LOG_SAMPLE_RATE: "0",
+      BACKUP_KEY,
+    },
   });
   handleSignals();
   relay = await startRelay(deployment.url, port);
-  const { url } = relay;
-  say(`The control plane runs at ${url}`);
+  say(`The control plane runs at ${relay.url}`);
   // A failure, while workerd restarts for example, is made up for by the next run.
   setInterval(() => deployment?.scheduled().catch(() => {}), SCHEDULE_MS).unref();
+  return relay.url;
+}
+
+async function startEmpty(): Promise<void> {
+  claimState(EMPTY_FOLDER);
+  await rm(join(EMPTY_FOLDER, "state"), { recursive: true, force: true });
+  const secrets = await readSecrets();
+  const url = await startControlPlane(EMPTY_FOLDER, secrets);
+  showEmpty({ url, operatorToken: secrets.operatorToken });
+}
+
+async function main(): Promise<void> {
+  handleSignals();
+  endWithNpm();
+  await assertFree(port);
+  if (values.empty) return startEmpty();
+  claimState(STATE_FOLDER);
+  const secrets = await readSecrets();
+  const url = await startControlPlane(STATE_FOLDER, secrets);
   const user = await seeded(url, new Client(url, secrets.operatorToken), secrets.seed);
   if (user !== secrets.seed || !secrets.signedUp) await signUp(url, USERNAME, secrets);
   await writeSecrets({ ...secrets, seed: user, signedUp: true });
@@ -134,7 +174,7 @@ main().catch(async (error: unknown) => {
   say(
     error instanceof PortTaken
       ? `${error.message} Choose another: npm start -- --port ${port + 1}`
-      : String(error),
+      : messageOf(error),
   );
   await stop(1);
 });

@@ -1,7 +1,10 @@
 /** The folder where `npm start` stores state and secrets between starts. */
+
 import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { ROOT } from "./bundle.ts";
 
@@ -17,6 +20,8 @@ const secrets = z.object({
 export type Secrets = z.infer<typeof secrets>;
 
 export const STATE_FOLDER = join(ROOT, ".auspex");
+/** Of `npm start -- --empty`. */
+export const EMPTY_FOLDER = join(STATE_FOLDER, "empty");
 const file = join(STATE_FOLDER, "secrets.json");
 
 /** The secrets of the last start, or new ones. */
@@ -29,3 +34,24 @@ export async function readSecrets(): Promise<Secrets> {
 
 export const writeSecrets = (value: Secrets) =>
   writeFile(file, JSON.stringify(value, null, 2), { mode: 0o600 });
+
+export class StateTaken extends Error {}
+
+/** Never closed: SQLite's lock ends with the process, however that ends. */
+const claims: DatabaseSync[] = [];
+
+/** Two deployments that share a state folder would corrupt it. @throws StateTaken */
+export function claimState(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const database = new DatabaseSync(join(folder, "claim.sqlite"));
+  try {
+    database.exec("BEGIN EXCLUSIVE");
+    claims.push(database);
+  } catch {
+    database.close();
+    const name = relative(ROOT, folder);
+    throw new StateTaken(
+      `Auspex runs already, with the state in ${name}/. Stop it first, or start the second from another clone.`,
+    );
+  }
+}

@@ -30,6 +30,23 @@ export function showPicture({ output }: Picture, model: string): void {
   say(`\n${model} made a picture:\n\n  ${output}`);
 }
 
+export function showEmpty({ url, operatorToken }: { url: string; operatorToken: string }): void {
+  say(`
+An empty Auspex is up: the control plane alone, without users, models and runners. In another
+terminal, restore a backup into it:
+
+  export AUSPEX_URL=${url}
+  export OPERATOR_TOKEN=${operatorToken}
+  npm run backup -- restore auspex-backup-{id}
+
+Then look at it: ${pagesOf(url)}/set-up
+
+Press Ctrl-C to stop. The next start with --empty begins with nothing again.`);
+}
+
+/** Where people sign in: passkeys are bound to a name. */
+const pagesOf = (url: string) => url.replace("127.0.0.1", "localhost");
+
 export function showUsage({
   url,
   token,
@@ -44,8 +61,7 @@ export function showUsage({
   login: { email: string; password: string };
   picture: Picture;
 }): void {
-  // Where people sign in: passkeys are bound to a name.
-  const pages = url.replace("127.0.0.1", "localhost");
+  const pages = pagesOf(url);
   say(`
 Auspex is up: the control plane in workerd, a runner with seven example models. The models run
 as your own processes, without isolation: use this to try things out.

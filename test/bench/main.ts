@@ -2,16 +2,12 @@
  * `npm run bench`: what Auspex costs in time, memory and money, as ratios to the least that would
  * do. Fails when a limit is broken; a target that is missed is marked. The state lies in TMPDIR:
  * TMPDIR=/dev/shm takes the disk out of both sides.
- *
- *   --quick      whether it works, not how fast it is: no limit on a ratio of times counts
- *   --only a,b   memory, latency, first, tokens, fanout, lists, files, vendora, webhooks,
- *                neighbours, hostile, bill, far
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { bundle } from "../../src/dev/bundle.ts";
+import { misused, readCommandLine } from "../../src/dev/command-line.ts";
 import { type Bed, startBed } from "./bed.ts";
 import { countOperations } from "./bill.ts";
 import { type Effort, FULL, QUICK } from "./effort.ts";
@@ -51,12 +47,21 @@ const ALONE: Record<string, (effort: Effort) => Promise<Table>> = {
   far: measureFar,
 };
 
-const { values } = parseArgs({
+const NAMES = [...Object.keys(PARTS), ...Object.keys(ALONE)];
+const USAGE = `npm run bench -- [--quick] [--only a,b]
+
+  --quick      whether it works, not how fast it is: no limit on a ratio of times counts
+  --only a,b   some of ${NAMES.join(", ")}`;
+
+const { values } = readCommandLine(USAGE, {
   options: {
     quick: { type: "boolean", default: false },
-    only: { type: "string", default: [...Object.keys(PARTS), ...Object.keys(ALONE)].join(",") },
+    only: { type: "string", default: NAMES.join(",") },
   },
 });
+const wanted = values.only.split(",");
+const unknown = wanted.filter((name) => !NAMES.includes(name));
+if (unknown.length > 0) misused(USAGE, `There is no part ${unknown.join(", ")}.`);
 
 async function measure(wanted: string[], effort: Effort): Promise<Table[]> {
   const tables: Table[] = [];
@@ -92,7 +97,7 @@ const load = () => loadavg()[0]?.toFixed(1);
 
 console.log(`${availableParallelism()} cores, load ${load()} before`);
 const began = performance.now();
-const tables = await measure(values.only.split(","), values.quick ? QUICK : FULL);
+const tables = await measure(wanted, values.quick ? QUICK : FULL);
 const seconds = Math.round((performance.now() - began) / 1000);
 console.log(`\n${seconds} s, load ${load()} after`);
 const verdicts = tables.flatMap(({ verdicts = [] }) => verdicts);

@@ -1,8 +1,6 @@
 /**
  * Keeps what a release deploys, for the tests of old code beside new: its Worker's script and its
  * runner's, built from its tag with the packages of its lock file.
- *
- *   npm run keep-release -- v0.1.0
  */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -11,12 +9,18 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompressSync } from "node:zlib";
 import { ROOT } from "../../src/dev/bundle.ts";
+import { misused, readCommandLine } from "../../src/dev/command-line.ts";
 import { KEPT, type Release } from "./release.ts";
 
 const run = promisify(execFile);
 
-const tag = process.argv[2];
-if (tag === undefined) throw new Error("Which release? npm run keep-release -- v0.1.0");
+const USAGE = "npm run keep-release -- v0.1.0";
+
+const [tag] = readCommandLine(USAGE, { allowPositionals: true }).positionals;
+if (tag === undefined) misused(USAGE, "Which release? Name its tag.");
+await run("git", ["rev-parse", "--verify", `${tag}^{commit}`], { cwd: ROOT }).catch(() =>
+  misused(USAGE, `There is no tag ${tag} here. Fetch it first: git fetch --tags`),
+);
 
 const folder = await mkdtemp(join(tmpdir(), "auspex-release-"));
 try {

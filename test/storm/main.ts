@@ -2,27 +2,29 @@
  * `npm run storm`: real runners, workerd, models and the network are broken at random while
  * predictions of every kind run; then every promise is checked from outside. Fails when one is
  * broken. The same seed gives the same calls and the same faults, though not the same races.
- *
- *   --predictions n   calls, of which some make none (2000)
- *   --minutes n       how long things break (10)
- *   --strength n      2: they break twice as often (1)
- *   --runners n       (3)
- *   --docker          and one more, whose models are containers
- *   --seed n          random unless it is given
- *   --folder path     a new one, where all is kept (below TMPDIR)
- *   --keep            keeps the folder, also when all is well
  */
 import { randomInt } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { misused, readCommandLine, readNumber } from "../../src/dev/command-line.ts";
 // In memory, where there is room.
 import "../projects/shared.ts";
 import { report } from "./report.ts";
 import { storm } from "./storm.ts";
 
-const { values } = parseArgs({
+const USAGE = `npm run storm -- [options]
+
+  --predictions n   calls, of which some make none (default: 2000)
+  --minutes n       how long things break (10)
+  --strength n      2: they break twice as often (1)
+  --runners n       how many runners (3)
+  --docker          one more, whose models are containers
+  --seed n          the same calls and faults as in another storm (random)
+  --folder path     a new folder, where everything is kept (below TMPDIR)
+  --keep            keeps the folder even if all is well`;
+
+const { values } = readCommandLine(USAGE, {
   options: {
     predictions: { type: "string", default: "2000" },
     minutes: { type: "string", default: "10" },
@@ -39,19 +41,19 @@ const { values } = parseArgs({
 async function ownFolder(given?: string): Promise<string> {
   if (given === undefined) return mkdtemp(join(tmpdir(), "auspex-storm-"));
   const path = resolve(given);
-  await mkdir(path);
+  await mkdir(path).catch((error: Error) => misused(USAGE, `--folder: ${error.message}.`));
   return path;
 }
 
 const { docker } = values;
-const folder = await ownFolder(values.folder);
 const given = {
-  predictions: Number(values.predictions),
-  minutes: Number(values.minutes),
-  strength: Number(values.strength),
-  runners: Number(values.runners),
-  seed: Number(values.seed),
+  predictions: readNumber(USAGE, "predictions", values.predictions),
+  minutes: readNumber(USAGE, "minutes", values.minutes, { least: 0.1, whole: false }),
+  strength: readNumber(USAGE, "strength", values.strength, { least: 0, whole: false }),
+  runners: readNumber(USAGE, "runners", values.runners),
+  seed: readNumber(USAGE, "seed", values.seed, { least: 0 }),
 };
+const folder = await ownFolder(values.folder);
 const flags = Object.entries(given).map(([name, value]) => `--${name} ${value}`);
 const title = `npm run storm -- ${flags.join(" ")}${docker ? " --docker" : ""}`;
 

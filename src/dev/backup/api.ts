@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { retry } from "../../lib/retry.ts";
 import { type Backup, backupList, backupUnderWay, restoreState } from "../../protocol/backup.ts";
-import { problem } from "../../protocol/common.ts";
+import { detailOf } from "../refusal.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -25,13 +25,21 @@ export class BackupApi {
   readonly #token: string;
   readonly #signal: AbortSignal;
   readonly #baseMs: number;
+  readonly #onRetry: (error: unknown) => void;
 
   /** @param baseMs the delay before the first retry */
-  constructor(url: string, token: string, signal: AbortSignal, baseMs = 1_000) {
+  constructor(
+    url: string,
+    token: string,
+    signal: AbortSignal,
+    baseMs = 1_000,
+    onRetry = (_error: unknown) => {},
+  ) {
     this.#url = url.replace(/\/+$/, "");
     this.#token = token;
     this.#signal = signal;
     this.#baseMs = baseMs;
+    this.#onRetry = onRetry;
   }
 
   list = () => this.#json(backupList, "GET", "");
@@ -83,6 +91,7 @@ export class BackupApi {
       baseMs: this.#baseMs,
       maxMs: 30_000,
       signal: this.#signal,
+      onRetry: this.#onRetry,
       isRetryable: (error) =>
         !this.#signal.aborted && !(error instanceof z.ZodError) && !isFinal(error),
     });
@@ -93,11 +102,3 @@ const partPath = (id: string, number: number) => `/${id}/parts/${number}`;
 
 const isFinal = (error: unknown) =>
   error instanceof Refused && error.status < 500 && error.status !== 429;
-
-function detailOf(text: string): string | undefined {
-  try {
-    return problem.safeParse(JSON.parse(text)).data?.detail;
-  } catch {
-    return undefined;
-  }
-}

@@ -1,6 +1,6 @@
 /** `npm run backup -- list | start | download | verify | restore`: brings backups out, and back. */
 import { stat } from "node:fs/promises";
-import { parseArgs } from "node:util";
+import { z } from "zod";
 import { sleep } from "../../lib/timeout.ts";
 import type { RestoreState } from "../../protocol/backup.ts";
 import type { BackupApi } from "./api.ts";
@@ -30,9 +30,7 @@ export interface Command {
 const LOOK_TICKS = 600;
 
 /** @throws Error, whose messages are for who has called it */
-export async function runCommand(args: string[], command: Command): Promise<void> {
-  const { positionals } = parseArgs({ args, allowPositionals: true, strict: true });
-  const [name, first, second] = positionals;
+export async function runCommand([name, first, second]: string[], command: Command): Promise<void> {
   if (name === "list") return list(command);
   if (name === "start") return start(command);
   if (name === "download") return bringOut(command, first, second);
@@ -81,6 +79,8 @@ async function bringBack(command: Command, source: string): Promise<void> {
     (found) => found.isDirectory(),
     () => false,
   );
+  if (!isFolder && !z.uuid().safeParse(source).success)
+    throw new Error(`${source} is neither a folder nor the id of a backup.`);
   const id = isFolder ? (await uploaded(command, source)).id : source;
   for (;;) {
     const state = await api().restore(id);

@@ -1,19 +1,26 @@
 /** `npm run backup`: see command.ts. */
+import { misused, readAddress, readCommandLine } from "../command-line.ts";
+import { messageOf } from "../refusal.ts";
 import { BackupApi } from "./api.ts";
-import { runCommand } from "./command.ts";
+import { runCommand, USAGE } from "./command.ts";
 
 const { AUSPEX_URL, OPERATOR_TOKEN, BACKUP_KEY = "" } = process.env;
+const FIRST_DELAY_MS = 1_000;
 const ending = new AbortController();
 process.once("SIGINT", () => ending.abort(new Error("Stopped. The same command goes on.")));
 
 function api(): BackupApi {
   if (!AUSPEX_URL || !OPERATOR_TOKEN)
-    throw new Error("Set AUSPEX_URL and OPERATOR_TOKEN to the deployment's.");
-  return new BackupApi(AUSPEX_URL, OPERATOR_TOKEN, ending.signal);
+    return misused(USAGE, "Set AUSPEX_URL and OPERATOR_TOKEN to the deployment's.");
+  const url = readAddress(USAGE, AUSPEX_URL);
+  return new BackupApi(url, OPERATOR_TOKEN, ending.signal, FIRST_DELAY_MS, (error) =>
+    console.error(`${messageOf(error)} Trying again …`),
+  );
 }
 
 try {
-  await runCommand(process.argv.slice(2), {
+  const { positionals } = readCommandLine(USAGE, { allowPositionals: true });
+  await runCommand(positionals, {
     api,
     keys: BACKUP_KEY.split(",").filter(Boolean),
     say: console.log,
@@ -21,6 +28,6 @@ try {
     lookMs: 5_000,
   });
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 /** `npm run deploy`: from nothing to a deployment on your Cloudflare account, and later its updates. */
-import { parseArgs } from "node:util";
+import { readAddress, readCommandLine } from "../command-line.ts";
 import { account } from "./account.ts";
 import { type Address, answers, code } from "./code.ts";
 import { readConfiguration } from "./configuration.ts";
@@ -14,19 +14,17 @@ const USAGE = `npm run deploy -- [--dry-run] [--url https://auspex.example.com]
   --dry-run  shows what would be done, and changes nothing
   --url      where people reach it, if that is not the address that wrangler reports`;
 
-const { values } = parseArgs({
+const { values } = readCommandLine(USAGE, {
   options: {
     "dry-run": { type: "boolean", default: false },
     url: { type: "string" },
-    help: { type: "boolean", default: false },
   },
 });
 
 const say = (text: string) => console.log(text);
 
 async function main(): Promise<void> {
-  if (values.help) return say(USAGE);
-  const address: Address = { url: values.url };
+  const address: Address = { url: values.url && readAddress(USAGE, values.url) };
   const steps = [
     account,
     queues,

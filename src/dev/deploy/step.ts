@@ -38,18 +38,18 @@ export async function runSteps(
       if (!dryRun) await how();
     };
     await run({ ...context, note, change }).catch((error: unknown) => {
-      throw new StepFailed(failure(title, error));
+      throw new StepFailed(failure(title, error, dryRun));
     });
   }
 }
 
-function failure(title: string, error: unknown): string {
+function failure(title: string, error: unknown, dryRun: boolean): string {
   const known = error instanceof Error ? error : new Error(String(error));
   const advice = adviceOn(known);
   return [
     `This step failed: ${title}`,
     known.message,
     ...(advice === undefined ? [] : [advice]),
-    "What was done stays. Run it again: it goes on here.",
+    dryRun ? "Nothing was changed." : "What was done stays. Run it again: it goes on here.",
   ].join("\n\n");
 }

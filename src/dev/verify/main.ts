@@ -2,8 +2,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { ROOT } from "../bundle.ts";
+import { misused, readAddress, readCommandLine, readNumber } from "../command-line.ts";
+import { messageOf } from "../refusal.ts";
 import { runChecks } from "./check.ts";
 import { longCall } from "./long-call.ts";
 import { pages } from "./pages.ts";
@@ -19,7 +20,7 @@ const USAGE = `OPERATOR_TOKEN=… npm run verify -- https://auspex.example.com [
   --webhook-url https://…  a tunnel to this machine, where a webhook is to arrive
   --webhook-port n     where the tunnel ends (default: 8788)`;
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readCommandLine(USAGE, {
   allowPositionals: true,
   options: {
     deploy: { type: "boolean", default: false },
@@ -30,15 +31,18 @@ const { values, positionals } = parseArgs({
 });
 
 async function main([address]: string[], operatorToken: string | undefined): Promise<boolean> {
-  if (!address || !operatorToken) throw new Error(USAGE);
-  const url = new URL(address).origin;
+  if (!address) return misused(USAGE, "Which deployment? Name its address.");
+  if (!operatorToken) return misused(USAGE, "Set OPERATOR_TOKEN to the deployment's.");
+  const url = readAddress(USAGE, address);
+  const seconds = readNumber(USAGE, "seconds", values.seconds);
+  const webhookPort = readNumber(USAGE, "webhook-port", values["webhook-port"], { most: 65_535 });
   const tunnel = values["webhook-url"]?.replace(/\/$/, "");
   const checks = [
     pages,
     readmeCalls,
     brokenStream,
-    webhook({ url: tunnel, port: tunnel ? Number(values["webhook-port"]) : 0 }),
-    longCall(Number(values.seconds)),
+    webhook({ url: tunnel, port: tunnel ? webhookPort : 0 }),
+    longCall(seconds),
     streamAcrossDeploy(values.deploy ? () => deploy(url) : undefined),
   ];
   console.log(`Checking ${url} with a runner on this machine and the user ${NAME} …\n`);
@@ -71,9 +75,7 @@ main(positionals, process.env.OPERATOR_TOKEN).then(
     process.exitCode = allWell ? 0 : 1;
   },
   (error: unknown) => {
-    const { message, cause } = error instanceof Error ? error : new Error(String(error));
-    // What fetch says is only that it failed.
-    console.error(cause instanceof Error ? `${message}: ${cause.message}` : message);
+    console.error(messageOf(error));
     process.exitCode = 1;
   },
 );

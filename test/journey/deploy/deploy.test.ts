@@ -161,18 +161,20 @@ test("in CI, whose log is kept, none is generated", async () => {
 });
 
 test.each([
-  ["who is not logged in", { CLOUDFLARE_API_TOKEN: "" }, "npx wrangler login"],
+  ["who is not logged in", { CLOUDFLARE_API_TOKEN: "" }, "npx wrangler login", []],
   [
     "who has no network",
     { CLOUDFLARE_API_BASE_URL: "http://127.0.0.1:1", CLOUDFLARE_API_TOKEN: "a-token" },
     "Check your network connection",
+    ["--dry-run"],
   ],
-])("%s is told what to do", async (_, environment, advice) => {
+])("%s is told what to do", async (_, environment, advice, args) => {
   const own = new Terminal(environment);
-  const { code: exit, output } = await own.deploy();
+  const { code: exit, output } = await own.deploy(...args);
   own.close();
   expect(exit).toBe(1);
   expect(output).toContain(advice);
+  expect(output).toContain(args.length > 0 ? "Nothing was changed." : "What was done stays.");
 });
 
 test.each([
