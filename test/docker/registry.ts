@@ -4,7 +4,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,8 +26,11 @@ export interface Pushed {
 export interface Registry {
   /** `localhost:PORT` */
   host: string;
-  /** Builds an example, pushes it as `owner/name` and leaves nothing of it with the daemon. */
-  push(name: string, owner?: string): Promise<Pushed>;
+  /**
+   * Builds an example, pushes it as `owner/name` and leaves nothing of it with the daemon.
+   * @param lines more for its Dockerfile
+   */
+  push(name: string, owner?: string, lines?: string): Promise<Pushed>;
   /** Also removes from Docker what was pushed here or pulled from here. */
   stop(): Promise<void>;
 }
@@ -40,13 +43,21 @@ export async function docker(...args: string[]): Promise<string> {
   return stdout.trim();
 }
 
-/** Builds an example with its own Dockerfile and returns the tag. */
-export async function buildExample(name: string, tag = `auspex-test/${name}`): Promise<string> {
+/**
+ * Builds an example with its own Dockerfile and returns the tag.
+ * @param lines more for that file
+ */
+export async function buildExample(
+  name: string,
+  tag = `auspex-test/${name}`,
+  lines = "",
+): Promise<string> {
   await run(base);
   const context = await mkdtemp(join(tmpdir(), "auspex-context-"));
   try {
     await copyExample(name, context);
     await installDependencies(context);
+    await appendFile(join(context, "Dockerfile"), lines);
     await docker("build", "--quiet", "--tag", tag, context);
   } finally {
     await rm(context, { recursive: true, force: true });
@@ -89,10 +100,10 @@ export async function startRegistry(): Promise<Registry> {
     await removeImages(host);
   }
 
-  async function push(name: string, owner = "examples"): Promise<Pushed> {
+  async function push(name: string, owner = "examples", lines = ""): Promise<Pushed> {
     const path = `${owner}/${name}`;
     const repository = `${host}/${path}`;
-    await buildExample(name, repository);
+    await buildExample(name, repository, lines);
     try {
       await docker("push", "--quiet", repository);
     } finally {

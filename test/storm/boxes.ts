@@ -15,6 +15,9 @@ export const BOX_OWNER = "dora";
 export const BOXED = ["hello", "sums", "story", "duotone"];
 const HARDWARE = "box";
 
+/** Where each image has a volume, with a file in it that is named after the runner. */
+const VOLUME = "/scratch";
+
 /** Publishes the images, and starts a runner for them behind a cable. */
 export async function startBoxes(
   registry: Registry,
@@ -26,14 +29,17 @@ export async function startBoxes(
     slots,
   }: { url: string; cable: string; stateFolder: string; slots: number },
 ): Promise<StormRunner> {
+  // Names of containers are the machine's.
+  const name = `boxes-${randomBytes(4).toString("hex")}`;
+  const volume = `RUN mkdir ${VOLUME} && touch ${VOLUME}/${name}\nVOLUME ${VOLUME}\n`;
   const body = { name: "Boxes" };
   await operator.call(hardware, "PUT", `/operator/hardware/${HARDWARE}`, { body });
   const { token } = await seed(operator, BOX_OWNER);
   const owner = new Client(url, token);
   for (const folder of await listModels(EXAMPLES)) {
-    const { name } = folder.manifest;
-    if (!BOXED.includes(name)) continue;
-    const { digest } = await registry.push(name, BOX_OWNER);
+    const example = folder.manifest.name;
+    if (!BOXED.includes(example)) continue;
+    const { digest } = await registry.push(example, BOX_OWNER, volume);
     await publishModel(owner, BOX_OWNER, { ...folder, digest }, HARDWARE);
   }
   const { token: runnerToken } = await operator.call(newToken, "POST", "/operator/runner_tokens", {
@@ -43,8 +49,7 @@ export async function startBoxes(
   return new StormRunner({
     url: cable,
     token: runnerToken,
-    // Names of containers are the machine's.
-    name: `boxes-${randomBytes(4).toString("hex")}`,
+    name,
     hardware: HARDWARE,
     slots,
     stateFolder,

@@ -7,8 +7,8 @@ import { ageAccounts } from "./age.ts";
 import type { Bed } from "./bed.ts";
 import { rowsOf } from "./evidence/list.ts";
 import { ledgerOf } from "./evidence/predictions.ts";
+import { LAG_MS } from "./promises/lists.ts";
 import type { Recorder } from "./recorder.ts";
-import { isFinal } from "./state.ts";
 
 const POLL_MS = 500;
 
@@ -28,17 +28,18 @@ export async function heal(bed: Bed, recorder: Recorder): Promise<void> {
 /** workerd may just have been killed, ms. */
 const RETURN_MS = 30_000;
 
-/** Longer than anything takes that is not left to the accounts' own look, ms. */
-const SOON_MS = 5_000;
+/** A row that lags for longer has broken a promise, unless that is left to the accounts' own look, ms. */
+const SOON_MS = LAG_MS + 2_000;
 const LATEST_MS = 60_000;
 
 /** Until all rows say that their predictions have ended, and all webhooks are told. */
 export async function settle(bed: Bed, recorder: Recorder): Promise<void> {
-  const late = await rowsEnd(bed.clients, AbortSignal.timeout(SOON_MS));
+  const late = await rowsEnd(bed.clients, recorder, AbortSignal.timeout(SOON_MS));
   recorder.note("rows have settled", { late });
   if (late.length > 0) {
+    recorder.fault("control plane: minutes pass", 0);
     await bed.restart(() => ageAccounts(bed.stateFolder));
-    const left = await rowsEnd(bed.clients, AbortSignal.timeout(LATEST_MS));
+    const left = await rowsEnd(bed.clients, recorder, AbortSignal.timeout(LATEST_MS));
     recorder.note("rows have settled after minutes", { left });
   }
   await until(async () => await allTold(bed.clients), AbortSignal.timeout(LATEST_MS));
@@ -46,9 +47,17 @@ export async function settle(bed: Bed, recorder: Recorder): Promise<void> {
 }
 
 /** @returns the predictions that the lists still say have not ended */
-async function rowsEnd(clients: Bed["clients"], deadline: AbortSignal): Promise<string[]> {
-  const open = async (client: Client) =>
-    (await rowsOf(client)).filter((row) => !isFinal(row)).map(({ id }) => id);
+async function rowsEnd(
+  clients: Bed["clients"],
+  recorder: Recorder,
+  deadline: AbortSignal,
+): Promise<string[]> {
+  const open = async (client: Client) => {
+    const askedAt = Date.now();
+    const rows = await rowsOf(client, "pending", "started");
+    recorder.listed(rows, askedAt);
+    return rows.map(({ id }) => id);
+  };
   let left: string[] = [];
   await until(async () => {
     left = (await Promise.all(Object.values(clients).map(open))).flat();

@@ -1,17 +1,19 @@
 /** What was seen of a storm from outside. The promises are checked on this alone (promises/). */
 import type { Prediction, PredictionWithIO } from "../../src/protocol/prediction.ts";
-import type { WebhookEvent } from "../../src/protocol/webhook.ts";
+import type { WebhookEvent, WebhookEventName } from "../../src/protocol/webhook.ts";
 import type { WebhookPayload } from "../../src/protocol/webhook-payload.ts";
 import type { Call } from "./plan/calls.ts";
 
 export interface History {
   calls: MadeCall[];
-  /** What broke. */
-  faults: { at: number; what: string }[];
+  /** What broke, when (unix ms), and for how long. */
+  faults: { at: number; what: string; ms: number }[];
   sightings: Sighting[];
+  looks: Look[];
   readings: Reading[];
   /** Answers that nobody should get. */
   oddities: Oddity[];
+  endpoints: Endpoint[];
   deliveries: Delivery[];
   ends: End[];
   leftovers: Leftovers[];
@@ -27,7 +29,7 @@ export interface MadeCall {
   cancels: { id: string; status: number; at: number }[];
   /** What the webhook's signatures are made with. */
   secret?: string;
-  /** What a chat's caller has heard, if to its end. */
+  /** What the caller of a chat or a response has heard, if to its end. */
   heard?: string;
 }
 
@@ -41,6 +43,15 @@ export interface Sighting {
   seenAt: number;
   /** The answer as a whole, but for its input and the signatures of addresses: only of final ones, and none of a list. */
   body?: string;
+}
+
+/** The newest page of an account's list: without filters, so that it has all that was created since. */
+export interface Look {
+  account: Call["account"];
+  askedAt: number;
+  /** The oldest prediction on it; empty if it has all. Ids sort by when they were made. */
+  since: string;
+  ids: string[];
 }
 
 export interface Event {
@@ -61,6 +72,8 @@ export interface Reading {
   connections: { at: number; after: number; events: number; ended: ConnectionEnd; why?: string }[];
   /** It has seen the end and was told that nothing follows. */
   complete: boolean;
+  /** It broke off, and whoever read it began anew: it has a beginning of the log. */
+  given_up?: true;
 }
 
 export interface Oddity {
@@ -71,10 +84,20 @@ export interface Oddity {
   n?: number;
 }
 
+/** An endpoint of an account, which is told of all its predictions. */
+export interface Endpoint {
+  id: string;
+  account: Call["account"];
+  path: string;
+  events: WebhookEventName[];
+  /** Each delivery is signed with each. */
+  secrets: string[];
+}
+
 /** A webhook that the receiver got. */
 export interface Delivery {
-  /** Of the call that asked for it. */
-  n: number;
+  /** The endpoint that it came to; null: the prediction's own webhook. */
+  endpoint_id: string | null;
   at: number;
   /** Or why not. */
   verified: true | string;
@@ -109,6 +132,9 @@ export interface Leftovers {
 
 export const LEFTOVERS = [
   "model process",
+  "Docker network",
+  "Docker volume",
+  "firewall rule",
   "file of a runner",
   "runner that died by itself",
   "stored file",

@@ -1,6 +1,10 @@
 /** Writes down what is seen, as it is seen. */
 import { createWriteStream, type WriteStream } from "node:fs";
-import { type PredictionWithIO, predictionWithIO } from "../../src/protocol/prediction.ts";
+import {
+  type Prediction,
+  type PredictionWithIO,
+  predictionWithIO,
+} from "../../src/protocol/prediction.ts";
 import type { History, MadeCall, Oddity, Sighting } from "./history.ts";
 import type { Call } from "./plan/calls.ts";
 import { digest, isFinal } from "./state.ts";
@@ -10,8 +14,10 @@ export class Recorder {
     calls: [],
     faults: [],
     sightings: [],
+    looks: [],
     readings: [],
     oddities: [],
+    endpoints: [],
     deliveries: [],
     ends: [],
     leftovers: [],
@@ -30,9 +36,9 @@ export class Recorder {
     this.#timeline.write(`${JSON.stringify({ ms, what, ...more })}\n`);
   }
 
-  fault(what: string, more: object = {}): void {
-    this.history.faults.push({ at: Date.now(), what });
-    this.note(what, more);
+  fault(what: string, ms: number): void {
+    this.history.faults.push({ at: Date.now(), what, ms });
+    this.note(what, { lasts: ms });
   }
 
   begin(call: Call): MadeCall {
@@ -54,6 +60,13 @@ export class Recorder {
     if (isFinal(prediction)) seen.body = digest(prediction);
     this.history.sightings.push(seen);
     return prediction;
+  }
+
+  /** Rows of a list. */
+  listed(rows: Prediction[], askedAt: number): void {
+    const seenAt = Date.now();
+    for (const { id, status } of rows)
+      this.history.sightings.push({ id, by: "list", status, askedAt, seenAt });
   }
 
   odd(oddity: Omit<Oddity, "at">): void {

@@ -7,6 +7,7 @@ import { startRegistry } from "../docker/registry.ts";
 import { duotone, SAMPLE } from "../journey/support/duotone.ts";
 import { type Bed, makeBed } from "./bed.ts";
 import { callAll } from "./callers/call.ts";
+import { openEndpoints } from "./callers/endpoints.ts";
 import { watchLists } from "./callers/list.ts";
 import { COLOURS } from "./callers/picture.ts";
 import { heal, settle } from "./calm.ts";
@@ -19,6 +20,7 @@ import { leftoversOf } from "./evidence/runners.ts";
 import { leftoversIn } from "./evidence/state-files.ts";
 import type { History } from "./history.ts";
 import { callsOf } from "./plan/calls.ts";
+import { endpointsOf } from "./plan/endpoints.ts";
 import { faultsOf } from "./plan/faults.ts";
 import { type Checked, checkAll } from "./promises/all.ts";
 import { Recorder } from "./recorder.ts";
@@ -47,16 +49,21 @@ export async function storm(
   const { seed, predictions, folder } = options;
   const duration = options.minutes * 60_000;
   const calls = callsOf(seed, predictions, duration);
+  const endpoints = endpointsOf(seed);
   const runners = options.runners + (options.docker ? 1 : 0);
   const faults = faultsOf(seed, { runners, duration, strength: options.strength });
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "plan.json"), JSON.stringify({ options, calls, faults }, null, 1));
+  writeFileSync(
+    join(folder, "plan.json"),
+    JSON.stringify({ options, calls, endpoints, faults }, null, 1),
+  );
   const giveBack = divertConsole(join(folder, "control-plane.log"));
   const registry = options.docker ? await startRegistry() : undefined;
   const bed = await makeBed(folder, options.runners, registry);
   const recorder = new Recorder(join(folder, "timeline.jsonl"));
   const { history } = recorder;
   try {
+    history.endpoints = await openEndpoints(bed, endpoints);
     const over = new AbortController();
     const ground = bed.ground(recorder, over.signal);
     const calling = callAll(ground, calls);

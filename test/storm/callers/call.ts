@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "../plan/calls.ts";
 import { callChat } from "./chat.ts";
+import { callEmbedding } from "./embedding.ts";
 import type { Ground } from "./ground.ts";
 import { abandon, callPicture } from "./picture.ts";
 import { callPlain } from "./plain.ts";
@@ -34,6 +35,8 @@ function carryOut(ground: Ground, call: Call): Promise<void> {
       return callChat(ground, made, work);
     case "response":
       return callResponse(ground, made, work);
+    case "embedding":
+      return callEmbedding(ground, made);
     case "picture":
       return callPicture(ground, made, work);
     case "abandoned":

@@ -15,7 +15,7 @@ interface Creation {
 }
 
 /** Between two sends of one key: some meet each other, some the first one's end. */
-const STAGGER_MS = 40;
+export const STAGGER_MS = 40;
 
 /** The key of a call: the same at each try. */
 export const keyOf = ({ call }: MadeCall) =>

@@ -1,7 +1,10 @@
-/** Somebody who looks at the lists all the time: they may lag, but nothing in them goes back. */
+/** Somebody who looks at the lists all the time: they may lag a little, but nothing in them goes back. */
+import type { Client } from "../../../src/dev/client.ts";
 import { pageOf } from "../../../src/protocol/common.ts";
 import { prediction } from "../../../src/protocol/prediction.ts";
+import { rowsOf } from "../evidence/list.ts";
 import type { Call } from "../plan/calls.ts";
+import type { Recorder } from "../recorder.ts";
 import { type Ground, pause } from "./ground.ts";
 
 const LOOK_MS = 2_000;
@@ -14,21 +17,31 @@ const page = pageOf(prediction);
 export async function watchLists(ground: Ground): Promise<void> {
   const accounts: Call["account"][] = ["ada", "bob"];
   while (!ground.over.aborted) {
-    await Promise.all(accounts.map((account) => look(ground, account)));
+    const looks = accounts.flatMap((account) => {
+      const client = ground.clientOf({ account, overCable: false });
+      return [lookAtNewest(ground.recorder, client, account), lookAtOpen(ground.recorder, client)];
+    });
+    // The control plane may be away.
+    await Promise.allSettled(looks);
     await pause(ground, LOOK_MS);
   }
 }
 
-async function look({ clientOf, recorder }: Ground, account: Call["account"]): Promise<void> {
+async function lookAtNewest(
+  recorder: Recorder,
+  client: Client,
+  account: Call["account"],
+): Promise<void> {
   const askedAt = Date.now();
-  const client = clientOf({ account, overCable: false });
-  try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const { items } = await client.call(page, "GET", PATH, { signal });
-    const seenAt = Date.now();
-    for (const { id, status } of items)
-      recorder.history.sightings.push({ id, by: "list", status, askedAt, seenAt });
-  } catch {
-    // The control plane is away.
-  }
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const { items, next_cursor } = await client.call(page, "GET", PATH, { signal });
+  recorder.listed(items, askedAt);
+  const since = next_cursor === null ? "" : (items.at(-1)?.id ?? "");
+  recorder.history.looks.push({ account, askedAt, since, ids: items.map(({ id }) => id) });
+}
+
+/** However old they are: what has ended must not stay among them. */
+async function lookAtOpen(recorder: Recorder, client: Client): Promise<void> {
+  const askedAt = Date.now();
+  recorder.listed(await rowsOf(client, "pending", "started"), askedAt);
 }

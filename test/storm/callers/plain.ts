@@ -13,7 +13,7 @@ export async function callPlain(ground: Ground, made: MadeCall, work: Plain): Pr
     ground,
     made,
     { model: ground.modelOf(made.call, model), input },
-    waitOf(work),
+    preferOf(work),
   );
 }
 
@@ -22,12 +22,12 @@ export async function createAndAttend(
   ground: Ground,
   made: MadeCall,
   body: object,
-  wait = 0,
+  prefer?: string,
 ): Promise<void> {
   const answers = await create(ground, made, {
     path: "/predictions",
     body,
-    ...(wait > 0 && { prefer: `wait=${wait}` }),
+    ...(prefer && { prefer }),
     idIn: ({ status, text, askedAt }) =>
       status === 200 || status === 202
         ? ground.recorder.sighting("create", askedAt, text).id
@@ -41,7 +41,11 @@ export async function attendAll(ground: Ground, made: MadeCall): Promise<void> {
   await Promise.all([...ids].map((id) => attend(ground, made, id)));
 }
 
-const waitOf = (work: Plain) => ("wait" in work ? work.wait : 0);
+function preferOf(work: Plain): string | undefined {
+  if (!("wait" in work) || work.wait === 0) return undefined;
+  const cancels = work.kind === "sums" && work.cancels;
+  return `wait=${work.wait}${cancels ? ", cancel" : ""}`;
+}
 
 function askedOf({ mark }: Call, work: Plain): { model: string; input: object } {
   switch (work.kind) {

@@ -1,13 +1,20 @@
 /** Readers of a log who leave, are cut off, and come back to where they were. */
+import { z } from "zod";
 import type { Client } from "../../../src/dev/client.ts";
 import { CallFailed } from "../../../src/dev/client.ts";
 import type { ConnectionEnd, Event, MadeCall, Reading } from "../history.ts";
 import type { ReaderPlan } from "../plan/calls.ts";
+import { RETRIED } from "./ask.ts";
 import { type Ground, pause } from "./ground.ts";
 
 /** Nothing has come for so long: whoever reads asks again, ms. */
 const SILENT_MS = 8_000;
-const RETRY_MS = 100;
+export const RETRY_MS = 100;
+
+const first = z.object({ prediction: z.object({ id: z.uuid() }) });
+
+/** The first event of a log names its prediction. */
+export const idOfFirst = ({ data }: Event) => first.parse(data).prediction.id;
 
 export interface Log {
   reading: Reading;
@@ -43,7 +50,8 @@ export async function follow(
   }
 }
 
-async function connect(
+/** One connection of it. @param stay so many events */
+export async function connect(
   ground: Ground,
   { reading, open, isLast }: Log,
   stay: number | undefined,
@@ -76,7 +84,7 @@ async function connect(
     const last = reading.events.at(-1);
     if (connection.ended === "end" && last && isLast(last)) reading.complete = true;
   } catch (error) {
-    const isRefused = error instanceof CallFailed && error.status < 500 && error.status !== 429;
+    const isRefused = error instanceof CallFailed && isFinalAnswer(error.status);
     connection.ended = isRefused ? "refused" : silence.signal.aborted ? "silent" : "broken";
     connection.why = String(error);
   } finally {
@@ -84,6 +92,8 @@ async function connect(
   }
   return connection.ended;
 }
+
+const isFinalAnswer = (status: number) => status < 500 && !RETRIED.includes(status);
 
 /** Reads the events of a prediction from the first on. */
 export async function readPrediction(

@@ -1,4 +1,4 @@
-/** Responses in the background, whose stream is taken up again with starting_after. */
+/** Responses: waited for, or in the background, whose stream is taken up again with starting_after. */
 import { z } from "zod";
 import type { Client } from "../../../src/dev/client.ts";
 import type { Event, MadeCall, Reading } from "../history.ts";
@@ -21,6 +21,18 @@ const cancelled = z.object({ status: z.literal("cancelled") });
 const isCancelled = (text: string) => cancelled.safeParse(JSON.parse(text)).success;
 const numbered = z.looseObject({ sequence_number: z.int(), type: z.string() });
 
+const completed = z.object({
+  status: z.literal("completed"),
+  output: z.array(z.object({ content: z.array(z.object({ text: z.string() })) })),
+});
+
+/** Undefined of one that was cancelled, or has failed. */
+const textIn = ({ text }: Answer) =>
+  completed
+    .safeParse(JSON.parse(text))
+    .data?.output.flatMap(({ content }) => content.map(({ text }) => text))
+    .join("");
+
 /** Both are the same UUID. */
 const responseId = (id: string) => `resp_${id.replaceAll("-", "")}`;
 
@@ -30,9 +42,14 @@ export async function callResponse(ground: Ground, made: MadeCall, work: Respons
   const body = {
     model: ground.modelOf(made.call, "oracle"),
     input: JSON.stringify(script),
-    background: true,
+    background: work.background,
   };
   const answers = await create(ground, made, { path: PATH, body, idIn });
+  if (!work.background) {
+    const whole = answers.find(({ status }) => status === 200);
+    if (whole) made.heard = textIn(whole);
+    return attendAll(ground, made);
+  }
   const id = made.accepted[0]?.id;
   if (id === undefined) return;
   checkName(ground, made, id, answers[0]);

@@ -5,19 +5,32 @@ import type { Received } from "../../receiver/exchange.ts";
 import { pathOf } from "../callers/webhook.ts";
 import type { Delivery, History } from "../history.ts";
 
-export async function deliveriesOf(received: Received[], { calls }: History): Promise<Delivery[]> {
-  const byPath = new Map(calls.map((made) => [pathOf(made), made]));
+interface Destination {
+  endpoint_id: string | null;
+  secrets: readonly (string | undefined)[];
+}
+
+export async function deliveriesOf(
+  received: Received[],
+  { calls, endpoints }: History,
+): Promise<Delivery[]> {
+  const byPath = new Map<string, Destination>([
+    ...calls.map((made) => [pathOf(made), { endpoint_id: null, secrets: [made.secret] }] as const),
+    ...endpoints.map(({ id, path, secrets }) => [path, { endpoint_id: id, secrets }] as const),
+  ]);
   const deliveries: Delivery[] = [];
   for (const one of received) {
-    const made = byPath.get(one.path);
+    const destination = byPath.get(one.path);
     // Of a request whose connection was reset at its headers nobody has read the body.
-    if (!made || one.body === "") continue;
-    const verified = await verifyWebhook(one, made.secret, { now: one.at }).then(
-      () => true as const,
-      String,
-    );
+    if (!destination || one.body === "") continue;
+    const { endpoint_id, secrets } = destination;
+    const verified = await verify(one, secrets).then(() => true as const, String);
     const payload = webhookPayload.parse(JSON.parse(one.body));
-    deliveries.push({ n: made.call.n, at: one.at, verified, payload });
+    deliveries.push({ endpoint_id, at: one.at, verified, payload });
   }
   return deliveries;
 }
+
+/** With each of them by itself: who has one need not have another. */
+const verify = (one: Received, secrets: Destination["secrets"]) =>
+  Promise.all(secrets.map((secret) => verifyWebhook(one, secret, { now: one.at })));

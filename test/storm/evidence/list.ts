@@ -7,12 +7,17 @@ import { type Prediction, prediction } from "../../../src/protocol/prediction.ts
 const page = pageOf(prediction);
 const PAGE_SIZE = 50;
 
-export async function rowsOf(client: Client): Promise<Prediction[]> {
+/** @param statuses with one of these; all when there is none */
+export async function rowsOf(
+  client: Client,
+  ...statuses: Prediction["status"][]
+): Promise<Prediction[]> {
+  const filter = statuses.map((status) => `&statuses=${status}`).join("");
   const rows: Prediction[] = [];
   let cursor: string | null = null;
   do {
     const after: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const path = `/predictions?page_size=${PAGE_SIZE}${after}`;
+    const path = `/predictions?page_size=${PAGE_SIZE}${filter}${after}`;
     const { items, next_cursor } = await client.call(page, "GET", path);
     rows.push(...items);
     cursor = next_cursor;

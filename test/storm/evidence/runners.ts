@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Leftovers } from "../history.ts";
 import type { StormRunner } from "../weather/storm-runner.ts";
+import { watchDocker } from "./docker-leftovers.ts";
 
 /** The models themselves. */
 const GIVEN = ["models", "owners"];
@@ -14,6 +15,7 @@ const KEPT = /^cache\/(files|sources)\//;
 
 export async function leftoversOf(runner: StormRunner): Promise<Leftovers[]> {
   const { name } = runner;
+  const leftWithDocker = runner.isBoxed ? await watchDocker(name) : async () => [];
   const endedWell = await runner.finish();
   const deaths = endedWell ? runner.deaths : [...runner.deaths, "did not end well when told to"];
   const files = filesIn(runner.folder);
@@ -27,6 +29,7 @@ export async function leftoversOf(runner: StormRunner): Promise<Leftovers[]> {
     own("runner that died by itself", 1, deaths),
     own("model process", 1, await runner.models.list()),
     own("file of a runner", files.length, left),
+    ...(await leftWithDocker()),
   ];
 }
 

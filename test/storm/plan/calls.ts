@@ -5,14 +5,15 @@ import { between, onceIn, samples, share } from "./seeded.ts";
 
 /** What is asked for. Each has its mark in its input, so that the prediction is found by it. */
 export type Work =
-  /** Created with `Prefer: wait`, or without and polled; those come in batches. */
+  /** Created with `Prefer: wait`, some with `cancel`, or without and polled; those come in batches. */
   | { kind: "hello"; wait: number }
-  | { kind: "sums"; wait: number; seconds: number; numbers: number[] }
+  | { kind: "sums"; wait: number; cancels: boolean; seconds: number; numbers: number[] }
   /** Created with `stream`, and read by one who leaves and resumes. */
   | { kind: "stream"; tokens: number; every: number; text: number }
   | { kind: "chat"; streamed: boolean; words: number; every: number; leaves: boolean }
-  /** A response in the background, read like a stream. */
-  | { kind: "response"; words: number; every: number }
+  /** A response: most are in the background, and read like a stream. */
+  | { kind: "response"; background: boolean; words: number; every: number }
+  | { kind: "embedding" }
   /** A picture in, a picture out. */
   | { kind: "picture"; uploaded: boolean; colours: number }
   /** An output, and sometimes an input, that R2 holds. */
@@ -72,7 +73,8 @@ const works = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant("sums" as const),
-      wait,
+      wait: fc.constantFrom(0, 1, 5, 20),
+      cancels: fc.boolean(),
       seconds: between(0, 6),
       numbers: fc.array(between(-9, 9), { minLength: 1, maxLength: 5 }),
     }),
@@ -100,6 +102,7 @@ const works = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant("response" as const),
+      background: fc.constantFrom(true, true, false),
       words: between(1, 80),
       every: fc.constantFrom(0, 20, 60),
     }),
@@ -120,6 +123,7 @@ const works = fc.oneof(
       padding: fc.constantFrom(0, 0, 1_400_000),
     }),
   },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("embedding" as const) }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("abandoned" as const), bytes: between(1, 100_000) }),
@@ -133,7 +137,8 @@ const reader: fc.Arbitrary<ReaderPlan> = fc.record({
   isEventSource: fc.boolean(),
 });
 
-const fault: fc.Arbitrary<Behaviour> = fc.constantFrom<Behaviour[]>(
+/** What a delivery meets instead of a success. */
+export const receiverFault: fc.Arbitrary<Behaviour> = fc.constantFrom<Behaviour[]>(
   { status: 500 },
   { status: 503 },
   { status: 200, afterMs: 3_000 },
@@ -147,7 +152,7 @@ const fault: fc.Arbitrary<Behaviour> = fc.constantFrom<Behaviour[]>(
 const webhook: fc.Arbitrary<WebhookPlan> = fc.record({
   secret: fc.constantFrom("standard", "text"),
   output: fc.boolean(),
-  faults: fc.array(fault, { maxLength: 2 }),
+  faults: fc.array(receiverFault, { maxLength: 2 }),
 });
 
 const calls = fc.record({

@@ -1,6 +1,7 @@
 /** A seed's plan: always the same, and such that it can be carried out. */
 import { expect, test } from "vitest";
 import { callsOf } from "./calls.ts";
+import { endpointsOf } from "./endpoints.ts";
 import { faultsOf, nameOf } from "./faults.ts";
 
 const MINUTE = 60_000;
@@ -20,6 +21,7 @@ test("calls are of every kind, in their order and within the storm", () => {
   expect([...kinds].toSorted()).toEqual([
     "abandoned",
     "chat",
+    "embedding",
     "hello",
     "large",
     "picture",
@@ -33,6 +35,12 @@ test("calls are of every kind, in their order and within the storm", () => {
   expect(new Set(calls.map(({ mark }) => mark)).size).toBe(500);
   for (const some of ["parallel", "webhook", "cancelAfter"] as const)
     expect(calls.some((call) => call[some] !== undefined)).toBe(true);
+});
+
+test("what endpoints meet is the same for a seed, and in the end a success", () => {
+  expect(endpointsOf(7)).toEqual(endpointsOf(7));
+  expect(endpointsOf(8)).not.toEqual(endpointsOf(7));
+  for (const { meets } of endpointsOf(7)) expect(meets.at(-1)).toEqual({ status: 200 });
 });
 
 test("faults are of every target, over by the end, and no two of a target at a time", () => {

@@ -8,8 +8,11 @@ import {
   CANCELED,
   CHAT,
   calmHistory,
+  ENDPOINT,
   edit,
   GREETING,
+  LISTS,
+  look,
   objectOf,
   PICTURE,
   PICTURES,
@@ -33,11 +36,27 @@ const SIDES = "list, prediction, export and log say the same";
 const KEYS = "all answers under one key name one prediction";
 const TWICE = "no create has made more predictions than it was sent, and under a key one";
 const OUTPUTS = "what succeeded has the output that was asked for";
-const CHATS = "a chat that was heard to its end was heard whole";
+const CHATS = "a chat or response that was heard to its end was heard whole";
 const CANCELS = "what was cancelled is canceled, unless it had ended";
+const WAITS = "what is waited for with `cancel` ends soon after the wait";
+const UNASKED = "nothing is canceled that nobody cancelled";
 const VERIFY = "each webhook that came verifies";
 const TOLD = "each end that a webhook was to tell was told, as it is";
+const TURNS = "each receiver is told one event at a time, in their order";
 const ORDERLY = "no answer was of a kind that nobody should get";
+
+/** It ended so long after it was created, ms. */
+function endAfter(history: History, n: number, ms: number): void {
+  const object = objectOf(history, n);
+  object.updated_at = new Date(Date.parse(object.created_at) + ms).toISOString();
+}
+
+/** Of the first event of the first prediction. */
+const attemptsAtEndpoint = (history: History) => {
+  const { webhooks } = at(history.ends, GREETING);
+  const all = webhooks.flatMap(({ deliveries }) => deliveries);
+  return all.find(({ endpoint_id }) => endpoint_id === ENDPOINT)?.attempts ?? [];
+};
 
 test.each<[string, string, (history: History) => void]>([
   [ENDS, "is not found", (history) => edit(history, GREETING, { object: null })],
@@ -85,6 +104,27 @@ test.each<[string, string, (history: History) => void]>([
     CHANGES,
     "it was succeeded, and then failed (list)",
     (history) => Object.assign(at(history.sightings, 5), { status: "failed" as const }),
+  ],
+  [
+    LISTS,
+    "the list said started, 5001 ms after it was succeeded",
+    (history) => look(history, "started", 5_001),
+  ],
+  [
+    LISTS,
+    "the list said pending, 5001 ms after it was started",
+    (history) => {
+      Object.assign(at(history.sightings, 1), { status: "started" as const });
+      look(history, "pending", 5_001 + 30);
+    },
+  ],
+  [
+    LISTS,
+    "a list did not have it 59999 ms after it was accepted",
+    (history) => {
+      at(at(history.calls, GREETING).accepted, 0).at++;
+      at(history.looks, 0).ids.shift();
+    },
   ],
   [SIDES, "the list has null", (history) => edit(history, GREETING, { row: null })],
   [
@@ -225,11 +265,55 @@ test.each<[string, string, (history: History) => void]>([
     (history) => Object.assign(at(at(history.calls, CANCELED).cancels, 0), { status: 404 }),
   ],
   [
+    WAITS,
+    "a wait of 5000 ms was to cancel it, and it is canceled after 18001",
+    (history) => endAfter(history, CANCELED, 18_001),
+  ],
+  [
+    WAITS,
+    "a wait of 5000 ms was to cancel it, and it is succeeded after 10001",
+    (history) => {
+      Object.assign(objectOf(history, CANCELED), { status: "succeeded" });
+      endAfter(history, CANCELED, 10_001);
+    },
+  ],
+  [
+    UNASKED,
+    "it is canceled",
+    (history) => Object.assign(objectOf(history, GREETING), { status: "canceled" }),
+  ],
+  [
     VERIFY,
     "no match",
     (history) => Object.assign(at(history.deliveries, 0), { verified: "no match" }),
   ],
-  [TOLD, "it was never told", (history) => history.deliveries.splice(0)],
+  [TOLD, "completed was never told", (history) => history.deliveries.splice(0)],
+  [
+    TOLD,
+    "at an endpoint: started was never told",
+    (history) => {
+      history.deliveries = history.deliveries.filter(
+        ({ endpoint_id, payload }) => !endpoint_id || payload.webhook.event !== "started",
+      );
+    },
+  ],
+  [
+    TOLD,
+    "at an endpoint: completed was never told",
+    (history) => {
+      history.deliveries = history.deliveries.filter(({ endpoint_id }) => !endpoint_id);
+    },
+  ],
+  [
+    TURNS,
+    "at an endpoint: completed was told before what came before it",
+    (history) => Object.assign(at(attemptsAtEndpoint(history), 0), { at: "2026-11-25T10:00:00Z" }),
+  ],
+  [
+    TURNS,
+    "at an endpoint: started was told beside another",
+    (history) => Object.assign(at(attemptsAtEndpoint(history), 0), { duration_ms: 100 }),
+  ],
   [
     TOLD,
     "it was told",

@@ -1,13 +1,14 @@
 /** All that is promised, in the order of the table. */
 import { type History, LEFTOVERS } from "../history.ts";
-import { cancelsCount } from "./cancels.ts";
+import { cancelsCount, nothingElseCancels, waitsCancel } from "./cancels.ts";
 import { endsNeverChange, everyIdEnds, everyRowEnds } from "./ends.ts";
 import { nothingTwice, oneIdPerKey } from "./keys.ts";
+import { listsFollow } from "./lists.ts";
 import { chatsAreHeard, outputsAreRight } from "./outputs.ts";
 import type { StormPromise, Verdict } from "./promise.ts";
 import { readersSeeAll } from "./readers.ts";
 import { sidesAgree } from "./sides.ts";
-import { endsAreTold, webhooksVerify } from "./webhooks.ts";
+import { endsAreTold, webhooksTakeTurns, webhooksVerify } from "./webhooks.ts";
 
 export interface Checked extends Verdict {
   name: string;
@@ -38,6 +39,7 @@ export function checkAll(history: History, pictures: string[]): Checked[] {
     everyIdEnds,
     everyRowEnds,
     endsNeverChange,
+    listsFollow,
     sidesAgree,
     oneIdPerKey,
     nothingTwice,
@@ -45,8 +47,11 @@ export function checkAll(history: History, pictures: string[]): Checked[] {
     outputsAreRight(pictures),
     chatsAreHeard,
     cancelsCount,
+    waitsCancel,
+    nothingElseCancels,
     webhooksVerify,
     endsAreTold,
+    webhooksTakeTurns,
     answersAreOrderly,
     ...nothingIsLeft,
   ];

@@ -7,6 +7,7 @@ import {
   calmHistory,
   edit,
   GREETING,
+  LISTS,
   objectOf,
   READERS,
   RESPONSE,
@@ -25,12 +26,48 @@ test("what was shown and never stored is excused by a gap, unless the prediction
     history.faults.push({
       at: Date.parse(at(history.ends, STREAM).row?.created_at ?? ""),
       what: DEATH,
+      ms: 0,
     });
     readingOf(history, STREAM).events.splice(3, 0, { id: 4, event, data: "lost" });
     return history;
   };
   expect(brokenIn(lost("output"))).toEqual([]);
   expect(brokenIn(lost("status")).map(({ name }) => name)).toEqual([READERS]);
+});
+
+test("lists may lag a little, and for longer where the control plane broke meanwhile", () => {
+  const lagging = (ms: number, fault?: Omit<History["faults"][number], "what">): History => {
+    const history = calmHistory();
+    const { id, row } = at(history.ends, GREETING);
+    const endedAt = Date.parse(row?.updated_at ?? "");
+    const listed = { id, by: "list" as const, status: "started" as const };
+    history.sightings = [{ ...listed, askedAt: endedAt + ms, seenAt: endedAt + ms }];
+    if (fault) history.faults.push({ ...fault, at: endedAt + fault.at, what: DEATH });
+    return history;
+  };
+  const isBroken = (history: History) => brokenIn(history).some(({ name }) => name === LISTS);
+  expect([5_000, 5_001].map((ms) => isBroken(lagging(ms)))).toEqual([false, true]);
+  const whenKilled = (at: number, ms = 0) => isBroken(lagging(60_000, { at, ms }));
+  expect([-1_001, -999, 4_999, 5_001].map((at) => whenKilled(at))).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
+  expect(whenKilled(-5_000, 4_500)).toBe(false);
+});
+
+test("whoever begins anew has a beginning of the log, without a gap", () => {
+  const history = calmHistory();
+  const reading = readingOf(history, STREAM);
+  const isBroken = () => brokenIn(history).some(({ name }) => name === READERS);
+  reading.events.splice(3);
+  reading.complete = false;
+  expect(isBroken()).toBe(true);
+  reading.given_up = true;
+  expect(isBroken()).toBe(false);
+  reading.events.splice(1, 1);
+  expect(isBroken()).toBe(true);
 });
 
 test("the stream of a response may end without a last event once that is canceled", () => {
@@ -67,6 +104,8 @@ test("a delivery that failed many times may be put off beyond the calm", () => {
     edit(history, GREETING, { webhooks });
     return brokenIn(history).length === 0;
   };
-  history.deliveries.splice(0);
+  history.deliveries = history.deliveries.filter(
+    ({ endpoint_id, payload }) => endpoint_id !== null || payload.webhook.event === "started",
+  );
   expect([told(0), told(4), told(5)]).toEqual([false, false, true]);
 });

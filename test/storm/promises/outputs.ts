@@ -72,7 +72,7 @@ function wrongText(
 }
 
 export const chatsAreHeard: StormPromise = {
-  name: "a chat that was heard to its end was heard whole",
+  name: "a chat or response that was heard to its end was heard whole",
   check(history) {
     const heard = history.calls.filter((made) => made.heard !== undefined);
     return { checked: heard.length, breaches: heard.flatMap((made) => mishearing(made, history)) };
@@ -80,7 +80,7 @@ export const chatsAreHeard: StormPromise = {
 };
 
 function mishearing({ call, heard, accepted }: MadeCall, history: History): Breach[] {
-  if (call.work.kind !== "chat") return [];
+  if (call.work.kind !== "chat" && call.work.kind !== "response") return [];
   const id = accepted.at(-1)?.id ?? "";
   const said = wordsOf(call, call.work.words).join("");
   const status = endOf(history, id)?.object?.status;

@@ -46,6 +46,15 @@ export function endOf(history: History, id: string): End | undefined {
   return ends.get(id);
 }
 
+/** A fault strikes a little after it is written down, ms. */
+const AROUND_MS = 1_000;
+
+/** Whether the control plane was killed or stopped at any time from one to another, unix ms. */
+export const isDisturbed = ({ faults }: History, from: number, to: number): boolean =>
+  faults.some(
+    ({ at, what, ms }) => what.startsWith("control plane") && at < to && at + ms > from - AROUND_MS,
+  );
+
 const MARK = /storm-(\d+)-/;
 
 /** The call that a prediction is of: its mark is in the input. */

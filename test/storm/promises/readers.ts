@@ -18,13 +18,14 @@ export const readersSeeAll: StormPromise = {
   ),
 };
 
-/** @param log as it is in the end @param mayEnd without its last event */
+/** @param whole the log as it is in the end @param mayEnd without its last event */
 function faultsOf(
-  { events, connections, complete, log: kind }: Reading,
-  log: Event[],
+  { events, connections, complete, log: kind, given_up }: Reading,
+  whole: Event[],
   mayEnd: boolean,
 ): string[] {
   const ids = events.map(({ id }) => id);
+  const log = given_up ? whole.filter(({ id }) => id <= (ids.at(-1) ?? 0)) : whole;
   const rises = ids.every((id, n) => n === 0 || id > (ids[n - 1] ?? 0));
   const refused = connections.find(({ ended }) => ended === "refused");
   const cutShort = connections.findIndex(
@@ -36,7 +37,7 @@ function faultsOf(
   return [
     ...(rises ? [] : [`ids did not rise: ${short(ids)}`]),
     ...(refused ? [`it was refused after ${refused.after}: ${refused.why}`] : []),
-    ...(complete ? [] : [`it never came to the end: ${short(connections)}`]),
+    ...(complete || given_up ? [] : [`it never came to the end: ${short(connections)}`]),
     ...(cutShort < 0 ? [] : [`connection ${cutShort} ended without an end: ${short(connections)}`]),
     ...(missed.length === 0
       ? []
@@ -44,7 +45,7 @@ function faultsOf(
     ...(other.length === 0
       ? []
       : [`the log now says ${short(other[0])} where it saw ${short(seen.get(other[0]?.id ?? 0))}`]),
-    ...lostOf(events, log).map((event) => `it saw what is not in the log: ${short(event)}`),
+    ...lostOf(events, whole).map((event) => `it saw what is not in the log: ${short(event)}`),
   ];
 }
 

@@ -27,12 +27,15 @@ const WORKS: { work: Work; output: PredictionWithIO["output"]; status?: "cancele
   { work: { kind: "chat", streamed: true, words: 2, every: 0, leaves: false }, output: ["…"] },
   { work: { kind: "picture", uploaded: true, colours: 0 }, output: "/v1/files/a/b.png" },
   {
-    work: { kind: "sums", wait: 0, seconds: 5, numbers: [1, 2] },
+    work: { kind: "sums", wait: 5, cancels: true, seconds: 5, numbers: [1, 2] },
     output: null,
     status: "canceled",
   },
-  { work: { kind: "response", words: 2, every: 0 }, output: ["…"] },
+  { work: { kind: "response", background: true, words: 2, every: 0 }, output: ["…"] },
 ];
+
+/** That of the account, which is told of all of them. */
+export const ENDPOINT = "an endpoint";
 
 export const GREETING = 0;
 export const STREAM = 1;
@@ -46,12 +49,28 @@ export function calmHistory(): History {
     calls: [],
     faults: [],
     sightings: [],
+    looks: [],
     readings: [],
     oddities: [],
+    endpoints: [
+      {
+        id: ENDPOINT,
+        account: "ada",
+        path: "/all",
+        events: ["started", "completed"],
+        secrets: ["a secret"],
+      },
+    ],
     deliveries: [],
     ends: [],
     leftovers: LEFTOVERS.map((what) => ({ what, looked: 1, found: [] })),
   };
+  history.looks.push({
+    account: "ada",
+    askedAt: AT + 60_000,
+    since: "",
+    ids: WORKS.map((_, n) => idOf(n)),
+  });
   for (const [n, { work, output, status = "succeeded" }] of WORKS.entries()) {
     const object = predictionOf(n, status, output);
     const { id } = object;
@@ -80,7 +99,13 @@ export function calmHistory(): History {
       webhooks: [],
     });
   }
-  tell(history, GREETING);
+  at(history.calls, GREETING).secret = "a secret";
+  tell(history, GREETING, null, "completed");
+  tell(history, GREETING, null, "started");
+  for (const [n] of WORKS.entries()) {
+    tell(history, n, ENDPOINT, "started");
+    tell(history, n, ENDPOINT, "completed");
+  }
   at(history.calls, CHAT).heard = "storm-2-0 storm-2-1 ";
   at(history.calls, CANCELED).cancels.push({ id: idOf(CANCELED), status: 202, at: AT });
   return history;
@@ -167,17 +192,25 @@ const newReading = (id: string, log: Reading["log"], events: Event[]): Reading =
   complete: true,
 });
 
-/** Its webhook was delivered twice. */
-function tell({ calls, deliveries, ends }: History, n: number): void {
-  const { object } = at(ends, n);
+/** An event was delivered, at the second try. */
+function tell(
+  { deliveries, ends }: History,
+  n: number,
+  endpoint_id: string | null,
+  event: "started" | "completed",
+): void {
+  const { object, webhooks } = at(ends, n);
   if (!object) throw new Error("it is gone");
-  const id = `evt_${object.id}_5`;
-  const webhook = { id, event: "completed" as const, sequence: 5, created_at: TIME };
-  at(calls, n).secret = "a secret";
-  for (const at of [AT, AT + 1]) {
+  const sequence = event === "started" ? 2 : 5;
+  const webhook = { id: `evt_${object.id}_${sequence}`, event, sequence, created_at: TIME };
+  const times = [AT + 10 * sequence, AT + 10 * sequence + 5];
+  const attempts = times.map((at) => {
     const payload = { ...object, data_omitted: false, webhook };
-    deliveries.push({ n, at, verified: true, payload });
-  }
+    deliveries.push({ endpoint_id, at, verified: true, payload });
+    return { at: new Date(at).toISOString(), status: 200, duration_ms: 2, error: null };
+  });
+  const delivery = { endpoint_id, url: null, state: "delivered" as const, next_attempt_at: null };
+  webhooks.push({ ...webhook, deliveries: [{ ...delivery, attempts }] });
 }
 
 // ---- to break it
@@ -187,6 +220,7 @@ export const brokenIn = (history: History) =>
     breaches.map(({ what, id }) => ({ name, what, id })),
   );
 
+export const LISTS = "lists are 5 s behind at most, unless the control plane broke";
 export const READERS = "each reader saw each event once, in order, to the end";
 
 export const objectOf = (history: History, n: number) => {
@@ -206,6 +240,12 @@ export function relog(
 ): void {
   at(ends, n).log = change(at(ends, n).log);
   at(readings, n).events = change(at(readings, n).events);
+}
+
+/** A list has a state of the first of them, so long after its end. */
+export function look({ sightings, ends }: History, status: Prediction["status"], ms: number): void {
+  const askedAt = AT + ms;
+  sightings.push({ id: at(ends, GREETING).id, by: "list", status, askedAt, seenAt: askedAt });
 }
 
 export const edit = (history: History, n: number, changes: Partial<End>) =>

@@ -1,41 +1,81 @@
 /** Webhooks arrive, in the end at least once, and can be verified. */
 import { isDeepStrictEqual } from "node:util";
 import { predictionWithIO } from "../../../src/protocol/prediction.ts";
-import type { WebhookDelivery } from "../../../src/protocol/webhook.ts";
+import type { WebhookDelivery, WebhookEventName } from "../../../src/protocol/webhook.ts";
 import { listed } from "../../journey/support/listed.ts";
-import type { Delivery, End } from "../history.ts";
+import type { Delivery, End, History } from "../history.ts";
 import { digest, isFinal, textOf } from "../state.ts";
-import { callIn, eachOf, type StormPromise, short } from "./promise.ts";
+import { type Breach, callIn, eachOf, type StormPromise, short } from "./promise.ts";
 
 export const webhooksVerify: StormPromise = {
   name: "each webhook that came verifies",
   check: eachOf(
     ({ deliveries }) => deliveries,
-    ({ verified, payload, n }) =>
-      verified === true ? [] : [{ id: payload.id, n, what: verified }],
+    ({ verified, payload }) => (verified === true ? [] : [{ id: payload.id, what: verified }]),
   ),
 };
 
+/** What one receiver was to hear of one prediction, and what it heard. */
+interface Telling {
+  end: End;
+  n: number | undefined;
+  /** Of an endpoint's; null: the prediction's own webhook. */
+  endpoint: string | null;
+  events: WebhookEventName[];
+  /** What came. */
+  heard: Delivery[];
+  /** What the service says of its deliveries. */
+  ledger: { event: WebhookEventName; sequence: number; delivery: WebhookDelivery }[];
+}
+
+const onEach = (faultsOf: (telling: Telling) => string[]): StormPromise["check"] =>
+  eachOf(tellingsIn, (telling): Breach[] =>
+    faultsOf(telling).map((what) => ({
+      id: telling.end.id,
+      n: telling.n,
+      what: telling.endpoint === null ? what : `at an endpoint: ${what}`,
+    })),
+  );
+
 export const endsAreTold: StormPromise = {
   name: "each end that a webhook was to tell was told, as it is",
-  check(history) {
-    const wanting = new Set(history.calls.filter(({ secret }) => secret).map(({ call }) => call.n));
-    const byId = Map.groupBy(history.deliveries, ({ payload }) => payload.id);
-    const told = history.ends.filter((end) => {
-      const n = callIn(end);
-      return end.object && isFinal(end.object) && n !== undefined && wanting.has(n);
-    });
-    const breaches = told.flatMap((end) => {
-      const own = byId.get(end.id) ?? [];
-      return [...untold(end, own), ...disorder(own)].map((what) => ({
-        id: end.id,
-        n: callIn(end),
-        what,
-      }));
-    });
-    return { checked: told.length, breaches };
-  },
+  check: onEach((telling) => [...untold(telling), ...disorder(telling.heard)]),
 };
+
+export const webhooksTakeTurns: StormPromise = {
+  name: "each receiver is told one event at a time, in their order",
+  check: onEach(outOfTurn),
+};
+
+function tellingsIn({ calls, endpoints, deliveries, ends }: History): Telling[] {
+  const wanting = new Set(calls.filter(({ secret }) => secret).map(({ call }) => call.n));
+  const heard = Map.groupBy(
+    deliveries,
+    ({ payload, endpoint_id }) => `${payload.id} ${endpoint_id}`,
+  );
+  return ends.flatMap((end) => {
+    const n = callIn(end);
+    // What never began tells nobody.
+    if (!end.object || !isFinal(end.object) || end.object.data_removed) return [];
+    const own = n !== undefined && wanting.has(n) ? [{ id: null, events: OWN_EVENTS }] : [];
+    const others = endpoints.filter(({ account }) => account === end.account);
+    return [...own, ...others].map(({ id: endpoint, events }) => ({
+      end,
+      n,
+      endpoint,
+      events,
+      heard: heard.get(`${end.id} ${endpoint}`) ?? [],
+      ledger: end.webhooks.flatMap(({ event, sequence, deliveries }) =>
+        deliveries
+          .filter(({ endpoint_id }) => endpoint_id === endpoint)
+          .map((delivery) => ({ event, sequence, delivery })),
+      ),
+    }));
+  });
+}
+
+/** Those that the webhook of each call wants, and that are delivered at least once. */
+const OWN_EVENTS: WebhookEventName[] = ["started", "completed"];
 
 /**
  * After so many tries that something broke the next one is minutes away (domain/webhooks/schedule.ts),
@@ -45,24 +85,31 @@ const MANY = 5;
 const isPutOff = ({ state, attempts }: WebhookDelivery) =>
   state === "pending" && attempts.length >= MANY;
 
-function untold({ object, webhooks }: End, own: Delivery[]): string[] {
-  const completed = own.filter(({ payload }) => payload.webhook.event === "completed");
-  const undelivered = webhooks.flatMap(({ event, deliveries }) =>
-    deliveries
-      .filter((one) => one.state === "failed" || (one.state === "pending" && !isPutOff(one)))
-      .map((one) => [event, one]),
+function untold({ end: { object, log }, events, heard, ledger }: Telling): string[] {
+  const undelivered = ledger.filter(
+    ({ delivery }) =>
+      delivery.state === "failed" || (delivery.state === "pending" && !isPutOff(delivery)),
   );
-  const isPending = webhooks.some(({ deliveries }) => deliveries.some(isPutOff));
+  const happened = new Set<WebhookEventName>(["completed"]);
+  if (log.some(({ event, data }) => event === "status" && isStart(data))) happened.add("started");
+  const missing = events.filter(
+    (event) =>
+      happened.has(event) &&
+      !heard.some(({ payload }) => payload.webhook.event === event) &&
+      !ledger.some((one) => one.event === event && isPutOff(one.delivery)),
+  );
   return [
-    ...(completed.length > 0 || isPending
-      ? []
-      : [`it was never told; its deliveries are ${short(webhooks)}`]),
+    ...missing.map((event) => `${event} was never told; its deliveries are ${short(ledger)}`),
     ...(undelivered.length === 0 ? [] : [`not delivered: ${short(undelivered)}`]),
-    ...completed
+    ...heard
+      .filter(({ payload }) => payload.webhook.event === "completed")
       .filter(({ payload }) => object && !tells(payload, object))
       .map(({ payload }) => `it was told ${short(payload)}, and is ${short(object)}`),
   ];
 }
+
+const isStart = (data: unknown): boolean =>
+  typeof data === "object" && data !== null && "status" in data && data.status === "started";
 
 /** Input and output over 1 MiB are left out. */
 function tells(payload: Delivery["payload"], object: NonNullable<End["object"]>): boolean {
@@ -73,18 +120,36 @@ function tells(payload: Delivery["payload"], object: NonNullable<End["object"]>)
 }
 
 /** Of one event there is one body, and no event after `completed`. */
-function disorder(own: Delivery[]): string[] {
-  const byEvent = Map.groupBy(own, ({ payload }) => payload.webhook.id);
+function disorder(heard: Delivery[]): string[] {
+  const byEvent = Map.groupBy(heard, ({ payload }) => payload.webhook.id);
   const several = [...byEvent].filter(
     ([, [first, ...others]]) =>
       first && others.some(({ payload }) => !isDeepStrictEqual(payload, first.payload)),
   );
-  const end = own.find(({ payload }) => payload.webhook.event === "completed");
-  const late = own.filter(
+  const end = heard.find(({ payload }) => payload.webhook.event === "completed");
+  const late = heard.filter(
     ({ payload }) => end && payload.webhook.sequence > end.payload.webhook.sequence,
   );
   return [
     ...several.map(([id]) => `${id} was told in several ways`),
     ...late.map(({ payload }) => `after its end it was told ${short(payload)}`),
+  ];
+}
+
+/** The first try of each event comes after that of the one before; what is tried again may come later. */
+function outOfTurn({ ledger }: Telling): string[] {
+  const tries = ledger.flatMap(({ event, sequence, delivery }) =>
+    delivery.attempts.map(({ at, duration_ms }, n) => {
+      const from = Date.parse(at);
+      return { event, sequence, isFirst: n === 0, from, to: from + (duration_ms ?? 0) };
+    }),
+  );
+  const firsts = tries.filter(({ isFirst }) => isFirst).toSorted((a, b) => a.sequence - b.sequence);
+  const early = firsts.filter(({ from }, n) => n > 0 && from < (firsts[n - 1]?.from ?? 0));
+  const inTime = tries.toSorted((a, b) => a.from - b.from || a.to - b.to);
+  const meeting = inTime.filter(({ from }, n) => n > 0 && from < (inTime[n - 1]?.to ?? 0));
+  return [
+    ...early.map(({ event }) => `${event} was told before what came before it: ${short(ledger)}`),
+    ...meeting.map(({ event }) => `${event} was told beside another: ${short(ledger)}`),
   ];
 }

@@ -16,16 +16,13 @@ export const processes = (folder: string): Running => ({
   },
 });
 
-/** @param runner its name, which is on each of its containers (runner/src/engines/docker) */
+/** The filter for what the Docker engine has made for a runner (runner/src/engines/docker). */
+export const labelOf = (runner: string) => `label=auspex.runner=${runner}`;
+
+/** @param runner its name */
 export const containers = (runner: string): Running => ({
   async list() {
-    const listed = await docker(
-      "ps",
-      "--all",
-      "--quiet",
-      "--filter",
-      `label=auspex.runner=${runner}`,
-    );
+    const listed = await docker("ps", "--all", "--quiet", "--filter", labelOf(runner));
     return listed.split("\n").filter((id) => id !== "");
   },
   async kill(id) {

@@ -56,9 +56,13 @@ export class StormRunner {
     return this.#options.stateFolder;
   }
 
+  /** Whether its models are containers. */
+  get isBoxed(): boolean {
+    return this.#options.models === undefined;
+  }
+
   get models(): Running {
-    const { models, name } = this.#options;
-    return models ? processes(this.folder) : containers(name);
+    return this.isBoxed ? containers(this.name) : processes(this.folder);
   }
 
   /** Resolves when it runs again. */

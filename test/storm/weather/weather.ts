@@ -18,6 +18,8 @@ export interface Breakable {
 
 /** A busy machine takes up to 20 s. */
 const START_MS = 60_000;
+/** One that is under load takes seconds for an answer, ms. */
+const ANSWER_MS = 10_000;
 const POLL_MS = 100;
 /** The longest delay of a cable, ms. */
 const MOST_DELAY_MS = 1_500;
@@ -30,8 +32,9 @@ export async function unleash(at: Breakable, faults: Fault[], recorder: Recorder
     [...byTarget].map(async ([name, own]) => {
       for (const fault of own) {
         await sleep(Math.max(0, began + fault.at - Date.now()));
-        const { how, ms } = fault;
-        recorder.fault(`${name}: ${how}`, { lasts: ms });
+        const { how, ms, target } = fault;
+        if (target.what === "control plane") await answers(at.deployment.url);
+        recorder.fault(`${name}: ${how}`, ms);
         await harm(at, fault);
         if (ms > 0) recorder.note(`${name}: over`);
       }
@@ -43,7 +46,6 @@ async function harm(at: Breakable, fault: Fault): Promise<void> {
   const { target, how, ms, share } = fault;
   switch (target.what) {
     case "control plane":
-      await answers(at.deployment.url);
       if (how === "pause") return pauseControlPlane(ms);
       killControlPlane();
       if (how === "power cut") await Promise.all(at.runners.map((runner) => runner.kill(ms)));
@@ -89,7 +91,7 @@ async function harmCable(cable: Cable, { how, ms, share }: Fault): Promise<void>
 async function answers(url: string): Promise<void> {
   const deadline = Date.now() + START_MS;
   for (;;) {
-    const signal = AbortSignal.timeout(1_000);
+    const signal = AbortSignal.timeout(ANSWER_MS);
     const response = await fetch(`${url}/v1/hardware`, { signal }).catch(() => undefined);
     if (response?.ok) return;
     if (Date.now() > deadline) throw new Error("the control plane did not come back");

@@ -1,0 +1,102 @@
+/** Streams that are created under a key: whoever is cut off repeats the create and reads from the beginning. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Event, MadeCall, Reading } from "../history.ts";
+import type { ReaderPlan } from "../plan/calls.ts";
+import { attend } from "./attend.ts";
+import { keyOf, STAGGER_MS } from "./create.ts";
+import { type Ground, pause } from "./ground.ts";
+import { connect, idOfFirst, type Log, RETRY_MS } from "./reader.ts";
+
+/** A create is dear: whoever repeats it at once, over and over, keeps a busy service busy, ms. */
+const MOST_RETRY_MS = 3_000;
+
+type Stays = Pick<ReaderPlan, "stays" | "away">;
+
+/** Each of them costs as much as a caller. */
+const MOST_AT_ONCE = 2;
+
+/** As many at once as the plan says, each to the end. Who has its id meanwhile attends to it. */
+export async function repeatStream(
+  ground: Ground,
+  made: MadeCall,
+  body: object,
+  plan: Stays,
+): Promise<void> {
+  const attended = new Map<string, Promise<void>>();
+  const accept = (id: string) => {
+    ground.recorder.accepted(made, id);
+    if (!attended.has(id)) attended.set(id, attend(ground, made, id));
+  };
+  const length = Math.min(made.call.parallel ?? 1, MOST_AT_ONCE);
+  const readers = Array.from({ length }, async (_, n) => {
+    await sleep(n * STAGGER_MS);
+    await readToEnd(ground, made, { body, plan, reader: `creator ${n}`, accept });
+  });
+  await Promise.all(readers);
+  await Promise.all(attended.values());
+}
+
+interface Repeated {
+  body: object;
+  plan: Stays;
+  reader: string;
+  accept(id: string): void;
+}
+
+/** Each try reads from the first event on: it must be the same prediction, and the same log. */
+async function readToEnd(
+  ground: Ground,
+  made: MadeCall,
+  { body, plan: { stays, away }, reader, accept }: Repeated,
+): Promise<void> {
+  const { recorder } = ground;
+  const visits = stays.values();
+  let last: Reading | undefined;
+  let failures = 0;
+  while (!ground.over.aborted) {
+    const reading = newReading(reader);
+    const ended = await connect(ground, logOf(ground, made, body, reading), visits.next().value);
+    const [first] = reading.events;
+    if (first) {
+      reading.id = idOfFirst(first);
+      recorder.history.readings.push(reading);
+      accept(reading.id);
+      // One that just ended has broken its promise, and is left as it is.
+      if (last && last.connections[0]?.ended !== "end") last.given_up = true;
+      last = reading;
+    }
+    if (reading.complete) return;
+    if (ended === "refused") {
+      const answer = reading.connections[0]?.why ?? "";
+      recorder.odd({ what: "a repeated stream", answer, n: made.call.n });
+      return;
+    }
+    failures = reading.events.length > 0 ? 0 : failures + 1;
+    await pause(
+      ground,
+      ended === "left" ? away : Math.min(RETRY_MS * 2 ** failures, MOST_RETRY_MS),
+    );
+  }
+}
+
+const newReading = (reader: string): Reading => ({
+  id: "",
+  log: "events",
+  reader,
+  events: [],
+  connections: [],
+  complete: false,
+});
+
+function logOf(ground: Ground, made: MadeCall, body: object, reading: Reading): Log {
+  const client = ground.clientOf(made.call);
+  const headers = { "idempotency-key": keyOf(made) };
+  return {
+    reading,
+    open(_, signal): AsyncIterable<Event> {
+      made.sent++;
+      return client.events("POST", "/predictions", { body, headers, signal });
+    },
+    isLast: ({ event }) => event === "done",
+  };
+}
