@@ -5,6 +5,8 @@ import { ROOT } from "../bundle.ts";
 
 export interface Configuration {
   worker: string;
+  /** Its id, if the file names one. */
+  account: string | undefined;
   database: string;
   buckets: { name: string; jurisdiction: string | undefined }[];
   /** With dead-letter queues. */
@@ -19,6 +21,7 @@ const FILE = "wrangler.toml";
 
 const shape = z.object({
   name: z.string(),
+  account_id: z.string().optional(),
   vars: z.object({
     JURISDICTION: z.string(),
     IMAGE_REGISTRY: z.string(),
@@ -35,7 +38,7 @@ const shape = z.object({
 /** Importing wrangler takes a second. @throws Error if wrangler.toml contradicts itself */
 export async function readConfiguration(file = join(ROOT, FILE)): Promise<Configuration> {
   const { unstable_readConfig } = await import("wrangler");
-  const { name, vars, d1_databases, r2_buckets, queues } = shape.parse(
+  const { name, account_id, vars, d1_databases, r2_buckets, queues } = shape.parse(
     unstable_readConfig({ config: file }),
   );
   const [{ database_name: database }] = d1_databases;
@@ -55,6 +58,7 @@ export async function readConfiguration(file = join(ROOT, FILE)): Promise<Config
   }
   return {
     worker: name,
+    account: account_id,
     database,
     buckets,
     queues: [

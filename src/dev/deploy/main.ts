@@ -29,7 +29,7 @@ async function main(): Promise<void> {
     account,
     queues,
     buckets,
-    database,
+    database(process.env),
     migrations(),
     secrets(process.env),
     code(address),

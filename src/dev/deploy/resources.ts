@@ -1,5 +1,6 @@
 /** What a Worker is bound to has to be there before it: queues, buckets, the database. */
 import { appliedMigrations } from "./migrations.ts";
+import { type Environment, enableReadReplication } from "./replication.ts";
 import type { Context, Step } from "./step.ts";
 import { type Wrangler, WranglerFailed } from "./wrangler.ts";
 
@@ -35,15 +36,25 @@ export const buckets: Step = {
   },
 };
 
-export const database: Step = {
+/** Whether a database that is in use has copies is up to its operators. */
+export const database = (environment: Environment): Step => ({
   title: "D1 database",
   async run({ wrangler, configuration, note, change }) {
     const { database: name, jurisdiction } = configuration;
-    if (await appliedMigrations(wrangler, name)) return note(`${name} is there`);
+    const applied = await appliedMigrations(wrangler, name);
     const place = jurisdictionOf(jurisdiction);
-    await change(`create ${name}`, run(wrangler, ["d1", "create", name, ...place]));
+    if (applied) note(`${name} is there`);
+    else await change(`create ${name}`, run(wrangler, ["d1", "create", name, ...place]));
+    if (applied && applied.length > 0) return;
+    await change(`enable read replication of ${name}`, () =>
+      enableReadReplication(wrangler, configuration, environment).catch((error: Error) => {
+        note(
+          `it was not enabled (${error.message}): do it in the settings of ${name} in the dashboard`,
+        );
+      }),
+    );
   },
-};
+});
 
 const jurisdictionOf = (name: string | undefined) => (name ? ["--jurisdiction", name] : []);
 

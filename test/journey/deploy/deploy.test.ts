@@ -42,6 +42,7 @@ const FRESH = [
   "POST /r2/buckets",
   "POST /r2/buckets",
   "POST /d1/database",
+  `PATCH ${D1}`,
   // The list of migrations. For each: asks where to put the file, and imports it.
   `POST ${D1}/query`,
   `POST ${D1}/import`,
@@ -95,6 +96,7 @@ test("--dry-run says what would be done, and changes nothing", async () => {
     ...QUEUES.map((name) => `create ${name}`),
     "create auspex-files",
     "create auspex",
+    "enable read replication of auspex",
     "apply 0000_baseline.sql",
     "set OPERATOR_TOKEN",
     "deploy auspex",
@@ -104,18 +106,18 @@ test("--dry-run says what would be done, and changes nothing", async () => {
 });
 
 /** Each step, and the calls of the API that fail at the first try. */
-const STEPS: [step: Step, ...calls: RegExp[]][] = [
+const steps = (): [step: Step, ...calls: RegExp[]][] => [
   // Of four, the third: two are there when it is run again.
   [queues, /^POST \/queues .*auspex-dispatch-dead/],
   [buckets, /^POST \/r2/],
-  [database, /^POST \/d1/],
+  [database(cloudflare.environment), /^POST \/d1/],
   [migrations(), /^POST .*\/query .*CREATE/, /^POST .*\/import .*ingest/],
   [secrets({}), /^PATCH .*\/secrets-bulk/],
   [code({ url: undefined }), /^PUT \/workers.*PredictionObject/s],
 ];
 
 test("each step that fails is done when it is run again", { timeout: PATIENT_MS }, async () => {
-  for (const [step, ...calls] of STEPS) {
+  for (const [step, ...calls] of steps()) {
     for (const call of calls) {
       cloudflare.failing = call;
       await expect(terminal.run(step)).rejects.toThrow(/An unknown error[\s\S]*Run it again/);
@@ -137,10 +139,17 @@ test("with a jurisdiction, all is created there", async () => {
   await expect(readConfiguration(file)).rejects.toThrow('set jurisdiction = "eu"');
   await writeFile(file, eu.replaceAll("[[r2_buckets]]", '$&\njurisdiction = "eu"'));
   const settings = { ...(await readConfiguration(file)), queues: ["auspex-counts"] };
-  for (const step of [queues, buckets, database]) {
+  for (const step of [queues, buckets]) {
     await terminal.run(step, settings);
     expect(await terminal.run(step, settings)).toMatch(/ is there$/);
   }
+  const ofDatabase = database(cloudflare.environment);
+  cloudflare.failing = /^PATCH \/d1/;
+  const said = await terminal.run(ofDatabase, settings);
+  expect(said).toMatch(/not enabled \(An unknown error has occurred\.\): do it in the settings/);
+  expect(cloudflare.account.databases[0]?.replication).toBe("disabled");
+  expect(await terminal.run(ofDatabase, settings)).toContain(" is there\n");
+  expect(cloudflare.account.databases[0]?.replication).toBe("auto");
   const { databases, buckets: places, queues: made } = cloudflare.account;
   const all = [...databases, ...places, ...made].map(({ jurisdiction }) => jurisdiction);
   expect(all).toEqual(["eu", "eu", "eu", "eu"]);

@@ -18,6 +18,7 @@ interface Worker {
   uploads: string[];
 }
 
+export const TOKEN = "a-token-of-cloudflare";
 export const ACCOUNT = "0123456789abcdef0123456789abcdef";
 
 export class CloudflareAccount {
@@ -79,6 +80,15 @@ export class CloudflareAccount {
       (_, key) => {
         const { uuid, name } = this.#database(key);
         return { uuid, name };
+      },
+    ],
+    [
+      /^PATCH \/d1\/database\/([^/]+)$/,
+      ({ body, headers }, key) => {
+        if (headers.authorization !== `Bearer ${TOKEN}`) throw new Refusal(401, 10000, "Who?");
+        const database = this.#database(key);
+        database.replication = JSON.parse(String(body)).read_replication.mode;
+        return { uuid: database.uuid };
       },
     ],
     [

@@ -15,6 +15,7 @@ export class CloudflareDatabase {
   readonly uuid: string;
   readonly name: string;
   readonly jurisdiction: string | undefined;
+  replication = "disabled";
   readonly sqlite = new DatabaseSync(":memory:");
   readonly #uploads = new Map<string, Buffer>();
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { ACCOUNT, CloudflareAccount } from "./cloudflare-account.ts";
+import { ACCOUNT, CloudflareAccount, TOKEN } from "./cloudflare-account.ts";
 import { Refusal } from "./refusal.ts";
 
 type Answer = [status: number, body: unknown, headers?: Record<string, string>];
@@ -39,7 +39,7 @@ export class Cloudflare {
   get environment(): Record<string, string> {
     return {
       CLOUDFLARE_API_BASE_URL: this.origin + BASE,
-      CLOUDFLARE_API_TOKEN: "a-token-of-cloudflare",
+      CLOUDFLARE_API_TOKEN: TOKEN,
       CLOUDFLARE_ACCOUNT_ID: ACCOUNT,
     };
   }
