@@ -1,14 +1,14 @@
 /**
- * What the platform does now and then, at each call of an operation: never a 500, nothing lost, nothing
- * done twice.
+ * What the platform does now and then, in any of its words, at each call of what must neither be lost nor
+ * done twice. Every endpoint, with some words: test/worker/hiccups.
  */
 import { describe, expect, test } from "vitest";
-import { Client, type Refusal } from "../support/client.ts";
+import { askedAgain } from "../support/asked-again.ts";
+import type { Client } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
-import { beginUpload, sendPart } from "../support/files.ts";
 import { type Failure, failing } from "../support/hiccups.ts";
-import { type FakeRunner, sessionBody } from "../support/runner.ts";
-import { DIGEST, newWorld, operator, unique, type World } from "../support/world.ts";
+import type { FakeRunner } from "../support/runner.ts";
+import { newWorld, unique, type World } from "../support/world.ts";
 
 const MESSAGES = [
   "D1_ERROR: D1 DB reset because its code was updated.",
@@ -58,12 +58,6 @@ const OPERATIONS: Operation[] = [
     },
   },
   {
-    name: "read",
-    prepare: (world) => world.waiting(),
-    act: (client, _, id) => client.fetch(`/v1/predictions/${id}`),
-  },
-  { name: "list", act: (client) => client.fetch("/v1/predictions") },
-  {
     name: "cancel",
     prepare: (world) => world.waiting(),
     act: (client, _, id) => client.post(`/v1/predictions/${id}/cancel`, ""),
@@ -78,25 +72,6 @@ const OPERATIONS: Operation[] = [
     },
     act: (client, _, id) => client.stream(id),
   },
-  { name: "profile", act: (client) => client.fetch("/v1/user") },
-  { name: "models", act: (client) => client.fetch("/v1/models") },
-  { name: "model", act: (client, { model }) => client.fetch(`/v1/models/${model}`) },
-  {
-    name: "upload",
-    act: (client) =>
-      client.post("/v1/uploads", { name: "a.bin", size: 3, content_type: "text/plain" }),
-  },
-  {
-    name: "upload's end",
-    prepare: async ({ client }) => {
-      const { id, urls } = await beginUpload(client, 3);
-      return JSON.stringify([id, await sendPart(urls[0], "abc")]);
-    },
-    act: (client, _, made) => {
-      const [id, etag]: [string, string] = JSON.parse(made);
-      return client.post(`/v1/uploads/${id}/complete`, { etags: [etag] });
-    },
-  },
   {
     name: "create that is followed",
     act: async (client, world) => {
@@ -108,15 +83,6 @@ const OPERATIONS: Operation[] = [
     },
   },
   {
-    name: "version",
-    act: (client, { model }) =>
-      client.post(`/v1/models/${model}/versions`, {
-        release_notes: "",
-        container_image_digest: DIGEST,
-        schemas: { prediction: { input: {}, output: {} } },
-      }),
-  },
-  {
     name: "deletion",
     prepare: async (world) => {
       const id = await world.waiting();
@@ -125,17 +91,6 @@ const OPERATIONS: Operation[] = [
     },
     // The second time it may be gone.
     act: (client, _, id) => client.fetch(`/v1/predictions/${id}`, { method: "DELETE" }),
-  },
-  {
-    name: "webhook endpoint",
-    act: (client) => client.post("/v1/webhook_endpoints", { url: "https://example.com/hook" }),
-  },
-  { name: "hardware", act: () => operator.fetch("/v1/operator/hardware") },
-  { name: "runners", act: () => operator.fetch("/v1/operator/runners") },
-  {
-    name: "session of a runner",
-    act: (_, { runnerToken, hardware }) =>
-      new Client(runnerToken).post("/v1/runner/sessions", sessionBody(hardware, "one")),
   },
   {
     name: "poll of a runner",
@@ -149,21 +104,6 @@ const OPERATIONS: Operation[] = [
   },
 ];
 
-/** The answer, and all later ones until it works. */
-async function untilItWorks(act: () => Promise<Response>): Promise<number[]> {
-  const statuses: number[] = [];
-  for (let tries = 0; tries < 3; tries++) {
-    const response = await act();
-    statuses.push(response.status);
-    const text = await response.text();
-    if (response.status !== 503) break;
-    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
-    const { detail }: Refusal = JSON.parse(text);
-    expect(detail).toMatch(/again|within/);
-  }
-  return statuses;
-}
-
 describe.each(OPERATIONS)("$name", ({ prepare, act, check, isDone = [false, true] }) => {
   test.each(MESSAGES)("%s", async (message) => {
     const platform = failing();
@@ -171,7 +111,11 @@ describe.each(OPERATIONS)("$name", ({ prepare, act, check, isDone = [false, true
       const world = await newWorld();
       const made = (await prepare?.(world)) ?? "";
       platform.begin((call) => (call === nth ? failure : undefined));
-      const statuses = await untilItWorks(() => act(world.client, world, made));
+      const statuses = await askedAgain(async () => {
+        const response = await act(world.client, world, made);
+        await response.text();
+        return response;
+      });
       const calls = platform.calls();
       platform.end();
       expect(statuses.at(-1), `${calls[nth - 1]} of ${calls}`).toBeLessThan(500);

@@ -28,7 +28,7 @@ export const HOUR = 3_600;
 export const services = getServices(env);
 const nobody = new Client(undefined);
 
-const callerOf = ({ user_id }: Pick<World, "user_id">): Caller => ({
+export const callerOf = ({ user_id }: Pick<World, "user_id">): Caller => ({
   token_id: "session",
   user_id,
   scopes: ["read", "write", "predict"],
@@ -37,7 +37,7 @@ const callerOf = ({ user_id }: Pick<World, "user_id">): Caller => ({
 
 export const giveUp = (world: Pick<World, "user_id">) => deleteAccount(services, callerOf(world));
 
-const GIF = new Blob(["GIF89a", new Uint8Array(20)]);
+export const GIF = new Blob(["GIF89a", new Uint8Array(20)]);
 
 export const run = async (sql: string, ...values: unknown[]) =>
   (

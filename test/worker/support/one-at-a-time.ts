@@ -25,7 +25,7 @@ const FIRST_ROUND_S = 31;
 const BACKGROUND_MS = 40;
 
 /** Whoever meets the first does not ask again at once; whoever meets the second may, and it was done. */
-const FAILURES: Failure[] = [
+export const FAILURES: Failure[] = [
   { message: "Durable Object is overloaded. Too many requests queued.", isDone: false },
   { message: "Network connection lost.", isDone: true },
 ];

@@ -1,0 +1,144 @@
+/** What runners call, while each call of the platform in it fails in turn: as other endpoints, never a 500. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { app } from "../../../src/app.ts";
+import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
+import { askedAgain } from "../support/asked-again.ts";
+import { Client } from "../support/client.ts";
+import {
+  beginRunnerUpload,
+  fileUrl,
+  postFile,
+  postUpload,
+  postValue,
+  readFile,
+  readInput,
+  sendParts,
+  uploaded,
+} from "../support/files.ts";
+import { type Failure, failing } from "../support/hiccups.ts";
+import { captureLog } from "../support/log.ts";
+import { FAILURES, LONG } from "../support/one-at-a-time.ts";
+import { type FakeRunner, sessionBody } from "../support/runner.ts";
+import { FRAME } from "../support/short-runs.ts";
+import { startClock, stopClock } from "../support/time.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+beforeEach(() => {
+  stopClock();
+  for (const level of ["info", "warn", "error"] as const) captureLog(level);
+});
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+interface Made {
+  world: World;
+  runner: FakeRunner;
+  job: Job;
+  /** A file that is the job's input, and an upload of its own whose parts have arrived. */
+  file: string;
+  upload: { id: string; etags: string[] };
+}
+
+interface Row {
+  act: (made: Made) => Promise<Response>;
+  status?: number;
+  failures?: Failure[];
+}
+
+const ROWS: Record<string, Row> = {
+  "GET /v1/runner/hardware/:identifier": {
+    act: ({ runner, world: { hardware } }) =>
+      runner.client.fetch(`/v1/runner/hardware/${hardware}`),
+  },
+  "POST /v1/runner/sessions": {
+    act: ({ world: { runnerToken, hardware } }) =>
+      new Client(runnerToken).post("/v1/runner/sessions", sessionBody(hardware, "one")),
+  },
+  // What was handed out with an answer that is lost comes again after CONNECT_SECONDS.
+  "POST /v1/runner/jobs/claim": {
+    act: ({ runner }) => runner.poll(),
+    failures: FAILURES.slice(0, 1),
+  },
+  "GET /v1/runner/channel": {
+    act: ({ runner, job }) =>
+      runner.client.fetch("/v1/runner/channel", {
+        headers: { upgrade: "websocket", [LEASE_HEADER]: job.lease },
+      }),
+    status: 101,
+  },
+  "POST /v1/runner/reports": {
+    act: ({ runner, job: { lease } }) =>
+      runner.client.post("/v1/runner/reports", { reports: [{ lease, frame: FRAME }] }),
+  },
+  "GET /v1/runner/input": { act: ({ runner, job }) => readInput(runner, job) },
+  "GET /v1/runner/files/:source/:name": {
+    act: ({ runner, job, file }) => readFile(runner, job, file),
+  },
+  "POST /v1/runner/files": { act: ({ runner, job }) => postFile(runner, job, "file") },
+  "POST /v1/runner/values": { act: ({ runner, job }) => postValue(runner, job, '"value"') },
+  "POST /v1/runner/uploads": {
+    act: ({ runner, job }) => postUpload(runner, job, "", { size: 3, mime_type: "text/plain" }),
+  },
+  "POST /v1/runner/uploads/:id/complete": {
+    act: ({ runner, job, upload: { id, etags } }) =>
+      postUpload(runner, job, `/${id}/complete`, { etags }),
+  },
+  "POST /v1/runner/telemetry": {
+    act: ({ runner }) =>
+      runner.client.post("/v1/runner/telemetry", {
+        runner_id: runner.id,
+        session: runner.session,
+        state: "ready",
+        slots: 1,
+        running: [],
+        warm: [],
+        load: { cpu: 0.5, memory_used_gb: 1 },
+      }),
+  },
+};
+
+const INPUT = { input: { properties: { file: { type: "string", format: "uri" } } } };
+
+test("the table has every endpoint", () => {
+  const routes = app.routes
+    .filter(({ method, path }) => method !== "ALL" && path.startsWith("/v1/runner/"))
+    .map(({ method, path }) => `${method} ${path}`);
+  expect(Object.keys(ROWS).sort()).toEqual([...new Set(routes)].sort());
+});
+
+/** A runner that has taken a job; another one waits. */
+async function prepare(): Promise<Made> {
+  const world = await newWorld(INPUT);
+  const url = fileUrl(await uploaded(world.client));
+  const [, file = ""] = /files\/(.+)\?/.exec(url) ?? [];
+  await world.waiting({ file: url });
+  const runner = await world.runner(2);
+  const job = await runner.take();
+  const begun = await beginRunnerUpload(runner, job, 3);
+  const etags = await sendParts(begun, new TextEncoder().encode("abc"));
+  await world.waiting();
+  return { world, runner, job, file, upload: { id: begun.id, etags } };
+}
+
+test.each(Object.entries(ROWS))("%s", LONG, async (_, { act, status: usual = 200, failures }) => {
+  const platform = failing();
+  const ask = async (nth = 0, failure?: Failure) => {
+    const made = await prepare();
+    platform.begin((call) => (call === nth ? failure : undefined));
+    const statuses = await askedAgain(async () => {
+      const response = await act(made);
+      await response.text();
+      return response;
+    });
+    const calls = platform.calls();
+    platform.end();
+    expect(statuses.at(-1), `${calls[nth - 1]} of ${calls}: ${statuses}`).toBe(usual);
+    return calls;
+  };
+  const calls = await ask();
+  expect(calls).not.toEqual([]);
+  for (let nth = 1; nth <= calls.length; nth++)
+    for (const failure of failures ?? FAILURES) await ask(nth, failure);
+});

@@ -1,0 +1,116 @@
+/** What the paths of endpoints name, made for the account or the operator that calls them. */
+import { setAvatar } from "../../../src/services/accounts/avatars.ts";
+import { callerOf, GIF, run, services } from "./accounts.ts";
+import { makeBackup, withKey } from "./backups.ts";
+import { newModel, publish } from "./catalogue.ts";
+import { ORIGIN } from "./client.ts";
+import { newResponse, newUploads, newWebhooks, type PathParameters } from "./endpoint-access.ts";
+import { addSecret } from "./endpoints.ts";
+import { registered } from "./fleet.ts";
+import { inAccount } from "./objects.ts";
+import { setVariable } from "./variables.ts";
+import { newUser, operator, unique, type World } from "./world.ts";
+
+const VARIABLE = "HF_TOKEN";
+
+/** Calls that use up what they name, or add to what an account has only so many of. */
+export const isSpent = (key: string) =>
+  /^DELETE|^POST .*(?:webhook|predictions$|responses$|cancel$|complete$)|^PUT .*part_number$/.test(
+    key,
+  );
+
+/** @param key method and address, as in the tables of endpoint-access.ts */
+export async function placeFor(key: string, world: World): Promise<PathParameters> {
+  if (/^POST .*(?:predictions|responses)$/.test(key)) await endAll(world);
+  const named = (parameter: string) => key.includes(`:${parameter}`);
+  const owner = { username: world.username, model_owner: world.username, version_number: "1" };
+  const place: PathParameters = { ...owner, model_name: "story", variable_name: VARIABLE };
+  if (named("hash")) Object.assign(place, await avatarOf(world));
+  if (key.includes("/operator/")) Object.assign(place, await operatorsPlace(key, world));
+  else if (/^(?:DELETE|GET) \/v1\/models\/:model_owner\/:model_name/.test(key))
+    Object.assign(place, await idleModel(world));
+  if (key.includes("webhook")) Object.assign(place, await webhooksFor(key, world));
+  else if (named("prediction_id")) place.prediction_id = await predictionFor(key, world);
+  if (named("upload_id") || named("source_id")) {
+    const { pending, whole } = await newUploads(world.client);
+    Object.assign(place, key.endsWith("/complete") ? whole : pending);
+  }
+  if (named("response_id") || key.endsWith("/vendora/models/:model")) {
+    Object.assign(place, await newResponse(world.client, world.model));
+    if (key.startsWith("DELETE"))
+      await world.client.ok("POST", `/v1/vendora/responses/${place.response_id}/cancel`);
+  }
+  return place;
+}
+
+/** As many may wait as an account may have. */
+async function endAll({ client, user_id }: World): Promise<void> {
+  const waiting = "SELECT id FROM predictions WHERE status = 'pending'";
+  for (const { id } of await inAccount(user_id, waiting)) await client.cancel(id);
+}
+
+/** A model that nothing runs on. */
+async function idleModel({ client, username }: World): Promise<PathParameters> {
+  const { name } = await newModel(client);
+  await publish(client, `${username}/${name}`);
+  await setVariable(client, `${username}/${name}`, VARIABLE);
+  return { model_name: name };
+}
+
+/** One that waits; one that has ended where it must have. */
+async function predictionFor(key: string, { client, waiting }: World): Promise<string> {
+  const id = await waiting();
+  if (/^DELETE|stream$/.test(key)) await client.cancel(id);
+  return id;
+}
+
+async function webhooksFor(key: string, world: World): Promise<PathParameters> {
+  await run("DELETE FROM webhook_endpoints WHERE user_id = ?", world.user_id);
+  const { told_id = "", ...place } = await newWebhooks(world.client, world.model);
+  // The last one cannot be deleted.
+  if (key.includes(":secret_id")) await addSecret(world.client, place.endpoint_id ?? "");
+  return { ...place, prediction_id: told_id };
+}
+
+async function operatorsPlace(key: string, world: World): Promise<PathParameters> {
+  const newId = async (path: string, body: object) =>
+    (await operator.ok<{ id: string }>("POST", `/v1/operator/${path}`, body)).id;
+  if (key.includes("usernames")) return { username: await givenUp() };
+  if (key.includes("runner_tokens"))
+    return { token_id: await newId("runner_tokens", { name: "x", hardware: ["cpu"] }) };
+  if (key.includes(":token_id"))
+    return { token_id: await newId(`users/${world.username}/tokens`, { name: "x" }) };
+  if (key.includes(":runner_id")) {
+    const { runner } = await registered();
+    // Only one that is gone can be removed.
+    if (key.startsWith("DELETE")) await runner.tell({ state: "stopped" });
+    return { runner_id: runner.id, action: "drain" };
+  }
+  if (key.includes(":identifier")) {
+    const identifier = unique("hw");
+    await operator.ok("PUT", `/v1/operator/hardware/${identifier}`, { name: "x" });
+    return { identifier };
+  }
+  if (key.includes(":slug")) {
+    const slug = unique("slug");
+    await operator.ok("PUT", `/v1/operator/categories/${slug}`, { name: slug });
+    return { slug };
+  }
+  if (key.includes("suspension")) return { username: (await newUser()).username };
+  if (key.includes("/backups")) withKey();
+  if (key.includes(":backup_id")) return { backup_id: await makeBackup(60_000), part_number: "0" };
+  return {};
+}
+
+async function avatarOf(world: World): Promise<PathParameters> {
+  await setAvatar(services, callerOf(world), GIF, ORIGIN);
+  const { avatar_url } = await world.client.ok<{ avatar_url: string }>("GET", "/v1/user");
+  const [user_id = "", hash = ""] = new URL(avatar_url).pathname.split("/").slice(-2);
+  return { user_id, hash };
+}
+
+async function givenUp(): Promise<string> {
+  const { client, username } = await newUser();
+  await client.ok("PATCH", "/v1/user", { username: unique("renamed") });
+  return username;
+}
