@@ -312,7 +312,7 @@ test.each<[string, string, (history: History) => void]>([
   [
     TURNS,
     "at an endpoint: started was told beside another",
-    (history) => Object.assign(at(attemptsAtEndpoint(history), 0), { duration_ms: 100 }),
+    (history) => Object.assign(at(attemptsAtEndpoint(history), 0), { duration_ms: 1_000 }),
   ],
   [
     TOLD,

@@ -136,6 +136,9 @@ function disorder(heard: Delivery[]): string[] {
   ];
 }
 
+/** A try is written down with the time at which the alarm that begins it went off, ms. */
+const BEGINS_MS = 500;
+
 /** The first try of each event comes after that of the one before; what is tried again may come later. */
 function outOfTurn({ ledger }: Telling): string[] {
   const tries = ledger.flatMap(({ event, sequence, delivery }) =>
@@ -145,9 +148,13 @@ function outOfTurn({ ledger }: Telling): string[] {
     }),
   );
   const firsts = tries.filter(({ isFirst }) => isFirst).toSorted((a, b) => a.sequence - b.sequence);
-  const early = firsts.filter(({ from }, n) => n > 0 && from < (firsts[n - 1]?.from ?? 0));
+  const early = firsts.filter(
+    ({ from }, n) => n > 0 && from + BEGINS_MS < (firsts[n - 1]?.from ?? 0),
+  );
   const inTime = tries.toSorted((a, b) => a.from - b.from || a.to - b.to);
-  const meeting = inTime.filter(({ from }, n) => n > 0 && from < (inTime[n - 1]?.to ?? 0));
+  const meeting = inTime.filter(
+    ({ from }, n) => n > 0 && from + BEGINS_MS < (inTime[n - 1]?.to ?? 0),
+  );
   return [
     ...early.map(({ event }) => `${event} was told before what came before it: ${short(ledger)}`),
     ...meeting.map(({ event }) => `${event} was told beside another: ${short(ledger)}`),
