@@ -132,7 +132,8 @@ const variables = z.object({
   GITHUB_CLIENT_SECRET: z.string().min(1).optional(),
   OPERATOR_TOKEN: z.string().min(16).optional(),
   SECRET_KEY: keys,
-  BACKUP_KEY: keys,
+  // Checked where it is used (services/backups/key.ts).
+  BACKUP_KEY: list,
 });
 
 export interface WebhookSettings {

@@ -29,7 +29,10 @@ export const backupList = z
   .object({
     enabled: z
       .boolean()
-      .meta({ description: "Whether BACKUP_KEY is set: otherwise none are made" }),
+      .meta({
+        description:
+          "Whether BACKUP_KEY is set, to at least 32 characters: otherwise none are made",
+      }),
     under_way: orNull(backupUnderWay),
     backups: z.array(backup).meta({ description: "Those that are whole, newest first" }),
   })

@@ -113,7 +113,9 @@ test("brings it into an empty deployment, and only into one", async () => {
   await expect(command(from, ["restore", await newest()])).rejects.toThrow("empty deployment");
   const into = await deploy("into");
   const said = await command(into, ["restore", copy]);
-  expect(said).toMatch(/^uploaded \d+ parts\n.*Done\. Everyone signs in again\.$/s);
+  expect(said).toMatch(
+    /^uploaded \d+ parts\n.*Done\. Everyone signs in again\. Next, open \/set-up/s,
+  );
   expect(said).not.toContain("left out");
   const ada = new Client(into.url, token);
   const get = (id: string) => ada.call(predictionWithIO, "GET", `/predictions/${id}`);
@@ -125,12 +127,24 @@ test("brings it into an empty deployment, and only into one", async () => {
   });
 });
 
+test("uploads nothing to a deployment that somebody uses", async () => {
+  const other = await deploy("other");
+  const operator = new Client(other.url, LOCAL.operatorToken);
+  await operator.call(user, "POST", "/operator/users", { body: { username: "bob" } });
+  await expect(command(other, ["restore", copy])).rejects.toThrow("empty deployment");
+  expect(await command(other, ["list"])).toBe("There is no backup yet.");
+});
+
 test("says what it needs", async () => {
   await expect(command(from, ["restore"])).rejects.toThrow("npm run backup -- COMMAND");
   await expect(command(from, ["download", crypto.randomUUID()])).rejects.toThrow(
     "There is no backup",
   );
-  await expect(command(from, ["restore", crypto.randomUUID()])).rejects.toThrow("was not found");
+  await expect(command(from, ["restore", "bakcup"])).rejects.toThrow(
+    "bakcup is neither a folder nor the id of a backup.",
+  );
+  const into = await deploy("nothing");
+  await expect(command(into, ["restore", crypto.randomUUID()])).rejects.toThrow("was not found");
 });
 
 const newest = async () => {

@@ -42,7 +42,7 @@ export const FleetPage = ({
       {!hasBackups && (
         <p class="hint">
           No <a href="/docs/deploying#back-up-and-restore">backups</a> are made, because the secret{" "}
-          <code>BACKUP_KEY</code> is not set.
+          <code>BACKUP_KEY</code> is not set, or has fewer than 32 characters.
         </p>
       )}
     </>

@@ -1,5 +1,6 @@
 /** `/fleet`, for operators: runners, queues, and the actions on a runner. */
 
+import { hasKey } from "../../services/backups/key.ts";
 import { listOwnPredictions } from "../../services/predictions/predictions.ts";
 import { drainRunner, readFleet, removeRunner } from "../../services/runners/fleet.ts";
 import { requireOperator, viewerOf } from "../access.ts";
@@ -16,7 +17,7 @@ export const fleetPages = pages()
   .get("/fleet", requireOperator, async (c) => {
     const [fleet, own] = await Promise.all([readFleet(c.var.services), ownActivePredictions(c)]);
     const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
-    const hasBackups = c.var.services.settings.backupKeys.length > 0;
+    const hasBackups = hasKey(c.var.services);
     return c.render(<FleetPage {...fleet} view={view} hasBackups={hasBackups} />, {
       title: "Fleet",
       scripts: ["fleet"],

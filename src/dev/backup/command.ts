@@ -3,8 +3,8 @@ import { stat } from "node:fs/promises";
 import { z } from "zod";
 import { sleep } from "../../lib/timeout.ts";
 import type { RestoreState } from "../../protocol/backup.ts";
-import type { BackupApi } from "./api.ts";
-import { download, upload, verify } from "./folder.ts";
+import { type BackupApi, Refused } from "./api.ts";
+import { download, readSummary, upload, verify } from "./folder.ts";
 
 export const USAGE = `npm run backup -- COMMAND
 
@@ -41,7 +41,7 @@ export async function runCommand([name, first, second]: string[], command: Comma
 
 async function list({ api, say }: Command): Promise<void> {
   const { enabled, under_way, backups } = await api().list();
-  if (!enabled) say("No backups are made: the secret BACKUP_KEY is not set.");
+  if (!enabled) say("No backups are made: the secret BACKUP_KEY is not set, or too short.");
   if (under_way) say(`${under_way.id}  under way, ${under_way.parts} parts so far`);
   for (const { id, started_at, parts, rows, bytes } of backups)
     say(`${id}  ${started_at}  ${rows} rows, ${bytes} bytes in ${parts} parts`);
@@ -81,7 +81,8 @@ async function bringBack(command: Command, source: string): Promise<void> {
   );
   if (!isFolder && !z.uuid().safeParse(source).success)
     throw new Error(`${source} is neither a folder nor the id of a backup.`);
-  const id = isFolder ? (await uploaded(command, source)).id : source;
+  const id = isFolder ? (await readSummary(source)).id : source;
+  if (isFolder) await bringParts(command, source, id);
   for (;;) {
     const state = await api().restore(id);
     say(`restored ${state.restored_parts} of ${state.parts} parts, ${state.rows} rows`);
@@ -89,10 +90,15 @@ async function bringBack(command: Command, source: string): Promise<void> {
   }
 }
 
-async function uploaded({ api, say }: Command, folder: string) {
-  const found = await upload(api(), folder, () => {});
-  say(`uploaded ${found.parts} parts`);
-  return found;
+/** Only to one that would take it in: whoever names another deployment by mistake uploads nothing there. */
+async function bringParts({ api, say }: Command, folder: string, id: string): Promise<void> {
+  try {
+    await api().restore(id);
+  } catch (error) {
+    if (!(error instanceof Refused && error.status === 404)) throw error;
+    const { parts } = await upload(api(), folder, () => {});
+    say(`uploaded ${parts} parts`);
+  }
 }
 
 function report(state: RestoreState, say: Command["say"]): void {
@@ -107,7 +113,7 @@ function report(state: RestoreState, say: Command["say"]): void {
   for (const { model, name } of variables) say(`  variable ${name} of ${model}`);
   for (const { owner, url } of webhook_endpoints)
     say(`  secret of the endpoint ${url} of ${owner}`);
-  say("Done. Everyone signs in again.");
+  say("Done. Everyone signs in again. Next, open /set-up and enter the OPERATOR_TOKEN.");
 }
 
 /** Every hundredth part, and the last. */

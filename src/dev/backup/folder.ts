@@ -60,7 +60,7 @@ export async function verify(folder: string, keys: string[]): Promise<Map<string
 
 const numbersOf = ({ parts }: Backup) => Array.from({ length: parts + 1 }, (_, n) => n);
 
-async function readSummary(folder: string): Promise<Backup> {
+export async function readSummary(folder: string): Promise<Backup> {
   const text = await read(join(folder, SUMMARY));
   if (!text) throw new Error(`${folder} has no ${SUMMARY}: it is no backup.`);
   return backup.parse(JSON.parse(new TextDecoder().decode(text)));

@@ -12,6 +12,7 @@ import {
 } from "../../storage/backups/bucket.ts";
 import { findLastRun } from "../../storage/backups/runs.ts";
 import type { Services } from "../services.ts";
+import { hasKey, requireKey } from "./key.ts";
 import { type BackupRun, beginBackup, isBackup } from "./make-backup.ts";
 import { openManifest, readable, readManifest } from "./manifest.ts";
 
@@ -27,7 +28,7 @@ export async function listBackups(services: Services): Promise<BackupList> {
   ]);
   const isUnderWay = run?.ended_at === null && isBackup(run);
   return {
-    enabled: services.settings.backupKeys.length > 0,
+    enabled: hasKey(services),
     under_way: isUnderWay ? presentRun(run) : null,
     backups,
   };
@@ -46,12 +47,6 @@ export async function startBackup(services: Services): Promise<BackupUnderWay> {
   if (run?.ended_at !== null) return presentRun(await beginBackup(services, Date.now()));
   if (isBackup(run)) return presentRun(run);
   throw conflict(`The backup '${run.id}' is being restored.`);
-}
-
-/** @throws ProblemError conflict */
-export function requireKey({ settings }: Services): void {
-  if (settings.backupKeys.length === 0)
-    throw conflict("Set the secret BACKUP_KEY first: at least 32 characters, from a generator.");
 }
 
 /** A part as it is stored. @throws ProblemError not_found, conflict */

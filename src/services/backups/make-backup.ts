@@ -18,6 +18,7 @@ import {
 } from "../../storage/backups/runs.ts";
 import { isDuplicate } from "../../storage/database.ts";
 import type { Services } from "../services.ts";
+import { requireKey } from "./key.ts";
 import { COLUMNS } from "./manifest.ts";
 import { FIRST, readPart } from "./read-part.ts";
 import { removeOldBackups } from "./remove-old.ts";
@@ -42,6 +43,7 @@ export async function sweepBackups(
 ): Promise<void> {
   if (services.settings.backupKeys.length === 0) return;
   try {
+    requireKey(services);
     const last = await findLastRun(services.db);
     const underWay = last?.ended_at === null ? last : undefined;
     if (!underWay && !(await isDue(services, last, now))) return;

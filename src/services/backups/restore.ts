@@ -16,7 +16,7 @@ import { addPart, beginRun, endRun, findLastRun, type RunRow } from "../../stora
 import { backupTable } from "../../storage/backups/tables.ts";
 import { isDuplicate } from "../../storage/database.ts";
 import type { Services } from "../services.ts";
-import { requireKey } from "./backups.ts";
+import { requireKey } from "./key.ts";
 import { readable, readManifest, requireSameTables } from "./manifest.ts";
 import { type Restored, restoreAccounts, restoreOneByOne, restoreTable } from "./restore-rows.ts";
 import { findSetAgain } from "./set-again.ts";
@@ -44,8 +44,9 @@ export async function restoreBackup(
   callMs = CALL_MS,
 ): Promise<RestoreState> {
   requireKey(services);
+  const known = await restoreSoFar(services, id);
   const manifest = await readManifest(services, id);
-  const run = await runOf(services, manifest);
+  const run = known ?? (await beginRestore(services, manifest));
   const until = Date.now() + callMs;
   while (run.progress.parts < manifest.parts.length) {
     await restorePart(services, run, manifest).catch((error: unknown) => {
@@ -69,15 +70,19 @@ export async function restoreBackup(
   };
 }
 
-async function runOf(services: Services, manifest: Manifest): Promise<RestoreRun> {
-  const { db, env } = services;
+/** Before anything is read: whoever is refused has not uploaded for nothing. @throws ProblemError conflict */
+async function restoreSoFar({ db }: Services, id: string): Promise<RestoreRun | undefined> {
   const known = await findLastRun(db);
-  if (known?.id === manifest.id && isRestore(known)) return known;
+  if (known?.id === id && isRestore(known)) return known;
+  if (known?.ended_at !== null && (await isEmpty(db))) return undefined;
+  throw conflict(
+    "A backup can only be restored into an empty deployment: one without users, models and runner tokens.",
+  );
+}
+
+async function beginRestore(services: Services, manifest: Manifest): Promise<RestoreRun> {
+  const { db, env } = services;
   requireSameTables(manifest);
-  if (known?.ended_at === null || !(await isEmpty(db)))
-    throw conflict(
-      "A backup can only be restored into an empty deployment: one without users, models and runner tokens.",
-    );
   const [missing] = await missingParts(env.BACKUPS, manifest);
   if (missing !== undefined) throw conflict(`Part ${missing} of the backup is missing.`);
   const progress: RestoreProgress = {

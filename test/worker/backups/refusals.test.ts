@@ -122,6 +122,8 @@ describe("a restore", () => {
     expect(await refusal()).toEqual([409, expect.stringContaining("Set the secret BACKUP_KEY")]);
     withKey(OTHER_KEY);
     expect(await refusal()).toEqual([409, expect.stringContaining("another BACKUP_KEY")]);
+    withKey(KEY, "too-short");
+    expect(await refusal()).toEqual([409, expect.stringContaining("fewer than 32 characters")]);
     expect(await nobody()).toBe(true);
   });
 
@@ -170,11 +172,10 @@ describe("a restore", () => {
   test("into a deployment that somebody uses", async () => {
     await emptyDeployment();
     await newWorld();
+    const refused = [409, expect.stringContaining("only be restored into an empty deployment")];
+    expect(await refusal()).toEqual(refused);
     await upload(id, parts);
-    expect(await refusal()).toEqual([
-      409,
-      expect.stringContaining("only be restored into an empty deployment"),
-    ]);
+    expect(await refusal()).toEqual(refused);
     expect(await run("SELECT id FROM users")).toHaveLength(1);
   });
 });

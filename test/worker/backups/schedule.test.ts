@@ -1,6 +1,7 @@
 /** When backups are made, how many are kept, and what becomes of what is in the way. */
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { settings as readSettings } from "../../../src/env.ts";
 import { AccountObject } from "../../../src/objects/account/object.ts";
 import { sweepBackups } from "../../../src/services/backups/make-backup.ts";
 import { backupTable } from "../../../src/storage/backups/tables.ts";
@@ -50,6 +51,20 @@ test("without a key none are made", async () => {
   expect(await backups()).toEqual({ enabled: false, under_way: null, backups: [] });
   const refused = await operator.json("POST", "/v1/operator/backups");
   expect(refused.status).toBe(409);
+});
+
+test("a key that is too short makes none, says so with each tick, and stops nothing else", async () => {
+  const errors = captureLog("error");
+  expect(readSettings(Object.assign({}, env, { BACKUP_KEY: "too-short" })).backupKeys).toEqual([
+    "too-short",
+  ]);
+  withKey("too-short");
+  await newUser();
+  await tick(Date.now());
+  expect(errors.entries()).toMatchObject([
+    { message: "Backup interrupted", error: expect.stringContaining("fewer than 32 characters") },
+  ]);
+  expect(await backups()).toEqual({ enabled: false, under_way: null, backups: [] });
 });
 
 test("none of a deployment that has nothing; then one every BACKUP_HOURS, by the schedule of the Worker", async () => {

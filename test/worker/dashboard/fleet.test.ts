@@ -43,7 +43,7 @@ test("a fleet of none says how to begin", async () => {
 });
 
 test("says that no backups are made, unless there is a key", async () => {
-  const hint = "No backups are made, because the secret BACKUP_KEY is not set.";
+  const hint = "No backups are made, because the secret BACKUP_KEY is not set, or has fewer";
   expect(textOf(await look())).toContain(hint);
   withKey();
   onTestFinished(withoutKey);
