@@ -4,6 +4,7 @@ import { Agent } from "./agent.ts";
 import { assertNode, checkMachine, formatFindings } from "./check/check.ts";
 import { readMachine } from "./check/hardware.ts";
 import { createExecutor } from "./containers/create-executor.ts";
+import { Failure } from "./containers/failure.ts";
 import { ControlPlane } from "./control-plane/client.ts";
 import { messageOf, RegistrationRefused } from "./control-plane/error.ts";
 import { checkEngine } from "./engines/docker/check.ts";
@@ -75,7 +76,9 @@ async function run(settings: Settings): Promise<number> {
     log.info("stopped");
     return 0;
   } catch (error) {
-    log.error(messageOf(error), error instanceof RegistrationRefused ? {} : { error });
+    // These say what to do; any other is a defect, and logged in full.
+    const isKnown = error instanceof RegistrationRefused || error instanceof Failure;
+    log.error(messageOf(error), isKnown ? {} : { error });
     return 1;
   }
 }

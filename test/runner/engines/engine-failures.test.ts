@@ -2,6 +2,7 @@
 import { describe, expect, it, test } from "vitest";
 import { asFailure, external, internal } from "../../../runner/src/containers/failure.ts";
 import { ControlPlaneError, reasonOf } from "../../../runner/src/control-plane/error.ts";
+import { DockerEngine } from "../../../runner/src/engines/docker/docker-engine.ts";
 import { pullFailure } from "../../../runner/src/engines/docker/pull-failure.ts";
 import { startFailure } from "../../../runner/src/engines/docker/start-failure.ts";
 import { recordedLog } from "../support/docker-box.ts";
@@ -9,6 +10,17 @@ import { recordedLog } from "../support/docker-box.ts";
 const GPU =
   '(HTTP code 500) server error - could not select device driver "" with capabilities: [[gpu]]';
 const OCI = "OCI runtime create failed: runc create failed: unable to start container process: ";
+
+test("an engine without Docker says where it looked, and what to do", async () => {
+  const engine = new DockerEngine(
+    "runner",
+    { kind: "docker", socket: "/nowhere.sock" },
+    recordedLog(),
+  );
+  await expect(engine.open(async () => 0)).rejects.toThrow(
+    "Docker does not respond at /nowhere.sock: connect ENOENT /nowhere.sock: start Docker, give this user access",
+  );
+});
 
 describe("a container that cannot be started", () => {
   test.each([

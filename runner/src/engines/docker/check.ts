@@ -14,7 +14,7 @@ import {
 import { listOwned } from "../process/model-folder.ts";
 import { NO_ISOLATION } from "../process/process-engine.ts";
 import { FIREWALL_ADVICE, firewallProblem, NO_FIREWALL } from "./firewall.ts";
-import { type DockerInfo, dockerInfo } from "./info.ts";
+import { DOCKER_ADVICE, type DockerInfo, dockerInfo, noDocker } from "./info.ts";
 import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "./isolation.ts";
 import { computeShares, findOvercommitment } from "./shares.ts";
 
@@ -32,9 +32,8 @@ async function checkDocker(options: DockerOptions): Promise<Finding[]> {
     findings.push(checkConfinement(info, sandbox), await checkShares(info, options), VARIABLES);
     return [...findings, await checkFirewall(options.firewall === "off")];
   } catch (error) {
-    const detail = `Docker does not respond at ${socketPath}: ${String(error)}`;
-    const advice = "start Docker, give this user access to its socket, or use --engine process";
-    return [{ ok: false, name: "docker", detail, advice }];
+    const detail = noDocker(socketPath, error);
+    return [{ ok: false, name: "docker", detail, advice: DOCKER_ADVICE }];
   }
 }
 

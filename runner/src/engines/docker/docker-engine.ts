@@ -22,7 +22,7 @@ import { FirewallGuard } from "./firewall-guard.ts";
 import { usesGpus } from "./gpus.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 import { hasReference, imageFacts } from "./image.ts";
-import { dockerInfo } from "./info.ts";
+import { DOCKER_ADVICE, dockerInfo, noDocker } from "./info.ts";
 import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "./isolation.ts";
 import { closeNetwork, type Network, type NetworkKind, openNetwork } from "./network.ts";
 import { pullImage } from "./pull.ts";
@@ -52,6 +52,7 @@ const UNREACHABLE_DNS = ["192.0.2.1"];
 const COG_COMMAND = ["python", "-m", "cog.server.http", "--await-explicit-shutdown=true"];
 
 export class DockerEngine implements Engine {
+  readonly #socket: string;
   readonly #docker: Dockerode;
   readonly #runner: string;
   readonly #gpus: NonNullable<DockerOptions["gpus"]>;
@@ -73,7 +74,8 @@ export class DockerEngine implements Engine {
   readonly #creator: ContainerCreator;
 
   constructor(runner: string, options: DockerOptions, log: Log) {
-    this.#docker = new Dockerode({ socketPath: options.socket ?? DEFAULT_SOCKET });
+    this.#socket = options.socket ?? DEFAULT_SOCKET;
+    this.#docker = new Dockerode({ socketPath: this.#socket });
     this.#runner = runner;
     this.#gpus = options.gpus ?? "image";
     this.#port = options.port ?? 5_000;
@@ -86,7 +88,9 @@ export class DockerEngine implements Engine {
   }
 
   async open(listen: (host: string) => Promise<number>): Promise<URL> {
-    this.#info = await this.#docker.info();
+    this.#info = await this.#docker.info().catch((error: unknown) => {
+      throw internal(`${noDocker(this.#socket, error)}: ${DOCKER_ADVICE}`);
+    });
     const info = dockerInfo.parse(this.#info);
     const problem = runtimeProblem(info, this.#sandbox);
     if (problem !== undefined) throw internal(`${problem}: ${RUNTIME_ADVICE}`);

@@ -20,3 +20,10 @@ export type DockerInfo = z.infer<typeof dockerInfo>;
 /** Whether root in a container is unprivileged on the machine. */
 export const hasUserNamespaces = ({ SecurityOptions }: DockerInfo): boolean =>
   SecurityOptions?.some((option) => /^name=(userns|rootless)\b/.test(option)) ?? false;
+
+export const DOCKER_ADVICE =
+  "start Docker, give this user access to its socket, or use --engine process";
+
+/** Why there is no info. */
+export const noDocker = (socket: string, error: unknown): string =>
+  `Docker does not respond at ${socket}: ${error instanceof Error ? error.message : error}`;
