@@ -27,12 +27,7 @@ export type BackupUnderWay = z.infer<typeof backupUnderWay>;
 
 export const backupList = z
   .object({
-    enabled: z
-      .boolean()
-      .meta({
-        description:
-          "Whether BACKUP_KEY is set, to at least 32 characters: otherwise none are made",
-      }),
+    enabled: z.boolean().meta({ description: "Whether BACKUP_KEY is set, and long enough" }),
     under_way: orNull(backupUnderWay),
     backups: z.array(backup).meta({ description: "Those that are whole, newest first" }),
   })
