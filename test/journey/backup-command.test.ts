@@ -109,6 +109,17 @@ test("brings a backup out, again only what is missing, and checks it", async () 
   await writeFile(join(copy, part), before);
 });
 
+test("mixes no two backups in one folder", async () => {
+  const summary = join(copy, "backup.json");
+  const before = await readFile(summary, "utf8");
+  const id = crypto.randomUUID();
+  await writeFile(summary, JSON.stringify({ ...JSON.parse(before), id }));
+  await expect(command(from, ["download", await newest(), copy])).rejects.toThrow(
+    `has another backup, ${id}`,
+  );
+  await writeFile(summary, before);
+});
+
 test("brings it into an empty deployment, and only into one", async () => {
   await expect(command(from, ["restore", await newest()])).rejects.toThrow("empty deployment");
   const into = await deploy("into");

@@ -11,7 +11,11 @@ const SUMMARY = "backup.json";
 const fileOf = (folder: string, number: number) =>
   join(folder, number === 0 ? "manifest" : `part-${String(number).padStart(6, "0")}`);
 
-/** Parts that are there are not downloaded again. @param onPart is told how many are there */
+/**
+ * Parts that are there are not downloaded again.
+ * @param onPart is told how many are there
+ * @throws Error when the folder has another backup: parts of both together would be neither
+ */
 export async function download(
   api: BackupApi,
   found: Backup,
@@ -19,6 +23,9 @@ export async function download(
   onPart: (parts: number) => void,
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
+  const known = await findSummary(folder);
+  if (known && known.id !== found.id)
+    throw new Error(`${folder} has another backup, ${known.id}: name another folder.`);
   await write(join(folder, SUMMARY), JSON.stringify(found, null, 2));
   for (const number of numbersOf(found)) {
     const file = fileOf(folder, number);
@@ -61,9 +68,14 @@ export async function verify(folder: string, keys: string[]): Promise<Map<string
 const numbersOf = ({ parts }: Backup) => Array.from({ length: parts + 1 }, (_, n) => n);
 
 export async function readSummary(folder: string): Promise<Backup> {
+  const found = await findSummary(folder);
+  if (!found) throw new Error(`${folder} has no ${SUMMARY}: it is no backup.`);
+  return found;
+}
+
+async function findSummary(folder: string): Promise<Backup | undefined> {
   const text = await read(join(folder, SUMMARY));
-  if (!text) throw new Error(`${folder} has no ${SUMMARY}: it is no backup.`);
-  return backup.parse(JSON.parse(new TextDecoder().decode(text)));
+  return text && backup.parse(JSON.parse(new TextDecoder().decode(text)));
 }
 
 async function readPart(folder: string, number: number): Promise<Bytes> {

@@ -22,7 +22,10 @@ try {
   const { positionals } = readCommandLine(USAGE, { allowPositionals: true });
   await runCommand(positionals, {
     api,
-    keys: BACKUP_KEY.split(",").filter(Boolean),
+    // As the deployment reads it.
+    keys: BACKUP_KEY.split(",")
+      .map((key) => key.trim())
+      .filter(Boolean),
     say: console.log,
     signal: ending.signal,
     lookMs: 5_000,
