@@ -15,6 +15,8 @@ export class RunnerObject extends createDurable() {
   presence: Presence | null = null;
   /** For good: a runner has one token. It may be told before its first session has begun. */
   revoked = false;
+  /** For good as well: when it comes back, it is a new one. A late registration must not revive this one. */
+  removed = false;
   persistedAt = 0;
   /** The last ones that have registered, the last of all first. */
   processes: string[] = [];
@@ -22,10 +24,10 @@ export class RunnerObject extends createDurable() {
   /**
    * A process of this runner has started. It stays drained if an operator has drained it.
    * @returns the session that the process has already, if it has registered before; null when another
-   * process has come after it, or the token is revoked
+   * process has come after it, the runner was removed, or its token is revoked
    */
   beginSession(session: string, request: SessionRequest): Presence | null {
-    if (this.revoked) return null;
+    if (this.revoked || this.removed) return null;
     const { protocol: _, process, ...runner } = request;
     const place = process === undefined ? -1 : this.processes.indexOf(process);
     if (place > 0) return null;
@@ -88,13 +90,15 @@ export class RunnerObject extends createDurable() {
   }
 
   /**
-   * Deletes the runner, unless it is online: not stopped, and seen since then.
+   * Deletes what is known of the runner, unless it is online: not stopped, and seen since then.
    * @returns the presence if it stays
    */
   async remove(since: number): Promise<Presence | null> {
     const { presence } = this;
     if (presence && presence.state !== "stopped" && presence.last_seen_at > since) return presence;
     await this.destroy({ reset: true });
+    this.removed = true;
+    void this.persist();
     return null;
   }
 

@@ -60,7 +60,7 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
   // Each may be made twice: it is told how things are.
   const call = (method: Method, ...args: unknown[]) => repeated(() => callOnce(method, args));
   return {
-    /** Null when another process has come after it, or the token is revoked: `confirm` tells which. */
+    /** Null when another process has come after it; or, as `confirm` tells, it was removed or revoked. */
     beginSession: (session: string, request: SessionRequest) =>
       call("beginSession", session, boundedSession(request)),
     report: (telemetry: TelemetryRequest) => call("report", boundedReport(telemetry)),

@@ -21,9 +21,10 @@ import {
   type TelemetryRequest,
   type TelemetryResponse,
 } from "../../protocol/runner.ts";
+import { isRunnerToken } from "../../storage/accounts/tokens.ts";
 import { cached } from "../../storage/cache.ts";
 import { isLimitReached } from "../../storage/database.ts";
-import { findRunner, saveRunner } from "../../storage/runners/runners.ts";
+import { deleteRunner, findRunner, saveRunner } from "../../storage/runners/runners.ts";
 import { unknownRunnerToken } from "../accounts/authentication.ts";
 import type { RunnerCaller } from "../accounts/caller.ts";
 import { readManifest } from "../assets.ts";
@@ -51,7 +52,7 @@ export const runnerCache = cached({ max: 10_000 }, ({ db }: Services, id: string
 /**
  * @param origin of this deployment, as the runner reaches it
  * @returns also what the runner proves its calls with
- * @throws ProblemError outdated_runner, forbidden, conflict, session_superseded, unauthenticated
+ * @throws ProblemError outdated_runner, forbidden, conflict, session_superseded, unauthenticated, unavailable
  */
 export async function beginSession(
   { env, db, settings }: Services,
@@ -84,7 +85,8 @@ export async function beginSession(
   if (!saved) throw unknownRunnerToken();
   const runner = runnerAt(env, saved.id);
   const presence = await runner.beginSession(uuid(), request);
-  if (!presence) throw (await runner.confirm()) ? superseded() : unknownRunnerToken();
+  if (!presence)
+    throw (await runner.confirm()) ? superseded() : await shutOut(db, saved.id, caller);
   const { token_id, token_hash } = caller;
   const { hardware } = request;
   const pass = { token_id, runner_id: saved.id, hardware, known_at: now };
@@ -102,6 +104,18 @@ export async function beginSession(
     },
     pass: await signPass(settings.secretKeys, pass, token_hash),
   };
+}
+
+/** Why a runner is refused for good. If it was removed, and its row is still there, that is finished. */
+async function shutOut(db: Services["db"], id: string, { token_id }: RunnerCaller) {
+  if (!(await isRunnerToken(db, token_id))) return unknownRunnerToken();
+  await deleteRunner(db, id);
+  runnerCache.forget(id);
+  return new ProblemError(
+    "unavailable",
+    "This runner was just removed. Register again: it will be a new one.",
+    { "retry-after": "1" },
+  );
 }
 
 /**

@@ -1,12 +1,14 @@
 /** What the operator is told of runners, and how one is removed. */
-import { runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Load, Machine } from "../../../src/protocol/runner.ts";
+import { runnerAt } from "../../../src/objects/runner/stub.ts";
+import type { Load, Machine, SessionResponse } from "../../../src/protocol/runner.ts";
 import { readManifest } from "../../../src/services/assets.ts";
 import { withTimeout } from "../../../src/services/with-timeout.ts";
 import { run } from "../support/accounts.ts";
-import { registered, shown } from "../support/fleet.ts";
+import { Client } from "../support/client.ts";
+import { registered, revoke, shown } from "../support/fleet.ts";
 import { FakeRunner, sessionBody } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newUser, operator, unique } from "../support/world.ts";
@@ -165,11 +167,35 @@ describe("removing a runner", () => {
     expect((await runner.tell()).status).toBe(404);
     expect((await runner.poll()).status).toBe(404);
     await runInDurableObject(objectOf(runner.id), async (_, { storage }) => {
-      expect(await storage.list()).toEqual(new Map());
+      expect(JSON.stringify([...(await storage.list()).values()])).not.toContain(name);
     });
     const again = await FakeRunner.begin(token, hardware, name);
     expect(again.id).not.toBe(runner.id);
     expect(await shown(again.id)).toMatchObject({ name, state: "ready", draining: false });
+  });
+
+  test("is for good, whatever registration of it arrives late", async () => {
+    const { runner, token, hardware, name } = await registered();
+    await revoke(token);
+    expect((await remove(runner.id)).status).toBe(200);
+    await evictDurableObject(objectOf(runner.id));
+    const late = { ...sessionBody(hardware, name), engine: "process" as const };
+    await runnerAt(env, runner.id).beginSession(runner.session, late);
+    advance(10.1);
+    // With its last pass, which its object renews.
+    expect((await runner.tell()).status).toBe(401);
+  });
+
+  test("that was not finished is, when it registers: as a new one", async () => {
+    const { runner, token, hardware, name } = await registered();
+    await runnerAt(env, runner.id).remove(Date.now());
+    const client = new Client(token);
+    const registering = () =>
+      client.json<SessionResponse>("POST", "/v1/runner/sessions", sessionBody(hardware, name));
+    expect((await registering()).status).toBe(503);
+    const { status, body } = await registering();
+    expect([status, body.runner_id === runner.id]).toEqual([200, false]);
+    expect(await shown(runner.id)).toBeUndefined();
   });
 
   test("is for the operator, and for runners that there are", async () => {
