@@ -5,7 +5,9 @@ import type Dockerode from "dockerode";
 import { external, type Failure, internal } from "../../containers/failure.ts";
 import type { ContainerFile, Exit, RunningContainer } from "../engine.ts";
 import { extractFile } from "./archive.ts";
+import { onceBack } from "./away.ts";
 import { ignoreStatus } from "./ignore-status.ts";
+import { waitForExit } from "./wait-for-exit.ts";
 
 const MAX_LOG_LINES = 50;
 
@@ -48,7 +50,7 @@ export class DockerContainer implements RunningContainer {
   private constructor(container: Dockerode.Container, address: URL) {
     this.#container = container;
     this.address = address;
-    this.exited = this.#watch().catch((cause: Error) => ({
+    this.exited = onceBack(() => this.#watch()).catch((cause: Error) => ({
       description: "could not be monitored",
       logs: "",
       reason: this.#reason ?? internal("Docker could not monitor the container", { cause }),
@@ -78,13 +80,14 @@ export class DockerContainer implements RunningContainer {
   }
 
   async stop(graceMs: number): Promise<void> {
-    await ignoreStatus([304, 404], this.#container.stop({ t: Math.ceil(graceMs / 1_000) }));
+    const t = Math.ceil(graceMs / 1_000);
+    await onceBack(() => ignoreStatus([304, 404], this.#container.stop({ t })));
     await this.exited;
   }
 
   async kill(): Promise<void> {
     // 409: it is no longer running, or is being removed.
-    await ignoreStatus([404, 409], this.#container.kill());
+    await onceBack(() => ignoreStatus([404, 409], this.#container.kill()));
     await this.exited;
   }
 
@@ -112,7 +115,7 @@ export class DockerContainer implements RunningContainer {
   }
 
   async #watch(): Promise<Exit> {
-    await ignoreStatus([404], this.#container.wait());
+    await ignoreStatus([404], waitForExit(this.#container));
     const logs = await this.#lastLogs();
     const description = await this.#description();
     await ignoreStatus([404, 409], this.#container.remove({ force: true, v: true }));

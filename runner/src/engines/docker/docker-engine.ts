@@ -24,7 +24,8 @@ import { ignoreStatus } from "./ignore-status.ts";
 import { hasReference, imageFacts } from "./image.ts";
 import { DOCKER_ADVICE, dockerInfo, noDocker } from "./info.ts";
 import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "./isolation.ts";
-import { closeNetwork, type Network, type NetworkKind, openNetwork } from "./network.ts";
+import type { NetworkKind } from "./network.ts";
+import { Networks } from "./networks.ts";
 import { pullImage } from "./pull.ts";
 import { HOST_NAME } from "./sandbox.ts";
 import { computeShares, type Shares } from "./shares.ts";
@@ -60,7 +61,7 @@ export class DockerEngine implements Engine {
   readonly #sandbox: Sandbox;
   readonly #firewallMode: NonNullable<DockerOptions["firewall"]>;
   readonly #log: Log;
-  #networks: Record<NetworkKind, Network> | undefined;
+  #networks: Networks | undefined;
   /** What HOST_NAME resolves to in containers. */
   #hostAddress = "";
   #firewall: FirewallGuard | undefined;
@@ -100,13 +101,10 @@ export class DockerEngine implements Engine {
     this.#log[advice ? "warn" : "info"](detail, { advice });
     this.#log.info("resources per container", { ...this.#shares });
     await this.#sweep();
-    const networks = {
-      open: await openNetwork(this.#docker, this.#runner, "open"),
-      closed: await openNetwork(this.#docker, this.#runner, "closed"),
-    };
+    const networks = await Networks.open(this.#docker, this.#runner, this.#log);
     this.#networks = networks;
     // An address of this machine, so that containers of both networks can reach it.
-    const { gateway } = networks.open;
+    const { gateway } = networks.get("open");
     this.#hostAddress = gateway;
     const port = await this.#listen(listen, gateway);
     await this.#installFirewall(networks, gateway, port);
@@ -123,11 +121,7 @@ export class DockerEngine implements Engine {
     return new URL(`http://${HOST_NAME}:${port}`);
   }
 
-  async #installFirewall(
-    networks: Record<NetworkKind, Network>,
-    gateway: string,
-    port: number,
-  ): Promise<void> {
+  async #installFirewall(networks: Networks, gateway: string, port: number): Promise<void> {
     if (this.#firewallMode === "off") {
       this.#log.warn("no firewall: containers can reach this machine and its private network");
       return;
@@ -135,7 +129,7 @@ export class DockerEngine implements Engine {
     const problem = await firewallProblem();
     if (problem !== undefined) throw internal(`${NO_FIREWALL}: ${problem}. ${FIREWALL_ADVICE}`);
     const rules = (kind: NetworkKind, egress: boolean) => {
-      return { bridge: networks[kind].bridge, gateway, callbackPort: port, egress };
+      return { bridge: networks.get(kind).bridge, gateway, callbackPort: port, egress };
     };
     this.#firewall = new FirewallGuard({
       rules: [rules("open", this.#sandbox.egress), rules("closed", false)],
@@ -194,6 +188,7 @@ export class DockerEngine implements Engine {
     if (!networks || !shares) throw internal("the Docker engine is not open");
     const isOpen = egress === "public";
     if (!isOpen && !this.#firewall) throw internal(EGRESS_NOT_ENFORCED);
+    await networks.ensure();
     await this.#firewall?.ensure();
     const facts = imageFacts(inspected.Config.Labels ?? {}, inspected.Config.Env);
     const flags = facts.uploads ? [`--upload-url=${uploadUrl}`] : [];
@@ -212,7 +207,7 @@ export class DockerEngine implements Engine {
         host: {
           sandbox: this.#sandbox,
           shares,
-          network: networks[isOpen ? "open" : "closed"].name,
+          network: networks.get(isOpen ? "open" : "closed").name,
           dns: isOpen ? this.#sandbox.dns : UNREACHABLE_DNS,
           hostAddress: this.#hostAddress,
           port,
@@ -234,7 +229,7 @@ export class DockerEngine implements Engine {
     this.#endDiskWatch();
     await this.#sweep();
     if (!this.#networks) return;
-    for (const { name } of Object.values(this.#networks)) await closeNetwork(this.#docker, name);
+    await this.#networks.close();
     await this.#firewall?.remove();
     this.#networks = undefined;
   }

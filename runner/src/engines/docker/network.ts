@@ -11,25 +11,31 @@ export interface Network {
   name: string;
   bridge: string;
   gateway: string;
+  subnet: string;
 }
 
 export type NetworkKind = "open" | "closed";
 
-/** The name is derived from the runner's, so that a later process finds the network again. */
+/**
+ * The name is derived from the runner's, so that a later process finds the network again.
+ * @param before with the addresses of this one
+ */
 export async function openNetwork(
   docker: Dockerode,
   runner: string,
   kind: NetworkKind,
+  before?: Network,
 ): Promise<Network> {
   const name = networkName(runner, kind);
   const bridge = bridgeName(name);
-  const networks = await docker.listNetworks({ filters: { name: [name] } });
-  if (!networks.some((network) => network.Name === name)) {
+  if (!(await hasNetwork(docker, name))) {
+    const addresses = before && { Subnet: before.subnet, Gateway: before.gateway };
     await docker.createNetwork({
       Name: name,
       Driver: "bridge",
       EnableIPv6: false,
       Labels: { "auspex.runner": runner },
+      ...(addresses && { IPAM: { Driver: "default", Config: [addresses] } }),
       Options: {
         "com.docker.network.bridge.name": bridge,
         "com.docker.network.bridge.enable_icc": "false",
@@ -37,10 +43,14 @@ export async function openNetwork(
     });
   }
   const network = await docker.getNetwork(name).inspect();
-  const gateway: unknown = network.IPAM?.Config?.[0]?.Gateway;
-  if (typeof gateway !== "string") throw internal(`the network ${name} has no gateway`);
-  return { name, bridge, gateway };
+  const { Gateway: gateway, Subnet: subnet } = network.IPAM?.Config?.[0] ?? {};
+  if (gateway === undefined || subnet === undefined)
+    throw internal(`the network ${name} has no gateway`);
+  return { name, bridge, gateway, subnet };
 }
+
+export const hasNetwork = async (docker: Dockerode, name: string): Promise<boolean> =>
+  (await docker.listNetworks({ filters: { name: [name] } })).some(({ Name }) => Name === name);
 
 /** Removes a network; one that does not exist is no error. */
 export async function closeNetwork(docker: Dockerode, name: string): Promise<void> {

@@ -1,0 +1,29 @@
+/** Docker is restarted now and then, while containers may run on: what it is asked has to outlast that. */
+import { sleep } from "../../../../src/lib/timeout.ts";
+
+/** A restart takes seconds. */
+const AGAIN_MS = 1_000;
+
+/** No socket, nobody behind it, or a connection that broke. */
+const CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOENT",
+  "EPIPE",
+  "ERR_STREAM_PREMATURE_CLOSE",
+]);
+
+export const isAway = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && CODES.has(String(error.code));
+
+/** Asks until Docker answers. It must not matter that Docker may have been asked before. */
+export async function onceBack<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      await sleep(AGAIN_MS);
+    }
+  }
+}

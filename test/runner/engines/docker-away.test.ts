@@ -1,0 +1,68 @@
+/** Docker is restarted, killed or tidied up while the runner works: over real Docker. */
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Executor } from "../../../runner/src/jobs/executor.ts";
+import { docker } from "../../docker/registry.ts";
+import { dockerIsUp } from "../support/containers.ts";
+import { DockerBox } from "../support/docker-box.ts";
+import { DockerSocket } from "../support/docker-socket.ts";
+
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+
+const SLOW = { numbers: [1, 2], mode: "slow", seconds: 2 };
+
+describe.runIf(dockerIsUp)("while Docker is away", () => {
+  let box: DockerBox;
+  let socket: DockerSocket;
+  let executor: Executor;
+
+  beforeAll(async () => {
+    box = await DockerBox.start();
+    box.images.sums = await box.registry.push("sums");
+    socket = await DockerSocket.open(join(box.folder, "docker.sock"));
+  });
+
+  afterAll(async () => {
+    socket.goAway();
+    await box.close();
+  });
+
+  beforeEach(async () => {
+    executor = box.executor({ socket: socket.path });
+    await executor.open();
+  });
+
+  afterEach(async () => {
+    await executor.close();
+    expect(await box.containers()).toEqual([]);
+    expect(await box.networks()).toEqual([]);
+  });
+
+  it("goes on with a run whose container goes on", async () => {
+    const { reporter, finish } = box.run(executor, "sums", SLOW);
+    await reporter.first("logs");
+    socket.goAway();
+    await socket.comeBack();
+    expect(await finish).toMatchObject({ status: "succeeded" });
+  });
+
+  it("fails a run whose container ends meanwhile, once it is back, and removes that", async () => {
+    const { reporter, finish } = box.run(executor, "sums", { ...SLOW, seconds: 60 });
+    await reporter.first("logs");
+    const [container = ""] = await box.containers();
+    socket.goAway();
+    await docker("kill", container);
+    await socket.comeBack();
+    expect(await finish).toMatchObject({ status: "failed", error: { source: "external" } });
+    await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 5_000);
+  });
+
+  it("runs after somebody has removed the unused networks", async () => {
+    const names = await box.networks();
+    await docker("network", "rm", ...names);
+    expect(await box.run(executor, "sums", { numbers: [1, 2] }).finish).toMatchObject({
+      status: "succeeded",
+    });
+    expect(await box.networks()).toEqual(names);
+  });
+});
