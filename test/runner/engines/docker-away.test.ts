@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
+import type { SetupProgress } from "../../../src/protocol/event.ts";
 import { docker } from "../../docker/registry.ts";
 import { dockerIsUp } from "../support/containers.ts";
 import { DockerBox } from "../support/docker-box.ts";
@@ -55,6 +56,21 @@ describe.runIf(dockerIsUp)("while Docker is away", () => {
     await socket.comeBack();
     expect(await finish).toMatchObject({ status: "failed", error: { source: "external" } });
     await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 5_000);
+  });
+
+  it("waits with what begins meanwhile, which can be cancelled", async () => {
+    socket.goAway();
+    const cancel = new AbortController();
+    const stop = { cancel: cancel.signal, abandon: new AbortController().signal };
+    const cancelled = box.run(executor, "sums", SLOW, {}, stop);
+    const { reporter, finish } = box.run(executor, "sums", { numbers: [1, 2] });
+    await reporter.first("setup");
+    cancel.abort();
+    expect(await cancelled.finish).toMatchObject({ status: "canceled" });
+    await socket.comeBack();
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    const messages = reporter.of("setup").map((data) => (data as SetupProgress).message);
+    expect(messages).toContain("waiting for Docker on the runner's machine");
   });
 
   it("runs after somebody has removed the unused networks", async () => {

@@ -16,14 +16,28 @@ const CODES = new Set([
 export const isAway = (error: unknown): boolean =>
   error instanceof Error && "code" in error && CODES.has(String(error.code));
 
-/** Asks until Docker answers. It must not matter that Docker may have been asked before. */
-export async function onceBack<T>(ask: () => Promise<T>): Promise<T> {
-  for (;;) {
+export interface Wait {
+  signal?: AbortSignal;
+  /** Called once, when Docker does not answer. */
+  onAway?: () => void;
+}
+
+/**
+ * Asks until Docker answers. It must not matter that Docker may have been asked before.
+ * @throws the signal's reason
+ */
+export async function onceBack<T>(
+  ask: () => Promise<T>,
+  { signal, onAway }: Wait = {},
+): Promise<T> {
+  for (let asked = 0; ; asked++) {
     try {
       return await ask();
     } catch (error) {
       if (!isAway(error)) throw error;
-      await sleep(AGAIN_MS);
+      if (asked === 0) onAway?.();
+      await sleep(AGAIN_MS, signal);
+      signal?.throwIfAborted();
     }
   }
 }

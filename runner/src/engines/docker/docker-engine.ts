@@ -14,6 +14,7 @@ import {
 } from "../engine.ts";
 import { exposedPort, listenVariables } from "../listen-address.ts";
 import { DEFAULT_SANDBOX, DEFAULT_SOCKET, type DockerOptions, type Sandbox } from "../options.ts";
+import { onceBack } from "./away.ts";
 import { ContainerCreator } from "./container-creator.ts";
 import { watchDisk } from "./disk.ts";
 import { DockerContainer } from "./docker-container.ts";
@@ -173,7 +174,13 @@ export class DockerEngine implements Engine {
     report: ReportProgress,
     signal: AbortSignal,
   ): Promise<number> {
-    const inspected = await this.#findImage(image);
+    const inspected = await onceBack(() => this.#findImage(image), {
+      signal,
+      onAway: () => {
+        this.#log.warn("Docker does not answer, waiting for it");
+        report({ phase: "pulling", message: "waiting for Docker on the runner's machine" });
+      },
+    });
     if (inspected) return inspected.Size;
     await pullImage(this.#docker, image, report, signal);
     return (await this.#requireImage(image)).Size;
