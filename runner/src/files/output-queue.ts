@@ -117,7 +117,9 @@ export class OutputQueue implements StoredOutput {
     const { files, stop, log } = this.#options;
     await this.#draining;
     const output = this.#failure ? this.#deliveredPart(finish.output) : finish.output;
-    if (finish.status !== "succeeded") return { ...finish, output };
+    // A model that fails because this machine did not take its file says so in its own words.
+    const isOurs = finish.status === "failed" && files.failure?.source === "internal";
+    if (finish.status !== "succeeded" && !isOurs) return { ...finish, output };
     await files.settle();
     const failure = files.failure ?? this.#failure;
     if (!failure) return finish;

@@ -1,4 +1,6 @@
 /** Files that a container uploads: whole, broken off, or too large. */
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
 import { items, type OutputBox, openOutputBox, type Steps } from "../support/output-box.ts";
@@ -43,6 +45,25 @@ describe("an upload of the container", () => {
     expect([one?.length, two?.length]).toEqual([1, 1]);
     const [a, b] = [one?.[0], two?.[0]];
     expect(reporter.of("output")).toEqual([{ first: a, list: [b, a, { deep: [b] }], text: "$ a" }]);
+  });
+
+  it("fails the run by the runner when its disk does not take it, whatever the model says of it", async () => {
+    const outputs = join(box.directory, "cache/outputs");
+    rmSync(outputs, { recursive: true });
+    writeFileSync(outputs, "");
+    const { finish } = box.run([
+      { put: { name: "out.txt", text: "one", as: "a" } },
+      { fail: { message: "uploading out.txt failed: 507" } },
+    ]);
+    expect(await finish).toMatchObject({
+      status: "failed",
+      error: {
+        source: "internal",
+        message: expect.stringContaining("could not write the file out.txt: ENOTDIR"),
+      },
+    });
+    rmSync(outputs);
+    mkdirSync(outputs);
   });
 
   it("goes in parts when it is large, byte for byte", async () => {
