@@ -1,13 +1,12 @@
 /**
  * The runner object: the presence of one machine. Small state, small arguments, off the hot path:
- * what itty-durable is made for. It stores what an operator decides at once, and telemetry, which is
- * repeated every half minute, at most once a minute.
+ * what itty-durable is made for. It stores whatever it is told, telemetry too: it leaves memory after 10 s
+ * without a call, and would be back where it was a minute ago.
  */
 import { createDurable } from "itty-durable";
 import type { SessionRequest } from "../../protocol/runner.ts";
 import type { Presence, Report } from "./rpc-types.ts";
 
-const PERSIST_MS = 60_000;
 /** Processes whose registrations may still be on their way. */
 const MAX_PROCESSES = 10;
 
@@ -17,7 +16,6 @@ export class RunnerObject extends createDurable() {
   revoked = false;
   /** For good as well: when it comes back, it is a new one. A late registration must not revive this one. */
   removed = false;
-  persistedAt = 0;
   /** The last ones that have registered, the last of all first. */
   processes: string[] = [];
 
@@ -53,11 +51,7 @@ export class RunnerObject extends createDurable() {
     if (this.presence?.session !== session) return this.presence;
     // A report that was on its way when the process stopped.
     if (this.presence.state === "stopped") return this.presence;
-    const changed = telemetry.state !== this.presence.state;
-    const next = { ...this.presence, ...telemetry, last_seen_at: Date.now() };
-    if (changed || Date.now() - this.persistedAt > PERSIST_MS) return this.keep(next);
-    this.presence = next;
-    return next;
+    return this.keep({ ...this.presence, ...telemetry, last_seen_at: Date.now() });
   }
 
   /** The lease of a prediction that ran there has expired: it is not listed until reported again. */
@@ -65,8 +59,7 @@ export class RunnerObject extends createDurable() {
     const { presence } = this;
     if (!presence) return null;
     const running = presence.running.filter((id) => id !== predictionId);
-    this.presence = { ...presence, running };
-    return this.presence;
+    return this.keep({ ...presence, running });
   }
 
   setDraining(draining: boolean): Presence | null {
@@ -104,7 +97,6 @@ export class RunnerObject extends createDurable() {
 
   keep(presence: Presence): Presence {
     this.presence = presence;
-    this.persistedAt = Date.now();
     void this.persist();
     return presence;
   }

@@ -55,6 +55,22 @@ describe("a runner", () => {
     expect(await shown(runner.id)).toEqual({ ...fixed, load, running, warm, last_seen_at });
   });
 
+  test("is still shown so once its object has left memory", async () => {
+    const { runner } = await registered();
+    const running = [crypto.randomUUID(), crypto.randomUUID()];
+    for (const seconds of [5, 30]) {
+      advance(seconds);
+      await runner.tell({ running, load, warm });
+      const last_seen_at = new Date().toISOString();
+      await evictDurableObject(objectOf(runner.id));
+      expect(await shown(runner.id)).toMatchObject({ running, load, warm, last_seen_at });
+    }
+    const [lost = "", going] = running;
+    await runnerAt(env, runner.id).removeRun(lost);
+    await evictDurableObject(objectOf(runner.id));
+    expect(await shown(runner.id)).toMatchObject({ running: [going] });
+  });
+
   test("whose token is revoked is offline, and can be removed at once", async () => {
     const { runner, name } = await registered();
     const [token] = await run("SELECT token_id AS id FROM runners WHERE id = ?", runner.id);
