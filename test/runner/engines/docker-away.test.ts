@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import { docker } from "../../docker/registry.ts";
-import { dockerIsUp } from "../support/containers.ts";
+import { dockerIsUp, signals } from "../support/containers.ts";
 import { DockerBox } from "../support/docker-box.ts";
 import { DockerSocket } from "../support/docker-socket.ts";
 
@@ -60,12 +60,11 @@ describe.runIf(dockerIsUp)("while Docker is away", () => {
 
   it("waits with what begins meanwhile, which can be cancelled", async () => {
     socket.goAway();
-    const cancel = new AbortController();
-    const stop = { cancel: cancel.signal, abandon: new AbortController().signal };
+    const stop = signals();
     const cancelled = box.run(executor, "sums", SLOW, {}, stop);
     const { reporter, finish } = box.run(executor, "sums", { numbers: [1, 2] });
     await reporter.first("setup");
-    cancel.abort();
+    stop.abortCancel();
     expect(await cancelled.finish).toMatchObject({ status: "canceled" });
     await socket.comeBack();
     expect(await finish).toMatchObject({ status: "succeeded" });
