@@ -2,6 +2,7 @@
  * Refreshes the fleet while the tab is visible. Replaces only the parts that have changed, so that a
  * button does not move away from under the pointer.
  */
+import { loadCurrentPage } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 import { keepFocus } from "./parts/replace-element.ts";
 
@@ -15,10 +16,8 @@ function schedule(): void {
 }
 
 async function refresh(): Promise<void> {
-  // A failed refresh is not reported: the next one may succeed.
-  const response = await fetch(location.href).catch(() => undefined);
-  if (response?.ok && !response.redirected) {
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const page = await loadCurrentPage();
+  if (page) {
     const [fleet, old] = [page, document].map((one) =>
       one.querySelector<HTMLElement>("[data-fleet]"),
     );

@@ -1,4 +1,5 @@
 /** The page of one prediction: keeps its view live, then its webhook deliveries. */
+import { loadCurrentPage } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 import { attachTrees } from "./parts/json-tree.ts";
 import { attachPrediction } from "./parts/prediction-view.ts";
@@ -18,11 +19,9 @@ let timer: number | undefined;
 async function refreshDeliveries(wait: number): Promise<void> {
   clearTimeout(timer);
   const old = document.querySelector<HTMLElement>("[data-after-end]");
-  // A failed refresh is not reported: the next one may succeed.
-  const response = await fetch(location.href).catch(() => undefined);
+  const page = await loadCurrentPage();
   let next = Math.min(2 * wait, MAX_WAIT_MS);
-  if (response?.ok && !response.redirected) {
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  if (page) {
     const now = page.querySelector<HTMLElement>("[data-after-end]");
     if (!old || !now) return;
     enhance(now);

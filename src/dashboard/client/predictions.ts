@@ -1,4 +1,5 @@
 /** Refreshes the list of predictions while the tab is visible. */
+import { loadCurrentPage } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 import { keepFocus, replaceElement } from "./parts/replace-element.ts";
 
@@ -19,10 +20,8 @@ function schedule(): void {
 }
 
 async function refresh(): Promise<void> {
-  // A failed refresh is not reported: the next one may succeed.
-  const response = await fetch(location.href).catch(() => undefined);
-  if (response?.ok && !response.redirected) {
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const page = await loadCurrentPage();
+  if (page) {
     const [list, old] = [page, document].map((one) =>
       one.querySelector<HTMLElement>("[data-list]"),
     );

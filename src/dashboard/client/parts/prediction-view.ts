@@ -4,9 +4,11 @@
  */
 import type { Json } from "../../../protocol/common.ts";
 import { setupText } from "../../prediction-view/setup-text.ts";
+import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
 import { showElapsed } from "./elapsed.ts";
 import { enhance } from "./enhance.ts";
 import { attachTrees } from "./json-tree.ts";
+import { LiveStream, type LiveStreamOptions } from "./live-stream.ts";
 import { LogView } from "./log-view.ts";
 import { OutputView } from "./output-view.ts";
 import { post } from "./post.ts";
@@ -32,8 +34,8 @@ export function attachPrediction(root: HTMLElement): () => void {
 /** Steps within this time are fetched together. */
 const STEPS_MS = 150;
 
-/** Streams end after some minutes and browsers reconnect after about 3 s: not worth a notice. */
-const RECONNECT_NOTICE_MS = 8_000;
+/** No answer to a request for the parts comes later. */
+const ANSWER_MS = 10_000;
 
 /** Delays between attempts to load the end. */
 const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
@@ -41,14 +43,13 @@ const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
 /** What the stream appends to. */
 const APPENDED = ["[data-output]", "[data-more]", "[data-logs]", "[data-logs-hidden]"];
 
-const SIGNED_OUT = "You are signed out. Sign in, then reload the page.";
-const LOST = "Connection lost. Reload the page to see progress.";
+const GONE = "The prediction is no longer here.";
 const END_LOST = "The prediction has finished. Reload the page to see the result.";
 
 class LivePrediction {
   readonly #root: HTMLElement;
   readonly #address: string;
-  readonly #source: EventSource;
+  readonly #stream: LiveStream;
   readonly #output: OutputView;
   readonly #logs: LogView;
   readonly #stopTicking: () => void;
@@ -58,75 +59,64 @@ class LivePrediction {
   /** The event id of the displayed status. */
   #statusAt = 0;
   #refreshTimer: number | undefined;
-  #reconnectTimer: number | undefined;
   #pendingRefresh: Promise<void> = Promise.resolve();
 
   constructor(root: HTMLElement) {
-    const { prediction: id = "", last = "0" } = root.dataset;
+    const { prediction: id = "" } = root.dataset;
     this.#root = root;
     this.#address = `/predictions/${id}`;
     this.#output = new OutputView(root);
     this.#logs = new LogView(root);
     this.#stopTicking = showElapsed(root);
     root.addEventListener("submit", this.#cancel);
-    this.#source = new EventSource(`${this.#address}/events?after_id=${last}`);
-    this.#listen();
+    this.#stream = new LiveStream({
+      address: () => `${this.#address}/events?after_id=${root.dataset.last ?? "0"}`,
+      events: this.#events(),
+      onConnected: () => this.#problem(undefined),
+      onLost: () => this.#problem(RECONNECTING),
+      mayReturn: () => this.#mayReturn(),
+    });
   }
 
   close(): void {
-    this.#source.close();
+    this.#stream.close();
     clearTimeout(this.#refreshTimer);
-    clearTimeout(this.#reconnectTimer);
     this.#stopTicking();
     this.#output.flush();
     this.#logs.flush();
     this.#root.removeEventListener("submit", this.#cancel);
   }
 
-  #listen(): void {
-    const on = (name: string, take: (data: Json, json: string, id: number) => void) =>
-      this.#source.addEventListener(name, ({ data, lastEventId }: MessageEvent<string>) => {
+  #events(): LiveStreamOptions["events"] {
+    const on =
+      (take: (data: Json, json: string, id: number) => void) =>
+      ({ data, lastEventId }: MessageEvent<string>) => {
         this.#hasGap ||= Number(lastEventId) > Number(this.#root.dataset.last) + 1;
         this.#root.dataset.last = lastEventId;
         take(JSON.parse(data), data, Number(lastEventId));
-      });
-    on("status", (data, _, id) => this.#status(data, id));
-    on("setup", (data) => this.#setup(data));
-    on("output", (data, json) => {
-      const isFirst = this.#output.empty;
-      this.#output.add(data, json);
-      if (!isFirst || this.#output.empty) return;
-      this.#part("note")?.replaceChildren();
-      this.#step();
-    });
-    on("logs", (data) => this.#logs.add(String(data)));
-    on("done", () => void this.#done());
-    this.#source.onopen = () => this.#connected();
-    this.#source.onerror = (event) => {
-      // Events of the prediction that are named `error` arrive here too.
-      if (event instanceof MessageEvent) return;
-      if (this.#source.readyState === EventSource.CLOSED) void this.#closed();
-      // The browser reconnects and resumes by itself.
-      else
-        this.#reconnectTimer ??= window.setTimeout(
-          () => this.#problem("Connection lost. Reconnecting…"),
-          RECONNECT_NOTICE_MS,
-        );
+      };
+    return {
+      status: on((data, _, id) => this.#status(data, id)),
+      setup: on((data) => this.#setup(data)),
+      output: on((data, json) => {
+        const isFirst = this.#output.empty;
+        this.#output.add(data, json);
+        if (!isFirst || this.#output.empty) return;
+        this.#part("note")?.replaceChildren();
+        this.#step();
+      }),
+      logs: on((data) => this.#logs.add(String(data))),
+      done: on(() => void this.#done()),
     };
   }
 
-  #connected(): void {
-    clearTimeout(this.#reconnectTimer);
-    this.#reconnectTimer = undefined;
-    this.#problem(undefined);
-  }
-
-  /** The stream was refused: the session has ended, or the stream is at its end. */
-  async #closed(): Promise<void> {
-    clearTimeout(this.#reconnectTimer);
+  /** The session has ended, the stream is at its end, or the service cannot give it now. */
+  async #mayReturn(): Promise<boolean> {
     const state = await this.#loadParts();
-    if (state === "ended") return this.#done();
-    this.#problem(state === "signed out" ? SIGNED_OUT : LOST);
+    if (state === "live" || state === "failed") return true;
+    if (state === "ended") void this.#done();
+    else this.#problem(state === "gone" ? GONE : SIGNED_OUT);
+    return false;
   }
 
   /** Final statuses come with the parts of the page, so that no badge of an end stands beside Cancel. */
@@ -198,10 +188,12 @@ class LivePrediction {
   }
 
   /** Replaces the parts with those of the server. @returns the state of the prediction */
-  async #loadParts(): Promise<"live" | "ended" | "signed out" | "failed"> {
+  async #loadParts(): Promise<"live" | "ended" | "signed out" | "gone" | "failed"> {
     try {
-      const response = await fetch(`${this.#address}/view`);
+      const signal = AbortSignal.timeout(ANSWER_MS);
+      const response = await fetch(`${this.#address}/view`, { signal });
       if (response.redirected || response.status === 401) return "signed out";
+      if (response.status === 404) return "gone";
       if (!response.ok) return "failed";
       return this.#replaceParts(await response.text());
     } catch {
