@@ -3,6 +3,7 @@
  * predictions of every kind run; then every promise is checked from outside. Fails when one is
  * broken. The same seed gives the same calls and the same faults, though not the same races.
  */
+import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -53,6 +54,8 @@ const given = {
   runners: readNumber(USAGE, "runners", values.runners),
   seed: readNumber(USAGE, "seed", values.seed, { least: 0 }),
 };
+if (docker && spawnSync("docker", ["info"], { stdio: "ignore" }).status !== 0)
+  misused(USAGE, "Docker does not respond: start it, or leave --docker out.");
 const folder = await ownFolder(values.folder);
 const flags = Object.entries(given).map(([name, value]) => `--${name} ${value}`);
 const title = `npm run storm -- ${flags.join(" ")}${docker ? " --docker" : ""}`;
