@@ -10,9 +10,14 @@ const MAX_BYTES = 50_000_000;
 
 serve(manifest, {
   async predict({ image, dark, light, width }, { signal, log, metric }) {
-    const answer = await fetch(image, { signal });
+    const answer = await fetch(image, { signal }).catch(({ message, cause }) => {
+      signal.throwIfAborted();
+      // By itself only "fetch failed".
+      throw new Error(`The image cannot be read: ${cause?.message ?? message}`);
+    });
     if (!answer.ok) throw new Error(`The image cannot be read: ${answer.status}`);
-    if (Number(answer.headers.get("content-length")) > MAX_BYTES) throw new Error("Too large");
+    if (Number(answer.headers.get("content-length")) > MAX_BYTES)
+      throw new Error("The image is larger than 50 MB");
     const picture = sharp(await answer.arrayBuffer(), { limitInputPixels: MAX_PIXELS });
     const { data, info } = await picture
       .autoOrient()

@@ -52,6 +52,12 @@ describe("where nobody has said where files go", () => {
     expect(await pixelsOf(Buffer.from(data, "base64"))).toEqual(await duotone(sample, colours));
   });
 
+  it("a data URI that is none is told, not only that fetch failed", async () => {
+    const { body } = await predict(example, { image: "data:image/png;base64,@@@" });
+    const error = "The image cannot be read: failed to fetch the data URL";
+    expect(body).toMatchObject({ status: "failed", error: expect.stringContaining(error) });
+  });
+
   it("what is no picture fails the run, and the next one succeeds", async () => {
     const { body } = await predict(example, { image: "data:text/plain,hello" });
     expect(body).toMatchObject({ status: "failed", error: expect.stringMatching(/image/) });
