@@ -45,18 +45,20 @@ async function expectEnd({ client, user_id }: World, id: string, status: TaskSta
       (SELECT sum(predictions) FROM usage) AS counted`,
   );
   expect(usage?.counted).toBe(usage?.ended);
-  expect(await alarmOf(await objectOf(id))).toBeGreaterThan(Date.now() + (DAY - 60) * 1_000);
+  // Its account removes the data of a short run.
+  const alarm = (await alarmOf(await objectOf(id))) ?? Number.POSITIVE_INFINITY;
+  expect(alarm).toBeGreaterThan(Date.now() + (DAY - 60) * 1_000);
 }
 
-const ends =
+export const ends =
   (status: TaskStatus): Row["check"] =>
   (world, { id }) =>
     expectEnd(world, id, status);
 
 /** A runner gets it, now or when it is handed out again, and runs it to its end. */
-const runs: Row["check"] = async (world, due) => {
+export const runs: Row["check"] = async (world, due) => {
   if ((await world.client.status(due.id)) !== "succeeded") {
-    due.runner ??= await world.runner();
+    due.runner ??= await world.runner(3);
     const response = await due.runner.poll({}, AbortSignal.timeout(POLL_MS));
     const { jobs } = claimResponse.parse(await response.json());
     for (const job of jobs) await (await due.runner.connect(job)).succeed("done");

@@ -25,6 +25,16 @@ const storagePrototypes = await runInDurableObject(
     [storage, storage.kv, storage.sql].map((one): object => Object.getPrototypeOf(one)),
 );
 
+/** Methods of objects that were called while writes were counted: `PoolObject.enqueue`. */
+export const reached = new Set<string>();
+
+/** All that objects have, whoever calls them. */
+export const methods = CLASSES.flatMap(({ name, prototype }) =>
+  Object.getOwnPropertyNames(prototype)
+    .filter((method) => method !== "constructor")
+    .map((method) => `${name}.${method}`),
+);
+
 /** Until the test ends. */
 export function resetting(): Injection {
   let count = 0;
@@ -36,6 +46,7 @@ export function resetting(): Injection {
     for (const target of [prototype, Object.getPrototypeOf(prototype)])
       for (const method of Object.getOwnPropertyNames(target))
         before(target, method, (self) => {
+          reached.add(`${name}.${method}`);
           const ctx: DurableObjectState = Reflect.get(self, "ctx") ?? Reflect.get(self, "state");
           const { storage } = ctx;
           for (const part of [storage, storage.kv, storage.sql]) owners.set(part, { name, ctx });

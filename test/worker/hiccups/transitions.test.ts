@@ -1,0 +1,58 @@
+/** Objects that are reset at each write of what callers, runners and operators have them do. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { captureLog } from "../support/log.ts";
+import { keepUp } from "../support/objects.ts";
+import { atEachWrite, LONG } from "../support/one-at-a-time.ts";
+import { methods, reached } from "../support/resets.ts";
+import { startClock, stopClock } from "../support/time.ts";
+import { TRANSITIONS } from "../support/transitions.ts";
+import { newWorld } from "../support/world.ts";
+
+/** Those that only read, or whose writes are memory alone, and those of another test. */
+const NOT_HERE = [
+  ...["getUpTo", "history", "lastRun", "originalRequest", "getRow", "input", "mayReadFile"].map(
+    (name) => `PredictionObject.${name}`,
+  ),
+  ...["find", "list", "unfinished", "usage", "usagePage", "copy", "isEmpty"].map(
+    (name) => `AccountObject.${name}`,
+  ),
+  "PoolObject.offerSecond",
+  "PoolObject.reportDismissed",
+  "RunnerObject.removeRun",
+  // As webSocketClose.
+  "PredictionObject.webSocketError",
+  // As what claim does first.
+  "AccountObject.keyHolder",
+  // test/worker/backups/interruptions.test.ts
+  "AccountObject.restore",
+];
+
+beforeEach(() => {
+  stopClock();
+  for (const level of ["info", "warn", "error"] as const) captureLog(level);
+});
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+test.each(Object.entries(TRANSITIONS))("%s", LONG, async (_, begin) => {
+  const writes = await atEachWrite({
+    async prepare() {
+      const world = await newWorld();
+      return { world, ...(await begin(world)) };
+    },
+    act: ({ act }) => act(),
+    repeat: async ({ world, repeat }) => {
+      await repeat?.();
+      await keepUp(world.user_id);
+    },
+    check: ({ check }) => check(),
+  });
+  expect(writes).not.toEqual([]);
+});
+
+test("the rows reach every method that writes", () => {
+  expect(methods.filter((one) => !reached.has(one) && !NOT_HERE.includes(one))).toEqual([]);
+  expect(methods).toEqual(expect.arrayContaining(NOT_HERE));
+});

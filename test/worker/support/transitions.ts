@@ -1,0 +1,225 @@
+/** What callers, runners and operators have objects do, and what must have come of it in the end. */
+import { env } from "cloudflare:workers";
+import { expect } from "vitest";
+import { withTimeout } from "../../../src/lib/timeout.ts";
+import { runnerAt } from "../../../src/objects/runner/stub.ts";
+import { claimResponse, type Job } from "../../../src/protocol/runner.ts";
+import { giveUp } from "./accounts.ts";
+import { askedAgain } from "./asked-again.ts";
+import { eventually } from "./eventually.ts";
+import { storeFile } from "./files.ts";
+import { registered, shown } from "./fleet.ts";
+import { countRows, inAccount, keepUp, objectOf, rowOf } from "./objects.ts";
+import { goesOff } from "./one-at-a-time.ts";
+import { type Due, ends, runs } from "./prediction-alarms.ts";
+import { deliver, sweep } from "./queues.ts";
+import { addressOf, freshPath } from "./receiver.ts";
+import type { FakeRunner } from "./runner.ts";
+import { FRAME, WAIT } from "./short-runs.ts";
+import { passes } from "./time.ts";
+import { ledger, READY, settled } from "./webhooks.ts";
+import { operator, unique, type World } from "./world.ts";
+
+export interface Transition {
+  act: () => Promise<unknown>;
+  check: () => Promise<void>;
+  /** What happens every minute besides. */
+  repeat?: () => Promise<unknown>;
+}
+
+const POLL_MS = 150;
+const RUN_MS = 700;
+
+/** Asked again while it is answered 503. @returns the answer that is none */
+async function answered(ask: () => Promise<Response>): Promise<string> {
+  let text = "";
+  const statuses = await askedAgain(async () => {
+    const response = await ask();
+    text = await response.text();
+    return response;
+  });
+  expect(statuses.at(-1)).toBeLessThan(500);
+  return text;
+}
+
+const idIn = (text: string): string => JSON.parse(text).id;
+
+/** Creates one, which a runner then runs. */
+function creating(world: World, headers?: Record<string, string>): Transition & { due: Due } {
+  const due: Due = { id: "" };
+  const body = { model: world.model, input: {} };
+  return {
+    due,
+    async act() {
+      due.id = idIn(await answered(() => world.client.post("/v1/predictions", body, headers)));
+    },
+    repeat: () => alarm(due),
+    check: () => runs(world, due),
+  };
+}
+
+const alarm = async ({ id }: Due) => {
+  const object = (await objectOf(id)).id;
+  return goesOff(() => env.PREDICTION.get(object));
+};
+
+const statusesOf = async ({ user_id }: World) =>
+  (await inAccount<{ status: string }>(user_id, "SELECT status FROM predictions"))
+    .map(({ status }) => status)
+    .filter((status) => status !== "canceled");
+
+/** Takes what there is and runs it. What is not acknowledged is handed out again. */
+async function work(runner: FakeRunner, run: (job: Job) => Promise<unknown>): Promise<void> {
+  const response = await runner.poll({}, AbortSignal.timeout(POLL_MS));
+  const [job] = claimResponse.parse(await response.json()).jobs;
+  // Its object may be another instance the second time: the socket of the first says nothing more.
+  if (job) await withTimeout(run(job), RUN_MS).catch(() => run(job));
+}
+
+async function ended({ client, model }: World, webhook?: object): Promise<string> {
+  const { id } = (await client.create({ model, input: {}, ...(webhook && { webhook }) })).body;
+  await client.cancel(id);
+  await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "canceled" }));
+  return id;
+}
+
+export const TRANSITIONS: Record<string, (world: World) => Promise<Transition>> = {
+  create: async (world) => creating(world),
+  /** Whatever was not told is canceled: one runs. */
+  async "create under a key"(world) {
+    const { check, ...rest } = creating(world, { "idempotency-key": unique("key") });
+    return {
+      ...rest,
+      async check() {
+        await check();
+        expect(await statusesOf(world)).toEqual(["succeeded"]);
+      },
+    };
+  },
+  async "a key that is taken"(world) {
+    const headers = { "idempotency-key": unique("key") };
+    const { check, due, ...rest } = creating(world, headers);
+    await rest.act();
+    const { id } = due;
+    return {
+      ...rest,
+      async check() {
+        expect(due.id).toBe(id);
+        await check();
+      },
+    };
+  },
+  async cancel(world) {
+    const id = await world.waiting();
+    return {
+      act: () => answered(() => world.client.post(`/v1/predictions/${id}/cancel`, "")),
+      check: () => ends("canceled")(world, { id }),
+    };
+  },
+  async deletion(world) {
+    const id = await ended(world);
+    return {
+      act: () => answered(() => world.client.fetch(`/v1/predictions/${id}`, { method: "DELETE" })),
+      check: async () => expect(await rowOf(id)).toMatchObject({ data_removed: 1 }),
+    };
+  },
+  async redelivery(world) {
+    const id = await ended(world, { url: addressOf(freshPath()), events: ["completed"] });
+    await passes(0, id);
+    const [event] = await settled(world.client, id, "delivered");
+    const path = `/v1/predictions/${id}/webhooks/${event?.id}/redeliver`;
+    return {
+      act: () => answered(() => world.client.post(path, {})),
+      repeat: () => alarm({ id }),
+      async check() {
+        const [again] = await ledger(world.client, id);
+        expect(again?.deliveries).toMatchObject([{ state: "delivered" }]);
+        expect(again?.deliveries[0]?.attempts.length).toBeGreaterThan(1);
+      },
+    };
+  },
+  async "a run with a file"(world) {
+    const due: Due = { id: await world.waiting() };
+    const runner = await world.runner();
+    return {
+      act: () =>
+        work(runner, async (job) => {
+          const first = await runner.connect(job);
+          await first.report([READY]);
+          first.close();
+          await first.closed;
+          const url = await storeFile(runner, job, "file");
+          await (await runner.connect(job)).succeed(url);
+        }),
+      repeat: () => alarm(due),
+      check: () => runs(world, due),
+    };
+  },
+  /** Its caller waits while a runner reports it in one frame. */
+  async "a short run"(world) {
+    const { act, due } = creating(world, WAIT);
+    // With more room than one: a job that died counts for the 5 s in which a runner connects.
+    const runner = await world.runner(3);
+    const running = async () => {
+      while (due.id === "")
+        await work(runner, ({ lease }) => runner.report(lease, FRAME)).catch(() => {});
+    };
+    return {
+      act: () => Promise.all([act(), running()]),
+      repeat: () => alarm(due),
+      check: () => runs(world, due),
+    };
+  },
+  async "a message of the queue"({ user_id, hardware, image }) {
+    const object_id = env.PREDICTION.newUniqueId().toString();
+    const job = { object_id, user_id, hardware, image, container_key: "" };
+    return {
+      act: () => deliver("dispatch", job),
+      check: async () =>
+        expect(await env.POOL.getByName(hardware).status()).toMatchObject({ waiting: 1 }),
+    };
+  },
+  async "a drain"() {
+    const { runner } = await registered();
+    return {
+      act: () => answered(() => operator.post(`/v1/operator/runners/${runner.id}/drain`, {})),
+      check: async () => expect(await shown(runner.id)).toMatchObject({ draining: true }),
+    };
+  },
+  async "the removal of a runner"() {
+    const { runner } = await registered();
+    await runner.tell({ state: "stopped" });
+    const path = `/v1/operator/runners/${runner.id}`;
+    return {
+      act: () => answered(() => operator.fetch(path, { method: "DELETE" })),
+      check: async () => expect(await shown(runner.id)).toBeUndefined(),
+    };
+  },
+  async "telemetry and a revocation"(world) {
+    const runner = await world.runner();
+    const [token] = await env.DB.prepare("SELECT token_id FROM runners WHERE id = ?")
+      .bind(runner.id)
+      .raw<[string]>();
+    const path = `/v1/operator/runner_tokens/${token?.[0]}`;
+    return {
+      async act() {
+        await runner.tell({ state: "draining" });
+        await answered(() => operator.fetch(path, { method: "DELETE" }));
+      },
+      repeat: sweep,
+      check: async () => expect(await runnerAt(env, runner.id).confirm()).toBeNull(),
+    };
+  },
+  async "the end of an account"(world) {
+    await ended(world);
+    await world.waiting();
+    return {
+      act: () => giveUp(world),
+      repeat: sweep,
+      async check() {
+        await keepUp(world.user_id);
+        expect(await countRows(world.user_id)).toBe(0);
+      },
+    };
+  },
+};
