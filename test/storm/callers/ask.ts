@@ -1,8 +1,7 @@
 /** One request, and one that is repeated until it is answered. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Call as Request } from "../../../src/dev/client.ts";
 import type { MadeCall } from "../history.ts";
-import type { Ground } from "./ground.ts";
+import { type Ground, longerEachTime, pause } from "./ground.ts";
 
 export interface Answer {
   status: number;
@@ -13,7 +12,7 @@ export interface Answer {
 
 /** No request waits longer for its answer, ms: what is longer on its way is lost behind a cable. */
 const TIMEOUT_MS = 30_000;
-/** Between two tries, ms. */
+/** Between the first two tries, ms. */
 const RETRY_MS = 200;
 
 /** What the service says when it does not know itself what happened (src/errors.ts). */
@@ -51,10 +50,11 @@ export async function insist(
   path: string,
   request: Request = {},
 ): Promise<Answer | undefined> {
+  const delay = longerEachTime(RETRY_MS);
   while (!ground.over.aborted) {
     const answer = await ask(ground, made, method, path, request);
     if (answer && isAnswered(answer)) return answer;
-    await sleep(RETRY_MS, undefined, { signal: ground.over }).catch(() => {});
+    await pause(ground, delay());
   }
   return undefined;
 }

@@ -2,7 +2,7 @@
 import type { MadeCall } from "../history.ts";
 import { isFinal } from "../state.ts";
 import { ask, insist } from "./ask.ts";
-import { type Ground, pause } from "./ground.ts";
+import { type Ground, longerEachTime, pause } from "./ground.ts";
 import { readPrediction } from "./reader.ts";
 
 const POLL_MS = 700;
@@ -29,10 +29,11 @@ async function poll(ground: Ground, made: MadeCall, id: string): Promise<void> {
     }
     return undefined;
   };
+  const delay = longerEachTime(POLL_MS);
   while (!ground.over.aborted) {
     const prediction = await look();
     if (prediction && isFinal(prediction)) break;
-    await pause(ground, POLL_MS);
+    await pause(ground, delay());
   }
   await pause(ground, LATER_MS);
   await look();

@@ -20,6 +20,21 @@ export interface Ground {
   over: AbortSignal;
 }
 
+const FACTOR = 1.5;
+const MOST_MS = 3_000;
+
+/**
+ * How long to wait, longer each time: of a service that cannot keep up nobody may ask so much that it never
+ * can again.
+ */
+export function longerEachTime(firstMs: number): () => number {
+  let next = firstMs / FACTOR;
+  return () => {
+    next = Math.min(next * FACTOR, MOST_MS);
+    return next;
+  };
+}
+
 /** Or until all patience is over. */
 export const pause = (ground: Ground, ms: number) =>
   sleep(ms, undefined, { signal: ground.over }).catch(() => {});

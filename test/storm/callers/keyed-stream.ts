@@ -4,11 +4,8 @@ import type { Event, MadeCall, Reading } from "../history.ts";
 import type { ReaderPlan } from "../plan/calls.ts";
 import { attend } from "./attend.ts";
 import { keyOf, STAGGER_MS } from "./create.ts";
-import { type Ground, pause } from "./ground.ts";
+import { type Ground, longerEachTime, pause } from "./ground.ts";
 import { connect, idOfFirst, type Log, RETRY_MS } from "./reader.ts";
-
-/** A create is dear: whoever repeats it at once, over and over, keeps a busy service busy, ms. */
-const MOST_RETRY_MS = 3_000;
 
 type Stays = Pick<ReaderPlan, "stays" | "away">;
 
@@ -52,7 +49,7 @@ async function readToEnd(
   const { recorder } = ground;
   const visits = stays.values();
   let last: Reading | undefined;
-  let failures = 0;
+  let delay = longerEachTime(RETRY_MS);
   while (!ground.over.aborted) {
     const reading = newReading(reader);
     const ended = await connect(ground, logOf(ground, made, body, reading), visits.next().value);
@@ -61,6 +58,7 @@ async function readToEnd(
       reading.id = idOfFirst(first);
       recorder.history.readings.push(reading);
       accept(reading.id);
+      delay = longerEachTime(RETRY_MS);
       // One that just ended has broken its promise, and is left as it is.
       if (last && last.connections[0]?.ended !== "end") last.given_up = true;
       last = reading;
@@ -71,11 +69,7 @@ async function readToEnd(
       recorder.odd({ what: "a repeated stream", answer, n: made.call.n });
       return;
     }
-    failures = reading.events.length > 0 ? 0 : failures + 1;
-    await pause(
-      ground,
-      ended === "left" ? away : Math.min(RETRY_MS * 2 ** failures, MOST_RETRY_MS),
-    );
+    await pause(ground, ended === "left" ? away : delay());
   }
 }
 

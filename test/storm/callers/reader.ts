@@ -5,7 +5,7 @@ import { CallFailed } from "../../../src/dev/client.ts";
 import type { ConnectionEnd, Event, MadeCall, Reading } from "../history.ts";
 import type { ReaderPlan } from "../plan/calls.ts";
 import { RETRIED } from "./ask.ts";
-import { type Ground, pause } from "./ground.ts";
+import { type Ground, longerEachTime, pause } from "./ground.ts";
 
 /** Nothing has come for so long: whoever reads asks again, ms. */
 const SILENT_MS = 8_000;
@@ -37,12 +37,14 @@ export async function follow(
   const { reading } = log;
   const visits = stays.values();
   let stream = first;
+  let delay = longerEachTime(RETRY_MS);
   while (!reading.complete && !ground.over.aborted) {
     const stay = visits.next().value;
     const ended = await connect(ground, log, stay, stream);
     stream = undefined;
+    if (reading.connections.at(-1)?.events) delay = longerEachTime(RETRY_MS);
     if (ended === "refused") return;
-    if (ended !== "end") await pause(ground, ended === "left" ? away : RETRY_MS);
+    if (ended !== "end") await pause(ground, ended === "left" ? away : delay());
     else if (!reading.complete) {
       reading.complete = (await log.isOver?.()) ?? false;
       await pause(ground, RETRY_MS);
