@@ -10,6 +10,7 @@ import { messageOf, RegistrationRefused } from "./control-plane/error.ts";
 import { checkEngine } from "./engines/docker/check.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
 import { createLog } from "./lib/log.ts";
+import { becomeOnly } from "./lib/only-process.ts";
 import { surviveUnhandledRejections } from "./lib/unhandled-rejections.ts";
 import { parseArguments } from "./settings/arguments.ts";
 import { help } from "./settings/help.ts";
@@ -51,6 +52,9 @@ async function run(settings: Settings): Promise<number> {
   const { stop, kill } = signals();
   surviveUnhandledRejections(log);
   log.info("starting", { version: VERSION, name, hardware, engine, slots, url: settings.url });
+  const options = engineOptions(settings);
+  const own = options.kind === "docker" ? [options.socket, name] : [options.state];
+  if (!(await becomeOnly(JSON.stringify([options.kind, ...own]), log, stop))) return 0;
   const controlPlane = new ControlPlane(settings);
   const agent = new Agent({
     runner: { name, hardware, engine, slots },
@@ -58,7 +62,7 @@ async function run(settings: Settings): Promise<number> {
     drainSeconds: settings.drain_seconds,
     controlPlane,
     executor: createExecutor({
-      engine: engineOptions(settings),
+      engine: options,
       name,
       slots,
       containers: settings.containers,

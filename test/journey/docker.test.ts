@@ -156,6 +156,20 @@ describe.runIf(dockerIsUp)("in containers", () => {
     expect(await networksOf(killed)).toEqual([]);
   });
 
+  it("finishes where its runner drains although the next one has started, which waits", async () => {
+    const watch = await world.create("sums", { numbers: [1, 2], mode: "slow", seconds: 4 });
+    await watch.first("logs");
+    const draining = runner;
+    draining.signal("SIGTERM");
+    runner = await world.runner("again", { name: draining.name });
+    expect(draining.ended).toBe(true);
+    const full = await endOf(world, watch, "succeeded");
+    expect(full.output).toMatchObject({ result: 3 });
+    expect(watch.attempts).toEqual([1]);
+    await endOf(world, await world.create("hello", {}), "succeeded");
+    await world.retire(draining);
+  });
+
   it("fails when its runner is killed after output was seen", async () => {
     const watch = await world.create("story", { max_tokens: 500, delay_ms: 50 });
     await watch.first("output");
