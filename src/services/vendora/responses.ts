@@ -20,6 +20,7 @@ import { contentOf, timeLimit, unixSeconds } from "./calls.ts";
 import { LogReader } from "./log-reader.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { writtenStream } from "./streams.ts";
+import { readWhole } from "./whole-reads.ts";
 
 /** How long a cancel waits to see it take effect. */
 const CANCEL_WAIT_SECONDS = 5;
@@ -53,7 +54,9 @@ async function lookUp(services: Services, caller: Caller, id: string) {
   });
   const snapshot = await stub?.get(SNAPSHOT_CHARS);
   if (!stub || snapshot?.call !== "responses") return undefined;
-  const prediction = await contentOf(services, stub, snapshot);
+  const reading = () => contentOf(services, stub, snapshot);
+  const isSmall = snapshot.body?.length === 1;
+  const prediction = await (isSmall ? reading() : readWhole(caller.user_id, reading));
   if (!prediction || prediction.data_removed) return undefined;
   // A prediction whose input is not a valid request is no response.
   const request = responseRequest.safeParse(prediction.input).data;

@@ -1,7 +1,8 @@
 /** Responses in the background: polled, resumed, cancelled. */
 import { afterEach, describe, expect, test } from "vitest";
-import { eventually } from "../support/eventually.ts";
-import { passes, startClock, stopClock } from "../support/time.ts";
+import { OpenRequest } from "../../../src/domain/accounts/open-requests.ts";
+import { eventually, pause } from "../support/eventually.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { answer, finish, newest, newVendora, put } from "../support/vendora.ts";
 import {
   eventsOf,
@@ -46,6 +47,24 @@ describe("one in the background", () => {
     expect(events[0]).toMatchObject({ type: "response.queued", sequence_number: 1 });
     expect(numbersOf(events)).toEqual(upTo(events.length + 1).slice(1));
     expect(events.at(-1)?.type).toBe("response.completed");
+  });
+
+  test("a large one is read once at a time by an account; others wait for 10 s", async () => {
+    stopClock();
+    const { client, model, fleet, user_id } = await newVendora();
+    const body = { model, input: "Go on", background: true };
+    const { id } = await resource(client.post(PATH, body), 202);
+    await answer(fleet, "on ".repeat(50_000));
+    const read = async () => (await client.fetch(`${PATH}/${id}`)).status;
+    const other = OpenRequest.enter(`whole reads of ${user_id}`, 1);
+    const [patient, late] = [read(), read()];
+    await pause(200);
+    advance(10);
+    expect([await patient, await late]).toEqual([429, 429]);
+    const next = [read(), read()];
+    await pause(200);
+    other?.leave();
+    expect(await Promise.all(next)).toEqual([200, 200]);
   });
 
   test("has no time limit but the version's own", async () => {

@@ -1,0 +1,42 @@
+/**
+ * Predictions that are read as a whole, because they are translated: up to 26 MB, which are there three
+ * times while they are parsed, in an isolate that has 128 MB for everybody.
+ */
+import { OpenRequest } from "../../domain/accounts/open-requests.ts";
+import { sleep } from "../../lib/timeout.ts";
+import { tooManyConnections } from "../accounts/concurrency-limit.ts";
+
+/** At a time, of one account and of all. Others wait. */
+const OWN_READS = 1;
+const ALL_READS = 2;
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 50;
+
+/** @throws ProblemError too_many_requests when it is not its turn in time */
+export async function readWhole<T>(userId: string, read: () => Promise<T>): Promise<T> {
+  const leave = await turnOf(userId);
+  try {
+    return await read();
+  } finally {
+    leave();
+  }
+}
+
+async function turnOf(userId: string): Promise<() => void> {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const own = OpenRequest.enter(`whole reads of ${userId}`, OWN_READS);
+    const shared = own && OpenRequest.enter("whole reads", ALL_READS);
+    if (own && shared) {
+      // When the client disconnects, no `finally` runs: then its turn lapses.
+      for (const entered of [own, shared]) entered.renew();
+      return () => {
+        for (const entered of [own, shared]) entered.leave();
+      };
+    }
+    own?.leave();
+    if (Date.now() >= end)
+      throw tooManyConnections("Too many large responses are being read. Read one after another.");
+    await sleep(LOOK_MS);
+  }
+}
