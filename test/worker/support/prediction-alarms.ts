@@ -32,8 +32,8 @@ export interface Due {
 }
 
 const DAY = 86_400;
-/** Of a poll: what is waiting is handed out at once. */
-const POLL_MS = 150;
+/** Of a poll: what waits is handed out at once. A job that is handed to one that has ended is late. */
+const POLL_MS = 400;
 
 /** It has one end, which its row and the account's usage have, too; only the removal of its data is due. */
 async function expectEnd({ client, user_id }: World, id: string, status: TaskStatus) {
