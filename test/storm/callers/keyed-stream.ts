@@ -5,7 +5,7 @@ import type { ReaderPlan } from "../plan/calls.ts";
 import { attend } from "./attend.ts";
 import { keyOf, STAGGER_MS } from "./create.ts";
 import { type Ground, longerEachTime, pause } from "./ground.ts";
-import { connect, idOfFirst, type Log, RETRY_MS } from "./reader.ts";
+import { connect, idIn, type Log, RETRY_MS } from "./reader.ts";
 
 type Stays = Pick<ReaderPlan, "stays" | "away">;
 
@@ -54,10 +54,12 @@ async function readToEnd(
     const reading = newReading(reader);
     const ended = await connect(ground, logOf(ground, made, body, reading), visits.next().value);
     const [first] = reading.events;
-    if (first) {
-      reading.id = idOfFirst(first);
+    const id = first && idIn(first, ground, made);
+    if (first && id === undefined) return;
+    if (id !== undefined) {
+      reading.id = id;
       recorder.history.readings.push(reading);
-      accept(reading.id);
+      accept(id);
       delay = longerEachTime(RETRY_MS);
       // One that just ended has broken its promise, and is left as it is.
       if (last && last.connections[0]?.ended !== "end") last.given_up = true;

@@ -13,8 +13,13 @@ export const RETRY_MS = 100;
 
 const first = z.object({ prediction: z.object({ id: z.uuid() }) });
 
-/** The first event of a log names its prediction. */
-export const idOfFirst = ({ data }: Event) => first.parse(data).prediction.id;
+/** The first event of a log names its prediction; one that does not is noted. */
+export function idIn({ data }: Event, { recorder }: Ground, { call: { n } }: MadeCall) {
+  const id = first.safeParse(data).data?.prediction.id;
+  if (id === undefined)
+    recorder.odd({ what: "the first event of a stream", answer: JSON.stringify(data), n });
+  return id;
+}
 
 export interface Log {
   reading: Reading;

@@ -4,7 +4,7 @@ import type { Work } from "../plan/calls.ts";
 import { attend } from "./attend.ts";
 import type { Ground } from "./ground.ts";
 import { repeatStream } from "./keyed-stream.ts";
-import { eventsOf, follow, idOfFirst } from "./reader.ts";
+import { eventsOf, follow, idIn } from "./reader.ts";
 import { webhookOf } from "./webhook.ts";
 
 type Stream = Extract<Work, { kind: "stream" }>;
@@ -26,7 +26,8 @@ export async function callStream(ground: Ground, made: MadeCall, work: Stream): 
   const opened = await open(events).catch(() => undefined);
   // What came of it, nobody can tell.
   if (!opened) return;
-  const { id } = opened;
+  const id = idIn(opened.first, ground, made);
+  if (id === undefined) return;
   ground.recorder.accepted(made, id);
   const log = eventsOf(ground, client, id, "creator", call.n % 2 === 0);
   await Promise.all([follow(ground, log, plan, opened.stream), attend(ground, made, id)]);
@@ -34,11 +35,11 @@ export async function callStream(ground: Ground, made: MadeCall, work: Stream): 
 
 async function open(
   events: AsyncGenerator<Event>,
-): Promise<{ id: string; stream: AsyncGenerator<Event> }> {
+): Promise<{ first: Event; stream: AsyncGenerator<Event> }> {
   const { value, done } = await events.next();
   if (done) throw new Error("a stream without events");
   return {
-    id: idOfFirst(value),
+    first: value,
     stream: (async function* () {
       yield value;
       yield* events;

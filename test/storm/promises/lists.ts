@@ -21,12 +21,15 @@ export const listsFollow: StormPromise = {
     return {
       checked: listed.length + accepted.length,
       breaches: [
-        ...listed.flatMap((row) => behind(row, starts, history)),
+        ...longest(listed.flatMap((row) => behind(row, starts, history))),
         ...accepted.flatMap((one) => missing(one, looks.get(one.account) ?? [], history)),
       ],
     };
   },
 };
+
+/** Of each prediction the last one: it lagged the longest. */
+const longest = (breaches: Breach[]) => new Map(breaches.map((one) => [one.id, one])).values();
 
 /** When each was first known to be started, by whoever asked itself. */
 function startsIn(sightings: Sighting[]): Map<string, number> {
