@@ -19,7 +19,7 @@ describe.runIf(browserIsThere)("a page that is open", () => {
   it("of the fleet says that it is old, until it is not", async () => {
     const visitor = await site.visitor({ as: OPERATOR });
     const { page } = visitor;
-    await visitor.open("/fleet", { live: true });
+    await visitor.open("/fleet");
     await page.route("**/fleet", (route) => route.fulfill({ status: 503 }), { times: 2 });
     for (const _ of [1, 2]) visitor.expects(503, "/fleet");
     const notice = page.getByText("Connection lost. Reconnecting…");
@@ -36,7 +36,7 @@ describe.runIf(browserIsThere)("a page that is open", () => {
     const { page } = visitor;
     await page.route("**/events?*", (route) => route.fulfill({ status: 503 }), { times: 2 });
     for (const _ of [1, 2]) visitor.expects(503, `/predictions/${id}/events`);
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     await client.fetch("POST", `/predictions/${id}/cancel`);
     await page.locator(".prediction-view .status").getByText("canceled").waitFor();
     expect(await page.locator("[data-problem]").isHidden()).toBe(true);

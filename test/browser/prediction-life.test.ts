@@ -100,7 +100,7 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
   it("a run that puts out something and succeeds makes sense at every moment", async () => {
     const id = await create("gated", { before: [], gate: "first", after: ["a", "b"] });
     const visitor = await watching();
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     await visitor.page.locator(".timeline .current, .timeline li").first().waitFor();
     open("first");
     await visitor.page.getByRole("button", { name: "Run again" }).waitFor();
@@ -113,7 +113,7 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
   it("and so does one that is cancelled in the middle", async () => {
     const id = await create("gated", { before: ["a"], gate: "never" });
     const visitor = await watching();
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     await visitor.page.locator("[data-output]").getByText("a", { exact: true }).waitFor();
     await visitor.page.getByRole("button", { name: "Cancel" }).click();
     await visitor.page.getByRole("button", { name: "Run again" }).waitFor();

@@ -46,7 +46,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const id = await create("story", { prompt: "The Queen", max_tokens: 2_000, delay_ms: 50 });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     const seen: string[] = [];
     /** Waits until there are so many characters more. */
     const grown = async (more: number) => {
@@ -76,7 +76,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const id = await create("gated", { before: ["a", "b"], gate: "never" });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     await page.locator("[data-output]").getByText("b", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
     await badge(visitor, "canceled");
@@ -93,7 +93,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const id = await create("sums", { numbers: [1, 2], mode: "fail" });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     await badge(visitor, "failed");
     await page.locator(".problem", { hasText: "The model failed: Told to fail" }).waitFor();
     await page.getByRole("button", { name: "Remove data" }).waitFor();
@@ -123,7 +123,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
         .join("");
       await route.fulfill({ contentType: "text/event-stream", body });
     });
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     await page.getByRole("button", { name: "Remove data" }).waitFor();
     const { output } = await get(id);
     const kept = Array.isArray(output) ? output.join("") : expect.fail("no list");
@@ -137,7 +137,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const { page } = visitor;
     const started = async (gate: string) => {
       const id = await create("gated", { before: ["a"], gate });
-      await visitor.open(`/predictions/${id}`, { live: true });
+      await visitor.open(`/predictions/${id}`);
       await page.locator("[data-output]").getByText("a", { exact: true }).waitFor();
       // Then nothing more is asked for before its end.
       await page.locator(".timeline .past", { hasText: "First output" }).waitFor();
@@ -174,7 +174,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
         if (document.title !== words) document.title = words;
       }).observe(document, { subtree: true, attributes: true, childList: true });
     });
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     await again;
     open("later");
     await page.locator("[data-output]").getByText("b", { exact: true }).waitFor();
@@ -190,7 +190,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const { id } = await client.call(prediction, "POST", "/predictions", { body });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     const tries = page.locator(".deliveries summary");
     await tries.click();
     await page.locator(".deliveries").getByText("delivered").waitFor();
@@ -204,7 +204,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const id = await create("meaning", { input: ["cat", "kitten"] });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     await badge(visitor, "succeeded");
     const unfold = async () => {
       await page.getByText("data: 2 items").click();
@@ -224,7 +224,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const id = await create("ample", { size: 300_000 });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     await badge(visitor, "succeeded");
     const link = page.getByRole("link", { name: "View full JSON" });
     await link.waitFor();
@@ -241,7 +241,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const id = await create("gated", { before: ["x"], gate: "list" });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
-    await visitor.open("/predictions", { live: true });
+    await visitor.open("/predictions");
     const row = (which: string) => page.locator(`[data-row="${which}"]`);
     await row(id).getByText("started").waitFor();
     const link = row(id).getByRole("link").first();
@@ -273,7 +273,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const { id } = await client.call(prediction, "POST", "/predictions", { body });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
-    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.open(`/predictions/${id}`);
     await badge(visitor, "succeeded");
     const picture = page.locator("[data-output] img");
     await picture.waitFor();

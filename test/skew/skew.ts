@@ -10,7 +10,7 @@ declare module "vitest" {
   }
 }
 
-const CLASSES = ["PredictionObject", "AccountObject", "PoolObject", "RunnerObject"];
+export const CLASSES = ["PredictionObject", "AccountObject", "PoolObject", "RunnerObject"];
 
 /** The parts that run the code of the last release. */
 export interface Skew {

@@ -27,8 +27,8 @@ export type Session = Awaited<ReturnType<BrowserContext["storageState"]>>;
 interface Opening {
   /** What the answer is; 200 otherwise. */
   status?: number;
-  /** Something is going on there, so that two looks need not see the same. */
-  live?: boolean;
+  /** Whether to look, too, that its first view needs no client code. */
+  withoutCode?: boolean;
 }
 
 export class Visitor {
@@ -64,9 +64,9 @@ export class Visitor {
     this.#weight = new Weight(page);
   }
 
-  /** Opens a page, looks it over, and looks that its first view needs no client code. */
-  async open(path: string, { status = 200, live = false }: Opening = {}): Promise<void> {
-    const plain = live ? undefined : await this.#linesWithoutCode(path, status);
+  /** Opens a page, and looks it over. */
+  async open(path: string, { status = 200, withoutCode = false }: Opening = {}): Promise<void> {
+    const plain = withoutCode ? await this.#linesWithoutCode(path, status) : undefined;
     await this.#go(path, status);
     await this.look();
     if (plain === undefined || isDeepStrictEqual(await linesOf(this.page), plain)) return;

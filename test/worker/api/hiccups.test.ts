@@ -1,21 +1,20 @@
 /**
- * What the platform does now and then, in any of its words, at each call of what must neither be lost nor
- * done twice. Every endpoint, with some words: test/worker/hiccups.
+ * What the platform does now and then at each call of what must neither be lost nor done twice, before and
+ * after that has taken effect. Every endpoint, and whatever no endpoint starts: test/worker/hiccups.
  */
 import { describe, expect, test } from "vitest";
 import { askedAgain } from "../support/asked-again.ts";
 import type { Client } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
+import { bytesOf, keysBelow } from "../support/files.ts";
 import { type Failure, failing } from "../support/hiccups.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
 
+/** Of each kind one: errors.test.ts has all words of the platform. */
 const MESSAGES = [
-  "D1_ERROR: D1 DB reset because its code was updated.",
   "Durable Object reset because its code was updated.",
-  "Network connection lost.",
   "Durable Object is overloaded. Too many requests queued.",
-  "put: We encountered an internal error. Please try again. (10001)",
 ];
 
 interface Operation {
@@ -28,6 +27,8 @@ interface Operation {
   /** Whether the call that fails has taken effect: both by default. */
   isDone?: boolean[];
 }
+
+const picture = `data:image/png;base64,${bytesOf(150_000).toBase64()}`;
 
 const runners = new WeakMap<World, FakeRunner>();
 
@@ -62,6 +63,19 @@ const OPERATIONS: Operation[] = [
     prepare: (world) => world.waiting(),
     act: (client, _, id) => client.post(`/v1/predictions/${id}/cancel`, ""),
     check: async ({ client }, id) => expect(await client.status(id)).toBe("canceled"),
+  },
+  {
+    name: "create with a picture",
+    prepare: async () => unique("key"),
+    act: (client, { model }, key) =>
+      client.post("/v1/predictions", { model, input: { picture } }, { "idempotency-key": key }),
+    check: async (world) => {
+      await eventually(async () => {
+        const live = (await listed(world)).filter(({ status }) => status === "pending");
+        expect(live).toHaveLength(1);
+        expect(await keysBelow(live[0]?.id)).toHaveLength(1);
+      });
+    },
   },
   {
     name: "stream",
