@@ -8,11 +8,11 @@ import rules from "./projects/rules.ts";
 import runner from "./projects/runner.ts";
 import { Sequencer } from "./projects/sequence.ts";
 import { root } from "./projects/shared.ts";
-import skew from "./projects/skew.ts";
+import { shortSkew } from "./projects/skew.ts";
 import worker from "./projects/worker.ts";
 
 const projects = [
-  ...skew,
+  ...shortSkew,
   rules,
   bounds,
   worker,

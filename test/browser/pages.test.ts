@@ -100,7 +100,7 @@ describe("the documentation", () => {
   afterAll(() => site.leave());
 
   it.each([REFERENCE, ...GUIDES.keys()])("%s", async (address) => {
-    await visitor.open(address, { withoutCode: true });
+    await visitor.open(address);
     await shoot(visitor, `${address}-desk`);
     await visitor.narrow();
     await shoot(visitor, `${address}-phone`);

@@ -78,7 +78,9 @@ it("a page that says more with client code", async () => {
   await reader.page.addInitScript(() => {
     addEventListener("load", () => document.querySelector("main")?.append("More"));
   });
-  await expect(reader.open("/")).rejects.toThrow("with client code and without");
+  await expect(reader.open("/", { withoutCode: true })).rejects.toThrow(
+    "with client code and without",
+  );
 });
 
 it("an answer that was meant to come and has not", async () => {

@@ -18,16 +18,10 @@ const LONG = [
 const isLong = ({ moduleId }: TestSpecification) =>
   LONG.some((name) => moduleId.endsWith(`/test/${name}.test.ts`));
 
-/** What is at the end should be short. */
-const LAST = ["browser", "runner"];
-const placeOf = (project: string) => LAST.indexOf(project);
-
 export class Sequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const projects = [...new Set(sorted.map(({ project }) => project))].sort(
-      (a, b) => placeOf(a.name) - placeOf(b.name),
-    );
+    const projects = [...new Set(sorted.map(({ project }) => project))];
     // A project's files stay together: who runs them is started for each project anew.
     return projects.flatMap((project) => {
       const own = sorted.filter((file) => file.project === project);
