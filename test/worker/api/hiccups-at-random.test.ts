@@ -18,7 +18,7 @@ import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 /** 250 others were tried by hand: a number here and another FIRST_SEED do that. */
-const SEEDS = 6;
+const SEEDS = 4;
 const FIRST_SEED = 19;
 const ACTIONS = 30;
 const KEYS = 3;
