@@ -5,6 +5,7 @@
 import { dataUri, findDataUris, LONG_DATA_URI } from "../../domain/files/data-uris.ts";
 import { replaceText } from "../../domain/files/json-path.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
+import { invalid } from "../../domain/schemas/validation.ts";
 import { hex } from "../../lib/hex.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { InputFile } from "../../protocol/runner.ts";
@@ -30,6 +31,9 @@ export interface SentFiles {
   prediction_id: string;
   files: SentFile[];
 }
+
+/** As much as a body has: each copy is stored anew, and a name of a file costs its sender nothing. */
+const MAX_COPIED_BYTES = 10 * 1024 * 1024;
 
 /** The longest that a prediction waits and runs, beside its retention. */
 const WORK_MS = 2 * 86_400_000;
@@ -95,6 +99,7 @@ export async function comparable(text: string, sent: SentFiles | undefined): Pro
  * The files of this kind that an input takes from earlier predictions, as the conversation of a response
  * does: as copies, since the others go with those predictions' data.
  * @param id of the new prediction
+ * @throws ValidationFailure when they are more than a body could have brought
  */
 export async function withCopies<Input extends Json>(
   services: Services,
@@ -105,6 +110,7 @@ export async function withCopies<Input extends Json>(
   const copies = new Map<string, OwnFile>();
   let copied = input;
   const own: InputFile[] = [];
+  let bytes = 0;
   for (const file of files) {
     const { at, stored } = file;
     if (!stored?.data_uri || stored.key.startsWith(`${id}/`)) {
@@ -113,13 +119,19 @@ export async function withCopies<Input extends Json>(
     }
     const { name, mime_type } = stored;
     const key = fileKey(id, `earlier-${copies.size + 1}${extensionOf(mime_type)}`);
-    const copy = copies.get(stored.key) ?? { key, name, mime_type, content: stored.key };
+    const known = copies.get(stored.key);
+    const copy = known ?? { key, name, mime_type, content: stored.key };
     copies.set(stored.key, copy);
+    if (!known) bytes += stored.size;
+    if (bytes > MAX_COPIED_BYTES) throw invalid(["body", "input"], TOO_MUCH);
     copied = replaceText(copied, at, await addressOf(services, origin, copy.key));
     own.push({ at, stored: { ...stored, key: copy.key } });
   }
   return { input: copied, files: own, copies: [...copies.values()] };
 }
+
+const TOO_MUCH =
+  "The files that were sent as data URIs in earlier requests, and are named here, may have 10 MiB together. Upload them instead: POST /v1/uploads.";
 
 /** For names that people see. */
 function extensionOf(mimeType: string): string {

@@ -160,6 +160,20 @@ describe("the address in the input of another prediction", () => {
     expect((await client.refused("/v1/predictions", { model, input: again })).status).toBe(422);
   });
 
+  test("is refused with others that together have more than a body", async () => {
+    const sent = await Promise.all([1, 2].map(() => create({ image: uriOf(bytesOf(5_300_000)) })));
+    const [one, two] = sent.map(urlIn);
+    const kept = await strays();
+    const { status, body } = await client.refused("/v1/predictions", {
+      model,
+      input: { list: [one, two] },
+    });
+    expect(status).toBe(422);
+    expect(body.detail).toMatchObject([{ msg: expect.stringContaining("10 MiB together") }]);
+    expect(await strays()).toEqual(kept);
+    expect((await create({ list: [one ?? "", one ?? ""] })).status).toBe("pending");
+  });
+
   test("repeats under its key", async () => {
     const first = await create({ image: uri });
     const input = { image: urlIn(first) };
