@@ -1,21 +1,17 @@
 /** The alarm of an account, while each call of the platform in it fails in turn. */
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { Counters } from "../../../src/objects/account/counters.ts";
 import { Upkeep } from "../../../src/objects/account/upkeep.ts";
 import { type Made, madeFor, PARTS, type Part } from "../support/account-alarms.ts";
-import { captureLog } from "../support/log.ts";
-import { atEachCall, atEachWrite, goesOff, LONG } from "../support/one-at-a-time.ts";
-import { startClock, stopClock } from "../support/time.ts";
+import {
+  atEachCall,
+  atEachWrite,
+  expectFailures,
+  goesOff,
+  LONG,
+} from "../support/one-at-a-time.ts";
 
-beforeEach(() => {
-  stopClock();
-  captureLog("warn");
-  captureLog("error");
-});
-afterEach(() => {
-  startClock();
-  vi.restoreAllMocks();
-});
+expectFailures();
 
 /** `catchUp` calls it, and it is all that this does. */
 const WITHIN = ["publish"];

@@ -2,26 +2,18 @@
  * Every endpoint, while each call of the platform in it fails in turn: the answer is a success, or a 503
  * that says when to ask again, and the next one is the usual answer. Never a 500.
  */
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import { askedAgain } from "../support/asked-again.ts";
 import { withoutKey } from "../support/backups.ts";
 import { callEndpoint, ENDPOINT_ACCESS, OPERATOR_ENDPOINTS } from "../support/endpoint-access.ts";
 import { isSpent, placeFor } from "../support/endpoint-places.ts";
 import { type Failure, failing } from "../support/hiccups.ts";
-import { captureLog } from "../support/log.ts";
-import { FAILURES, LONG } from "../support/one-at-a-time.ts";
-import { advance, startClock, stopClock } from "../support/time.ts";
+import { expectFailures, FAILURES, LONG } from "../support/one-at-a-time.ts";
+import { advance } from "../support/time.ts";
 import { newWorld, operator } from "../support/world.ts";
 
-beforeEach(() => {
-  stopClock();
-  for (const level of ["info", "warn", "error"] as const) captureLog(level);
-});
-afterEach(() => {
-  startClock();
-  vi.restoreAllMocks();
-});
+expectFailures();
 afterAll(withoutKey);
 
 /** What only reads has no effect to be lost. */

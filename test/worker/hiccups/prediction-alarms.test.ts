@@ -1,12 +1,16 @@
 /** The alarm of a prediction at each of its deadlines, while each call of the platform fails in turn. */
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
-import { captureLog } from "../support/log.ts";
 import { objectOf, tablesOf } from "../support/objects.ts";
-import { atEachCall, atEachWrite, goesOff, LONG } from "../support/one-at-a-time.ts";
+import {
+  atEachCall,
+  atEachWrite,
+  expectFailures,
+  goesOff,
+  LONG,
+} from "../support/one-at-a-time.ts";
 import { ALARMS, type Due, OPTIONS, type Row } from "../support/prediction-alarms.ts";
-import { startClock, stopClock } from "../support/time.ts";
 import { alarmOf } from "../support/webhooks.ts";
 import { newWorld, type World } from "../support/world.ts";
 
@@ -15,15 +19,7 @@ interface Made {
   object: () => DurableObjectStub<PredictionObject>;
 }
 
-beforeEach(() => {
-  stopClock();
-  captureLog("warn");
-  captureLog("error");
-});
-afterEach(() => {
-  startClock();
-  vi.restoreAllMocks();
-});
+expectFailures();
 
 const workOf = (world: World, { make, check }: Row) => ({
   async prepare() {

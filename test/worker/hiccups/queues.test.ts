@@ -1,22 +1,13 @@
 /** The consumers of the queues, while each call of the platform in them fails in turn. */
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { CountMessage, WaitingJob } from "../../../src/protocol/queue.ts";
 import configuration from "../../../wrangler.toml?raw";
-import { captureLog } from "../support/log.ts";
-import { atEachCall, LONG } from "../support/one-at-a-time.ts";
+import { atEachCall, expectFailures, LONG } from "../support/one-at-a-time.ts";
 import { deliver } from "../support/queues.ts";
-import { startClock, stopClock } from "../support/time.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
 
-beforeEach(() => {
-  stopClock();
-  captureLog("warn");
-});
-afterEach(() => {
-  startClock();
-  vi.restoreAllMocks();
-});
+expectFailures();
 
 type Message = WaitingJob | CountMessage;
 

@@ -1,5 +1,5 @@
 /** What runners call, while each call of the platform in it fails in turn: as other endpoints, never a 500. */
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { askedAgain } from "../support/asked-again.ts";
@@ -16,21 +16,12 @@ import {
   uploaded,
 } from "../support/files.ts";
 import { type Failure, failing } from "../support/hiccups.ts";
-import { captureLog } from "../support/log.ts";
-import { FAILURES, LONG } from "../support/one-at-a-time.ts";
+import { expectFailures, FAILURES, LONG } from "../support/one-at-a-time.ts";
 import { type FakeRunner, sessionBody } from "../support/runner.ts";
 import { FRAME } from "../support/short-runs.ts";
-import { startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
-beforeEach(() => {
-  stopClock();
-  for (const level of ["info", "warn", "error"] as const) captureLog(level);
-});
-afterEach(() => {
-  startClock();
-  vi.restoreAllMocks();
-});
+expectFailures();
 
 interface Made {
   world: World;

@@ -1,23 +1,12 @@
 /** What is due every minute, while each call of the platform in it fails in turn. */
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { SWEEPS } from "../../../src/services/sweeps.ts";
 import { services } from "../support/accounts.ts";
-import { captureLog } from "../support/log.ts";
-import { atEachCall, LONG } from "../support/one-at-a-time.ts";
+import { atEachCall, expectFailures, LONG } from "../support/one-at-a-time.ts";
 import { SWEPT, withOldKeys } from "../support/sweeps.ts";
-import { startClock, stopClock } from "../support/time.ts";
 
-beforeEach(() => {
-  stopClock();
-  captureLog("info");
-  captureLog("warn");
-  captureLog("error");
-});
-afterEach(() => {
-  withOldKeys();
-  startClock();
-  vi.restoreAllMocks();
-});
+expectFailures();
+afterEach(withOldKeys);
 
 test.each(Object.entries(SWEPT))("%s", LONG, async (name, make) => {
   const sweep =

@@ -1,10 +1,8 @@
 /** Objects that are reset at each write of what callers, runners and operators have them do. */
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { captureLog } from "../support/log.ts";
+import { expect, test } from "vitest";
 import { keepUp } from "../support/objects.ts";
-import { atEachWrite, LONG } from "../support/one-at-a-time.ts";
+import { atEachWrite, expectFailures, LONG } from "../support/one-at-a-time.ts";
 import { methods, reached } from "../support/resets.ts";
-import { startClock, stopClock } from "../support/time.ts";
 import { TRANSITIONS } from "../support/transitions.ts";
 import { newWorld } from "../support/world.ts";
 
@@ -27,14 +25,7 @@ const NOT_HERE = [
   "AccountObject.restore",
 ];
 
-beforeEach(() => {
-  stopClock();
-  for (const level of ["info", "warn", "error"] as const) captureLog(level);
-});
-afterEach(() => {
-  startClock();
-  vi.restoreAllMocks();
-});
+expectFailures();
 
 test.each(Object.entries(TRANSITIONS))("%s", LONG, async (_, begin) => {
   const writes = await atEachWrite({

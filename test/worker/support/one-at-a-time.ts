@@ -1,9 +1,11 @@
 /** Work that no HTTP call starts, while each call of the platform in it fails, one at a time. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, vi } from "vitest";
 import { eventually, pause } from "./eventually.ts";
 import { type Failure, failing, type Injection } from "./hiccups.ts";
+import { captureLog } from "./log.ts";
 import { resetting } from "./resets.ts";
-import { advance } from "./time.ts";
+import { advance, startClock, stopClock } from "./time.ts";
 
 export interface Work<Made> {
   /** What it is done with, made before anything fails. */
@@ -39,6 +41,18 @@ const RESET: Failure = {
 
 /** Each takes up to half a second, and some have twenty. */
 export const LONG = { timeout: 60_000 };
+
+/** For all tests of a file: time stands still, and of what fails on purpose nothing is logged. */
+export function expectFailures(): void {
+  beforeEach(() => {
+    stopClock();
+    for (const level of ["info", "warn", "error"] as const) captureLog(level);
+  });
+  afterEach(() => {
+    startClock();
+    vi.restoreAllMocks();
+  });
+}
 
 /** @returns what it calls */
 export const atEachCall = <Made>(work: Work<Made>) => atEach(work, failing(), FAILURES);
