@@ -1,0 +1,140 @@
+/**
+ * What clients push to a registry: manifests, indexes and image configurations, of OCI's image
+ * specification 1.1 and of Docker's second schema. Parsing drops unknown fields: the bytes are stored
+ * and served as they came. Go's encoders write null for an empty list or map.
+ */
+import { z } from "zod";
+
+export const MEDIA_TYPES = {
+  ociManifest: "application/vnd.oci.image.manifest.v1+json",
+  ociIndex: "application/vnd.oci.image.index.v1+json",
+  ociConfig: "application/vnd.oci.image.config.v1+json",
+  ociEmpty: "application/vnd.oci.empty.v1+json",
+  dockerManifest: "application/vnd.docker.distribution.manifest.v2+json",
+  dockerIndex: "application/vnd.docker.distribution.manifest.list.v2+json",
+  dockerConfig: "application/vnd.docker.container.image.v1+json",
+  /** As `artifactType`: files of Cog's managed weights. */
+  cogWeight: "application/vnd.cog.weight.v1",
+  cogWeightConfig: "application/vnd.cog.weight.config.v1+json",
+} as const;
+
+/** Of a manifest or an index. Registries must take 4 MB at least. */
+export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+/** Of the configuration that is read of an image. Those of Cog have 5 to 100 KB. */
+export const MAX_CONFIG_BYTES = 1024 * 1024;
+
+/** A digest of the two algorithms that OCI registers and that clients use. */
+export const ociDigest = z
+  .string()
+  .regex(
+    /^(?:sha256:[a-f0-9]{64}|sha512:[a-f0-9]{128})$/,
+    "sha256: and 64 hex digits, or sha512: and 128",
+  );
+
+export const tag = z
+  .string()
+  .regex(
+    /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/,
+    "at most 128 letters, digits, '_', '.' and '-', and no '.' or '-' at its beginning",
+  );
+
+const mediaType = z
+  .string()
+  .max(255)
+  .regex(/^[a-zA-Z0-9][\w.!#$&^+-]*\/[a-zA-Z0-9][\w.!#$&^+-]*$/, "a media type");
+
+/** Absent, or null. */
+const orAbsent = <T extends z.ZodType>(schema: T) =>
+  schema.nullish().transform((value) => value ?? undefined);
+
+const listOf = <T extends z.ZodType>(item: T) =>
+  z
+    .array(item)
+    .max(10_000)
+    .nullish()
+    .transform((items) => items ?? []);
+
+const strings = z
+  .record(z.string(), z.string())
+  .nullish()
+  .transform((values) => values ?? {});
+
+export const platform = z.object({
+  architecture: z.string().max(100),
+  os: z.string().max(100),
+  variant: orAbsent(z.string().max(100)),
+});
+export type Platform = z.infer<typeof platform>;
+
+/** Of a blob or a manifest. */
+export const descriptor = z.object({
+  mediaType,
+  digest: ociDigest,
+  size: z.int().nonnegative(),
+  /** Where it can be fetched instead: such a layer need not be in the registry. */
+  urls: listOf(z.string()),
+  /** The bytes themselves, as Base64. */
+  data: orAbsent(z.base64()),
+  annotations: strings,
+  platform: orAbsent(platform),
+  artifactType: orAbsent(z.string().max(255)),
+});
+export type Descriptor = z.infer<typeof descriptor>;
+
+const common = {
+  schemaVersion: z.literal(2),
+  artifactType: orAbsent(z.string().max(255)),
+  annotations: strings,
+  /** What this refers to, such as a signature's image. It need not exist. */
+  subject: orAbsent(descriptor),
+};
+
+/** Of one image, or of an artifact. */
+export const manifest = z.object({
+  ...common,
+  mediaType: orAbsent(z.enum([MEDIA_TYPES.ociManifest, MEDIA_TYPES.dockerManifest])),
+  config: descriptor,
+  layers: listOf(descriptor),
+});
+export type Manifest = z.infer<typeof manifest>;
+
+/** Of images for several platforms, or of anything that belongs together. May contain indexes. */
+export const index = z.object({
+  ...common,
+  mediaType: orAbsent(z.enum([MEDIA_TYPES.ociIndex, MEDIA_TYPES.dockerIndex])),
+  manifests: listOf(descriptor),
+});
+export type Index = z.infer<typeof index>;
+
+const MANIFESTS = new Set<string>([MEDIA_TYPES.ociManifest, MEDIA_TYPES.dockerManifest]);
+const INDEXES = new Set<string>([MEDIA_TYPES.ociIndex, MEDIA_TYPES.dockerIndex]);
+
+/** What a media type says, with or without parameters; undefined: neither is meant by it. */
+export function kindOf(contentType: string): "manifest" | "index" | undefined {
+  const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (MANIFESTS.has(type)) return "manifest";
+  return INDEXES.has(type) ? "index" : undefined;
+}
+
+/** What an image runs, for which platform, and what it says of itself. */
+export const imageConfig = z.object({
+  architecture: z.string().max(100),
+  os: z.string().max(100),
+  variant: orAbsent(z.string().max(100)),
+  config: z
+    .object({
+      Labels: strings,
+      Entrypoint: listOf(z.string()),
+      Cmd: listOf(z.string()),
+      Env: listOf(z.string()),
+      ExposedPorts: z
+        .record(z.string(), z.unknown())
+        .nullish()
+        .transform((ports) => Object.keys(ports ?? {})),
+    })
+    .nullish()
+    .transform(
+      (config) => config ?? { Labels: {}, Entrypoint: [], Cmd: [], Env: [], ExposedPorts: [] },
+    ),
+});
+export type ImageConfig = z.infer<typeof imageConfig>;
