@@ -86,7 +86,7 @@ export const sessionResponse = z.object({
 export type SessionResponse = z.infer<typeof sessionResponse>;
 export type RunnerSettings = SessionResponse["settings"];
 
-/** `repository@sha256:…`, which identifies an image. */
+/** `repository@sha256:…`, which identifies an image, with the repository as jobs name it. */
 const imageReference = z.string().max(400);
 
 /** Opaque: jobs with different keys share nothing (domain/scheduling/isolation.ts). */
@@ -106,7 +106,16 @@ export const claimRequest = z.object({
 });
 export type ClaimRequest = z.infer<typeof claimRequest>;
 
-export const image = z.object({ repository: z.string().max(300), digest });
+export const image = z.object({
+  /** With a registry's host, or `auspex/models/{model id}` for the deployment's own registry. */
+  repository: z.string().max(300),
+  digest,
+  /**
+   * Opaque: the password by which this runner pulls the image from the deployment's registry. Absent for
+   * images of other registries.
+   */
+  grant: z.string().max(400).optional(),
+});
 export type Image = z.infer<typeof image>;
 
 /** Jobs with the same key can share a resource of the machine. */

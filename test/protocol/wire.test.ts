@@ -176,6 +176,9 @@ describe("a claim", () => {
     expect(claimResponse.parse({ jobs: [job] })).toEqual({ jobs: [job] });
     const { input: _, ...large } = job;
     expect(claimResponse.parse({ jobs: [large] })).toEqual({ jobs: [large] });
+    const ownImage = { repository: `auspex/models/${id}`, digest: job.image.digest, grant: "g" };
+    const own = { ...job, image: ownImage };
+    expect(claimResponse.parse({ jobs: [own] })).toEqual({ jobs: [own] });
     const input = JSON.parse('{"__proto__": "a name like any other"}');
     const { jobs } = claimResponse.parse({ jobs: [{ ...job, input }] });
     expect(JSON.stringify(jobs[0]?.input)).toBe(JSON.stringify(input));

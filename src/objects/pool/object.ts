@@ -164,7 +164,7 @@ export class PoolObject extends DurableObject<Bindings> {
       return new Response(null, { status: known === "superseded" ? 409 : 404 });
     }
     const jobs = await this.#claim(claim, known, request.signal);
-    return new Response(await claimResponseText(jobs, claim), {
+    return new Response(await claimResponseText(jobs, claim, settings(this.env)), {
       headers: { "content-type": "application/json" },
     });
   }

@@ -1,7 +1,11 @@
 /** A runner as its pool knows it, and the response to its claim. */
 import { formatLease, leaseProof } from "../../domain/predictions/lease.ts";
+import { grantEnd, signGrant } from "../../domain/registry/grant.ts";
+import { modelOfRepository } from "../../domain/registry/own-image.ts";
+import type { Settings } from "../../env.ts";
 import { arrayText, objectText } from "../../lib/json-splice.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
+import type { Image } from "../../protocol/runner.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
 import type { PoolClaim } from "./rpc-types.ts";
 
@@ -34,11 +38,26 @@ export interface WaitingRunner {
 export async function claimResponseText(
   jobs: OfferedJob[],
   { token_id, runner_id }: PoolClaim,
+  settings: Settings,
 ): Promise<string> {
   const texts = jobs.map(async ({ job, lease: { objectId, secret }, input }) => {
     const proof = await leaseProof(secret, token_id, runner_id);
     const lease = formatLease({ attempt: job.attempt, objectId, runnerId: runner_id, proof });
-    return objectText({ ...job, lease }, input === undefined ? {} : { input });
+    const image = await withGrant(job.image, token_id, settings);
+    return objectText({ ...job, image, lease }, input === undefined ? {} : { input });
   });
   return objectText({}, { jobs: arrayText(await Promise.all(texts)) });
+}
+
+/** Made here, as the lease is: for the token that the job is claimed with. */
+async function withGrant(
+  image: Image,
+  token_id: string,
+  { secretKeys, setupTimeoutSeconds }: Settings,
+): Promise<Image> {
+  const model_id = modelOfRepository(image.repository);
+  if (model_id === undefined) return image;
+  const expires_at = grantEnd(Date.now(), setupTimeoutSeconds);
+  const grant = await signGrant(secretKeys, { model_id, token_id, expires_at });
+  return grant === undefined ? image : { ...image, grant };
 }

@@ -15,6 +15,7 @@ import {
 } from "../../storage/accounts/tokens.ts";
 import { listRunnerIds } from "../../storage/runners/runners.ts";
 import { forgetRunnerTokens } from "../accounts/authentication.ts";
+import { forgetGrantedTokens } from "../registry/pull-grants.ts";
 import type { Services } from "../services.ts";
 
 /** Objects told at a time. */
@@ -32,6 +33,7 @@ export async function revokeRunnerToken(services: Services, id: string): Promise
   const now = Date.now();
   if (!(await revoke(services.db, id, now))) throw notFound(`The runner token '${id}'`);
   forgetRunnerTokens();
+  forgetGrantedTokens();
   // It is revoked, whatever becomes of this: the sweep goes on with it.
   await tellRunners(services, id, now).catch((error) =>
     logger.error("Runners not told that their token is revoked", { token_id: id, error }),
