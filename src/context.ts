@@ -17,6 +17,8 @@ export interface AppEnv {
     /** What the runner proves its next calls with. */
     pass: string | undefined;
     operator: true | undefined;
+    /** The model whose images a runner's grant opens. */
+    granted: string | undefined;
     /** Whether long data URIs are taken out of the body when it is read, and those that were. */
     takesDataUris: boolean | undefined;
     sentFiles: SentFiles | undefined;

@@ -9,6 +9,8 @@ export interface Bindings {
   DB: D1Database;
   FILES: R2Bucket;
   BACKUPS: R2Bucket;
+  /** What the image registry stores. */
+  IMAGES: R2Bucket;
   /** Static assets: the dashboard's scripts and styles, the guides, the runner package. */
   ASSETS: Fetcher;
   DISPATCH: Queue<WaitingJob>;
@@ -26,6 +28,7 @@ export interface Bindings {
   RATE_LIMIT_USER: RateLimit;
   RATE_LIMIT_WRITES: RateLimit;
   RATE_LIMIT_PREDICTIONS: RateLimit;
+  RATE_LIMIT_REGISTRY: RateLimit;
   RATE_LIMIT_RECEIVER: RateLimit;
   RATE_LIMIT_SIGN_IN: RateLimit;
   RATE_LIMIT_ACCOUNT: RateLimit;
@@ -86,11 +89,19 @@ const jurisdiction = z
 
 /** For the limits of middleware/rate-limit.ts that responses report in headers. */
 const rateNumbers = z
-  .object({ address: count, token: count, user: count, writes: count, predictions: count })
+  .object({
+    address: count,
+    token: count,
+    user: count,
+    writes: count,
+    predictions: count,
+    registry: count,
+  })
   .partial();
 
 const variables = z.object({
-  IMAGE_REGISTRY: z.string().min(1),
+  /** Empty: this deployment's own. */
+  IMAGE_REGISTRY: z.string().default(""),
   IMAGE_ALLOW_LIST: list,
   JURISDICTION: jurisdiction.optional(),
   MAX_WAITING: count.default(1_000),
@@ -99,6 +110,7 @@ const variables = z.object({
   MAX_READERS: count.default(100),
   MAX_STREAMS: count.default(500),
   ACCOUNT_MB: z.coerce.number().positive().default(1_000),
+  IMAGES_GB: z.coerce.number().positive().default(500),
   WAIT_SECONDS: count.default(60),
   VENDORA_TIMEOUT_SECONDS: count.default(600),
   QUEUE_TIMEOUT_SECONDS: count.default(3_600),
@@ -165,6 +177,8 @@ export interface Settings {
   maxStreams: number;
   /** Storage quota of an account in the database. */
   accountBytes: number;
+  /** That of its images, in R2. */
+  imageBytes: number;
   waitSeconds: number;
   /** After this, a call that its client waits for is canceled. */
   vendoraTimeoutSeconds: number;
@@ -228,6 +242,7 @@ export function settings(env: Bindings): Settings {
       maxReaders: v.MAX_READERS,
       maxStreams: v.MAX_STREAMS,
       accountBytes: v.ACCOUNT_MB * 1_000_000,
+      imageBytes: v.IMAGES_GB * 1e9,
       waitSeconds: v.WAIT_SECONDS,
       vendoraTimeoutSeconds: v.VENDORA_TIMEOUT_SECONDS,
       queueTimeoutSeconds: v.QUEUE_TIMEOUT_SECONDS,

@@ -4,6 +4,13 @@ import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { malformedJson, ValidationFailure } from "./domain/schemas/validation.ts";
 import {
+  bearerChallenge,
+  isRegistryRequest,
+  RegistryError,
+  registryProblem,
+  registryResponse,
+} from "./errors-registry.ts";
+import {
   VendoraProblem,
   vendoraProblem,
   vendoraResponse,
@@ -63,6 +70,7 @@ export const notFound = (what: string, next = "") =>
 function problemResponse(code: ProblemCode, detail: string, c: Context): Response {
   const [status] = PROBLEMS[code];
   if (isVendoraRequest(c)) return vendoraResponse(vendoraProblem(status, detail));
+  if (isRegistryRequest(c)) return registryResponse(registryProblem(status, detail));
   return Response.json(problemBody(code, detail, c), {
     status,
     headers: { "content-type": "application/problem+json" },
@@ -86,10 +94,11 @@ export function problemEvent({ code, message }: ProblemError, c: Context): strin
 export const problemLine = ({ code, message }: ProblemError, c: Context): string =>
   `${JSON.stringify({ type: "problem", problem: problemBody(code, message, c) })}\n`;
 
-const validationResponse = (failure: ValidationFailure, c: Context) =>
-  isVendoraRequest(c)
-    ? vendoraValidationResponse(failure)
-    : Response.json({ detail: failure.issues }, { status: 422 });
+function validationResponse(failure: ValidationFailure, c: Context): Response {
+  if (isVendoraRequest(c)) return vendoraValidationResponse(failure);
+  if (isRegistryRequest(c)) return registryResponse(registryProblem(400, failure.message));
+  return Response.json({ detail: failure.issues }, { status: 422 });
+}
 
 /** Clients of the vendora convention understand only its error format. */
 export const isVendoraRequest = ({ req }: Context) => req.path.startsWith("/v1/vendora/");
@@ -98,6 +107,7 @@ export const isVendoraRequest = ({ req }: Context) => req.path.startsWith("/v1/v
 export async function errorResponse(error: Error, c: Context): Promise<Response> {
   const requestId: string = c.get("requestId");
   if (error instanceof VendoraProblem) return vendoraResponse(error);
+  if (error instanceof RegistryError) return registryResponse(error);
   if (error instanceof ValidationFailure) return validationResponse(error, c);
   if (error instanceof HTTPException && error.status === 400)
     return errorResponse(await bodyErrorOf(c), c);
@@ -105,7 +115,10 @@ export async function errorResponse(error: Error, c: Context): Promise<Response>
   if (problem) {
     const response = problemResponse(problem.code, problem.message, c);
     for (const [name, value] of Object.entries(problem.headers)) response.headers.set(name, value);
-    if (problem.code === "unauthenticated") response.headers.set("www-authenticate", "Bearer");
+    if (problem.code === "unauthenticated") {
+      const challenge = isRegistryRequest(c) ? bearerChallenge(c) : "Bearer";
+      response.headers.set("www-authenticate", challenge);
+    }
     return response;
   }
   // The client has disconnected: there is nothing to log, and nobody reads the response.

@@ -15,7 +15,7 @@ export { RunnerObject } from "./objects/runner/object.ts";
 const dashboard = createDashboard(app);
 
 /** Paths that the API serves, besides the documentation. All others are pages of the dashboard. */
-const API = /^https?:\/\/[^/]+\/(?:v1|assets|avatars|\.well-known)(?:[/?]|$)/;
+const API = /^https?:\/\/[^/]+\/(?:v1|v2|assets|avatars|\.well-known)(?:[/?]|$)/;
 
 const isForApp = (url: string) => API.test(url) || isDocs(url);
 

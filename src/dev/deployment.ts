@@ -79,6 +79,9 @@ const objectClasses = z.record(
   z.object({ className: z.string(), useSQLite: z.boolean() }),
 );
 
+/** Where images that were not pushed here are said to be: the process engine's models are folders. */
+const FOLDERS = { IMAGE_REGISTRY: "folders.invalid" };
+
 const NAME = "auspex";
 const BESIDE = "auspex-beside";
 
@@ -94,7 +97,7 @@ function workersOf(options: DeploymentOptions, configuration: Configuration) {
   const worker = {
     ...configuration,
     durableObjects: Object.fromEntries(durableObjects),
-    bindings: Object.assign({}, configuration.bindings, options.variables, {
+    bindings: Object.assign({}, configuration.bindings, FOLDERS, options.variables, {
       // workerd implements none.
       JURISDICTION: "",
       OPERATOR_TOKEN: options.operatorToken,

@@ -99,6 +99,10 @@ function grantFor({ req }: Context<AppEnv>): { grant: Grant; source: string } {
       };
 }
 
+/** A user by the access token that a request brings in some other way. @throws ProblemError */
+export const identifyUser = (c: Context<AppEnv>, token: string): Promise<Caller> =>
+  identify(c, authenticate, { token });
+
 /** Requires a runner token. Not limited by address: a fleet behind one polls, reports and reconnects together. */
 export const requireRunnerToken = createMiddleware<AppEnv>(async (c, next) => {
   c.set("runner", await identify(c, authenticateRunner));
@@ -144,7 +148,7 @@ function userToken(
   named?: NamedModel,
 ) {
   return createMiddleware<AppEnv>(async (c, next) => {
-    const caller = await identify(c, authenticate, named);
+    const caller = await identify(c, authenticate, { named });
     await count(c, caller);
     check(caller);
     c.set("caller", caller);
@@ -207,6 +211,7 @@ function countPrediction(c: Context<AppEnv>, { user_id }: Caller): Promise<void>
 /**
  * Resolves the token. An invalid one counts against the IP address, which limits guessing. A token
  * that this isolate has never seen to be valid counts before D1 is asked.
+ * @param token by default that of the header `Authorization`
  */
 async function identify<Identity>(
   c: Context<AppEnv>,
@@ -215,7 +220,7 @@ async function identify<Identity>(
     token: string,
     check: TokenCheck,
   ) => Identity | Promise<Identity>,
-  named?: NamedModel,
+  { token, named }: { token?: string; named?: NamedModel | undefined } = {},
 ): Promise<Identity> {
   let counting: Promise<void> | undefined;
   const count = () => {
@@ -229,7 +234,7 @@ async function identify<Identity>(
       findToken:
         named && (async (services, hash) => findTokenToCreate(services, hash, await named(c))),
     };
-    const identity = await authenticator(c.var.services, bearer(c), check);
+    const identity = await authenticator(c.var.services, token ?? bearer(c), check);
     // A valid token: the address limit does not apply.
     c.set("rate", undefined);
     return identity;

@@ -18,6 +18,7 @@ const LIMITS = {
     10,
     "predictions and webhook redeliveries by this account",
   ],
+  registry: ["RATE_LIMIT_REGISTRY", 10, "requests to the image registry by this account"],
   sign_in: ["RATE_LIMIT_SIGN_IN", 60, "sign-in attempts"],
   account: ["RATE_LIMIT_ACCOUNT", 60, "sign-in attempts"],
 } as const;

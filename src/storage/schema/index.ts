@@ -4,6 +4,7 @@ export * from "./backups.ts";
 export * from "./files.ts";
 export * from "./keys.ts";
 export * from "./models.ts";
+export * from "./registry.ts";
 export * from "./runners.ts";
 export * from "./sign-in.ts";
 export * from "./sign-up.ts";

@@ -1,0 +1,62 @@
+/** What a manifest names, and so what the repository must have. */
+import {
+  type Descriptor,
+  type Index,
+  index,
+  kindOf,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  manifest,
+} from "../../protocol/oci.ts";
+
+export { MAX_MANIFEST_BYTES };
+
+/** A manifest or an index, as it was parsed. */
+export type Document = { kind: "manifest"; manifest: Manifest } | { kind: "index"; index: Index };
+
+/** Layers of foreign images, which their publishers do not let others distribute. */
+const FOREIGN = /\.foreign\.|\.nondistributable\./;
+
+const isElsewhere = ({ mediaType, urls }: Descriptor) => urls.length > 0 || FOREIGN.test(mediaType);
+
+/** Digests and sizes, each once. Not the subject: what it is attached to need not be there. */
+export function namedBy(document: Document): Descriptor[] {
+  const all =
+    document.kind === "index"
+      ? document.index.manifests
+      : [
+          document.manifest.config,
+          ...document.manifest.layers.filter((layer) => !isElsewhere(layer)),
+        ];
+  return [...new Map(all.map((one) => [one.digest, one])).values()];
+}
+
+/**
+ * @param mediaType of the request, or else of the document itself
+ * @returns undefined for something else; otherwise what is wrong with it, or the document
+ */
+export function parseDocument(mediaType: string, json: unknown): Document | string | undefined {
+  const kind = kindOf(mediaType);
+  if (kind === "index") {
+    const parsed = index.safeParse(json);
+    return parsed.success ? { kind, index: parsed.data } : firstIssue(parsed.error);
+  }
+  if (kind === "manifest") {
+    const parsed = manifest.safeParse(json);
+    return parsed.success ? { kind, manifest: parsed.data } : firstIssue(parsed.error);
+  }
+  return undefined;
+}
+
+function firstIssue({ issues }: { issues: { path: PropertyKey[]; message: string }[] }): string {
+  const [first] = issues;
+  return first ? `${first.path.map(String).join(".")}: ${first.message}` : "not valid";
+}
+
+/** What it is attached to, and as what: its own type, or that of its configuration. */
+export function attachmentOf(document: Document) {
+  const { subject, artifactType, annotations } =
+    document.kind === "index" ? document.index : document.manifest;
+  const configType = document.kind === "index" ? undefined : document.manifest.config.mediaType;
+  return { subject: subject?.digest, artifactType: artifactType ?? configType, annotations };
+}

@@ -1,0 +1,89 @@
+/**
+ * Who sends a request to the registry: a user with an access token, a runner with a grant, or anybody. Clients show
+ * either as a bearer token, which they got at /v2/token for the same as a password, or as a password at once.
+ */
+import type { Context } from "hono";
+import { createMiddleware } from "hono/factory";
+import type { AppEnv } from "../context.ts";
+import { isToken } from "../domain/accounts/token.ts";
+import { ProblemError } from "../errors.ts";
+import { RegistryError } from "../errors-registry.ts";
+import { ANONYMOUS_TOKEN } from "../protocol/registry.ts";
+import type { Caller } from "../services/accounts/caller.ts";
+import { grantedModel } from "../services/registry/pull-grants.ts";
+import type { Puller } from "../services/registry/repositories.ts";
+import { identifyUser } from "./authentication.ts";
+import { limitAddress, limitRate } from "./rate-limit.ts";
+
+/** Resolves the sender, and counts the request. */
+export const registryCaller = createMiddleware<AppEnv>(async (c, next) => {
+  const credential = credentialOf(c);
+  if (credential === undefined || credential === ANONYMOUS_TOKEN) await limitAddress(c);
+  else if (isToken(credential, "aus")) {
+    const caller = await identifyUser(c, credential);
+    await limitRate(c, "registry", caller.user_id);
+    c.set("caller", caller);
+  } else {
+    const granted = await grantedModel(c.var.services, credential);
+    if (granted === undefined) {
+      await limitAddress(c);
+      throw wrongPassword();
+    }
+    await limitRate(c, "registry", granted);
+    c.set("granted", granted);
+  }
+  await next();
+});
+
+/** For uploads that take long: the token may have been revoked meanwhile. @throws ProblemError */
+export async function requireValidCredential(c: Context<AppEnv>): Promise<void> {
+  await identifyUser(c, credentialOf(c) ?? "");
+}
+
+/** Whether any credential came along, also the word of those who have none. */
+export const hasCredential = (c: Context): boolean => credentialOf(c) !== undefined;
+
+/** A token that is not for reading or writing sees what everybody sees. */
+export function pullerOf({ var: { caller, granted } }: Context<AppEnv>): Puller {
+  const reads = caller?.scopes.some((scope) => scope === "read" || scope === "write");
+  return { caller: reads ? caller : undefined, granted };
+}
+
+/** @throws ProblemError unauthenticated; RegistryError DENIED */
+export function pusherOf({ var: { caller } }: Context<AppEnv>): Caller {
+  if (!caller) {
+    throw new ProblemError(
+      "unauthenticated",
+      "Log in to push: with any user name, and an access token with the scope write as the password.",
+    );
+  }
+  if (caller.scopes.includes("write")) return caller;
+  throw new RegistryError(
+    403,
+    "DENIED",
+    "This token may not push: it needs the scope write. Create one at /tokens.",
+  );
+}
+
+/** The token of a bearer, or the password of a Basic login. */
+export function credentialOf({ req }: Context): string | undefined {
+  const header = req.header("authorization");
+  if (header === undefined) return undefined;
+  const [, scheme = "", text = ""] = /^(bearer|basic) +(\S+)$/i.exec(header) ?? [];
+  return scheme.toLowerCase() === "basic" ? passwordOf(text) : text;
+}
+
+function passwordOf(encoded: string): string {
+  try {
+    const login = atob(encoded);
+    return login.slice(login.indexOf(":") + 1);
+  } catch {
+    return "";
+  }
+}
+
+const wrongPassword = () =>
+  new ProblemError(
+    "unauthenticated",
+    "The password is not a valid access token. Create one at /tokens, and log in with any user name.",
+  );

@@ -1,0 +1,40 @@
+/** The error body of the registry (OCI distribution 1.1), and its codes. */
+import { z } from "zod";
+
+export const registryErrorCode = z.enum([
+  "BLOB_UNKNOWN",
+  "BLOB_UPLOAD_INVALID",
+  "BLOB_UPLOAD_UNKNOWN",
+  "DIGEST_INVALID",
+  "MANIFEST_BLOB_UNKNOWN",
+  "MANIFEST_INVALID",
+  "MANIFEST_UNKNOWN",
+  "NAME_INVALID",
+  "NAME_UNKNOWN",
+  "SIZE_INVALID",
+  "UNAUTHORIZED",
+  "DENIED",
+  "UNSUPPORTED",
+  "TOOMANYREQUESTS",
+  // Not of the specification: docker's own registry has them for what is nobody's mistake.
+  "UNAVAILABLE",
+  "UNKNOWN",
+]);
+export type RegistryErrorCode = z.infer<typeof registryErrorCode>;
+
+export const registryErrors = z.object({
+  errors: z.array(z.object({ code: registryErrorCode, message: z.string() })),
+});
+export type RegistryErrors = z.infer<typeof registryErrors>;
+
+/** What a client gets for its credentials, and sends as a bearer token. */
+export const registryToken = z.object({
+  token: z.string(),
+  access_token: z.string(),
+  expires_in: z.int(),
+  issued_at: z.iso.datetime(),
+});
+export type RegistryToken = z.infer<typeof registryToken>;
+
+/** The bearer token of whoever has no credentials: clients refuse an empty one. */
+export const ANONYMOUS_TOKEN = "anonymous";

@@ -1,0 +1,33 @@
+/** /v2/{owner}/{name}/blobs: reading and removing blobs. */
+import { type Context, Hono } from "hono";
+import type { AppEnv } from "../../context.ts";
+import { contentHeaders, findBlobOf, readBlob, removeBlob } from "../../services/registry/blobs.ts";
+import { digestIn, OWN_REPOSITORY, pulledFrom, pushedTo, REPOSITORY } from "./repository.ts";
+
+const BLOB = "/blobs/:digest";
+
+export const registryBlobRoutes = new Hono<AppEnv>()
+  .get(REPOSITORY + BLOB, read)
+  .get(OWN_REPOSITORY + BLOB, read)
+  .delete(REPOSITORY + BLOB, async (c) => {
+    await removeBlob(c.var.services, await pushedTo(c), digestIn(c.req.param("digest")));
+    return new Response(null, { status: 202 });
+  });
+
+async function read(c: Context<AppEnv>): Promise<Response> {
+  const { services, caller } = c.var;
+  const repository = await pulledFrom(c);
+  const isHead = c.req.method === "HEAD";
+  const isOwner = caller?.user_id === repository.owner_id && caller.scopes.includes("write");
+  const digest = digestIn(c.req.param("digest"));
+  const blob = await findBlobOf(services, repository, digest, isHead && isOwner);
+  if (!isHead) return readBlob(services, blob, c.req.raw.headers);
+  return new Response(null, {
+    headers: {
+      ...contentHeaders(digest),
+      "content-type": "application/octet-stream",
+      "content-length": String(blob.size),
+      "accept-ranges": "bytes",
+    },
+  });
+}

@@ -1,0 +1,47 @@
+/**
+ * /v2: the image registry, OCI distribution 1.1. Repositories are models: docker, podman and all of their relatives
+ * push to {host}/{owner}/{model}, and pull from there.
+ */
+import { Hono } from "hono";
+import type { AppEnv } from "../../context.ts";
+import { ProblemError } from "../../errors.ts";
+import { RegistryError } from "../../errors-registry.ts";
+import { credentialOf, hasCredential, registryCaller } from "../../middleware/registry.ts";
+import { ANONYMOUS_TOKEN, type RegistryToken } from "../../protocol/registry.ts";
+import { registryBlobRoutes } from "./blobs.ts";
+import { registryManifestRoutes } from "./manifests.ts";
+import { registryUploadRoutes } from "./uploads.ts";
+
+/** The token is the password itself, and as good as it is revoked: clients may ask again whenever they like. */
+const TOKEN_SECONDS = 3_600;
+
+export const registryRoutes = new Hono<AppEnv>()
+  .use("/v2/*", registryCaller)
+  .get("/v2", (c) => c.redirect("/v2/", 308))
+  .get("/v2/", (c) => {
+    // Docker sends credentials only where it is refused without.
+    if (!hasCredential(c)) throw new ProblemError("unauthenticated", "Get a token first.");
+    c.header("docker-distribution-api-version", "registry/2.0");
+    return c.json({}, 200);
+  })
+  .get("/v2/token", (c) => {
+    const token = credentialOf(c) ?? ANONYMOUS_TOKEN;
+    const issued_at = new Date().toISOString();
+    const body: RegistryToken = {
+      token,
+      access_token: token,
+      expires_in: TOKEN_SECONDS,
+      issued_at,
+    };
+    return c.json(body, 200);
+  })
+  .route("/", registryUploadRoutes)
+  .route("/", registryBlobRoutes)
+  .route("/", registryManifestRoutes)
+  .get("/v2/*", (c) => {
+    throw new RegistryError(
+      404,
+      "NAME_UNKNOWN",
+      `There is nothing at ${c.req.path.slice(0, 200)}. Images are {owner}/{model}, such as ada/story.`,
+    );
+  });

@@ -1,0 +1,43 @@
+/** Which repository a path names, and where it is. */
+import type { Context } from "hono";
+import type { AppEnv } from "../../context.ts";
+import { RegistryError } from "../../errors-registry.ts";
+import { pullerOf, pusherOf } from "../../middleware/registry.ts";
+import { ociDigest } from "../../protocol/oci.ts";
+import { openToPull, openToPush, type Repository } from "../../services/registry/repositories.ts";
+
+/** Repositories are models. */
+export const REPOSITORY = "/v2/:owner/:name";
+
+/** The same for runners, who know models by their ids (domain/registry/own-image.ts). */
+export const OWN_REPOSITORY = "/v2/auspex/models/:model_id";
+
+export const nameOf = (c: Context) => ({
+  owner: c.req.param("owner") ?? "",
+  name: c.req.param("name") ?? "",
+});
+
+/** @throws RegistryError, ProblemError */
+export async function pulledFrom(c: Context<AppEnv>): Promise<Repository> {
+  const modelId = c.req.param("model_id");
+  const puller = pullerOf(c);
+  if (modelId === undefined) return openToPull(c.var.services, puller, nameOf(c));
+  // The grant is all that counts: the model may have been deleted since its job was accepted.
+  if (puller.granted === modelId) return { id: modelId, owner_id: "", visibility: "private" };
+  throw new RegistryError(403, "DENIED", "This grant is not for this repository, or it has ended.");
+}
+
+/** For a repository that must be there. @throws RegistryError, ProblemError */
+export const pushedTo = (c: Context<AppEnv>): Promise<Repository> =>
+  openToPush(c.var.services, pusherOf(c), nameOf(c));
+
+/** @throws RegistryError DIGEST_INVALID */
+export function digestIn(text: string | undefined): string {
+  const parsed = ociDigest.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new RegistryError(
+    400,
+    "DIGEST_INVALID",
+    `'${(text ?? "").slice(0, 150)}' is not a digest: sha256: and 64 hex digits, or sha512: and 128.`,
+  );
+}

@@ -1,0 +1,145 @@
+/** Blobs of repositories: read, mounted from another repository, and removed. */
+import { parseRange } from "../../domain/files/byte-range.ts";
+import { RegistryError } from "../../errors-registry.ts";
+import {
+  findLinkedBlob,
+  findOwnLink,
+  type LinkedBlob,
+  linkBlob,
+  touchLinks,
+  unlinkBlob,
+} from "../../storage/registry/blobs.ts";
+import { getObject, headObject } from "../../storage/registry/objects.ts";
+import type { Caller } from "../accounts/caller.ts";
+import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import type { Services } from "../services.ts";
+import { openToPull, type Repository, type RepositoryName } from "./repositories.ts";
+
+/** How exactly the last use by a push is known. */
+const USE_MS = 3_600_000;
+
+/**
+ * @param isPush whether a push that is told that the blob is there will count on it
+ * @throws RegistryError BLOB_UNKNOWN
+ */
+export async function findBlobOf(
+  services: Services,
+  { id }: Repository,
+  digest: string,
+  isPush: boolean,
+): Promise<LinkedBlob> {
+  const blob = await findLinkedBlob(services.db, id, digest);
+  if (!blob) throw unknownBlob(digest);
+  if (!isPush) return blob;
+  // A push that is told so sends it no more: it must be there in R2 as well.
+  if (!(await headObject(services.env.IMAGES, blob.key))) throw unknownBlob(digest);
+  const now = Date.now();
+  if (
+    blob.used_at < now - USE_MS &&
+    (await touchLinks(services.db, id, [digest], now)).length === 0
+  )
+    throw unknownBlob(digest);
+  return blob;
+}
+
+export const hasBlob = async ({ db }: Services, { id }: Repository, digest: string) =>
+  (await findLinkedBlob(db, id, digest)) !== undefined;
+
+/** Of a blob or a manifest: they never change. */
+export const contentHeaders = (digest: string) => ({
+  "docker-content-digest": digest,
+  etag: `"${digest}"`,
+  // Compressed on its way it would have another length.
+  "cache-control": "private, max-age=31536000, immutable, no-transform",
+});
+
+/** @throws RegistryError BLOB_UNKNOWN */
+export async function readBlob(
+  { env }: Services,
+  { digest, key, size }: LinkedBlob,
+  headers: Headers,
+): Promise<Response> {
+  const common = {
+    ...contentHeaders(digest),
+    "content-type": "application/octet-stream",
+    "accept-ranges": "bytes",
+  };
+  if (isKnown(headers, digest)) return new Response(null, { status: 304, headers: common });
+  const range = size === 0 ? undefined : parseRange(headers.get("range") ?? undefined, size);
+  if (range === "unsatisfiable") {
+    const message = `The blob has ${size} bytes.`;
+    throw new RegistryError(416, "SIZE_INVALID", message, { "content-range": `bytes */${size}` });
+  }
+  const length = range ? range.last - range.first + 1 : size;
+  const wanted = range ? { range: { offset: range.first, length } } : {};
+  const object = await getObject(env.IMAGES, key, wanted);
+  if (!object) throw unknownBlob(digest);
+  return new Response(object.body, {
+    status: range ? 206 : 200,
+    headers: {
+      ...common,
+      "content-length": String(length),
+      ...(range && { "content-range": `bytes ${range.first}-${range.last}/${size}` }),
+    },
+  });
+}
+
+export const isKnown = (headers: Headers, digest: string): boolean =>
+  (headers.get("if-none-match") ?? "")
+    .split(",")
+    .some((tag) => tag.trim().replace(/^W\//, "") === `"${digest}"`);
+
+/**
+ * Makes a blob of another repository one of this one, if the caller may download it there.
+ * @param from undefined: any other repository of the caller
+ * @returns whether it is there now; otherwise it has to be sent
+ */
+export async function mountBlob(
+  services: Services,
+  caller: Caller,
+  to: Repository,
+  digest: string,
+  from: RepositoryName | undefined,
+): Promise<boolean> {
+  const source = from
+    ? await findSource(services, caller, from)
+    : (await findOwnLink(services.db, caller.user_id, digest))?.model_id;
+  if (source === undefined) return false;
+  const blob = await findLinkedBlob(services.db, source, digest);
+  if (!blob || !(await headObject(services.env.IMAGES, blob.key))) return false;
+  const link = { model_id: to.id, user_id: caller.user_id, digest, now: Date.now() };
+  return withinQuota(services, linkBlob(services.db, link, quotaOf(services, caller.user_id)));
+}
+
+/** A repository that is not there, or not for the caller, has nothing to mount: that is no error. */
+async function findSource(
+  services: Services,
+  caller: Caller,
+  from: RepositoryName,
+): Promise<string | undefined> {
+  try {
+    return (await openToPull(services, { caller, granted: undefined }, from)).id;
+  } catch (error) {
+    if (error instanceof RegistryError) return undefined;
+    throw error;
+  }
+}
+
+/** @throws RegistryError BLOB_UNKNOWN; DENIED while a manifest needs it */
+export async function removeBlob(
+  { db }: Services,
+  { id }: Repository,
+  digest: string,
+): Promise<void> {
+  const outcome = await unlinkBlob(db, id, digest);
+  if (outcome === "missing") throw unknownBlob(digest);
+  if (outcome === "removed") return;
+  throw new RegistryError(
+    409,
+    "DENIED",
+    `A manifest of this repository needs ${digest}. Delete the manifest first.`,
+  );
+}
+
+const unknownBlob = (digest: string) =>
+  new RegistryError(404, "BLOB_UNKNOWN", `This repository has no blob ${digest}. Push it.`);

@@ -1,0 +1,146 @@
+/** The end of an upload: what has arrived becomes a blob, if its digest is the one that was announced. */
+import { MAX_PUT_BYTES } from "../../domain/registry/chunk.ts";
+import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
+import { RegistryError } from "../../errors-registry.ts";
+import { hex } from "../../lib/hex.ts";
+import { completeMultipart, isStale, putPart } from "../../storage/files/files.ts";
+import { type BlobPlace, findBlob, replaceObject, takeBlob } from "../../storage/registry/blobs.ts";
+import {
+  getObject,
+  headObject,
+  isOtherDigest,
+  objectKey,
+  putObject,
+} from "../../storage/registry/objects.ts";
+import {
+  endUpload,
+  listUploadParts,
+  type RegistryUploadRow,
+  takeUpload,
+} from "../../storage/registry/uploads.ts";
+import type { Caller } from "../accounts/caller.ts";
+import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import type { Services } from "../services.ts";
+import type { Repository } from "./repositories.ts";
+import { requireRoom } from "./room.ts";
+import { offsetOf, superseded } from "./upload-writer.ts";
+import type { Arriving } from "./uploads.ts";
+
+/** @throws RegistryError DIGEST_INVALID: the upload is ended then; BLOB_UPLOAD_UNKNOWN */
+export async function finishUpload(
+  services: Services,
+  upload: RegistryUploadRow,
+  digest: string,
+): Promise<void> {
+  const { db } = services;
+  const isSha256 = digest.startsWith("sha256:");
+  const arrived = new ResumableHash(upload.hash).digest();
+  if (isSha256 && arrived !== digest) throw await refuse(services, upload, digest, arrived);
+  if (!(await takeUpload(db, upload, crypto.randomUUID(), Date.now()))) throw superseded();
+  const key = await assemble(services, upload);
+  if (!isSha256) {
+    const read = await digestOf(services, key, "SHA-512");
+    if (read !== digest)
+      throw await refuse(services, { ...upload, multipart_id: null, rest_key: key }, digest, read);
+  }
+  await keepBlob(services, { digest, key, size: offsetOf(upload) }, upload, upload);
+}
+
+/**
+ * A whole blob in one request of known length: R2 itself checks the digest, and the bytes pass by untouched.
+ * @returns false if it has to be stored in parts, for its size
+ * @throws RegistryError DIGEST_INVALID, DENIED
+ */
+export async function putWholeBlob(
+  services: Services,
+  caller: Caller,
+  repository: Repository,
+  digest: string,
+  { body, length }: Arriving,
+): Promise<boolean> {
+  if (length === undefined || length > MAX_PUT_BYTES) return false;
+  await requireRoom(services, caller.user_id, length);
+  const key = objectKey();
+  try {
+    await putObject(services.env.IMAGES, key, length === 0 || !body ? "" : body, digest);
+  } catch (error) {
+    if (isOtherDigest(error)) throw otherDigest(digest);
+    throw error;
+  }
+  const owner = { model_id: repository.id, user_id: caller.user_id };
+  await keepBlob(services, { digest, key, size: length }, owner);
+  return true;
+}
+
+async function keepBlob(
+  services: Services,
+  blob: BlobPlace,
+  { model_id, user_id }: { model_id: string; user_id: string },
+  upload?: RegistryUploadRow,
+): Promise<void> {
+  const { db, env } = services;
+  const known = await findBlob(db, blob.digest);
+  // Such as after a restore of the database alone: what has come again takes its place.
+  if (known && !(await headObject(env.IMAGES, known.key)))
+    await replaceObject(db, blob.digest, known.key, blob.key);
+  const link = { model_id, user_id, digest: blob.digest, now: Date.now() };
+  const taking = takeBlob(db, blob, link, quotaOf(services, user_id), upload);
+  await withinQuota(services, taking);
+}
+
+/** @returns the key of the whole */
+async function assemble({ db, env }: Services, upload: RegistryUploadRow): Promise<string> {
+  const { id, key, multipart_id, parts, rest_key } = upload;
+  if (multipart_id === null) {
+    if (rest_key !== null) return rest_key;
+    await putObject(env.IMAGES, key, "");
+    return key;
+  }
+  const place = { key, multipart_id };
+  const etags = (await listUploadParts(db, id)).map(({ etag }) => etag);
+  if (rest_key !== null) {
+    const rest = await getObject(env.IMAGES, rest_key);
+    const last = rest && (await putPart(env.IMAGES, place, parts + 1, rest.body));
+    if (last) etags.push(last.etag);
+  }
+  try {
+    if (await completeMultipart(env.IMAGES, place, etags)) return key;
+  } catch (error) {
+    if (!isStale(error)) throw error;
+    await endUpload(db, upload);
+    throw new RegistryError(
+      400,
+      "BLOB_UPLOAD_INVALID",
+      "Two requests have written to this upload at once. Begin it again.",
+    );
+  }
+  // It was completed by a request whose response got lost.
+  if ((await headObject(env.IMAGES, key))?.size === offsetOf(upload)) return key;
+  throw new RegistryError(404, "BLOB_UPLOAD_UNKNOWN", "This upload was ended. Begin it again.");
+}
+
+/** Read once more, natively: while it arrived, nobody knew which digest would be asked for. */
+async function digestOf({ env }: Services, key: string, algorithm: "SHA-512"): Promise<string> {
+  const object = await getObject(env.IMAGES, key);
+  if (!object) return "";
+  const stream = new crypto.DigestStream(algorithm);
+  await object.body.pipeTo(stream);
+  return `sha512:${hex(await stream.digest)}`;
+}
+
+async function refuse(
+  { db }: Services,
+  upload: RegistryUploadRow,
+  digest: string,
+  arrived: string,
+): Promise<RegistryError> {
+  await endUpload(db, upload);
+  return otherDigest(digest, arrived);
+}
+
+const otherDigest = (digest: string, arrived?: string) =>
+  new RegistryError(
+    400,
+    "DIGEST_INVALID",
+    `What arrived is not ${digest}${arrived ? `, but ${arrived}` : ""}. Send it again.`,
+  );

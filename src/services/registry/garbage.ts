@@ -1,0 +1,23 @@
+/** Deletes from R2 what nothing names any more. */
+import { abortMultipart } from "../../storage/files/files.ts";
+import { forgetGarbage, listGarbage } from "../../storage/registry/garbage.ts";
+import { deleteObjects } from "../../storage/registry/objects.ts";
+import type { Services } from "../services.ts";
+
+/** At a time: R2 deletes 1,000 objects in one call, and aborts one upload in each. */
+const OBJECTS = 100;
+
+/** @returns how many there were; if it fails, they stay for the next time */
+export async function collectGarbage({ db, env }: Services): Promise<number> {
+  const found = await listGarbage(db, OBJECTS);
+  if (found.length === 0) return 0;
+  const keys = found.map(({ key }) => key);
+  await Promise.all(
+    found.map(({ key, multipart_id }) =>
+      multipart_id === null ? undefined : abortMultipart(env.IMAGES, { key, multipart_id }),
+    ),
+  );
+  await deleteObjects(env.IMAGES, keys);
+  await forgetGarbage(db, keys);
+  return found.length;
+}

@@ -1,0 +1,57 @@
+/** Lists of a repository: its tags, and what is attached to an image. */
+import { MEDIA_TYPES } from "../../protocol/oci.ts";
+import { listReferrers } from "../../storage/registry/manifests.ts";
+import { listTags } from "../../storage/registry/tags.ts";
+import type { Services } from "../services.ts";
+import type { Repository } from "./repositories.ts";
+
+export const MAX_PAGE = 1_000;
+
+export interface ListPage<Item> {
+  items: Item[];
+  /** After which the next page begins. */
+  last: string | undefined;
+}
+
+/** One more is asked for, to know whether there are more. */
+function pageOf<Item>(found: Item[], n: number, nameOf: (item: Item) => string): ListPage<Item> {
+  const items = found.slice(0, n);
+  const end = items.at(-1);
+  return { items, last: found.length > n && end ? nameOf(end) : undefined };
+}
+
+/** Sorted. @param last the tag before the first */
+export async function tagsOf(
+  { db }: Services,
+  { id }: Repository,
+  last: string,
+  n: number,
+): Promise<ListPage<string>> {
+  if (n === 0) return { items: [], last: undefined };
+  const page = pageOf(await listTags(db, id, last, n + 1), n, ({ tag }) => tag);
+  return { ...page, items: page.items.map(({ tag }) => tag) };
+}
+
+/** Annotations of a page may have 32 KiB each. */
+const REFERRERS = 100;
+
+/** @param last the digest before the first */
+export async function referrersOf(
+  { db }: Services,
+  { id }: Repository,
+  subject: string,
+  artifactType: string | undefined,
+  last: string,
+) {
+  const found = await listReferrers(db, id, subject, { artifactType, last, limit: REFERRERS + 1 });
+  const page = pageOf(found, REFERRERS, ({ digest }) => digest);
+  const manifests = page.items.map(({ digest, media_type, size, artifact_type, annotations }) => ({
+    mediaType: media_type,
+    digest,
+    size,
+    ...(artifact_type !== null && { artifactType: artifact_type }),
+    ...(annotations && Object.keys(annotations).length > 0 && { annotations }),
+  }));
+  const index = { schemaVersion: 2, mediaType: MEDIA_TYPES.ociIndex, manifests };
+  return { index, last: page.last };
+}

@@ -1,0 +1,200 @@
+/** Manifests, indexes and their tags: stored as they came, once all that they name is there. */
+import { attachmentOf, namedBy, parseDocument } from "../../domain/registry/named.ts";
+import { RegistryError } from "../../errors-registry.ts";
+import { hex } from "../../lib/hex.ts";
+import { MAX_MANIFEST_BYTES, ociDigest } from "../../protocol/oci.ts";
+import { findBlob, touchLinks } from "../../storage/registry/blobs.ts";
+import {
+  deleteManifest,
+  type FoundManifest,
+  findManifest,
+  insertManifest,
+  touchManifests,
+} from "../../storage/registry/manifests.ts";
+import { getObject, headObject, objectKey, putObject } from "../../storage/registry/objects.ts";
+import { deleteTag } from "../../storage/registry/tags.ts";
+import type { Caller } from "../accounts/caller.ts";
+import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import type { Services } from "../services.ts";
+import type { Repository } from "./repositories.ts";
+import { requireRoom } from "./room.ts";
+
+/** Of what is attached to something: lists of it repeat them. */
+const ANNOTATIONS_BYTES = 32 * 1024;
+
+/** What a client puts. */
+export interface NewManifest {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** As the request says; undefined: as the document says. */
+  mediaType: string | undefined;
+  /** The digest that it must have; undefined: any. */
+  digest: string | undefined;
+  tags: string[];
+}
+
+export interface StoredManifest {
+  digest: string;
+  /** What it is attached to. */
+  subject: string | undefined;
+}
+
+/** @throws RegistryError MANIFEST_INVALID, MANIFEST_BLOB_UNKNOWN, DIGEST_INVALID, SIZE_INVALID, DENIED */
+export async function putManifest(
+  services: Services,
+  caller: Caller,
+  { id: model_id }: Repository,
+  { bytes, mediaType, digest: announced, tags }: NewManifest,
+): Promise<StoredManifest> {
+  const { db } = services;
+  if (bytes.byteLength > MAX_MANIFEST_BYTES) throw tooLarge();
+  const digest = await digestOf(bytes, announced);
+  if (announced !== undefined && digest !== announced) throw otherDigest(announced, digest);
+  const { document, type } = parse(bytes, mediaType);
+  const { subject, artifactType, annotations } = attachmentOf(document);
+  const shown = subject === undefined ? undefined : annotations;
+  if (shown && JSON.stringify(shown).length > ANNOTATIONS_BYTES) {
+    throw invalid(`its annotations may have ${ANNOTATIONS_BYTES} characters at most`);
+  }
+  await requireRoom(services, caller.user_id, bytes.byteLength);
+  const now = Date.now();
+  const names = namedBy(document).map((one) => one.digest);
+  const touch = document.kind === "index" ? touchManifests : touchLinks;
+  const there = new Set(await touch(db, model_id, names, now));
+  const missing = names.filter((name) => !there.has(name));
+  if (missing.length > 0) throw unknownParts(missing);
+  const row = {
+    model_id,
+    digest,
+    user_id: caller.user_id,
+    media_type: type,
+    size: bytes.byteLength,
+    subject: subject ?? null,
+    artifact_type: artifactType ?? null,
+    annotations: shown ?? null,
+    named: names.length,
+    used_at: now,
+  };
+  const blob = { digest, key: await storeBytes(services, digest, bytes), size: bytes.byteLength };
+  const quota = quotaOf(services, caller.user_id);
+  await withinQuota(services, insertManifest(db, row, { blob, names, tags }, quota));
+  return { digest, subject };
+}
+
+/** @returns the key of the bytes: that of an earlier manifest, if it is the same */
+async function storeBytes(
+  { db, env }: Services,
+  digest: string,
+  bytes: Uint8Array,
+): Promise<string> {
+  const known = await findBlob(db, digest);
+  if (known && (await headObject(env.IMAGES, known.key))) return known.key;
+  const key = known?.key ?? objectKey();
+  await putObject(env.IMAGES, key, bytes, digest);
+  return key;
+}
+
+function parse(bytes: Uint8Array, mediaType: string | undefined) {
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
+  } catch {
+    throw invalid("it is not JSON");
+  }
+  const own =
+    typeof json === "object" && json !== null && "mediaType" in json
+      ? String(json.mediaType)
+      : undefined;
+  const type = mediaType ?? own ?? "";
+  const document = parseDocument(type, json);
+  if (document === undefined) {
+    throw invalid(
+      `'${type.slice(0, 100)}' is neither an image manifest nor an index, of OCI or of Docker (schema 2)`,
+    );
+  }
+  if (typeof document === "string") throw invalid(document);
+  if (own !== undefined && own !== type) {
+    throw invalid(`it says it is '${own.slice(0, 100)}', and the request '${type.slice(0, 100)}'`);
+  }
+  return { document, type };
+}
+
+async function digestOf(bytes: Uint8Array<ArrayBuffer>, announced = ""): Promise<string> {
+  const [name, algorithm] = announced.startsWith("sha512:")
+    ? ["sha512", "SHA-512"]
+    : ["sha256", "SHA-256"];
+  return `${name}:${hex(await crypto.subtle.digest(algorithm ?? "SHA-256", bytes))}`;
+}
+
+/** @param reference a tag or a digest @throws RegistryError MANIFEST_UNKNOWN */
+export async function findManifestOf(
+  { db }: Services,
+  { id }: Repository,
+  reference: string,
+): Promise<FoundManifest> {
+  const found = await findManifest(db, id, reference);
+  if (found) return found;
+  throw unknownManifest(reference);
+}
+
+/** @throws RegistryError MANIFEST_UNKNOWN */
+export async function readManifest(
+  { env }: Services,
+  { digest, key }: FoundManifest,
+): Promise<ReadableStream> {
+  const object = await getObject(env.IMAGES, key);
+  if (object) return object.body;
+  throw unknownManifest(digest);
+}
+
+/**
+ * Removes a tag, or a manifest with all of its tags.
+ * @throws RegistryError MANIFEST_UNKNOWN; DENIED while a version needs it
+ */
+export async function removeManifest(
+  { db }: Services,
+  { id }: Repository,
+  reference: string,
+): Promise<void> {
+  if (!ociDigest.safeParse(reference).success) {
+    if (await deleteTag(db, id, reference)) return;
+    throw unknownManifest(reference);
+  }
+  const outcome = await deleteManifest(db, id, reference);
+  if (outcome === "missing") throw unknownManifest(reference);
+  if (outcome === "removed") return;
+  throw new RegistryError(
+    409,
+    "DENIED",
+    `A version of this model needs ${reference}, or predictions of a version that was deleted less than four days ago. Delete the version first.`,
+  );
+}
+
+const invalid = (why: string) =>
+  new RegistryError(400, "MANIFEST_INVALID", `This manifest is not valid: ${why}.`);
+
+const tooLarge = () =>
+  new RegistryError(
+    413,
+    "SIZE_INVALID",
+    `A manifest can have at most ${MAX_MANIFEST_BYTES / 1024 / 1024} MiB.`,
+  );
+
+const otherDigest = (announced: string, digest: string) =>
+  new RegistryError(400, "DIGEST_INVALID", `This manifest is ${digest}, not ${announced}.`);
+
+const unknownManifest = (reference: string) =>
+  new RegistryError(
+    404,
+    "MANIFEST_UNKNOWN",
+    `This repository has no image ${reference.slice(0, 150)}. Push it.`,
+  );
+
+function unknownParts(missing: string[]): RegistryError {
+  const named = missing.slice(0, 5).join(", ");
+  const more = missing.length > 5 ? ` and ${missing.length - 5} more` : "";
+  return new RegistryError(
+    404,
+    "MANIFEST_BLOB_UNKNOWN",
+    `This repository does not have what the manifest names: ${named}${more}. Push it first.`,
+  );
+}

@@ -1,0 +1,124 @@
+/** Repositories of the registry: models, by the names that clients push to and pull from. */
+import { hasFullAccess } from "../../domain/accounts/access.ts";
+import { accessToPull } from "../../domain/registry/access.ts";
+import { ProblemError } from "../../errors.ts";
+import { RegistryError } from "../../errors-registry.ts";
+import { slug } from "../../protocol/common.ts";
+import type { Visibility } from "../../protocol/model.ts";
+import { findUser } from "../../storage/accounts/users.ts";
+import { findRepository } from "../../storage/registry/repositories.ts";
+import { requireAccess } from "../accounts/access.ts";
+import type { Caller } from "../accounts/caller.ts";
+import { createModel } from "../models/models.ts";
+import type { Services } from "../services.ts";
+
+export interface RepositoryName {
+  owner: string;
+  name: string;
+}
+
+export interface Repository {
+  /** Of the model. */
+  id: string;
+  owner_id: string;
+  visibility: Visibility;
+}
+
+/** Who asks: a user with a token, a runner that holds a job of a model, or anybody. */
+export interface Puller {
+  caller: Caller | undefined;
+  /** The model that a runner's grant opens. */
+  granted: string | undefined;
+}
+
+const textOf = ({ owner, name }: RepositoryName) => `${owner}/${name}`;
+
+/** @throws RegistryError NAME_UNKNOWN, also for a repository that the caller may not see; ProblemError */
+export async function openToPull(
+  services: Services,
+  { caller, granted }: Puller,
+  name: RepositoryName,
+): Promise<Repository> {
+  const repository = await findRepository(services.db, name.owner, name.name);
+  const access = repository ? accessToPull(caller, granted, repository) : "hidden";
+  if (repository && access === "granted") return repository;
+  if (access === "outside token") await requireAccess(services, caller, access, whatIs(name));
+  if (access === "owner only") {
+    throw new RegistryError(
+      403,
+      "DENIED",
+      `Only its owner can download the image of ${textOf(name)}. You can run it.`,
+    );
+  }
+  // Whether it is there is nobody's business who has not logged in.
+  throw caller || granted !== undefined ? unknownName(name) : notLoggedIn(name);
+}
+
+/**
+ * The owner's repository.
+ * @throws RegistryError NAME_UNKNOWN; ProblemError
+ */
+export async function openToPush(
+  services: Services,
+  caller: Caller,
+  name: RepositoryName,
+): Promise<Repository> {
+  const repository = await findRepository(services.db, name.owner, name.name);
+  if (!repository) throw unknownName(name);
+  if (repository.owner_id !== caller.user_id) {
+    if (repository.visibility === "private") throw unknownName(name);
+    throw denied(`Only its owner can push to ${textOf(name)}. Push below your own name.`);
+  }
+  const isCovered = caller.models?.includes(repository.id) ?? true;
+  await requireAccess(services, caller, isCovered ? "granted" : "outside token", whatIs(name));
+  return repository;
+}
+
+/**
+ * The same; the first push to a name that the owner has not makes a private model.
+ * @throws RegistryError NAME_INVALID, NAME_UNKNOWN, DENIED; ProblemError
+ */
+export async function openToFirstPush(
+  services: Services,
+  caller: Caller,
+  name: RepositoryName,
+): Promise<Repository> {
+  if (await findRepository(services.db, name.owner, name.name))
+    return openToPush(services, caller, name);
+  const own = (await findUser(services.db, caller.user_id))?.username;
+  if (own !== name.owner) {
+    throw denied(
+      `You are ${own ?? "not known"}: push to ${own}/${name.name}, not ${textOf(name)}.`,
+    );
+  }
+  if (!hasFullAccess(caller)) throw unknownName(name);
+  const valid = slug.safeParse(name.name);
+  if (!valid.success) {
+    const why = valid.error.issues[0]?.message ?? "not a name";
+    throw new RegistryError(400, "NAME_INVALID", `'${name.name}' cannot be a model's name: ${why}`);
+  }
+  try {
+    await createModel(services, caller, { name: name.name, visibility: "private" });
+  } catch (error) {
+    // Layers come side by side: another has just made it.
+    if (!(await findRepository(services.db, name.owner, name.name))) throw error;
+  }
+  return openToPush(services, caller, name);
+}
+
+const whatIs = (name: RepositoryName) => `The model '${textOf(name)}'`;
+
+const denied = (message: string) => new RegistryError(403, "DENIED", message);
+
+const unknownName = (name: RepositoryName) =>
+  new RegistryError(
+    404,
+    "NAME_UNKNOWN",
+    `There is no image ${textOf(name)}, or you do not have access to it.`,
+  );
+
+const notLoggedIn = (name: RepositoryName) =>
+  new ProblemError(
+    "unauthenticated",
+    `There is no public image ${textOf(name)}. If it is yours, log in with an access token as the password.`,
+  );

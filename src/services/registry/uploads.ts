@@ -1,0 +1,195 @@
+/** Uploads of blobs: begun, gone on with in one request or many, and ended. */
+import { MAX_BLOB_BYTES, PART_BYTES } from "../../domain/registry/chunk.ts";
+import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
+import { RegistryError } from "../../errors-registry.ts";
+import { BudgetExceeded, ByteBudget, type Held } from "../../lib/byte-budget.ts";
+import { ChunkReader } from "../../lib/chunk-reader.ts";
+import { objectKey } from "../../storage/registry/objects.ts";
+import {
+  endUpload,
+  findRegistryUpload,
+  insertRegistryUpload,
+  type RegistryUploadRow,
+  takeUpload,
+} from "../../storage/registry/uploads.ts";
+import type { Caller } from "../accounts/caller.ts";
+import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import type { Services } from "../services.ts";
+import type { Repository } from "./repositories.ts";
+import { requireRoom } from "./room.ts";
+import { offsetOf, superseded, UploadWriter } from "./upload-writer.ts";
+
+const MIB = 1024 * 1024;
+
+/** Of the 128 MB of an isolate: a part of each upload whose length is not known, and one part more. */
+const budget = new ByteBudget({
+  shared: 4 * PART_BYTES,
+  share: 3 * PART_BYTES,
+  waiting: 32,
+  patience_ms: 60_000,
+});
+
+/** Under way at a time, per account. Docker sends five. */
+const MAX_UPLOADS = 200;
+
+export type Upload = RegistryUploadRow;
+
+/** What a request brings for an upload. */
+export interface Arriving {
+  body: ReadableStream<Uint8Array> | null;
+  /** Bytes. Undefined: it ends when it ends. */
+  length: number | undefined;
+  /** Where it begins, if the client says so. */
+  first: number | undefined;
+  /** @throws if the sender may not go on */
+  check: () => Promise<void>;
+}
+
+/** @throws RegistryError DENIED; ProblemError */
+export async function beginUpload(
+  services: Services,
+  caller: Caller,
+  { id: model_id }: Repository,
+): Promise<Upload> {
+  const { user_id } = caller;
+  await requireRoom(services, user_id, 0);
+  const now = Date.now();
+  const row: Upload = {
+    id: crypto.randomUUID(),
+    model_id,
+    user_id,
+    key: objectKey(),
+    multipart_id: null,
+    parts: 0,
+    rest: 0,
+    rest_key: null,
+    hash: new ResumableHash().state(),
+    holder: "",
+    created_at: now,
+    updated_at: now,
+  };
+  const inserting = insertRegistryUpload(services.db, row, MAX_UPLOADS, quotaOf(services, user_id));
+  if (!(await withinQuota(services, inserting))) {
+    throw new RegistryError(
+      429,
+      "TOOMANYREQUESTS",
+      `An account can have ${MAX_UPLOADS} uploads under way. Finish or cancel some of them (DELETE), or wait: those that nothing comes for end after a day.`,
+    );
+  }
+  return row;
+}
+
+/** @throws RegistryError BLOB_UPLOAD_UNKNOWN */
+export async function getUpload(
+  { db }: Services,
+  { id: modelId }: Repository,
+  id: string,
+): Promise<Upload> {
+  const row = await findRegistryUpload(db, modelId, id);
+  if (row) return row;
+  throw new RegistryError(
+    404,
+    "BLOB_UPLOAD_UNKNOWN",
+    "There is no such upload: it has ended, or nothing came for it for a day. Begin it again.",
+  );
+}
+
+/**
+ * Stores what arrives at the end of an upload.
+ * @returns the upload as it stands then
+ * @throws RegistryError, ProblemError
+ */
+export async function appendTo(
+  services: Services,
+  upload: Upload,
+  { body, length, first, check }: Arriving,
+): Promise<Upload> {
+  const offset = offsetOf(upload);
+  if (first !== undefined && first !== offset) throw outOfOrder(upload);
+  if (!body || length === 0) return upload;
+  if (offset + (length ?? 1) > MAX_BLOB_BYTES) throw tooLarge();
+  await requireRoom(services, upload.user_id, length ?? 1);
+  const holder = crypto.randomUUID();
+  if (!(await takeUpload(services.db, upload, holder, Date.now()))) throw superseded();
+  const writer = new UploadWriter(services, { ...upload, holder });
+  const reader = new ChunkReader(body);
+  try {
+    if (length !== undefined) await writer.writeSized(reader, length, check);
+    else await writeUnsized(services, writer, reader, check);
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+  return writer.row;
+}
+
+/** Of a body without a length only its end tells which part is the last: a part is held until it is full. */
+async function writeUnsized(
+  services: Services,
+  writer: UploadWriter,
+  reader: ChunkReader,
+  check: () => Promise<void>,
+): Promise<void> {
+  const { user_id } = writer.row;
+  const held: Held = { owner: user_id, bytes: 0 };
+  try {
+    for (;;) {
+      const chunks: Uint8Array[] = [];
+      let missing = PART_BYTES - writer.row.rest;
+      while (missing > 0) {
+        const chunk = await reader.read(Math.min(missing, MIB));
+        if (!chunk) break;
+        await budget.take(held, chunk.byteLength);
+        chunks.push(chunk);
+        missing -= chunk.byteLength;
+      }
+      if (chunks.length > 0) await writer.writeChunks(chunks, missing === 0);
+      budget.release(held);
+      if (missing > 0) return;
+      if (offsetOf(writer.row) >= MAX_BLOB_BYTES) throw tooLarge();
+      await check();
+      await requireRoom(services, user_id, 1);
+    }
+  } catch (error) {
+    throw error instanceof BudgetExceeded ? busy() : error;
+  } finally {
+    budget.release(held);
+  }
+}
+
+/** @throws RegistryError BLOB_UPLOAD_UNKNOWN */
+export async function cancelUpload(
+  services: Services,
+  repository: Repository,
+  id: string,
+): Promise<void> {
+  await endUpload(services.db, await getUpload(services, repository, id));
+}
+
+/** The header Range: which bytes have arrived. None before the first. */
+export function rangeOf(upload: Upload): Record<string, string> {
+  const offset = offsetOf(upload);
+  return offset === 0 ? {} : { range: `0-${offset - 1}` };
+}
+
+const outOfOrder = (upload: Upload) =>
+  new RegistryError(
+    416,
+    "BLOB_UPLOAD_INVALID",
+    `This upload has ${offsetOf(upload)} bytes: the next chunk begins there.`,
+    rangeOf(upload),
+  );
+
+const tooLarge = () =>
+  new RegistryError(
+    413,
+    "SIZE_INVALID",
+    `A layer can have at most ${MAX_BLOB_BYTES / MIB / 1024} GiB. Divide it into several.`,
+  );
+
+const busy = () =>
+  new RegistryError(
+    503,
+    "UNAVAILABLE",
+    "Too many uploads without a length at once. Try again in half a minute, with fewer at a time.",
+    { "retry-after": "30" },
+  );

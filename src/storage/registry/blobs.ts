@@ -1,0 +1,167 @@
+/** Blobs, and which repositories have them. */
+import { and, eq, sql } from "drizzle-orm";
+import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
+import type { Database } from "../database.ts";
+import {
+  registryBlobs,
+  registryGarbage,
+  registryLinks,
+  registryReferences,
+} from "../schema/index.ts";
+import { endingUpload, type RegistryUploadRow } from "./uploads.ts";
+
+export interface BlobPlace {
+  digest: string;
+  key: string;
+  size: number;
+}
+
+export interface LinkedBlob extends BlobPlace {
+  used_at: number;
+}
+
+/** A blob that the repository has. */
+export const findLinkedBlob = (
+  db: Database,
+  modelId: string,
+  digest: string,
+): Promise<LinkedBlob | undefined> =>
+  db
+    .select({
+      digest: registryBlobs.digest,
+      key: registryBlobs.key,
+      size: registryBlobs.size,
+      used_at: registryLinks.used_at,
+    })
+    .from(registryLinks)
+    .innerJoin(registryBlobs, eq(registryBlobs.digest, registryLinks.digest))
+    .where(isLink(modelId, digest))
+    .get();
+
+/** Some repository of the account that has the blob. */
+export const findOwnLink = (db: Database, userId: string, digest: string) =>
+  db
+    .select({ model_id: registryLinks.model_id })
+    .from(registryLinks)
+    .where(and(eq(registryLinks.user_id, userId), eq(registryLinks.digest, digest)))
+    .limit(1)
+    .get();
+
+export interface NewLink {
+  model_id: string;
+  user_id: string;
+  digest: string;
+  now: number;
+}
+
+/** A link to a blob that is stored: none, if it is not any more. */
+const linking = (db: Database, { model_id, user_id, digest, now }: NewLink) =>
+  db
+    .insert(registryLinks)
+    .select(sql`SELECT ${model_id}, digest, ${user_id}, size, ${now} FROM registry_blobs
+      WHERE digest = ${digest}`)
+    .onConflictDoUpdate({
+      target: [registryLinks.model_id, registryLinks.digest],
+      set: { used_at: sql`excluded.used_at` },
+    });
+
+/** @returns whether the blob is stored */
+export async function linkBlob(
+  db: Database,
+  link: NewLink,
+  allowance: StorageQuota,
+): Promise<boolean> {
+  const { meta } = await writeWithinQuota(db, allowance, linking(db, link));
+  return meta.changes > 0;
+}
+
+/**
+ * Takes what an upload brought as a blob of its repository. If its bytes are stored already, the new object is
+ * garbage.
+ * @param upload ends with it; undefined: the blob came in one request
+ */
+export async function takeBlob(
+  db: Database,
+  blob: BlobPlace,
+  link: NewLink,
+  allowance: StorageQuota,
+  upload?: RegistryUploadRow,
+): Promise<void> {
+  const { key } = blob;
+  const isBlob = sql`EXISTS (SELECT 1 FROM registry_blobs WHERE key = ${key})`;
+  await writeWithinQuota(
+    db,
+    allowance,
+    storing(db, blob, link.now),
+    linking(db, link),
+    // Its multipart upload was completed, if there was one.
+    ...(upload ? endingUpload(db, { ...upload, multipart_id: null }) : []),
+    droppingUnused(db, key),
+    db.delete(registryGarbage).where(and(eq(registryGarbage.key, key), isBlob)),
+  );
+}
+
+/** An object that became no blob, since its bytes were stored already. */
+export const droppingUnused = (db: Database, key: string) =>
+  db
+    .insert(registryGarbage)
+    .select(
+      sql`SELECT ${key}, NULL WHERE NOT EXISTS (SELECT 1 FROM registry_blobs WHERE key = ${key})`,
+    )
+    .onConflictDoNothing();
+
+/** Unless it is there. */
+export const storing = (db: Database, { digest, key, size }: BlobPlace, now: number) =>
+  db.insert(registryBlobs).values({ digest, key, size, created_at: now }).onConflictDoNothing();
+
+export const findBlob = (db: Database, digest: string) =>
+  db.select().from(registryBlobs).where(eq(registryBlobs.digest, digest)).get();
+
+/** For a blob whose object is lost: it has come again. */
+export const replaceObject = (db: Database, digest: string, from: string, to: string) =>
+  db
+    .update(registryBlobs)
+    .set({ key: to })
+    .where(and(eq(registryBlobs.digest, digest), eq(registryBlobs.key, from)));
+
+/**
+ * A push counts on these: they stay for as long as one may take.
+ * @returns which of them the repository has
+ */
+export async function touchLinks(
+  db: Database,
+  modelId: string,
+  digests: string[],
+  now: number,
+): Promise<string[]> {
+  const rows = await db
+    .update(registryLinks)
+    .set({ used_at: now })
+    .where(
+      and(
+        eq(registryLinks.model_id, modelId),
+        sql`${registryLinks.digest} IN (SELECT value FROM json_each(${JSON.stringify(digests)}))`,
+      ),
+    )
+    .returning({ digest: registryLinks.digest });
+  return rows.map(({ digest }) => digest);
+}
+
+/** @returns "named" while a manifest needs it */
+export async function unlinkBlob(
+  db: Database,
+  modelId: string,
+  digest: string,
+): Promise<"removed" | "named" | "missing"> {
+  const isNamed = sql`EXISTS (SELECT 1 FROM ${registryReferences}
+    WHERE ${registryReferences.model_id} = ${modelId} AND ${registryReferences.digest} = ${digest})`;
+  const [removed, left] = await db.batch([
+    db.delete(registryLinks).where(and(isLink(modelId, digest), sql`NOT ${isNamed}`)),
+    db.select({ digest: registryLinks.digest }).from(registryLinks).where(isLink(modelId, digest)),
+  ]);
+  if (removed.meta.changes > 0) return "removed";
+  return left.length > 0 ? "named" : "missing";
+}
+
+const isLink = (modelId: string, digest: string) =>
+  and(eq(registryLinks.model_id, modelId), eq(registryLinks.digest, digest));

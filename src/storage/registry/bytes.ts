@@ -1,0 +1,22 @@
+/** What an account's images take. */
+import { sql } from "drizzle-orm";
+import type { Database } from "../database.ts";
+
+export interface ImageBytes {
+  /** Of blobs and manifests, each once. By triggers. */
+  stored: number;
+  /** Of uploads under way. */
+  arriving: number;
+}
+
+export async function findImageBytes(
+  db: Database,
+  userId: string,
+  partBytes: number,
+): Promise<ImageBytes> {
+  const [row] = await db.all<ImageBytes>(sql`SELECT
+    coalesce((SELECT bytes FROM registry_bytes WHERE user_id = ${userId}), 0) AS stored,
+    coalesce((SELECT sum(parts * ${partBytes} + rest) FROM registry_uploads
+      WHERE user_id = ${userId}), 0) AS arriving`);
+  return row ?? { stored: 0, arriving: 0 };
+}

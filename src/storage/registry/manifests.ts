@@ -1,0 +1,160 @@
+/** Manifests and indexes of repositories. */
+import { and, asc, eq, gt, sql } from "drizzle-orm";
+import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
+import type { Database } from "../database.ts";
+import {
+  registryBlobs,
+  registryHolds,
+  registryManifests,
+  registryReferences,
+  registryTags,
+  versions,
+} from "../schema/index.ts";
+import { type BlobPlace, droppingUnused, storing } from "./blobs.ts";
+import { tagging } from "./tags.ts";
+
+export type ManifestRow = typeof registryManifests.$inferSelect;
+
+/** A manifest, and where its bytes are. */
+export interface FoundManifest extends BlobPlace {
+  media_type: string;
+  used_at: number;
+}
+
+/** @param reference a digest or a tag */
+export const findManifest = (
+  db: Database,
+  modelId: string,
+  reference: string,
+): Promise<FoundManifest | undefined> =>
+  db
+    .select({
+      digest: registryManifests.digest,
+      media_type: registryManifests.media_type,
+      size: registryManifests.size,
+      used_at: registryManifests.used_at,
+      key: registryBlobs.key,
+    })
+    .from(registryManifests)
+    .innerJoin(registryBlobs, eq(registryBlobs.digest, registryManifests.digest))
+    .where(
+      and(
+        eq(registryManifests.model_id, modelId),
+        eq(
+          registryManifests.digest,
+          reference.includes(":") ? reference : digestOfTag(modelId, reference),
+        ),
+      ),
+    )
+    .get();
+
+const digestOfTag = (modelId: string, tag: string) => sql`(SELECT ${registryTags.digest}
+  FROM ${registryTags} WHERE ${registryTags.model_id} = ${modelId} AND ${registryTags.tag} = ${tag})`;
+
+/** Stores a manifest of which the repository has everything. @param names digests */
+export async function insertManifest(
+  db: Database,
+  row: ManifestRow,
+  { blob, names, tags }: { blob: BlobPlace; names: string[]; tags: string[] },
+  allowance: StorageQuota,
+): Promise<void> {
+  const { model_id, digest, user_id, used_at } = row;
+  await writeWithinQuota(
+    db,
+    allowance,
+    storing(db, blob, used_at),
+    droppingUnused(db, blob.key),
+    db
+      .insert(registryManifests)
+      .values(row)
+      .onConflictDoUpdate({
+        target: [registryManifests.model_id, registryManifests.digest],
+        set: { used_at },
+      }),
+    db
+      .insert(registryReferences)
+      .select(
+        sql`SELECT ${model_id}, ${digest}, value FROM json_each(${JSON.stringify(names)}) WHERE true`,
+      )
+      .onConflictDoNothing(),
+    ...tags.map((tag) => tagging(db, { model_id, tag, digest, user_id, now: used_at })),
+  );
+}
+
+/** A push counts on these. @returns which of them the repository has */
+export async function touchManifests(
+  db: Database,
+  modelId: string,
+  digests: string[],
+  now: number,
+): Promise<string[]> {
+  const rows = await db
+    .update(registryManifests)
+    .set({ used_at: now })
+    .where(
+      and(
+        eq(registryManifests.model_id, modelId),
+        sql`${registryManifests.digest} IN (SELECT value FROM json_each(${JSON.stringify(digests)}))`,
+      ),
+    )
+    .returning({ digest: registryManifests.digest });
+  return rows.map(({ digest }) => digest);
+}
+
+/** What is attached to a digest, by digest. @param last the digest after which they begin */
+export const listReferrers = (
+  db: Database,
+  modelId: string,
+  subject: string,
+  { artifactType, last, limit }: { artifactType: string | undefined; last: string; limit: number },
+) =>
+  db
+    .select({
+      digest: registryManifests.digest,
+      media_type: registryManifests.media_type,
+      size: registryManifests.size,
+      artifact_type: registryManifests.artifact_type,
+      annotations: registryManifests.annotations,
+    })
+    .from(registryManifests)
+    .where(
+      and(
+        eq(registryManifests.model_id, modelId),
+        eq(registryManifests.subject, subject),
+        artifactType === undefined ? undefined : eq(registryManifests.artifact_type, artifactType),
+        gt(registryManifests.digest, last),
+      ),
+    )
+    .orderBy(asc(registryManifests.digest))
+    .limit(limit)
+    .all();
+
+/**
+ * Whether a live version needs it, or predictions of a deleted one: it is their manifest, or named by it, or by
+ * what this names. Indexes may be nested.
+ */
+const isNeeded = (modelId: string, digest: string) => sql`EXISTS (
+  WITH RECURSIVE naming (digest) AS (
+    SELECT ${digest} UNION
+    SELECT named.manifest FROM ${registryReferences} AS named JOIN naming ON named.digest = naming.digest
+      WHERE named.model_id = ${modelId})
+  SELECT 1 FROM naming WHERE
+    EXISTS (SELECT 1 FROM ${versions} AS one
+      WHERE one.model_id = ${modelId} AND one.container_image_digest = naming.digest)
+    OR EXISTS (SELECT 1 FROM ${registryHolds} AS held
+      WHERE held.model_id = ${modelId} AND held.digest = naming.digest))`;
+
+/** With its tags. */
+export async function deleteManifest(
+  db: Database,
+  modelId: string,
+  digest: string,
+): Promise<"removed" | "needed" | "missing"> {
+  const isOne = and(eq(registryManifests.model_id, modelId), eq(registryManifests.digest, digest));
+  const [removed, left] = await db.batch([
+    db.delete(registryManifests).where(and(isOne, sql`NOT ${isNeeded(modelId, digest)}`)),
+    db.select({ digest: registryManifests.digest }).from(registryManifests).where(isOne),
+  ]);
+  if (removed.meta.changes > 0) return "removed";
+  return left.length > 0 ? "needed" : "missing";
+}

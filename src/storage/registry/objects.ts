@@ -1,0 +1,31 @@
+/**
+ * What the registry has in R2. The key of a blob is the id of the upload that brought it, and says nothing of its
+ * content: what is being deleted is never what is being stored.
+ */
+
+export const objectKey = () => `blobs/${crypto.randomUUID()}`;
+
+/** @param digest R2 refuses other bytes, with an error that `isOtherDigest` recognises */
+export const putObject = (
+  bucket: R2Bucket,
+  key: string,
+  body: ReadableStream | Uint8Array | "",
+  digest?: string,
+) => bucket.put(key, body, digest === undefined ? {} : checksumOf(digest));
+
+function checksumOf(digest: string): R2PutOptions {
+  const [algorithm, hex = ""] = digest.split(":", 2);
+  return algorithm === "sha512" ? { sha512: hex } : { sha256: hex };
+}
+
+/** R2's error code for a checksum that does not fit, at the end of its message. */
+export const isOtherDigest = (error: unknown) =>
+  error instanceof Error && /\(10037\)/.test(error.message);
+
+export const getObject = (bucket: R2Bucket, key: string, options?: R2GetOptions) =>
+  bucket.get(key, options);
+
+export const headObject = (bucket: R2Bucket, key: string) => bucket.head(key);
+
+/** @param keys 1,000 at most */
+export const deleteObjects = (bucket: R2Bucket, keys: string[]) => bucket.delete(keys);

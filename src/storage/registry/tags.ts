@@ -1,0 +1,40 @@
+/** Tags: names of manifests, which move. */
+import { and, asc, eq, gt } from "drizzle-orm";
+import type { Database } from "../database.ts";
+import { registryTags } from "../schema/index.ts";
+
+export interface NewTag {
+  model_id: string;
+  tag: string;
+  digest: string;
+  user_id: string;
+  now: number;
+}
+
+/** Moves it, if it is there. */
+export const tagging = (db: Database, { now, ...row }: NewTag) =>
+  db
+    .insert(registryTags)
+    .values({ ...row, updated_at: now })
+    .onConflictDoUpdate({
+      target: [registryTags.model_id, registryTags.tag],
+      set: { digest: row.digest, updated_at: now },
+    });
+
+/** Sorted bytewise, as OCI wants it. @param last the tag after which they begin */
+export const listTags = (db: Database, modelId: string, last: string, limit: number) =>
+  db
+    .select({ tag: registryTags.tag, digest: registryTags.digest })
+    .from(registryTags)
+    .where(and(eq(registryTags.model_id, modelId), gt(registryTags.tag, last)))
+    .orderBy(asc(registryTags.tag))
+    .limit(limit)
+    .all();
+
+/** @returns whether it was there */
+export async function deleteTag(db: Database, modelId: string, tag: string): Promise<boolean> {
+  const { meta } = await db
+    .delete(registryTags)
+    .where(and(eq(registryTags.model_id, modelId), eq(registryTags.tag, tag)));
+  return meta.changes > 0;
+}

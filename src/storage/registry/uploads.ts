@@ -1,0 +1,139 @@
+/** Uploads of blobs under way. */
+import { and, eq, lt, sql } from "drizzle-orm";
+import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
+import { type Database, runBatch } from "../database.ts";
+import { registryGarbage, registryUploadParts, registryUploads } from "../schema/index.ts";
+
+export type RegistryUploadRow = typeof registryUploads.$inferSelect;
+/** How far an upload has come. */
+export type Progress = Pick<
+  RegistryUploadRow,
+  "multipart_id" | "parts" | "rest" | "rest_key" | "hash"
+>;
+
+/** Unless the account has so many. @returns whether it was inserted */
+export async function insertRegistryUpload(
+  db: Database,
+  row: RegistryUploadRow,
+  max: number,
+  allowance: StorageQuota,
+): Promise<boolean> {
+  const { id, model_id, user_id, key, hash, holder, created_at, updated_at } = row;
+  const inserting = db.insert(registryUploads).select(sql`SELECT ${id}, ${model_id}, ${user_id},
+    ${key}, NULL, 0, 0, NULL, ${hash}, ${holder}, ${created_at}, ${updated_at}
+    WHERE (SELECT count(*) FROM registry_uploads WHERE user_id = ${user_id}) < ${max}`);
+  const { meta } = await writeWithinQuota(db, allowance, inserting);
+  return meta.changes > 0;
+}
+
+export const findRegistryUpload = (db: Database, modelId: string, id: string) =>
+  db
+    .select()
+    .from(registryUploads)
+    .where(and(eq(registryUploads.id, id), eq(registryUploads.model_id, modelId)))
+    .get();
+
+/**
+ * Makes a request the one that writes, where it found the upload.
+ * @returns false if another has gone on, or ended it, meanwhile
+ */
+export async function takeUpload(
+  db: Database,
+  { id, parts, rest_key }: RegistryUploadRow,
+  holder: string,
+  now: number,
+): Promise<boolean> {
+  const { meta } = await db
+    .update(registryUploads)
+    .set({ holder, updated_at: now })
+    .where(
+      and(
+        eq(registryUploads.id, id),
+        eq(registryUploads.parts, parts),
+        sql`${registryUploads.rest_key} IS ${rest_key}`,
+      ),
+    );
+  return meta.changes > 0;
+}
+
+export interface Note {
+  id: string;
+  holder: string;
+  progress: Progress;
+  /** The part that has just been stored. */
+  part?: { number: number; etag: string };
+  /** An object that is no longer needed. */
+  replaced: string | null;
+  now: number;
+}
+
+/** @returns false if another request has taken over: nothing is noted then */
+export async function noteProgress(
+  db: Database,
+  { id, holder, progress, part, replaced, now }: Note,
+): Promise<boolean> {
+  const isHeld = sql`EXISTS (SELECT 1 FROM registry_uploads WHERE id = ${id} AND holder = ${holder})`;
+  const noting = db
+    .update(registryUploads)
+    .set({ ...progress, updated_at: now })
+    .where(and(eq(registryUploads.id, id), eq(registryUploads.holder, holder)));
+  const partNoted =
+    part &&
+    db
+      .insert(registryUploadParts)
+      .select(sql`SELECT ${id}, ${part.number}, ${part.etag} WHERE ${isHeld}`)
+      .onConflictDoUpdate({
+        target: [registryUploadParts.upload_id, registryUploadParts.number],
+        set: { etag: sql`excluded.etag` },
+      });
+  const dropped =
+    replaced === null
+      ? undefined
+      : db.insert(registryGarbage).select(sql`SELECT ${replaced}, NULL WHERE ${isHeld}`);
+  const [result] = await db.batch([
+    noting,
+    ...(partNoted ? [partNoted] : []),
+    ...(dropped ? [dropped] : []),
+  ]);
+  return result.meta.changes > 0;
+}
+
+/** In their order. */
+export const listUploadParts = (db: Database, id: string) =>
+  db
+    .select({ partNumber: registryUploadParts.number, etag: registryUploadParts.etag })
+    .from(registryUploadParts)
+    .where(eq(registryUploadParts.upload_id, id))
+    .orderBy(registryUploadParts.number)
+    .all();
+
+/** The row goes, and what it has in R2 becomes garbage. */
+export const endUpload = (db: Database, row: RegistryUploadRow) =>
+  runBatch(db, endingUpload(db, row));
+
+export function endingUpload(db: Database, { id, key, multipart_id, rest_key }: RegistryUploadRow) {
+  const isThere = sql`EXISTS (SELECT 1 FROM registry_uploads WHERE id = ${id})`;
+  const objects = [
+    ...(multipart_id === null ? [] : [{ key, multipart_id }]),
+    ...(rest_key === null ? [] : [{ key: rest_key, multipart_id: null }]),
+  ];
+  return [
+    ...objects.map((one) =>
+      db
+        .insert(registryGarbage)
+        .select(sql`SELECT ${one.key}, ${one.multipart_id} WHERE ${isThere}`)
+        .onConflictDoNothing(),
+    ),
+    db.delete(registryUploads).where(eq(registryUploads.id, id)),
+  ];
+}
+
+/** Uploads that nothing has come for since then. */
+export const listStaleUploads = (db: Database, before: number, limit: number) =>
+  db
+    .select()
+    .from(registryUploads)
+    .where(lt(registryUploads.updated_at, before))
+    .orderBy(registryUploads.updated_at)
+    .limit(limit)
+    .all();

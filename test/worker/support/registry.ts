@@ -1,0 +1,180 @@
+/** A client of the registry, as docker and its relatives are: what it sends, and what it finds. */
+import { expect } from "vitest";
+import { ResumableHash } from "../../../src/domain/registry/resumable-hash.ts";
+import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
+import { type RegistryErrorCode, registryErrors } from "../../../src/protocol/registry.ts";
+import { Client } from "./client.ts";
+import { newUser, unique } from "./world.ts";
+
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** R2 checks each that it is told, so that this cannot be wrong unnoticed. */
+export function digestOf(content: Uint8Array | string): string {
+  const hash = new ResumableHash();
+  hash.update(typeof content === "string" ? new TextEncoder().encode(content) : content);
+  return hash.digest();
+}
+
+export const bytesOf = (text: string): Bytes => Uint8Array.from(new TextEncoder().encode(text));
+
+let seed = 0;
+/** Bytes that no other test has. */
+export function randomBytes(length: number): Bytes {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; at += 65_536)
+    crypto.getRandomValues(bytes.subarray(at, Math.min(length, at + 65_536)));
+  if (length >= 8) new DataView(bytes.buffer).setUint32(0, ++seed);
+  return bytes;
+}
+
+/** A body without a length. */
+export const streamOf = (...chunks: Bytes[]): ReadableStream<Bytes> =>
+  new ReadableStream({
+    pull(controller) {
+      const chunk = chunks.shift();
+      if (chunk) controller.enqueue(chunk);
+      else controller.close();
+    },
+  });
+
+export interface Pushed {
+  digest: string;
+  config: Bytes;
+  layers: Bytes[];
+  manifest: string;
+}
+
+export class Repository {
+  readonly client: Client;
+  /** `owner/name`. */
+  readonly name: string;
+
+  constructor(client: Client, name: string) {
+    this.client = client;
+    this.name = name;
+  }
+
+  as(client: Client): Repository {
+    return new Repository(client, this.name);
+  }
+
+  send(method: string, path: string, init: RequestInit = {}): Promise<Response> {
+    const at = path.startsWith("/") ? path : `/v2/${this.name}/${path}`;
+    const { headers, ...rest } = init;
+    return this.client.fetch(at, {
+      method,
+      redirect: "manual",
+      ...rest,
+      headers: Object.fromEntries(new Headers(headers)),
+    });
+  }
+
+  /** Begins an upload. @returns its address */
+  async begin(): Promise<string> {
+    const response = await this.send("POST", "blobs/uploads/");
+    expect(response.status, await response.clone().text()).toBe(202);
+    return response.headers.get("location") ?? "";
+  }
+
+  patch(location: string, body: Bytes | ReadableStream<Bytes>, headers: HeadersInit = {}) {
+    return this.send("PATCH", location, {
+      body,
+      headers: {
+        "content-type": "application/octet-stream",
+        ...Object.fromEntries(new Headers(headers)),
+      },
+    });
+  }
+
+  /** A chunk at its place. */
+  chunk(location: string, bytes: Bytes, first: number) {
+    const last = first + bytes.byteLength - 1;
+    return this.patch(location, bytes, { "content-range": `${first}-${last}` });
+  }
+
+  finish(location: string, digest: string, body?: Bytes): Promise<Response> {
+    return this.send("PUT", `${location}?digest=${digest}`, body ? { body } : {});
+  }
+
+  /** Sends a blob as containerd does. */
+  async push(bytes: Bytes): Promise<string> {
+    const digest = digestOf(bytes);
+    const response = await this.finish(await this.begin(), digest, bytes);
+    expect(response.status, await response.clone().text()).toBe(201);
+    return digest;
+  }
+
+  putManifest(reference: string, text: string, type: string = MEDIA_TYPES.ociManifest) {
+    return this.send("PUT", `manifests/${reference}`, {
+      body: text,
+      headers: { "content-type": type },
+    });
+  }
+
+  /** An image with its layers, under a tag. */
+  async pushImage(
+    tag = "latest",
+    { layers = [randomBytes(1_000)], labels = {} }: { layers?: Bytes[]; labels?: object } = {},
+  ): Promise<Pushed> {
+    const config = bytesOf(
+      JSON.stringify({
+        architecture: "amd64",
+        os: "linux",
+        config: { Labels: labels },
+        unique: unique(""),
+      }),
+    );
+    for (const bytes of [config, ...layers]) await this.push(bytes);
+    const manifest = manifestOf(config, layers);
+    const response = await this.putManifest(tag, manifest);
+    expect(response.status, await response.clone().text()).toBe(201);
+    return { digest: digestOf(manifest), config, layers, manifest };
+  }
+
+  /** Reads a blob whole. */
+  async blob(digest: string): Promise<Bytes> {
+    const response = await this.send("GET", `blobs/${digest}`);
+    expect(response.status, await response.clone().text()).toBe(200);
+    return new Uint8Array(await response.arrayBuffer());
+  }
+
+  /** Whether a blob is told to be there. */
+  async has(digest: string): Promise<boolean> {
+    return (await this.send("HEAD", `blobs/${digest}`)).status === 200;
+  }
+}
+
+export function manifestOf(config: Bytes, layers: Bytes[], extra: object = {}): string {
+  const described = (bytes: Bytes, mediaType: string) => ({
+    mediaType,
+    digest: digestOf(bytes),
+    size: bytes.byteLength,
+  });
+  return JSON.stringify({
+    schemaVersion: 2,
+    mediaType: MEDIA_TYPES.ociManifest,
+    config: described(config, MEDIA_TYPES.ociConfig),
+    layers: layers.map((one) => described(one, "application/vnd.oci.image.layer.v1.tar+gzip")),
+    ...extra,
+  });
+}
+
+/** A user's repository, whose model is not there yet. */
+export async function newRepository(name = "story"): Promise<Repository & { username: string }> {
+  const { client, username } = await newUser();
+  return Object.assign(new Repository(client, `${username}/${name}`), { username });
+}
+
+export const anonymous = new Client(undefined);
+
+export async function expectError(
+  response: Response,
+  status: number,
+  code: RegistryErrorCode,
+): Promise<string> {
+  const text = await response.text();
+  expect(response.status, text).toBe(status);
+  const { errors } = registryErrors.parse(JSON.parse(text));
+  expect(errors[0]?.code).toBe(code);
+  return errors[0]?.message ?? "";
+}
