@@ -97,6 +97,7 @@ CREATE TABLE `registry_uploads` (
 --> statement-breakpoint
 CREATE INDEX `registry_uploads_owner` ON `registry_uploads` (`user_id`);--> statement-breakpoint
 CREATE INDEX `registry_uploads_updated` ON `registry_uploads` (`updated_at`);--> statement-breakpoint
+-- A blob goes with the last repository that has it; its object in R2 is then garbage.
 -- Bytes of images: a blob counts once per account, however many of its models have it. Rows weigh in the
 -- account's database space as everything else does, with their indexes.
 CREATE TRIGGER registry_links_added AFTER INSERT ON registry_links BEGIN
@@ -111,6 +112,12 @@ CREATE TRIGGER registry_links_removed AFTER DELETE ON registry_links BEGIN
 	UPDATE registry_bytes SET bytes = bytes - OLD.size WHERE user_id = OLD.user_id
 		AND NOT EXISTS (SELECT 1 FROM registry_links WHERE user_id = OLD.user_id AND digest = OLD.digest);
 	UPDATE account_bytes SET bytes = bytes - 512 WHERE user_id = OLD.user_id;
+	INSERT OR IGNORE INTO registry_garbage (key) SELECT key FROM registry_blobs WHERE digest = OLD.digest
+		AND NOT EXISTS (SELECT 1 FROM registry_links WHERE digest = OLD.digest)
+		AND NOT EXISTS (SELECT 1 FROM registry_manifests WHERE digest = OLD.digest);
+	DELETE FROM registry_blobs WHERE digest = OLD.digest
+		AND NOT EXISTS (SELECT 1 FROM registry_links WHERE digest = OLD.digest)
+		AND NOT EXISTS (SELECT 1 FROM registry_manifests WHERE digest = OLD.digest);
 END;
 --> statement-breakpoint
 CREATE TRIGGER registry_manifests_added AFTER INSERT ON registry_manifests BEGIN
@@ -125,6 +132,12 @@ CREATE TRIGGER registry_manifests_removed AFTER DELETE ON registry_manifests BEG
 	UPDATE account_bytes SET bytes = bytes - (1024 + 512 * OLD.named + length(CAST(coalesce(OLD.annotations, '') AS BLOB))) WHERE user_id = OLD.user_id;
 	DELETE FROM registry_references WHERE model_id = OLD.model_id AND manifest = OLD.digest;
 	DELETE FROM registry_tags WHERE model_id = OLD.model_id AND digest = OLD.digest;
+	INSERT OR IGNORE INTO registry_garbage (key) SELECT key FROM registry_blobs WHERE digest = OLD.digest
+		AND NOT EXISTS (SELECT 1 FROM registry_links WHERE digest = OLD.digest)
+		AND NOT EXISTS (SELECT 1 FROM registry_manifests WHERE digest = OLD.digest);
+	DELETE FROM registry_blobs WHERE digest = OLD.digest
+		AND NOT EXISTS (SELECT 1 FROM registry_links WHERE digest = OLD.digest)
+		AND NOT EXISTS (SELECT 1 FROM registry_manifests WHERE digest = OLD.digest);
 END;
 --> statement-breakpoint
 CREATE TRIGGER registry_tags_added AFTER INSERT ON registry_tags BEGIN
@@ -152,4 +165,8 @@ CREATE TRIGGER versions_held AFTER DELETE ON versions
 	INSERT INTO registry_holds (model_id, digest, until)
 		VALUES (OLD.model_id, OLD.container_image_digest, CAST(unixepoch('subsec') * 1000 AS INTEGER) + 345600000)
 		ON CONFLICT (model_id, digest) DO UPDATE SET until = excluded.until;
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_untagged AFTER DELETE ON models BEGIN
+	DELETE FROM registry_tags WHERE model_id = OLD.id;
 END;

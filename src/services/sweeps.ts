@@ -6,6 +6,7 @@ import { sweepBackups } from "./backups/make-backup.ts";
 import { sweepUploads } from "./files/sweep-uploads.ts";
 import { sweepListings } from "./models/prediction-counts.ts";
 import { reEncrypt } from "./re-encrypt.ts";
+import { sweepRegistry } from "./registry/sweep-registry.ts";
 import { sweepPools } from "./runners/pools.ts";
 import { sweepRevokedTokens } from "./runners/revocation.ts";
 import type { Services } from "./services.ts";
@@ -14,6 +15,7 @@ import { sweepSessions } from "./sign-in/sweep.ts";
 export const SWEEPS = {
   listings: sweepListings,
   uploads: sweepUploads,
+  registry: sweepRegistry,
   accounts: sweepAccounts,
   sessions: sweepSessions,
   suspended: sweepSuspended,

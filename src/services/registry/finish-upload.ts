@@ -4,7 +4,7 @@ import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import { hex } from "../../lib/hex.ts";
 import { completeMultipart, isStale, putPart } from "../../storage/files/files.ts";
-import { type BlobPlace, findBlob, replaceObject, takeBlob } from "../../storage/registry/blobs.ts";
+import { type BlobPlace, droppingUnused, takeBlob } from "../../storage/registry/blobs.ts";
 import {
   getObject,
   headObject,
@@ -21,6 +21,7 @@ import {
 import type { Caller } from "../accounts/caller.ts";
 import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import type { Services } from "../services.ts";
+import { replaceLost } from "./lost-objects.ts";
 import type { Repository } from "./repositories.ts";
 import { requireRoom } from "./room.ts";
 import { offsetOf, superseded } from "./upload-writer.ts";
@@ -78,14 +79,17 @@ async function keepBlob(
   { model_id, user_id }: { model_id: string; user_id: string },
   upload?: RegistryUploadRow,
 ): Promise<void> {
-  const { db, env } = services;
-  const known = await findBlob(db, blob.digest);
-  // Such as after a restore of the database alone: what has come again takes its place.
-  if (known && !(await headObject(env.IMAGES, known.key)))
-    await replaceObject(db, blob.digest, known.key, blob.key);
+  const { db } = services;
+  await replaceLost(services, blob.digest, blob.key);
   const link = { model_id, user_id, digest: blob.digest, now: Date.now() };
   const taking = takeBlob(db, blob, link, quotaOf(services, user_id), upload);
-  await withinQuota(services, taking);
+  try {
+    await withinQuota(services, taking);
+  } catch (error) {
+    // Whatever became of it: an object that is no blob must not stay for ever.
+    await droppingUnused(db, blob.key).catch(() => {});
+    throw error;
+  }
 }
 
 /** @returns the key of the whole */

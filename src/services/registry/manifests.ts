@@ -3,7 +3,7 @@ import { attachmentOf, namedBy, parseDocument } from "../../domain/registry/name
 import { RegistryError } from "../../errors-registry.ts";
 import { hex } from "../../lib/hex.ts";
 import { MAX_MANIFEST_BYTES, ociDigest } from "../../protocol/oci.ts";
-import { findBlob, touchLinks } from "../../storage/registry/blobs.ts";
+import { touchLinks } from "../../storage/registry/blobs.ts";
 import {
   deleteManifest,
   type FoundManifest,
@@ -11,11 +11,12 @@ import {
   insertManifest,
   touchManifests,
 } from "../../storage/registry/manifests.ts";
-import { getObject, headObject, objectKey, putObject } from "../../storage/registry/objects.ts";
+import { getObject, objectKey, putObject } from "../../storage/registry/objects.ts";
 import { deleteTag } from "../../storage/registry/tags.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import type { Services } from "../services.ts";
+import { replaceLost } from "./lost-objects.ts";
 import type { Repository } from "./repositories.ts";
 import { requireRoom } from "./room.ts";
 
@@ -80,16 +81,11 @@ export async function putManifest(
   return { digest, subject };
 }
 
-/** @returns the key of the bytes: that of an earlier manifest, if it is the same */
-async function storeBytes(
-  { db, env }: Services,
-  digest: string,
-  bytes: Uint8Array,
-): Promise<string> {
-  const known = await findBlob(db, digest);
-  if (known && (await headObject(env.IMAGES, known.key))) return known.key;
-  const key = known?.key ?? objectKey();
-  await putObject(env.IMAGES, key, bytes, digest);
+/** @returns the key of the bytes, which becomes garbage if they are stored already */
+async function storeBytes(services: Services, digest: string, bytes: Uint8Array): Promise<string> {
+  const key = objectKey();
+  await putObject(services.env.IMAGES, key, bytes, digest);
+  await replaceLost(services, digest, key);
   return key;
 }
 

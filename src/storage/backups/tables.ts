@@ -33,6 +33,12 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.modelCategories),
   described(schema.versions, LARGE_ROWS),
   described(schema.modelVariables, LARGE_ROWS),
+  described(schema.registryBlobs),
+  described(schema.registryLinks),
+  described(schema.registryManifests),
+  described(schema.registryReferences),
+  described(schema.registryTags),
+  described(schema.registryHolds),
   described(schema.accountCounts),
   // After what they are the sums of: models keep counting the predictions of deleted accounts.
   described(schema.modelCounts),
@@ -50,6 +56,10 @@ export const BACKUP_TABLES: BackupTable[] = [
 /** The others, and why they are not in it. */
 export const NOT_BACKED_UP: Record<string, string> = {
   account_bytes: "triggers add it up again",
+  registry_bytes: "triggers add it up again",
+  registry_uploads: "begun again by whoever pushes",
+  registry_upload_parts: "begun again by whoever pushes",
+  registry_garbage: "of the bucket of this deployment",
   listings: "triggers make it again",
   models_words: "triggers fill the search indexes again",
   users_words: "triggers fill the search indexes again",

@@ -79,19 +79,31 @@ test("a private image answers as if it were not there, a public one to everybody
   const stranger = repository.as((await newUser()).client);
   const nobody = repository.as(anonymous);
   const missing = new Repository(stranger.client, `${repository.username}/missing`);
-  for (const path of [`manifests/${digest}`, `blobs/${layer}`, "tags/list", `referrers/${digest}`]) {
+  for (const path of [
+    `manifests/${digest}`,
+    `blobs/${layer}`,
+    "tags/list",
+    `referrers/${digest}`,
+  ]) {
     const told = await expectError(await stranger.send("GET", path), 404, "NAME_UNKNOWN");
     const same = await expectError(await missing.send("GET", path), 404, "NAME_UNKNOWN");
     expect(told.replace("/story", "/missing")).toBe(same);
     await expectError(await nobody.send("GET", path), 401, "UNAUTHORIZED");
   }
   await repository.client.ok("PATCH", `/v1/models/${repository.name}`, { visibility: "public" });
-  for (const path of [`manifests/${digest}`, `blobs/${layer}`, "tags/list", `referrers/${digest}`]) {
+  for (const path of [
+    `manifests/${digest}`,
+    `blobs/${layer}`,
+    "tags/list",
+    `referrers/${digest}`,
+  ]) {
     expect((await stranger.send("GET", path)).status).toBe(200);
     expect((await nobody.send("GET", path)).status).toBe(200);
   }
   await expectError(await stranger.send("POST", "blobs/uploads/"), 403, "DENIED");
-  await repository.client.ok("PATCH", `/v1/models/${repository.name}`, { visibility: "restricted" });
+  await repository.client.ok("PATCH", `/v1/models/${repository.name}`, {
+    visibility: "restricted",
+  });
   await expectError(await stranger.send("GET", `manifests/${digest}`), 403, "DENIED");
   await expectError(await nobody.send("GET", `manifests/${digest}`), 401, "UNAUTHORIZED");
   expect((await repository.send("GET", `manifests/${digest}`)).status).toBe(200);
@@ -121,7 +133,10 @@ test("a blob is mounted from another repository that one may download from", asy
   const bytes = randomBytes(10_000);
   const digest = await repository.push(bytes);
   const sibling = new Repository(repository.client, `${repository.username}/sibling`);
-  const mounted = await sibling.send("POST", `blobs/uploads/?mount=${digest}&from=${repository.name}`);
+  const mounted = await sibling.send(
+    "POST",
+    `blobs/uploads/?mount=${digest}&from=${repository.name}`,
+  );
   expect(mounted.status).toBe(201);
   expect(await sibling.blob(digest)).toEqual(bytes);
   const third = new Repository(repository.client, `${repository.username}/third`);

@@ -13,6 +13,7 @@ import { newEndpoint } from "./endpoints.ts";
 import { beginUpload, keysBelow, rowOfUpload, uploaded, uploadRow } from "./files.ts";
 import { countRows, keepUp } from "./objects.ts";
 import { deliver } from "./queues.ts";
+import { newRepository, randomBytes } from "./registry.ts";
 import { advance } from "./time.ts";
 import { setVariable } from "./variables.ts";
 import { newUser, newWorld, operator, unique } from "./world.ts";
@@ -54,6 +55,19 @@ export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups">, Sweep> = {
     return async () => {
       expect([await uploadRow(pending.id), await uploadRow(id)]).toEqual([null, null]);
       expect(await keysBelow(id)).toEqual([]);
+    };
+  },
+  /** An upload that stopped, and a layer that no manifest names. */
+  async registry() {
+    const repository = await newRepository();
+    await repository.patch(await repository.begin(), randomBytes(10));
+    const digest = await repository.push(randomBytes(10));
+    advance(8 * DAY);
+    return async () => {
+      expect(await repository.has(digest)).toBe(false);
+      const { id } = await repository.client.ok<Model>("GET", `/v1/models/${repository.name}`);
+      expect(await run("SELECT id FROM registry_uploads WHERE model_id = ?", id)).toEqual([]);
+      expect(await run("SELECT key FROM registry_garbage")).toEqual([]);
     };
   },
   async accounts() {

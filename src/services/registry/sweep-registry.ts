@@ -1,0 +1,41 @@
+/**
+ * Removes what nothing needs any more, in bounded steps: uploads that stopped, blobs that no manifest names, manifests
+ * that no tag, version or prediction needs, and what all of these had in R2. Never what a push under way may count on.
+ */
+import { collectLinks, collectManifests, endHolds } from "../../storage/registry/collection.ts";
+import { endUpload, listStaleUploads } from "../../storage/registry/uploads.ts";
+import type { Services } from "../services.ts";
+import { collectGarbage } from "./garbage.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Nothing has come for an upload for so long. */
+const UPLOAD_MS = DAY_MS;
+
+/**
+ * The longest push: what was uploaded, or found to be there, at its beginning is still there at its end. R2 keeps
+ * the parts of an upload for as long.
+ */
+export const PUSH_MS = 7 * DAY_MS;
+
+/** Of each kind, in one step. */
+const ROWS = 200;
+
+/** Of one sweep. */
+const STEPS = 10;
+const MAX_MS = 20_000;
+
+export async function sweepRegistry(services: Services, now: number): Promise<void> {
+  const { db } = services;
+  const end = Date.now() + MAX_MS;
+  await endHolds(db, now);
+  const step = { before: now - PUSH_MS, now, limit: ROWS };
+  for (let steps = 0; steps < STEPS && Date.now() < end; steps++) {
+    const stale = await listStaleUploads(db, now - UPLOAD_MS, ROWS);
+    for (const upload of stale) await endUpload(db, upload);
+    const manifests = await collectManifests(db, step);
+    const links = await collectLinks(db, step);
+    const objects = await collectGarbage(services);
+    if (stale.length + manifests + links + objects === 0) return;
+  }
+}

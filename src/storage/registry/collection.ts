@@ -1,0 +1,95 @@
+/**
+ * What nothing needs any more. Candidates are those that no push has counted on for long; of them, the needed ones
+ * are looked at again as late. A blob goes with its last repository, by a trigger.
+ */
+import { and, eq, exists, lt, not, type SQL, sql } from "drizzle-orm";
+import { alias, type SQLiteColumn, type SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Database } from "../database.ts";
+import {
+  registryHolds,
+  registryLinks,
+  registryManifests,
+  registryReferences,
+  registryTags,
+  versions,
+} from "../schema/index.ts";
+
+/** A step of the collection: candidates are used last before `before`. */
+interface Step {
+  before: number;
+  now: number;
+  limit: number;
+}
+
+const naming = alias(registryReferences, "naming");
+
+/** @returns how many candidates there were */
+export const collectLinks = (db: Database, step: Step) =>
+  collect(
+    db,
+    registryLinks,
+    exists(
+      db
+        .select({ one: sql`1` })
+        .from(naming)
+        .where(
+          and(eq(naming.model_id, registryLinks.model_id), eq(naming.digest, registryLinks.digest)),
+        ),
+    ),
+    step,
+  );
+
+/**
+ * A manifest is needed by a tag, a version, predictions of a version that was deleted, an index, or what it is
+ * attached to.
+ */
+export const collectManifests = (db: Database, step: Step) =>
+  collect(
+    db,
+    registryManifests,
+    sql`(${isNamedIn(registryTags, registryTags.model_id, registryTags.digest)}
+      OR ${isNamedIn(versions, versions.model_id, versions.container_image_digest)}
+      OR ${isNamedIn(registryHolds, registryHolds.model_id, registryHolds.digest)}
+      OR ${isNamedIn(registryReferences, registryReferences.model_id, registryReferences.digest)}
+      OR EXISTS (SELECT 1 FROM ${registryManifests} AS main
+        WHERE main.model_id = ${registryManifests.model_id} AND main.digest = ${registryManifests.subject}))`,
+    step,
+  );
+
+const isNamedIn = (table: SQLiteTable, model: SQLiteColumn, digest: SQLiteColumn) =>
+  sql`EXISTS (SELECT 1 FROM ${table} WHERE ${model} = ${registryManifests.model_id}
+    AND ${digest} = ${registryManifests.digest})`;
+
+async function collect(
+  db: Database,
+  table: typeof registryLinks | typeof registryManifests,
+  isNeeded: SQL,
+  { before, now, limit }: Step,
+): Promise<number> {
+  const candidates = await db
+    .select({ model_id: table.model_id, digest: table.digest })
+    .from(table)
+    .where(lt(table.used_at, before))
+    .orderBy(table.used_at)
+    .limit(limit)
+    .all();
+  if (candidates.length === 0) return 0;
+  const keys = candidates.map(({ model_id, digest }) => `${model_id} ${digest}`);
+  const models = [...new Set(candidates.map(({ model_id }) => model_id))];
+  const isCandidate = and(
+    // So that they are found by the key.
+    sql`${table.model_id} IN (SELECT value FROM json_each(${JSON.stringify(models)}))`,
+    sql`${table.model_id} || ' ' || ${table.digest} IN
+      (SELECT value FROM json_each(${JSON.stringify(keys)}))`,
+    lt(table.used_at, before),
+  );
+  await db.batch([
+    db.delete(table).where(and(isCandidate, not(isNeeded))),
+    db.update(table).set({ used_at: now }).where(isCandidate),
+  ]);
+  return candidates.length;
+}
+
+/** Every prediction of these deleted versions has ended. */
+export const endHolds = (db: Database, now: number) =>
+  db.delete(registryHolds).where(lt(registryHolds.until, now));

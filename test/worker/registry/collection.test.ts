@@ -1,0 +1,123 @@
+/** What nothing needs goes, after a week, and nothing else. */
+import { env } from "cloudflare:workers";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Model } from "../../../src/protocol/model.ts";
+import { PUSH_MS, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
+import { run, services } from "../support/accounts.ts";
+import {
+  digestOf,
+  expectError,
+  newRepository,
+  Repository,
+  randomBytes,
+} from "../support/registry.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+
+const SECONDS = PUSH_MS / 1000 + 60;
+
+/** A week later. */
+async function later() {
+  advance(SECONDS);
+  await sweepRegistry(services, Date.now());
+}
+
+const objects = async () => (await env.IMAGES.list()).objects.length;
+
+beforeAll(stopClock);
+afterAll(startClock);
+
+test("an image stays as long as it has a tag, and goes with its layers when it has none", async () => {
+  const repository = await newRepository();
+  const before = await objects();
+  const { digest, layers } = await repository.pushImage();
+  const layer = digestOf(layers[0] ?? new Uint8Array());
+  await later();
+  await later();
+  expect((await repository.send("GET", `manifests/${digest}`)).status).toBe(200);
+  expect(await repository.blob(layer)).toEqual(layers[0]);
+  expect((await repository.send("DELETE", "manifests/latest")).status).toBe(202);
+  expect((await repository.send("GET", `manifests/${digest}`)).status).toBe(200);
+  await later();
+  await expectError(await repository.send("GET", `manifests/${digest}`), 404, "MANIFEST_UNKNOWN");
+  await later();
+  expect(await repository.has(layer)).toBe(false);
+  expect(await objects()).toBe(before);
+});
+
+test("a layer that another image or repository has stays there", async () => {
+  const repository = await newRepository();
+  const shared = randomBytes(500);
+  await repository.pushImage("first", { layers: [shared] });
+  await repository.pushImage("second", { layers: [shared, randomBytes(10)] });
+  const other = await newRepository();
+  await other.pushImage("latest", { layers: [shared] });
+  await repository.send("DELETE", "manifests/first");
+  await later();
+  await later();
+  expect(await repository.blob(digestOf(shared))).toEqual(shared);
+  await repository.send("DELETE", "manifests/second");
+  await later();
+  await later();
+  expect(await repository.has(digestOf(shared))).toBe(false);
+  expect(await other.blob(digestOf(shared))).toEqual(shared);
+});
+
+test("what a push has found to be there is there when its manifest comes", async () => {
+  const repository = await newRepository();
+  const layer = randomBytes(100);
+  const digest = await repository.push(layer);
+  advance(SECONDS - 120);
+  expect(await repository.has(digest)).toBe(true);
+  await later();
+  advance(-120);
+  // Asked less than a week ago.
+  await repository.pushImage("latest", { layers: [layer] });
+  expect(await repository.blob(digest)).toEqual(layer);
+});
+
+test("deleting what a live version needs is refused; after a version's end it stays for four days", async () => {
+  const repository = await newRepository();
+  const { digest, layers } = await repository.pushImage();
+  const { id } = await repository.client.ok<Model>("GET", `/v1/models/${repository.name}`);
+  await run(
+    `INSERT INTO versions (model_id, number, release_notes, container_image_digest, schemas,
+      compatibilities, configuration, repository, size, created_at)
+      VALUES (?, 1, '', ?, '{}', '{}', '{}', ?, 0, 0)`,
+    id,
+    digest,
+    `auspex/models/${id}`,
+  );
+  await expectError(await repository.send("DELETE", `manifests/${digest}`), 409, "DENIED");
+  const layer = digestOf(layers[0] ?? new Uint8Array());
+  await expectError(await repository.send("DELETE", `blobs/${layer}`), 409, "DENIED");
+  await repository.send("DELETE", "manifests/latest");
+  await later();
+  await later();
+  expect(await repository.blob(layer)).toEqual(layers[0]);
+  await repository.client.ok("DELETE", `/v1/models/${repository.name}/versions/1`);
+  await expectError(await repository.send("DELETE", `manifests/${digest}`), 409, "DENIED");
+});
+
+test("an account pays for a blob once, and no more when it is gone", async () => {
+  const repository = await newRepository();
+  const bytesOf = async () => {
+    const [row] = await run(
+      "SELECT bytes FROM registry_bytes WHERE user_id = ?",
+      await ownerOf(repository),
+    );
+    return row?.bytes ?? 0;
+  };
+  const layer = randomBytes(5_000);
+  const digest = await repository.push(layer);
+  const sibling = new Repository(repository.client, `${repository.username}/sibling`);
+  await sibling.push(layer);
+  expect(await bytesOf()).toBe(5_000);
+  expect((await repository.send("DELETE", `blobs/${digest}`)).status).toBe(202);
+  expect(await bytesOf()).toBe(5_000);
+  expect((await sibling.send("DELETE", `blobs/${digest}`)).status).toBe(202);
+  expect(await bytesOf()).toBe(0);
+});
+
+async function ownerOf({ client }: Repository): Promise<string> {
+  return (await client.ok<{ id: string }>("GET", "/v1/user")).id;
+}
