@@ -12,6 +12,8 @@ export interface Effort {
   silent: number;
   /** Whether a ratio of times is trusted: only then can one that is too high fail the bench. */
   timed: boolean;
+  /** MiB of a layer that is pushed and pulled. */
+  pushed: number;
   /** Tokens of a stream whose price is counted. */
   tokens: number;
 }
@@ -23,6 +25,7 @@ export const FULL: Effort = {
   running: 400,
   silent: 1_000,
   timed: true,
+  pushed: 1_024,
   tokens: 500,
 };
 export const QUICK: Effort = {
@@ -32,5 +35,6 @@ export const QUICK: Effort = {
   running: 40,
   silent: 100,
   timed: false,
+  pushed: 96,
   tokens: 150,
 };

@@ -20,6 +20,7 @@ import { measureLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
 import { measureMemory } from "./memory.ts";
 import { measureNeighbours } from "./neighbours.ts";
+import { measureRegistry } from "./registry.ts";
 import { holds, print, type Table } from "./table.ts";
 import { measureTokens } from "./tokens.ts";
 import { measureVendora } from "./vendora.ts";
@@ -36,6 +37,7 @@ const PARTS: Record<string, Part> = {
   fanout: measureFanout,
   lists: measureLists,
   files: measureFiles,
+  registry: measureRegistry,
   vendora: measureVendora,
   webhooks: measureWebhooks,
   neighbours: measureNeighbours,
