@@ -21,8 +21,6 @@ import {
   type Settings,
   SettingsError,
 } from "./settings/read-settings.ts";
-import { upload } from "./upload/command.ts";
-import { readUploadOptions } from "./upload/options.ts";
 import { VERSION } from "./version.ts";
 
 async function main(): Promise<number> {
@@ -39,8 +37,6 @@ async function main(): Promise<number> {
     case "digest":
       if (argument === undefined) throw new SettingsError("digest needs a folder");
       return print(await folderDigest(argument));
-    case "upload":
-      return upload(await readUploadOptions(argument, values, process.env), process.env);
     default:
       throw new SettingsError(`unknown command ${command}; see --help`);
   }

@@ -1,7 +1,7 @@
 /**
  * Builds the Worker's static assets: the dashboard's scripts (one for each file directly in
  * src/dashboard/client) and stylesheet, with hashed names, the guides as HTML with their pictures,
- * the runner's package, and a manifest.
+ * the packages of the runner and the command, and a manifest.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -9,6 +9,7 @@ import { build } from "esbuild";
 import { renderGuide } from "../dashboard/docs/guide/render.ts";
 import type { Manifest } from "../protocol/assets.ts";
 import { ROOT } from "./bundle.ts";
+import { packCli } from "./cli-package.ts";
 import { packRunner } from "./runner-package.ts";
 
 const FOLDER = join(ROOT, ".auspex/assets");
@@ -25,7 +26,7 @@ export async function buildAssets(): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
   const scripts = (await readdir(join(DASHBOARD, "client"))).filter((name) => name.endsWith(".ts"));
   const pictures = (await readdir(GUIDES)).filter((name) => /\.(?:svg|webp)$/.test(name));
-  const [{ metafile }, runner] = await Promise.all([
+  const [{ metafile }, runner, cli] = await Promise.all([
     build({
       entryPoints: [
         ...scripts.map((name) => join(DASHBOARD, "client", name)),
@@ -45,13 +46,14 @@ export async function buildAssets(): Promise<void> {
       logLevel: "warning",
     }),
     packRunner(FOLDER),
+    packCli(FOLDER),
   ]);
   const files: Manifest["files"] = {};
   for (const [output, { entryPoint }] of Object.entries(metafile.outputs)) {
     if (entryPoint)
       files[basename(entryPoint).replace(/\.ts$/, "")] = `/assets/${basename(output)}`;
   }
-  const manifest: Manifest = { files, runner };
+  const manifest: Manifest = { files, runner, cli };
   await Promise.all([
     writeFile(join(FOLDER, "manifest.json"), JSON.stringify(manifest)),
     writeFile(join(FOLDER, "_headers"), HEADERS),

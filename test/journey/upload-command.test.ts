@@ -1,4 +1,4 @@
-/** `auspex-runner upload` as one calls it, against the real Worker behind a proxy that counts. */
+/** `auspex upload` as one calls it, against the real Worker behind a proxy that counts. */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { EventEmitter, once } from "node:events";
@@ -86,12 +86,12 @@ class Desk {
     const home = join(folder, `desk-${randomBytes(4).toString("hex")}`);
     mkdirSync(home);
     this.file = join(home, name);
-    this.states = join(home, "auspex-runner/uploads");
+    this.states = join(home, "auspex/uploads");
   }
 
   /** Runs the command on the file. */
   start(flags: string[] = [], environment: Record<string, string> = {}) {
-    const command = [join(ROOT, "runner/src/main.ts"), "upload", this.file, ...flags];
+    const command = [join(ROOT, "src/cli/main.ts"), "upload", this.file, ...flags];
     const child = spawn(process.execPath, command, {
       stdio: ["ignore", "pipe", "pipe"],
       env: {
@@ -215,7 +215,7 @@ async function expectStored(desk: Desk, out: string) {
   return facts;
 }
 
-describe.concurrent("auspex-runner upload", () => {
+describe.concurrent("auspex upload", () => {
   it("sends a file, and prints its address and nothing else", async () => {
     const desk = await Desk.open("photo.png", randomBytes(SIZE));
     const { code, out, ...said } = await desk.run();
@@ -294,7 +294,7 @@ describe.concurrent("auspex-runner upload", () => {
     const { code, out, ...said } = await desk.run();
     expect([code, out]).toEqual([1, ""]);
     expect(withoutProgress(said)).toBe(
-      "auspex-runner: part 1 of 1: The address has expired.\nRun the same command again to start over.\n",
+      "auspex: part 1 of 1: The address has expired.\nRun the same command again to start over.\n",
     );
     expect(desk.notes).toEqual([]);
     desk.close();
@@ -321,7 +321,7 @@ describe.concurrent("auspex-runner upload", () => {
     const desk = await Desk.open("small.txt");
     const { code, out, err } = await desk.run([], { AUSPEX_TOKEN: "aus_nobody" });
     expect([code, out]).toEqual([1, ""]);
-    expect(err).toMatch(/^auspex-runner: .*token.*\n.*AUSPEX_TOKEN/);
+    expect(err).toMatch(/^auspex: .*token.*\n.*AUSPEX_TOKEN/);
     desk.close();
   });
 

@@ -1,4 +1,4 @@
-/** The agent that runs models, against a control plane of the tests. */
+/** What runs on machines of users: the agent that runs models, and the command, against services of the tests. */
 import { defineProject } from "vitest/config";
 import { REAL_PROCESSES, root } from "./shared.ts";
 
@@ -6,7 +6,7 @@ export default defineProject({
   root,
   test: {
     name: "runner",
-    include: ["test/runner/**/*.test.ts"],
+    include: ["test/runner/**/*.test.ts", "test/cli/**/*.test.ts"],
     ...REAL_PROCESSES,
     // What is imported is the same for all files.
     isolate: false,

@@ -1,21 +1,15 @@
 /** Uploads a file in parts to signed URLs: several in parallel, each with its own retries. */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { type IncomingMessage, request as requestPlain } from "node:http";
-import { request as requestSecure } from "node:https";
-import { text } from "node:stream/consumers";
-import { pipeline } from "node:stream/promises";
 import pLimit from "p-limit";
-import { sleep } from "../../../src/lib/timeout.ts";
 import { partLength } from "../../../src/protocol/upload.ts";
 import { ControlPlaneError, messageOf } from "../control-plane/error.ts";
 import { problemDetail, retryAfterMs } from "../control-plane/json-client.ts";
 import { type CallRetry, retryCall } from "../control-plane/retry.ts";
+import { type BodyRequest, IDLE_TIMEOUT_MS, sendBody } from "../lib/send-body.ts";
 
 /** Covers about 45 s of an unreachable service, so that a short outage does not fail the upload. */
 const RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
-/** A part may take any time as long as bytes are moving. */
-const IDLE_TIMEOUT_MS = 60_000;
 /**
  * A server that rejects a part closes the connection while the part is still being sent (EPIPE),
  * and its response is lost. On retries it gets this long to respond before the content is sent.
@@ -108,7 +102,7 @@ function sendPart(parts: Parts, index: number, retries: CallRetry): Promise<stri
 async function tryPart(
   parts: Parts,
   index: number,
-  { signal, waitMs }: Pick<Put, "signal" | "waitMs">,
+  { signal, waitMs }: Required<Pick<BodyRequest, "signal" | "waitMs">>,
 ): Promise<string> {
   const { file, size, partSize, urls, onSent, idleMs = IDLE_TIMEOUT_MS } = parts;
   const length = partLength(size, partSize, index + 1);
@@ -156,32 +150,10 @@ async function* read(
   if (left > 0) throw changed(file);
 }
 
-interface Put {
-  content: AsyncIterable<Buffer>;
-  length: number;
-  /** How long to wait for a response before the content is sent. */
-  waitMs: number;
-  signal: AbortSignal;
-  idleMs: number;
-}
-
-/** One attempt. Not with `fetch`, which would send a stream without a content length. */
-async function put(url: URL, { content, length, waitMs, signal, idleMs }: Put): Promise<string> {
-  const request = url.protocol === "https:" ? requestSecure : requestPlain;
-  const headers = { "content-length": length, "content-type": "application/octet-stream" };
-  const outgoing = request(url, { method: "PUT", headers, signal, timeout: idleMs });
-  outgoing.on("timeout", () => outgoing.destroy(new Error(`no progress for ${idleMs / 1000} s`)));
-  const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  outgoing.on("response", resolve).on("error", reject);
+/** One attempt. @returns the part's ETag */
+async function put(url: URL, part: Omit<BodyRequest, "method">): Promise<string> {
   try {
-    if (waitMs > 0) {
-      outgoing.flushHeaders();
-      await Promise.race([answered, sleep(waitMs)]);
-    }
-    // A response before the end is a rejection: the rest need not be sent.
-    const answer = await Promise.race([answered, pipeline(content, outgoing).then(() => answered)]);
-    const body = await text(answer);
-    const { statusCode: status = 0, headers } = answer;
+    const { status, headers, body } = await sendBody(url, { method: "PUT", ...part });
     if (status === 200 && headers.etag) return headers.etag;
     const why = status === 200 ? "the response has no ETag" : problemDetail(status, body);
     const retryAfter = headers["retry-after"];
@@ -189,7 +161,5 @@ async function put(url: URL, { content, length, waitMs, signal, idleMs }: Put): 
   } catch (error) {
     if (error instanceof ControlPlaneError || error instanceof FileError) throw error;
     throw new ControlPlaneError(`${url.host}: ${messageOf(error)}`);
-  } finally {
-    outgoing.destroy();
   }
 }

@@ -1,14 +1,12 @@
 /** Parses the command line. */
 import { parseArgs } from "node:util";
 import { messageOf } from "../control-plane/error.ts";
-import { UPLOAD_FLAGS } from "../upload/options.ts";
 import { SETTING_FLAGS, SettingsError } from "./read-settings.ts";
 
 /** @throws SettingsError */
 export function parseArguments(args?: string[]) {
   const options = {
     ...SETTING_FLAGS,
-    ...UPLOAD_FLAGS,
     config: { type: "string" },
     json: { type: "boolean" },
     help: { type: "boolean", short: "h" },

@@ -2,8 +2,9 @@
  * How a value is displayed: as text, image, link or tree; on the server and in the browser. Files of
  * other hosts are linked, never loaded.
  */
+
+import { messageText } from "../../domain/predictions/message-text.ts";
 import type { Json } from "../../protocol/common.ts";
-import { messageText } from "./message-text.ts";
 
 export type Output =
   | { kind: "text"; text: string }

@@ -3,6 +3,8 @@
  * client/parts/prediction-view.ts keeps it live: it fetches elements with `data-part` again from the
  * server at each step, and updates the others itself, event by event.
  */
+
+import { setupText } from "../../domain/predictions/setup-text.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { Form } from "../ui/layout.tsx";
@@ -12,7 +14,6 @@ import { JsonTree } from "./json.tsx";
 import { Logs } from "./logs.tsx";
 import { OutputValue } from "./output.tsx";
 import { outputsOf } from "./output-kind.ts";
-import { setupText } from "./setup-text.ts";
 import { Timeline } from "./timeline.tsx";
 
 /** @param host host of the page */

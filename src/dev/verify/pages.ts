@@ -1,7 +1,15 @@
 /** What anybody can open. */
 import type { Check } from "./check.ts";
 
-const PAGES = ["/", "/set-up", "/docs", "/v1/openapi.json", "/v1/models", "/auspex-runner.tgz"];
+const PAGES = [
+  "/",
+  "/set-up",
+  "/docs",
+  "/v1/openapi.json",
+  "/v1/models",
+  "/auspex-runner.tgz",
+  "/auspex.tgz",
+];
 
 export const pages: Check = {
   name: "Pages",

@@ -2,8 +2,9 @@
  * Keeps a prediction view live with the events after those it was rendered with. Output comes from
  * untrusted models: it is inserted as text, never as markup.
  */
+
+import { setupText } from "../../../domain/predictions/setup-text.ts";
 import type { Json } from "../../../protocol/common.ts";
-import { setupText } from "../../prediction-view/setup-text.ts";
 import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
 import { showElapsed } from "./elapsed.ts";
 import { enhance } from "./enhance.ts";

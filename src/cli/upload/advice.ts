@@ -1,7 +1,7 @@
 /** Error messages of uploads, with what to do next. */
-import { isRetryable, messageOf, statusOf } from "../control-plane/error.ts";
-import type { UploadOptions } from "./options.ts";
-import { formatBytes } from "./progress.ts";
+import { isRetryable, messageOf, statusOf } from "../../../runner/src/control-plane/error.ts";
+import { formatBytes } from "../ui/progress.ts";
+import type { LocalFile } from "./local-file.ts";
 
 /** Whether the service no longer accepts this upload, so that only a new one helps. */
 export function isUploadGone(error: unknown): boolean {
@@ -10,18 +10,18 @@ export function isUploadGone(error: unknown): boolean {
 }
 
 /** For errors before the upload was created. */
-export function adviceAtBegin(error: unknown, { url, file }: UploadOptions): string {
+export function adviceAtBegin(error: unknown, url: string, file: LocalFile): string {
   const why = messageOf(error);
   switch (statusOf(error)) {
     case 401:
       return `${why}\n${NEW_TOKEN}`;
     case 404:
-      return `${url} does not accept uploads: ${why}\nCheck the URL of the service (AUSPEX_URL, --url).`;
+      return `${url} does not accept uploads: ${why}\nCheck the address of the deployment (AUSPEX_URL, --url).`;
     case 422:
       return `${file.path} (${formatBytes(file.size)}) was rejected: ${why}\nSplit files that are too large, or ask the operator to allow larger parts (UPLOAD_PART_MAX_MIB).`;
     default:
       return isRetryable(error)
-        ? `${why}\nCheck the URL (AUSPEX_URL, --url) and the network, then run the same command again.`
+        ? `${why}\nCheck the address (AUSPEX_URL, --url) and the network, then run the same command again.`
         : why;
   }
 }
@@ -39,4 +39,5 @@ export const runAgain = (remembered: boolean): string =>
     ? "Run the same command again to resume."
     : "Run the same command again to start over.";
 
-const NEW_TOKEN = "Set AUSPEX_TOKEN (or --token-file) to a valid token with the scope predict.";
+const NEW_TOKEN =
+  "Run auspex login with a valid token that has the scope predict, or set AUSPEX_TOKEN.";

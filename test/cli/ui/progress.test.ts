@@ -1,13 +1,13 @@
 /** What the progress of an upload looks like, and how it is counted. */
 import { expect, test } from "vitest";
-import { Meter } from "../../../runner/src/upload/meter.ts";
+import { Meter } from "../../../src/cli/ui/meter.ts";
 import {
   formatBytes,
   formatDuration,
   type Progress,
   progressBar,
   progressLine,
-} from "../../../runner/src/upload/progress.ts";
+} from "../../../src/cli/ui/progress.ts";
 
 const half: Progress = { size: 104_857_600, sent: 52_428_800, rate: 12_345_678 };
 

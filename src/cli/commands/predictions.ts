@@ -1,0 +1,58 @@
+/** `auspex predictions`: your own, or one in full. */
+import { readableJson } from "../../lib/readable-json.ts";
+import { pageOf } from "../../protocol/common.ts";
+import {
+  type Prediction,
+  prediction,
+  predictionWithIO,
+  taskStatus,
+} from "../../protocol/prediction.ts";
+import { integerOption, modelArgument, predictionArgument } from "../options.ts";
+import { table } from "../ui/output.ts";
+import { type Host, newServiceCommand, openService } from "./session.ts";
+
+export const predictionsCommand = (host: Host) =>
+  newServiceCommand("predictions", "List your predictions; with an id, show that one")
+    .argument("[id]", "the prediction", predictionArgument)
+    .option("--model <model>", "of this model only", modelArgument)
+    .option("--status <status>", `of this status only: ${taskStatus.options.join(", ")}`)
+    .option("--limit <count>", "how many", integerOption(5, 50), 25)
+    .action(async (id, options) => {
+      const { service, output } = await openService(host, options);
+      if (id !== undefined) {
+        const one = await service.get(`/predictions/${id}`, predictionWithIO);
+        const { input, output: result } = one;
+        const parts = [
+          ["input", input],
+          ["output", result],
+        ] as const;
+        const rest = parts.map(([name, value]) => `${name}  ${readableJson(value)}`);
+        return output.result(
+          [table(HEAD, [rowOf(one)]), failureOf(one), ...rest].filter(Boolean).join("\n"),
+          one,
+        );
+      }
+      const query = new URLSearchParams({
+        page_size: String(options.limit),
+        ...(options.model && { model: options.model.model }),
+        ...(options.status && { statuses: options.status }),
+      });
+      const { items } = await service.get(`/predictions?${query}`, pageOf(prediction));
+      output.result(table(HEAD, items.map(rowOf)), items);
+    });
+
+const HEAD = ["ID", "MODEL", "STATUS", "CREATED", "SETUP", "RUN"];
+
+const rowOf = ({ id, model, status, created_at, setup_time, execution_time }: Prediction) => [
+  id,
+  `${model.owner}/${model.name}:${model.version_number}`,
+  status,
+  created_at,
+  seconds(setup_time),
+  seconds(execution_time),
+];
+
+const seconds = (text: string | null): string => (text === null ? "" : `${text} s`);
+
+const failureOf = ({ error }: Prediction): string =>
+  error === null ? "" : `error (${error.source})  ${error.message}`;

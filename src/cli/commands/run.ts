@@ -1,0 +1,118 @@
+/** `auspex run`: a prediction, from its input to its output. */
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { text as textOf } from "node:stream/consumers";
+import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { readJsonInput } from "../../domain/schemas/input-form-values.ts";
+import { predictionWithIO } from "../../protocol/prediction.ts";
+import { Failure, Interrupted, Misuse } from "../failure.ts";
+import { modelArgument } from "../options.ts";
+import { followRun } from "../run/follow-run.ts";
+import { buildInput, type Input, readPair } from "../run/input.ts";
+import { OutputFiles } from "../run/output-files.ts";
+import { Printer } from "../run/printer.ts";
+import { cancelSoon } from "../service/cancel.ts";
+import { follow } from "../service/events.ts";
+import { readVersion } from "../service/version.ts";
+import { readLocalFile } from "../upload/local-file.ts";
+import { uploadFile } from "../upload/upload-file.ts";
+import { type Host, newServiceCommand, openService } from "./session.ts";
+
+const PARALLEL = 4;
+
+const MORE = `
+Inputs: key=text, key:=JSON, key=@file (which is uploaded). Repeat a key for a list.
+
+  auspex run ada/story prompt="The Queen" max_tokens=50
+  auspex run ada/duotone image=@photo.png --output pictures
+
+Ctrl+C cancels the prediction; --detach leaves it alone from the beginning.`;
+
+export const runCommand = (host: Host) =>
+  newServiceCommand("run", "Run a model, and print its output")
+    .argument("<model>", "owner/name, or owner/name:3 for version 3", modelArgument)
+    .argument("[inputs...]", "key=value")
+    .option(
+      "-i, --input <json>",
+      "the input as JSON, @FILE or - (standard input); inputs are added",
+    )
+    .option("-o, --output <folder>", "where to save files (default: here; with --json, nowhere)")
+    .option("-d, --detach", "print the prediction's id, and do not wait")
+    .addHelpText("after", MORE)
+    .action(async (reference, inputs, options) => {
+      const pairs = inputs.map(readPair);
+      const base = options.input === undefined ? {} : await readInput(options.input);
+      const session = await openService(host, options);
+      const { access, service, output, display, signal, onRetry } = session;
+      const { schemas } = await readVersion(service, reference);
+      const upload = async (path: string) =>
+        uploadFile(session, await readLocalFile(path), PARALLEL);
+      const input = await buildInput({ base, pairs, schemas, upload });
+      const create = { body: { model: reference.text, input }, key: randomUUID() };
+      if (options.detach) {
+        const headers = { "idempotency-key": create.key };
+        const made = await service.post("/predictions", predictionWithIO, {
+          body: create.body,
+          headers,
+        });
+        return output.result(made.id, made);
+      }
+      const folder = options.output ?? (output.json ? undefined : ".");
+      const files = new OutputFiles(access, folder ?? ".", signal);
+      const printer = new Printer(output.write, files, schemas);
+      let id: string | undefined;
+      const events = follow({
+        access,
+        signal,
+        create: { ...create, body: { ...create.body, stream: true } },
+        onRetry,
+      });
+      const done = await followRun({
+        events,
+        display,
+        onCreated: (own) => {
+          id = own;
+        },
+        onOutput: async (value) => {
+          if (!output.json) await printer.add(value);
+        },
+      }).catch(async (error: unknown) => {
+        if (id === undefined || !signal.aborted) throw error;
+        throw await canceled(access, id, signal.reason);
+      });
+      printer.end();
+      if (output.json) {
+        const full = await service.get(`/predictions/${done.id}`, predictionWithIO);
+        const saved = folder === undefined ? full.output : await files.save(full.output);
+        output.result("", { ...full, output: saved });
+      }
+      const facts = `${done.id} ${done.status} in ${done.execution_time ?? "0.000"} s`;
+      if (done.status === "succeeded") return display.say(facts);
+      throw new Failure(done.error?.message ?? `The prediction was ${done.status}.`);
+    });
+
+async function canceled(
+  access: Parameters<typeof cancelSoon>[0],
+  id: string,
+  reason: unknown,
+): Promise<unknown> {
+  const why = await cancelSoon(access, id).then(
+    () => `Canceled ${id}.`,
+    (error: unknown) => `${id} may still run (auspex cancel ${id}): ${messageOf(error)}`,
+  );
+  return reason instanceof Interrupted ? reason.saying(why) : reason;
+}
+
+async function readInput(given: string): Promise<Input> {
+  const reading = readJsonInput(await inputText(given));
+  if ("input" in reading) return reading.input;
+  throw new Misuse(`--input: ${reading.fault}`);
+}
+
+async function inputText(given: string): Promise<string> {
+  if (given === "-") return textOf(process.stdin);
+  if (!given.startsWith("@")) return given;
+  return readFile(given.slice(1), "utf8").catch((error: unknown) => {
+    throw new Misuse(`--input: ${messageOf(error)}`);
+  });
+}

@@ -1,0 +1,66 @@
+/** What every command has: options that all of them take, and what they work with. */
+import { Command } from "@commander-js/extra-typings";
+import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { type Access, readAccess } from "../access/access.ts";
+import { Service } from "../service/service.ts";
+import type { Folders } from "../state/folders.ts";
+import { createDisplay, type Display, silentDisplay } from "../ui/display.ts";
+import { createOutput, type Output } from "../ui/output.ts";
+import { formatDuration } from "../ui/progress.ts";
+
+/** Where the command runs. */
+export interface Host {
+  environment: NodeJS.ProcessEnv;
+  folders: Folders;
+  /** Aborted with Interrupted. */
+  signal: AbortSignal;
+}
+
+export interface Session extends Host {
+  output: Output;
+  display: Display;
+  /** Called before something is tried again. */
+  onRetry: (error: unknown, delayMs: number) => void;
+}
+
+/** A session with a deployment. */
+export interface ServiceSession extends Session {
+  access: Access;
+  service: Service;
+}
+
+export interface SessionOptions {
+  json?: boolean;
+  quiet?: boolean;
+}
+
+export interface ServiceOptions extends SessionOptions {
+  url?: string;
+  tokenFile?: string;
+}
+
+export const newCommand = (name: string, summary: string) =>
+  new Command(name)
+    .description(summary)
+    .option("--json", "print the result as JSON")
+    .option("-q, --quiet", "print the result only, no progress");
+
+/** A command that talks to a deployment. */
+export const newServiceCommand = (name: string, summary: string) =>
+  newCommand(name, summary)
+    .option("--url <address>", "the deployment (AUSPEX_URL, or that of auspex login)")
+    .option("--token-file <file>", "a file with the token (AUSPEX_TOKEN, or that of auspex login)");
+
+export function openSession(host: Host, { json = false, quiet = false }: SessionOptions): Session {
+  const display = quiet ? silentDisplay : createDisplay(process.stderr, host.environment.TERM);
+  const onRetry = (error: unknown, delayMs: number) =>
+    display.say(`${messageOf(error)}: retrying in ${formatDuration(Math.ceil(delayMs / 1000))}`);
+  return { ...host, output: createOutput(json, process.stdout), display, onRetry };
+}
+
+/** @throws Misuse if it does not know which deployment, or has no token */
+export async function openService(host: Host, options: ServiceOptions): Promise<ServiceSession> {
+  const session = openSession(host, options);
+  const access = await readAccess(options, host.environment, host.folders);
+  return { ...session, access, service: new Service(access, session) };
+}

@@ -1,0 +1,43 @@
+/** `auspex versions`: all of a model, or one in full. */
+import { pageOf } from "../../protocol/common.ts";
+import { version, versionSummary } from "../../protocol/model.ts";
+import { integerOption, modelArgument } from "../options.ts";
+import { table } from "../ui/output.ts";
+import { formatBytes } from "../ui/progress.ts";
+import { type Host, newServiceCommand, openService } from "./session.ts";
+
+export const versionsCommand = (host: Host) =>
+  newServiceCommand("versions", "List a model's versions; with a number, show that one")
+    .argument("<model>", "owner/name or owner/name:3", modelArgument)
+    .option("--limit <count>", "how many", integerOption(5, 50), 25)
+    .action(async ({ model, version: number }, options) => {
+      const { service, output } = await openService(host, options);
+      const path = `/models/${model}/versions`;
+      if (number !== undefined) {
+        const one = await service.get(`${path}/${number}`, version);
+        return output.result(describe(model, one), one);
+      }
+      const list = pageOf(versionSummary);
+      const { items } = await service.get(`${path}?page_size=${options.limit}`, list);
+      const rows = items.map((one) => [
+        `${model}:${one.number}`,
+        one.created_at,
+        one.container_image_digest.slice(0, "sha256:".length + 12),
+        one.release_notes,
+      ]);
+      output.result(table(["VERSION", "CREATED", "IMAGE", "NOTES"], rows), items);
+    });
+
+function describe(model: string, one: typeof version._output): string {
+  const { size, configuration, compatibilities } = one;
+  const apis = Object.entries(compatibilities).flatMap(([name, isThere]) => (isThere ? name : []));
+  return [
+    `${model}:${one.number}  ${one.release_notes}`,
+    `created  ${one.created_at}`,
+    `image    ${one.container_image_digest}${size > 0 ? ` (${formatBytes(size)})` : ""}`,
+    `apis     ${apis.join(", ") || "predictions only"}`,
+    `settings ${JSON.stringify(configuration)}`,
+    `input    ${JSON.stringify(one.schemas.prediction.input)}`,
+    `output   ${JSON.stringify(one.schemas.prediction.output)}`,
+  ].join("\n");
+}

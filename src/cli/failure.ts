@@ -1,0 +1,62 @@
+/** What ends a command, for the person or script that called it. */
+import { constants } from "node:os";
+import { isRetryable, messageOf, statusOf } from "../../runner/src/control-plane/error.ts";
+
+export const EXIT = { failed: 1, misused: 2 };
+
+/** It did not work; the message says what to do next. */
+export class Failure extends Error {
+  override readonly name: string = "Failure";
+  readonly code: number = EXIT.failed;
+}
+
+/** The command itself is wrong: an argument, an option, a setting. */
+export class Misuse extends Failure {
+  override readonly name = "Misuse";
+  override readonly code = EXIT.misused;
+}
+
+export type StopSignal = "SIGINT" | "SIGTERM";
+
+/** Somebody stopped it. */
+export class Interrupted extends Failure {
+  override readonly name = "Interrupted";
+  override readonly code: number;
+  readonly #signal: StopSignal;
+
+  constructor(signal: StopSignal, message = "Interrupted.") {
+    super(message);
+    this.#signal = signal;
+    this.code = 128 + constants.signals[signal];
+  }
+
+  /** The same end, with what to do next. */
+  saying(message: string): Interrupted {
+    return new Interrupted(this.#signal, message);
+  }
+}
+
+export interface Explanation {
+  /** What happened, and what to do next. */
+  message: string;
+  /** HTTP status, where a service refused it. */
+  status: number | undefined;
+  code: number;
+}
+
+export function explain(error: unknown): Explanation {
+  const status = statusOf(error);
+  const code = error instanceof Failure ? error.code : EXIT.failed;
+  return { message: [messageOf(error), ...adviceFor(error)].join("\n"), status, code };
+}
+
+/** Failures say it themselves. */
+function adviceFor(error: unknown): string[] {
+  const status = statusOf(error);
+  if (status === 401) return ["Run auspex login with a valid token, or set AUSPEX_TOKEN."];
+  if (status === 403)
+    return ["Use a token that has the scope, or an account that may do this: auspex login."];
+  if (isRetryable(error) && status === undefined)
+    return ["Check the address (AUSPEX_URL, or that of auspex login) and the network."];
+  return isRetryable(error) ? ["Run the same command again in a moment."] : [];
+}

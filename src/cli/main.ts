@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+/** The command `auspex`: what it was called with, its signals, and how it ends. */
+import { CommanderError } from "@commander-js/extra-typings";
+import { EXIT, type Explanation, explain, Interrupted } from "./failure.ts";
+import { createProgram } from "./program.ts";
+import { foldersOf } from "./state/folders.ts";
+
+async function main(): Promise<number> {
+  const stop = new AbortController();
+  // `once`: a second signal ends the process at once.
+  for (const name of ["SIGINT", "SIGTERM"] as const)
+    process.once(name, () => stop.abort(new Interrupted(name)));
+  // Whoever reads the output has enough of it, as `head` does.
+  process.stdout.on("error", () => process.exit(EXIT.failed));
+  const { env: environment } = process;
+  const host = { environment, folders: foldersOf(environment), signal: stop.signal };
+  try {
+    await createProgram(host).parseAsync();
+    return 0;
+  } catch (error) {
+    // Commander has printed what is wrong, or the help.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.misused;
+    const explanation = explain(stop.signal.aborted ? whileStopped(error, stop.signal) : error);
+    process.stderr.write(`${asText(explanation)}\n`);
+    return explanation.code;
+  }
+}
+
+/** What fails because of an interrupt is not the reason. */
+const whileStopped = (error: unknown, { reason }: AbortSignal): unknown =>
+  error instanceof Interrupted ? error : reason;
+
+/** With --json, errors are for programs, too. */
+function asText({ message, status, code }: Explanation): string {
+  if (!isJsonWanted(process.argv)) return `auspex: ${message}`;
+  return JSON.stringify({ error: { message, ...(status && { status }), exit_code: code } });
+}
+
+function isJsonWanted(argv: string[]): boolean {
+  const end = argv.indexOf("--");
+  return argv.slice(2, end === -1 ? undefined : end).includes("--json");
+}
+
+process.exitCode = await main();

@@ -1,0 +1,66 @@
+/** Shows a prediction while it runs: what it waits for, its logs, its output. */
+import { stripVTControlCharacters, styleText } from "node:util";
+import { setupText } from "../../domain/predictions/setup-text.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { SetupProgress } from "../../protocol/event.ts";
+import type { Prediction } from "../../protocol/prediction.ts";
+import type { PredictionEvent } from "../service/events.ts";
+import type { Display } from "../ui/display.ts";
+import { Status } from "../ui/status.ts";
+
+interface FollowOptions {
+  events: AsyncIterable<PredictionEvent>;
+  display: Display;
+  onCreated?: (id: string, url: string) => void;
+  onSetup?: (progress: SetupProgress) => void;
+  onOutput: (value: Json) => Promise<void>;
+}
+
+/** @returns it at its end */
+export async function followRun(options: FollowOptions): Promise<Prediction> {
+  const { events, display, onCreated, onSetup, onOutput } = options;
+  const status = new Status(display);
+  try {
+    for await (const event of events) {
+      switch (event.event) {
+        case "status": {
+          const { prediction, lost, returned } = event.data;
+          if (prediction) onCreated?.(prediction.id, prediction.url);
+          if (lost !== undefined || returned !== undefined)
+            display.say("Its runner was lost: waiting for another.");
+          if (event.data.status === "pending") status.set("Waiting for a runner");
+          if (event.data.status === "started") status.set("Assigned to a runner", "");
+          break;
+        }
+        case "setup":
+          onSetup?.(event.data);
+          if (event.data.logs) sayLogs(display, event.data.logs);
+          if (event.data.phase === "ready") status.set("Running", "");
+          else status.set(setupText(event.data), lineOf(event.data));
+          break;
+        case "logs":
+          sayLogs(display, event.data);
+          break;
+        case "output":
+          status.end();
+          await onOutput(event.data);
+          break;
+        case "done":
+          return event.data;
+      }
+    }
+    throw new Error("The stream ended before the prediction.");
+  } finally {
+    status.end();
+  }
+}
+
+/** In a log, each phase once: not every percent. */
+const lineOf = ({ progress, ...rest }: SetupProgress): string =>
+  progress === undefined || progress === 0 ? setupText(rest) : "";
+
+/** What a container prints may not move the cursor of a terminal. */
+function sayLogs(display: Display, logs: string): void {
+  const text = stripVTControlCharacters(logs).replace(/\r\n?/g, "\n").replace(/\n$/, "");
+  if (text !== "") display.say(styleText("dim", text, { stream: process.stderr }));
+}

@@ -1,0 +1,84 @@
+/** Saves the files of an output in a folder. */
+import { createWriteStream } from "node:fs";
+import { mkdir, open, rm } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
+import { webName } from "../../../runner/src/files/file-name.ts";
+import { safeName } from "../../domain/files/file-name.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Access } from "../access/access.ts";
+
+const FILE = /^\/v1\/files\/[0-9a-f-]{36}\/[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/**
+ * Its address at the deployment, which redirects to where its files are: what a model says chooses no
+ * host. Undefined for any other text.
+ */
+export function fileUrl(text: string, access: Access): URL | undefined {
+  const url = URL.parse(text);
+  if (!url || !FILE.test(url.pathname) || !url.searchParams.has("signature")) return undefined;
+  return new URL(`${access.url}${url.pathname}${url.search}`);
+}
+
+export class OutputFiles {
+  /** Paths, in the order in which they were saved. */
+  readonly saved: string[] = [];
+  readonly #access: Access;
+  readonly #folder: string;
+  readonly #signal: AbortSignal;
+
+  constructor(access: Access, folder: string, signal: AbortSignal) {
+    this.#access = access;
+    this.#folder = folder;
+    this.#signal = signal;
+  }
+
+  /** Saves each file that the value names. @returns the value with paths instead of URLs */
+  async save(value: Json): Promise<Json> {
+    if (typeof value === "string") {
+      const url = fileUrl(value, this.#access);
+      return url ? this.#download(url) : value;
+    }
+    if (Array.isArray(value)) {
+      const items: Json[] = [];
+      for (const item of value) items.push(await this.save(item));
+      return items;
+    }
+    if (typeof value !== "object" || value === null) return value;
+    const entries: [string, Json][] = [];
+    for (const [key, part] of Object.entries(value)) entries.push([key, await this.save(part)]);
+    return Object.fromEntries(entries);
+  }
+
+  async #download(url: URL): Promise<string> {
+    const response = await fetch(url, { signal: this.#signal });
+    if (!response.ok || !response.body)
+      throw errorFor(response.status, undefined, await response.text());
+    const disposition = response.headers.get("content-disposition") ?? undefined;
+    const path = await this.#reserve(safeName(webName(url, disposition)));
+    try {
+      await pipeline(response.body, createWriteStream(path), { signal: this.#signal });
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+    this.saved.push(path);
+    return path;
+  }
+
+  /** Makes an empty file: `out.png`, or `out-2.png` if there is one. */
+  async #reserve(name: string): Promise<string> {
+    await mkdir(this.#folder, { recursive: true });
+    const extension = extname(name);
+    const stem = name.slice(0, name.length - extension.length);
+    for (let number = 1; ; number++) {
+      const path = join(this.#folder, number === 1 ? name : `${stem}-${number}${extension}`);
+      const file = await open(path, "wx").catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "EEXIST") throw error;
+      });
+      await file?.close();
+      if (file) return path;
+    }
+  }
+}

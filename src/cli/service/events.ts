@@ -1,0 +1,144 @@
+/** The events of a prediction as they come, over any number of connections. */
+import { EventSourceParserStream } from "eventsource-parser/stream";
+import { z } from "zod";
+import { ControlPlaneError, messageOf } from "../../../runner/src/control-plane/error.ts";
+import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
+import { retryDelayMs } from "../../../runner/src/control-plane/retry.ts";
+import { sleep } from "../../lib/timeout.ts";
+import { json } from "../../protocol/common.ts";
+import { setupProgress } from "../../protocol/event.ts";
+import { prediction, predictionError } from "../../protocol/prediction.ts";
+import type { Access } from "../access/access.ts";
+import { headersFor } from "./service.ts";
+
+/** Three of the heartbeats that come every 15 s are missing. */
+const SILENCE_MS = 50_000;
+const DELAYS = { baseMs: 500, maxMs: 15_000 };
+/** Covers about two minutes without the service. */
+const MAX_FAILURES = 12;
+
+const status = z.object({
+  status: z.string(),
+  lost: z.int().optional(),
+  returned: z.int().optional(),
+  prediction: prediction.pick({ id: true, url: true }).optional(),
+});
+
+const known = z.discriminatedUnion("event", [
+  z.object({ event: z.literal("status"), data: status }),
+  z.object({ event: z.literal("setup"), data: setupProgress }),
+  z.object({ event: z.literal("output"), data: json }),
+  z.object({ event: z.literal("logs"), data: z.string() }),
+  z.object({ event: z.literal("error"), data: predictionError }),
+  z.object({ event: z.literal("done"), data: prediction }),
+]);
+export type PredictionEvent = z.infer<typeof known>;
+
+export interface Follow {
+  access: Access;
+  signal: AbortSignal;
+  /** The request whose response is the stream; then it goes on with GET, once it knows the id. */
+  create?: { body: object; key: string };
+  /** A prediction that there is. */
+  id?: string;
+  /** Ends after so long without an event, even if the prediction goes on. */
+  idleSeconds?: number | undefined;
+  onRetry: (error: unknown, delayMs: number) => void;
+}
+
+/** Each event once, and `done` last. @throws ControlPlaneError; the signal's reason */
+export async function* follow(options: Follow): AsyncGenerator<PredictionEvent> {
+  let { id } = options;
+  let after = 0;
+  let failures = 0;
+  for (;;) {
+    try {
+      for await (const { number, event } of connection(options, id, after)) {
+        after = number;
+        failures = 0;
+        if (!event) continue;
+        if (event.event === "status") id ??= event.data.prediction?.id;
+        yield event;
+        if (event.event === "done") return;
+      }
+      if (options.idleSeconds !== undefined) return;
+      throw new ControlPlaneError("The stream ended before the prediction");
+    } catch (error) {
+      options.signal.throwIfAborted();
+      // A caller that leaves, or throws, is no failure of the stream.
+      if (!(error instanceof ControlPlaneError) || !isPassing(error)) throw error;
+      if (++failures > MAX_FAILURES) throw error;
+      const delayMs = retryDelayMs(error, failures, DELAYS);
+      // A connection that ends now and then is nothing to tell of.
+      if (failures > 1) options.onRetry(error, delayMs);
+      if (!(await sleep(delayMs, options.signal))) options.signal.throwIfAborted();
+    }
+  }
+}
+
+/** A stream that was answered with 200 may break at any time. */
+const isPassing = (error: ControlPlaneError) => error.retryable;
+
+interface Numbered {
+  number: number;
+  /** Undefined for those that it does not know. */
+  event: PredictionEvent | undefined;
+}
+
+async function* connection(
+  { access, create, signal, idleSeconds }: Follow,
+  id: string | undefined,
+  after: number,
+): AsyncGenerator<Numbered> {
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(new Error("no heartbeat")), SILENCE_MS);
+  const until = AbortSignal.any([signal, silence.signal]);
+  try {
+    const response = await fetch(
+      `${access.url}/v1/predictions${id ? `/${id}/stream?after_id=${after}` : ""}`,
+      {
+        headers: {
+          ...headersFor(access),
+          ...(idleSeconds !== undefined && { prefer: `wait=${idleSeconds}` }),
+          ...(!id && { "content-type": "application/json", "idempotency-key": create?.key ?? "" }),
+        },
+        ...(!id && { method: "POST", body: JSON.stringify(create?.body) }),
+        redirect: "manual",
+        signal: until,
+      },
+    );
+    // Nothing more will come.
+    if (response.status === 204) return;
+    if (!response.ok || !response.body)
+      throw errorFor(
+        response.status,
+        response.headers.get("retry-after") ?? undefined,
+        await response.text(),
+      );
+    const beats = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        timer.refresh();
+        controller.enqueue(chunk);
+      },
+    });
+    const events = response.body
+      .pipeThrough(beats)
+      .pipeThrough(new TextDecoderStream())
+      .pipeThrough(new EventSourceParserStream());
+    for await (const message of events) {
+      if (message.event === "problem") throw problemIn(message.data);
+      const event = known.safeParse({ event: message.event, data: JSON.parse(message.data) });
+      yield { number: Number(message.id), event: event.data };
+    }
+  } catch (error) {
+    if (error instanceof ControlPlaneError) throw error;
+    throw new ControlPlaneError(`${access.url}: ${messageOf(error)}`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const problemIn = (text: string): ControlPlaneError => {
+  const { status } = z.object({ status: z.int() }).parse(JSON.parse(text));
+  return errorFor(status, undefined, text);
+};

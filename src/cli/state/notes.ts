@@ -1,0 +1,56 @@
+/** Remembers unfinished work in files, so that the same command goes on with it. */
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { z } from "zod";
+
+const NOTE = /^[0-9a-f]{64}\.json$/;
+
+/** Everything that must be equal for a note to count. */
+export type Identity = readonly unknown[];
+
+/** One note per identity, whose hash is its name. */
+export class Notes<Value> {
+  readonly #folder: string;
+  readonly #schema: z.ZodType<Value>;
+
+  constructor(folder: string, schema: z.ZodType<Value>) {
+    this.#folder = folder;
+    this.#schema = schema;
+  }
+
+  /** Undefined if there is none, or the note is damaged. */
+  async find(identity: Identity): Promise<Value | undefined> {
+    const text = await readFile(this.#pathOf(identity), "utf8").catch(() => "");
+    try {
+      return this.#schema.parse(JSON.parse(text));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** @throws errors of the file system */
+  async save(identity: Identity, value: Value): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await writeFile(this.#pathOf(identity), `${JSON.stringify(value)}\n`, { mode: 0o600 });
+  }
+
+  async remove(identity: Identity): Promise<void> {
+    await rm(this.#pathOf(identity), { force: true });
+  }
+
+  /** Removes notes that nobody has written for so long. */
+  async sweep(staleMs: number, now = Date.now()): Promise<void> {
+    const names = await readdir(this.#folder).catch(() => []);
+    for (const path of names.filter((name) => NOTE.test(name)).map((n) => join(this.#folder, n))) {
+      // Another command may have removed it meanwhile.
+      const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: now }));
+      if (now - mtimeMs > staleMs) await rm(path, { force: true });
+    }
+  }
+
+  #pathOf(identity: Identity): string {
+    const hash = createHash("sha256").update(JSON.stringify(identity)).digest("hex");
+    return join(this.#folder, `${hash}.json`);
+  }
+}

@@ -1,0 +1,84 @@
+/** Which deployment and token a command takes: nothing goes to an address that it is not for. */
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readAccess } from "../../../src/cli/access/access.ts";
+import {
+  credentialsFile,
+  loadCredentials,
+  removeCredentials,
+  saveCredentials,
+} from "../../../src/cli/access/credentials.ts";
+import type { Folders } from "../../../src/cli/state/folders.ts";
+
+const KEPT = { url: "https://auspex.test", token: "aus_kept", username: "ada" };
+
+let home: string;
+let folders: Folders;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "auspex-access-"));
+  folders = {
+    config: join(home, "config"),
+    state: join(home, "state"),
+    cache: join(home, "cache"),
+  };
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+const read = (options = {}, environment = {}) => readAccess(options, environment, folders);
+
+test("options before variables before what is kept", async () => {
+  await saveCredentials(folders, KEPT);
+  expect(await read()).toEqual({ url: KEPT.url, token: KEPT.token });
+  const environment = { AUSPEX_URL: "https://other.test/", AUSPEX_TOKEN: "aus_variable" };
+  const variables = { url: "https://other.test", token: "aus_variable" };
+  expect(await read({}, environment)).toEqual(variables);
+  expect(await read({}, { AUSPEX_TOKEN: "aus_variable", AUSPEX_URL: "" })).toEqual({
+    url: KEPT.url,
+    token: "aus_variable",
+  });
+  const tokenFile = join(home, "token");
+  writeFileSync(tokenFile, "aus_file\n");
+  const options = { url: "http://localhost:8787", tokenFile };
+  expect(await read(options, environment)).toEqual({ url: options.url, token: "aus_file" });
+});
+
+test("a token that is kept goes to its own deployment only", async () => {
+  await saveCredentials(folders, KEPT);
+  expect(await read({}, { AUSPEX_URL: `${KEPT.url}/` })).toMatchObject({ token: KEPT.token });
+  const elsewhere = read({}, { AUSPEX_URL: "https://other.test" });
+  await expect(elsewhere).rejects.toThrow(/^No token for https:\/\/other\.test\. Run auspex login/);
+});
+
+test("what is missing or wrong says what to do, and never shows a secret", async () => {
+  await expect(read()).rejects.toThrow(/Run auspex login, or set AUSPEX_URL/);
+  const url = { AUSPEX_URL: "https://auspex.test" };
+  const faults: [object, object, RegExp][] = [
+    [{ url: "auspex.test" }, {}, /^--url: must be the address of a deployment/],
+    [{}, { AUSPEX_URL: "ftp://auspex.test" }, /^AUSPEX_URL: /],
+    [{}, { ...url, AUSPEX_TOKEN: "ausr_secret" }, /^AUSPEX_TOKEN: is a runner token/],
+    [{}, { ...url, AUSPEX_TOKEN: "secret" }, /^AUSPEX_TOKEN: must be a user token/],
+    [{ tokenFile: "/nowhere" }, url, /^--token-file: ENOENT/],
+  ];
+  for (const [options, environment, message] of faults) {
+    const error = await read(options, environment).catch(String);
+    expect(String(error).replace("Misuse: ", "")).toMatch(message);
+    expect(error).not.toContain("secret");
+  }
+});
+
+test("only their owner reads credentials, also when the file was there; a damaged one is none", async () => {
+  await saveCredentials(folders, KEPT);
+  const file = credentialsFile(folders);
+  writeFileSync(file, "{", { mode: 0o644 });
+  expect(await loadCredentials(folders)).toBe(undefined);
+  rmSync(file);
+  writeFileSync(file, "{}", { mode: 0o644 });
+  await saveCredentials(folders, KEPT);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(await loadCredentials(folders)).toEqual(KEPT);
+  await removeCredentials(folders);
+  await removeCredentials(folders);
+  expect(await loadCredentials(folders)).toBe(undefined);
+});

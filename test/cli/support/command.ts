@@ -1,0 +1,78 @@
+/** Runs `auspex` as one calls it, in a home of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { ROOT } from "../../../src/dev/bundle.ts";
+
+export interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+export interface Started {
+  child: ChildProcess;
+  end(): Promise<Ended>;
+  /** Resolves when it has said such a thing on standard error. */
+  says(pattern: RegExp): Promise<void>;
+}
+
+interface StartOptions {
+  environment?: Record<string, string>;
+  /** What is piped in. */
+  input?: string;
+}
+
+export class Home {
+  readonly folder = mkdtempSync(join(tmpdir(), "auspex-home-"));
+  readonly environment: Record<string, string>;
+
+  constructor(environment: Record<string, string> = {}) {
+    this.environment = {
+      PATH: process.env.PATH ?? "",
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "",
+      HOME: this.folder,
+      XDG_CONFIG_HOME: join(this.folder, "config"),
+      XDG_STATE_HOME: join(this.folder, "state"),
+      XDG_CACHE_HOME: join(this.folder, "cache"),
+      ...environment,
+    };
+  }
+
+  start(args: string[], { environment, input = "" }: StartOptions = {}): Started {
+    const child = spawn(process.execPath, [join(ROOT, "src/cli/main.ts"), ...args], {
+      cwd: this.folder,
+      env: { ...this.environment, ...environment },
+    });
+    child.stdin.end(input);
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (more: string) => {
+      said += more;
+    });
+    const [out, exited] = [text(child.stdout), once(child, "close")];
+    return {
+      child,
+      async end() {
+        const [code] = await exited;
+        return { code, out: await out, err: said };
+      },
+      async says(pattern) {
+        while (!pattern.test(said))
+          if (child.stderr.closed) throw new Error(`It ended with: ${said}`);
+          else await Promise.race([once(child.stderr, "data"), exited]);
+      },
+    };
+  }
+
+  /** Runs it to its end. */
+  run(args: string[], options?: StartOptions): Promise<Ended> {
+    return this.start(args, options).end();
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,83 @@
+/** The file that is to be uploaded, and what is said when something is wrong with it. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ControlPlaneError } from "../../../runner/src/control-plane/error.ts";
+import { Misuse } from "../../../src/cli/failure.ts";
+import { adviceAtBegin, adviceMidway, isUploadGone } from "../../../src/cli/upload/advice.ts";
+import { readLocalFile } from "../../../src/cli/upload/local-file.ts";
+
+let folder: string;
+let photo: string;
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "auspex-options-")));
+  photo = join(folder, "photo.png");
+  writeFileSync(photo, "12345");
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("its name and type are its own, unless others are given", async () => {
+  const mtimeMs = expect.any(Number);
+  const own = { path: photo, size: 5, mtimeMs, mimeType: "image/png", name: "photo.png" };
+  expect(await readLocalFile(photo)).toEqual(own);
+  const given = { mimeType: "image/x-photo", name: "other name" };
+  expect(await readLocalFile(photo, given)).toEqual({ ...own, ...given });
+});
+
+test.each([
+  ["a.safetensors", "application/octet-stream"],
+  ["README", "application/octet-stream"],
+  ["a.JPG", "image/jpeg"],
+  ["a.tar.gz", "application/gzip"],
+])("%s is %s", async (name, mimeType) => {
+  const path = join(folder, name);
+  writeFileSync(path, "x");
+  expect(await readLocalFile(path)).toMatchObject({ mimeType, name });
+});
+
+test("a link leads to the file; a name that the service does not take is left out", async () => {
+  const link = join(folder, "back\\slash.png");
+  symlinkSync(photo, link);
+  expect(await readLocalFile(link)).toMatchObject({ name: undefined, path: photo });
+});
+
+test("what is no file that can be sent", async () => {
+  mkdirSync(join(folder, "photos"));
+  writeFileSync(join(folder, "empty"), "");
+  const refused = async (path: string, message: RegExp, options = {}) => {
+    const reading = readLocalFile(path, options);
+    await expect(reading).rejects.toThrow(Misuse);
+    await expect(reading).rejects.toThrow(message);
+  };
+  await refused(join(folder, "photos"), /is a directory: upload its files/);
+  await refused(join(folder, "empty"), /is empty/);
+  await refused(join(folder, "gone"), /gone cannot be read: ENOENT/);
+  await refused("/dev/null", /is not a regular file/);
+  await refused(photo, /^--mime-type: .*image\/png/, { mimeType: "png" });
+  await refused(photo, /^--name: a name without slashes/, { name: "a/b" });
+});
+
+const refusal = (status?: number) => new ControlPlaneError("Words.", status ? { status } : {});
+
+test("before there is an upload, an error says what to look at", async () => {
+  const file = await readLocalFile(photo);
+  const advice = (error: unknown) => adviceAtBegin(error, "https://auspex.test", file);
+  expect(advice(refusal())).toMatch(/^Words\.\n.*AUSPEX_URL.*network.*again/);
+  expect(advice(refusal(401))).toMatch(/^Words\.\n.*AUSPEX_TOKEN/);
+  expect(advice(refusal(403))).toBe("Words.");
+  expect(advice(refusal(404))).toMatch(/does not accept uploads: Words\.\n.*AUSPEX_URL/);
+  expect(advice(refusal(422))).toMatch(/photo\.png \(5 B\) was rejected: Words\.\nSplit files/);
+});
+
+test("midway it says whether the same command goes on", () => {
+  expect(adviceMidway(refusal(), true)).toMatch(/again to resume\.$/);
+  expect(adviceMidway(refusal(503), false)).toMatch(/again to start over\.$/);
+  expect(adviceMidway(refusal(401), true)).toMatch(/AUSPEX_TOKEN.* again to resume\.$/);
+  expect(adviceMidway(refusal(409), true)).toMatch(/again to start over\.$/);
+  expect(adviceMidway(new Error("The file changed."), true)).toBe("The file changed.");
+  const lost = [undefined, 200, 400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 503];
+  expect(lost.filter((status) => isUploadGone(refusal(status)))).toEqual([
+    400, 403, 404, 409, 413, 422,
+  ]);
+});

@@ -1,0 +1,161 @@
+/** `auspex` as one calls it, against a real deployment: login, run, and what reads. */
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { z } from "zod";
+import { predictionWithIO } from "../../src/protocol/prediction.ts";
+import { Home } from "../cli/support/command.ts";
+import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
+import { World } from "./support/world.ts";
+
+let world: World;
+let home: Home;
+let runner: Awaited<ReturnType<World["runner"]>>;
+
+beforeAll(async () => {
+  world = await World.open();
+  runner = await world.runner("one");
+  home = new Home({ AUSPEX_URL: world.access.url, AUSPEX_TOKEN: world.access.token });
+});
+afterAll(async () => {
+  home.remove();
+  await world.close();
+});
+
+it("login keeps a token that is valid, for its owner's eyes and its own deployment only", async () => {
+  const { url, token } = world.access;
+  const fresh = new Home();
+  const before = await fresh.run(["models"]);
+  expect(before).toMatchObject({ code: 2, err: expect.stringContaining("auspex login") });
+  const wrong = await fresh.run(["login", url], { input: "aus_wrong\n" });
+  expect(wrong).toMatchObject({ code: 1, err: expect.stringMatching(/token.*\nRun auspex login/) });
+  const { code, out } = await fresh.run(["login", url, "--json"], { input: `${token}\n` });
+  const told = z.object({ url: z.string(), username: z.string(), file: z.string() });
+  const { file, ...rest } = told.parse(JSON.parse(out));
+  expect([code, rest]).toEqual([0, { url, username: "ada" }]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(out).not.toContain(token);
+  const { out: models } = await fresh.run(["models", "--json"]);
+  expect(JSON.parse(models)).toContainEqual(expect.objectContaining({ name: "story" }));
+  const elsewhere = await fresh.run(["models"], {
+    environment: { AUSPEX_URL: "http://127.0.0.1:9" },
+  });
+  expect(elsewhere).toMatchObject({ code: 2, err: expect.stringContaining("No token for") });
+  await fresh.run(["logout"]);
+  expect((await fresh.run(["models"])).code).toBe(2);
+  fresh.remove();
+});
+
+it("run streams a text, and nothing else is on standard output", async () => {
+  const inputs = ["prompt=The Queen", "seed=1", "max_tokens=20", "delay_ms=0"];
+  const { code, out, err } = await home.run(["run", "ada/story", ...inputs]);
+  expect(code, err).toBe(0);
+  const [id = ""] = /[0-9a-f-]{36}/.exec(err) ?? [];
+  const full = await world.client.call(predictionWithIO, "GET", `/predictions/${id}`);
+  expect(full.input).toEqual({ prompt: "The Queen", seed: 1, max_tokens: 20, delay_ms: 0 });
+  expect(full.stream).toBe(true);
+  expect(out).toBe(`${z.array(z.string()).parse(full.output).join("")}\n`);
+  expect(err).toMatch(/Waiting for a runner\n(.*\n)*.* succeeded in [\d.]+ s\n$/);
+});
+
+it("run --json has the whole prediction; a chat's text is text", async () => {
+  const sums = ["run", "ada/sums", "numbers=[1, 2.5]", "operation=mean", "--json"];
+  const { out } = await home.run(sums);
+  expect(JSON.parse(out)).toMatchObject({
+    status: "succeeded",
+    input: { numbers: [1, 2.5], operation: "mean" },
+    output: { result: 1.75 },
+  });
+  const question = "messages=Where is the golden key?";
+  const chat = await home.run(["run", "ada/scribe", question, "-q"]);
+  expect(chat).toMatchObject({ code: 0, err: "" });
+  expect(chat.out).toMatch(/^[^{}]{20,}\n$/);
+});
+
+it("run uploads a file and saves one", async () => {
+  const folder = join(home.folder, "pictures");
+  const colours = { dark: "#102030", light: "#f0e0d0", width: 200 };
+  const inputs = Object.entries(colours).map(([name, value]) => `${name}=${value}`);
+  const args = ["run", "ada/duotone", `image=@${SAMPLE}`, ...inputs, "-o", folder];
+  const [first, second] = [await home.run(args), await home.run(args)];
+  expect(first, first.err).toMatchObject({ code: 0, out: `${join(folder, "duotone.png")}\n` });
+  expect(second.out).toBe(`${join(folder, "duotone-2.png")}\n`);
+  expect(readdirSync(folder).sort()).toEqual(["duotone-2.png", "duotone.png"]);
+  const made = await pixelsOf(readFileSync(join(folder, "duotone.png")));
+  expect(made).toEqual(await duotone(readFileSync(SAMPLE), colours));
+});
+
+it("a run that fails says why and ends with 1; an input that cannot be is told before it runs", async () => {
+  const failed = await home.run(["run", "ada/sums", "numbers:=[1]", "mode=fail"]);
+  expect(failed).toMatchObject({ code: 1, out: "", err: expect.stringMatching(/\nauspex: .+\n$/) });
+  const asJson = await home.run(["run", "ada/sums", "numbers:=[1]", "mode=fail", "--json", "-q"]);
+  expect(JSON.parse(asJson.out)).toMatchObject({ status: "failed" });
+  expect(JSON.parse(asJson.err)).toEqual({ error: { message: expect.any(String), exit_code: 1 } });
+  for (const [input, message] of [
+    ["mode=wild", /mode: one of "normal"/],
+    ["numbers=many", /numbers: /],
+    ["numbers", /write key=value/],
+  ] as const)
+    expect(await home.run(["run", "ada/sums", input])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(message),
+    });
+  const nobody = await home.run(["run", "ada/nothing"]);
+  expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining("auspex: ") });
+});
+
+it("Ctrl+C cancels what runs", async () => {
+  const run = home.start(["run", "ada/sums", "numbers:=[1]", "mode=slow", "seconds=60"]);
+  await run.says(/wait|slow|Running/i);
+  run.child.kill("SIGINT");
+  const { code, err } = await run.end();
+  expect([code, err]).toEqual([130, expect.stringMatching(/auspex: Canceled [0-9a-f-]{36}\.\n$/)]);
+  const [id = ""] = /[0-9a-f-]{36}(?=\.\n$)/.exec(err) ?? [];
+  await world.watch(id).ended;
+  expect(await world.get(id)).toMatchObject({ status: "canceled" });
+});
+
+it("what runs detached is listed, read, and canceled", async () => {
+  const { out } = await home.run([
+    "run",
+    "ada/sums",
+    "-d",
+    "numbers:=[1]",
+    "mode=slow",
+    "seconds=60",
+  ]);
+  const id = out.trim();
+  const watch = world.watch(id);
+  await watch.first("logs");
+  const logs = await home.run(["logs", id]);
+  expect(logs).toMatchObject({ code: 0, out: expect.stringMatching(/\S/) });
+  const follower = home.start(["logs", id, "--follow", "--json"]);
+  expect((await home.run(["cancel", id])).code).toBe(0);
+  await watch.ended;
+  const lines = (await follower.end()).out.trim().split("\n");
+  expect(lines.map((line) => JSON.parse(line).source)).toContain("model");
+  const shown = await home.run(["predictions", id, "--json"]);
+  expect(JSON.parse(shown.out)).toMatchObject({ id, status: "canceled" });
+  expect(await home.run(["cancel", id])).toMatchObject({ code: 1 });
+  const filter = ["--model", "ada/sums", "--status", "canceled", "--json"];
+  const items = async () => JSON.parse((await home.run(["predictions", ...filter])).out);
+  await expect.poll(items, { timeout: 10_000 }).toContainEqual(expect.objectContaining({ id }));
+  const versions = await home.run(["versions", "ada/sums"]);
+  expect(versions.out).toMatch(/^VERSION .*\nada\/sums:1 /);
+  expect((await home.run(["versions", "ada/sums:1"])).out).toContain("First version");
+});
+
+it("npx runs what the deployment serves", async () => {
+  const address = `${world.access.url}/auspex.tgz`;
+  const environment = { ...home.environment, npm_config_registry: "http://127.0.0.1:9/" };
+  const npx = (...args: string[]) =>
+    promisify(execFile)("npx", ["--yes", address, ...args], { cwd: home.folder, env: environment });
+  const { version } = z
+    .object({ version: z.string() })
+    .parse(JSON.parse(readFileSync("src/cli/package.json", "utf8")));
+  expect((await npx("--version")).stdout).toMatch(new RegExp(`^${version}\\+[0-9a-f]{8}\n$`));
+  expect((await npx("run", "ada/hello", "name=box", "-q")).stdout).toBe("Hello, box!\n");
+  expect(runner.ended).toBe(false);
+});
