@@ -16,6 +16,17 @@ export class Misuse extends Failure {
   override readonly code = EXIT.misused;
 }
 
+/** Another program that it ran failed: it ends as that one did. */
+export class CommandEnded extends Failure {
+  override readonly name = "CommandEnded";
+  override readonly code: number;
+
+  constructor(message: string, code: number) {
+    super(message);
+    this.code = code;
+  }
+}
+
 export type StopSignal = "SIGINT" | "SIGTERM";
 
 /** Somebody stopped it. */

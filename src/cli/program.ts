@@ -5,6 +5,7 @@ import { loginCommand, logoutCommand } from "./commands/login.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { modelsCommand } from "./commands/models.ts";
 import { predictionsCommand } from "./commands/predictions.ts";
+import { relayCommand } from "./commands/relay.ts";
 import { runCommand } from "./commands/run.ts";
 import type { Host } from "./commands/session.ts";
 import { uploadCommand } from "./commands/upload.ts";
@@ -32,6 +33,7 @@ export function createProgram(host: Host): Command {
     modelsCommand,
     versionsCommand,
     uploadCommand,
+    relayCommand,
   ]) {
     program.addCommand(
       create(host).copyInheritedSettings(program).showHelpAfterError("(--help tells more)"),

@@ -1,0 +1,137 @@
+/** HTTP to the registry of a deployment: one attempt per call, errors with the registry's message. */
+import { z } from "zod";
+import { ControlPlaneError, messageOf } from "../../../runner/src/control-plane/error.ts";
+import { problemDetail, retryAfterMs } from "../../../runner/src/control-plane/json-client.ts";
+import { retryCall } from "../../../runner/src/control-plane/retry.ts";
+import {
+  type BodyRequest,
+  type BodyResponse,
+  sendBody,
+} from "../../../runner/src/lib/send-body.ts";
+import type { Access } from "../access/access.ts";
+import { headersFor } from "../service/service.ts";
+
+/** Covers about 45 s of an unreachable registry. */
+const RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
+
+export interface RegistryOptions {
+  access: Access;
+  signal: AbortSignal;
+  onRetry: (error: unknown, delayMs: number) => void;
+}
+
+export interface RegistryCall {
+  method: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
+  headers?: Record<string, string>;
+  body?: Uint8Array;
+}
+
+export class RegistryClient {
+  readonly #options: RegistryOptions;
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  get signal(): AbortSignal {
+    return this.#options.signal;
+  }
+
+  /** @param location of a response, which may be relative */
+  urlOf(location: string): URL {
+    return new URL(location, this.#options.access.url);
+  }
+
+  /** The response, with any status. @throws ControlPlaneError without one; the signal's reason */
+  async fetch(url: URL, { method, headers, body }: RegistryCall): Promise<Response> {
+    const { signal } = this.#options;
+    try {
+      return await fetch(url, {
+        method,
+        // Answers are passed on as they are.
+        headers: { ...this.#headersFor(url), "accept-encoding": "identity", ...headers },
+        ...(body && { body: Buffer.from(body) }),
+        redirect: "manual",
+        signal,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new ControlPlaneError(`${url.host}: ${messageOf(error)}`);
+    }
+  }
+
+  /** @throws ControlPlaneError for other statuses than these */
+  async call(url: URL, call: RegistryCall, statuses: number[]): Promise<Response> {
+    const response = await this.fetch(url, call);
+    if (statuses.includes(response.status)) return response;
+    const { status, headers } = response;
+    throw registryError(status, headers.get("retry-after") ?? undefined, await response.text());
+  }
+
+  /** The same, tried again where that may help. */
+  retried(url: URL, call: RegistryCall, statuses: number[]): Promise<Response> {
+    const { signal, onRetry } = this.#options;
+    return retryCall(() => this.call(url, call, statuses), { ...RETRIES, signal, onRetry });
+  }
+
+  /** Sends a long body as it is read. The response has any status. */
+  async send(url: URL, request: Omit<BodyRequest, "signal">): Promise<BodyResponse> {
+    const { signal } = this.#options;
+    try {
+      const headers = { ...this.#headersFor(url), ...request.headers };
+      return await sendBody(url, { ...request, headers, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new ControlPlaneError(`${url.host}: ${messageOf(error)}`);
+    }
+  }
+
+  readonly onRetry = (error: unknown, delayMs: number): void =>
+    this.#options.onRetry(error, delayMs);
+
+  /** The token is for its own deployment only. */
+  #headersFor(url: URL): Record<string, string> {
+    const { access } = this.#options;
+    return url.origin === new URL(access.url).origin ? headersFor(access) : {};
+  }
+}
+
+/** What the registry answered, with its code. */
+export class RegistryError extends ControlPlaneError {
+  /** One of OCI's, such as DIGEST_INVALID. */
+  readonly code: string;
+
+  constructor(message: string, code: string, options: { status: number; retryAfterMs?: number }) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+const errors = z.object({
+  errors: z.array(z.object({ code: z.string(), message: z.string().optional() })).min(1),
+});
+
+/** @param text the body: OCI's, that of the API, or a page of the zone's edge */
+export function registryError(
+  status: number,
+  retryAfter: string | undefined,
+  text: string,
+): RegistryError {
+  const options = { status, retryAfterMs: retryAfterMs(retryAfter) };
+  const { code, message } = errorIn(text);
+  return new RegistryError(message || reasonFor(status, text), code ?? "UNKNOWN", options);
+}
+
+function errorIn(text: string): { code?: string; message?: string | undefined } {
+  try {
+    return errors.safeParse(JSON.parse(text)).data?.errors[0] ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** Of a 413 the Worker knows nothing: its zone's edge answers, in HTML. */
+const reasonFor = (status: number, text: string): string =>
+  status === 413
+    ? "The deployment's zone takes no request body that large: ask its operator to allow larger ones."
+    : problemDetail(status, text);

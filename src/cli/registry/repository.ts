@@ -1,0 +1,100 @@
+/** One repository of the registry: what it has, and what is pushed into it. */
+import { z } from "zod";
+import { statusOf } from "../../../runner/src/control-plane/error.ts";
+import { type Identity, Notes } from "../state/notes.ts";
+import { BlobUpload, type UploadState } from "./blob-upload.ts";
+import type { Content } from "./content.ts";
+import type { RegistryClient } from "./registry-client.ts";
+
+/** The registry forgets uploads earlier. */
+const STALE_MS = 7 * 24 * 3_600_000;
+
+const uploadState = z.object({
+  location: z.string(),
+  chunkBytes: z.int().positive(),
+  leastChunkBytes: z.int().positive(),
+});
+
+export interface RepositoryOptions {
+  client: RegistryClient;
+  /** `owner/name` */
+  name: string;
+  /** Where unfinished uploads are remembered. */
+  state: string;
+}
+
+export class Repository {
+  readonly #client: RegistryClient;
+  readonly #name: string;
+  readonly #notes: Notes<UploadState>;
+
+  constructor({ client, name, state }: RepositoryOptions) {
+    this.#client = client;
+    this.#name = name;
+    this.#notes = new Notes(`${state}/pushes`, uploadState);
+  }
+
+  async hasBlob(digest: string): Promise<boolean> {
+    const { status } = await this.#client.retried(
+      this.#url(`blobs/${digest}`),
+      { method: "HEAD" },
+      [200, 404],
+    );
+    return status === 200;
+  }
+
+  /**
+   * Sends a blob, from where an earlier process was interrupted.
+   * @param onSent bytes that the registry has, or negative, when it has them no more
+   */
+  async pushBlob(digest: string, content: Content, onSent: (bytes: number) => void): Promise<void> {
+    await this.#notes.sweep(STALE_MS);
+    const url = this.#url("blobs/uploads/");
+    // Nobody else may go on with it: an upload's address is its key.
+    const identity: Identity = [url.href, digest];
+    const events = {
+      onSent,
+      onState: (state: UploadState) => this.#notes.save(identity, state),
+    };
+    const known = await this.#notes.find(identity);
+    const resumed = known && (await BlobUpload.resume(this.#client, known, events));
+    if (resumed) {
+      onSent(resumed.offset);
+      try {
+        return await this.#send(resumed, digest, content, identity);
+      } catch (error) {
+        // Ended meanwhile, or of other bytes: it is begun anew.
+        if (![400, 404, 409, 416].includes(statusOf(error) ?? 0)) throw error;
+        if (await this.hasBlob(digest)) return;
+        onSent(-resumed.offset);
+      }
+    }
+    const begun = await BlobUpload.begin(this.#client, url, events);
+    await this.#send(begun, digest, content, identity);
+  }
+
+  /** @param reference a tag, or its digest */
+  async pushManifest(reference: string, mediaType: string, body: Buffer): Promise<void> {
+    const headers = { "content-type": mediaType };
+    await this.#client.retried(
+      this.#url(`manifests/${reference}`),
+      { method: "PUT", headers, body },
+      [201],
+    );
+  }
+
+  async #send(upload: BlobUpload, digest: string, content: Content, identity: Identity) {
+    await upload.append(content, upload.offset);
+    try {
+      await upload.finish(digest);
+    } catch (error) {
+      // The answer to the one before may have been lost.
+      if (statusOf(error) !== 404 || !(await this.hasBlob(digest))) throw error;
+    }
+    await this.#notes.remove(identity);
+  }
+
+  #url(path: string): URL {
+    return this.#client.urlOf(`/v2/${this.#name}/${path}`);
+  }
+}

@@ -1,0 +1,110 @@
+/** A registry in memory: uploads, blobs and manifests of OCI's distribution specification. */
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+
+export const sha256 = (bytes: Buffer | string): string =>
+  `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+
+export class MemoryRegistry {
+  readonly blobs = new Map<string, Buffer>();
+  /** By tag and by digest. */
+  readonly manifests = new Map<string, { type: string; bytes: Buffer }>();
+  /** Unfinished uploads: the bytes that are there. */
+  readonly uploads = new Map<string, Buffer>();
+  /** What has come, as `PATCH 0-99`. */
+  readonly requests: string[] = [];
+  url = "";
+  readonly #server: Server;
+  readonly #headers: Record<string, string>;
+
+  static async open(headers: Record<string, string> = {}): Promise<MemoryRegistry> {
+    const registry = new MemoryRegistry(headers);
+    registry.#server.listen(0, "127.0.0.1");
+    await once(registry.#server, "listening");
+    const address = registry.#server.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    registry.url = `http://127.0.0.1:${address.port}`;
+    return registry;
+  }
+
+  /** @param headers of the answer to who begins an upload */
+  private constructor(headers: Record<string, string>) {
+    this.#headers = headers;
+    this.#server = createServer((request, response) => {
+      this.#serve(request, response).catch(() => response.destroy());
+    });
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = "", headers } = request;
+    const url = new URL(request.url ?? "", this.url);
+    this.requests.push([method, headers["content-range"]].filter(Boolean).join(" "));
+    const [, kind, key = ""] = /\/(uploads|blobs|manifests)\/([^/]*)$/.exec(url.pathname) ?? [];
+    if (kind === "uploads") return this.#upload(request, response, key, url);
+    if (kind === "manifests" && method === "PUT") {
+      const bytes = await buffer(request);
+      const one = { type: headers["content-type"] ?? "", bytes };
+      this.manifests.set(key, one).set(sha256(bytes), one);
+      return void response.writeHead(201, { "docker-content-digest": sha256(bytes) }).end();
+    }
+    const manifest = this.manifests.get(key);
+    const bytes = kind === "manifests" ? manifest?.bytes : this.blobs.get(key);
+    if (!bytes) return fail(response, 404, "BLOB_UNKNOWN");
+    const type = manifest?.type ?? "application/octet-stream";
+    response.writeHead(200, {
+      "content-type": type,
+      "content-length": bytes.length,
+      "docker-content-digest": sha256(bytes),
+    });
+    response.end(method === "HEAD" ? undefined : bytes);
+  }
+
+  async #upload(request: IncomingMessage, response: ServerResponse, id: string, url: URL) {
+    const { method, headers } = request;
+    if (method === "POST") {
+      const own = String(this.uploads.size + 1);
+      this.uploads.set(own, Buffer.alloc(0));
+      const location = `${url.pathname}${own}`;
+      return void response.writeHead(202, { ...this.#headers, location }).end();
+    }
+    const there = this.uploads.get(id);
+    if (!there) return fail(response, 404, "BLOB_UPLOAD_UNKNOWN");
+    const answer = (status: number) => {
+      const { length } = this.uploads.get(id) ?? there;
+      const range = length > 0 ? { range: `0-${length - 1}` } : {};
+      response.writeHead(status, { location: url.pathname, ...range }).end();
+    };
+    if (method === "GET") return answer(204);
+    if (method === "DELETE") {
+      this.uploads.delete(id);
+      return void response.writeHead(204).end();
+    }
+    const [first] = headers["content-range"]?.split("-") ?? [];
+    if (first !== undefined && Number(first) !== there.length) {
+      request.resume();
+      return answer(416);
+    }
+    // What has come is kept, also when the rest does not.
+    for await (const chunk of request)
+      this.uploads.set(id, Buffer.concat([this.uploads.get(id) ?? there, chunk]));
+    if (method === "PATCH") return answer(202);
+    const digest = url.searchParams.get("digest") ?? "";
+    const bytes = this.uploads.get(id) ?? there;
+    this.uploads.delete(id);
+    if (sha256(bytes) !== digest) return fail(response, 400, "DIGEST_INVALID");
+    this.blobs.set(digest, bytes);
+    response.writeHead(201, { location: `/v2/x/blobs/${digest}` }).end();
+  }
+}
+
+function fail(response: ServerResponse, status: number, code: string): void {
+  const body = JSON.stringify({ errors: [{ code, message: `no: ${code}` }] });
+  response.writeHead(status, { "content-type": "application/json" }).end(body);
+}
