@@ -31,7 +31,10 @@ export const registryUploadRoutes = new Hono<AppEnv>()
   .post(`${UPLOADS}/`, begin)
   .get(UPLOAD, async (c) => {
     const upload = await getUpload(c.var.services, await pushedTo(c), uploadId(c));
-    return new Response(null, { status: 204, headers: headersOf(c, upload) });
+    const { range, ...headers } = headersOf(c, upload);
+    // Who asks goes on from there: `0-0` would be one byte.
+    const has = offsetOf(upload) === 0 ? headers : { ...headers, range };
+    return new Response(null, { status: 204, headers: has });
   })
   .patch(UPLOAD, async (c) => {
     const { services } = c.var;

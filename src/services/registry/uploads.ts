@@ -165,11 +165,10 @@ export async function cancelUpload(
   await endUpload(services.db, await getUpload(services, repository, id));
 }
 
-/** The header Range: which bytes have arrived. None before the first. */
-export function rangeOf(upload: Upload): Record<string, string> {
-  const offset = offsetOf(upload);
-  return offset === 0 ? {} : { range: `0-${offset - 1}` };
-}
+/** The header Range: which bytes have arrived. Docker wants one always, and takes `0-0` for none. */
+export const rangeOf = (upload: Upload) => ({
+  range: `0-${Math.max(0, offsetOf(upload) - 1)}`,
+});
 
 const outOfOrder = (upload: Upload) =>
   new RegistryError(
