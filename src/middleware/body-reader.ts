@@ -7,6 +7,7 @@ import { ProblemError } from "../errors.ts";
 import { BudgetExceeded, ByteBudget, type Held } from "../lib/byte-budget.ts";
 import { FormScan } from "../lib/form-scan.ts";
 import { type JsonBounds, JsonScan } from "../lib/json-scan.ts";
+import { LEAST_PACE, Pace } from "../lib/pace.ts";
 
 const MIB = 1024 * 1024;
 
@@ -44,10 +45,6 @@ const decodedBudget = new ByteBudget({
 });
 
 const RETRY_SECONDS = 5;
-
-/** The slowest accepted upload: 160 kB in 10 s, or 16 kB a second. */
-const PACE_MS = 10_000;
-const MIN_BYTES_PER_PACE = 160_000;
 
 /** The sender of a body, and its limits. */
 export interface Sender {
@@ -138,7 +135,7 @@ export class BodyReader {
     const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined =
       this.#request.body?.getReader();
     if (!reader) return;
-    const pace = new Pace();
+    const pace = new Pace(tooSlow);
     let last = 0;
     try {
       for (;;) {
@@ -166,7 +163,7 @@ export class BodyReader {
   }
 
   async #whole(): Promise<Uint8Array<ArrayBuffer>> {
-    const pace = new Pace();
+    const pace = new Pace(tooSlow);
     const reading = this.#request.arrayBuffer().catch(brokenOff);
     const bytes = await Promise.race([reading, pace.tooSlow]).finally(() => pace.end());
     return new Uint8Array(bytes);
@@ -204,43 +201,6 @@ function decoded(decode: () => string): string {
   }
 }
 
-/** Checks that a body keeps arriving fast enough, in each period. */
-class Pace {
-  readonly #tooSlow = Promise.withResolvers<never>();
-  #timer = setTimeout(() => this.#check(), PACE_MS);
-  #received = 0;
-  #paused = false;
-  #wasPaused = false;
-
-  /** Rejects when the body is too slow. */
-  get tooSlow(): Promise<never> {
-    return this.#tooSlow.promise;
-  }
-
-  received(bytes: number): void {
-    this.#received += bytes;
-  }
-
-  /** Does not count the time that the client waits for us. */
-  async excluding(waiting: Promise<void>): Promise<void> {
-    this.#paused = true;
-    await waiting;
-    this.#paused = false;
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-  }
-
-  #check(): void {
-    const counts = !this.#paused && !this.#wasPaused;
-    if (counts && this.#received < MIN_BYTES_PER_PACE) this.#tooSlow.reject(tooSlow());
-    this.#wasPaused = this.#paused;
-    this.#received = 0;
-    this.#timer = setTimeout(() => this.#check(), PACE_MS);
-  }
-}
-
 function tooDeep(levels: number): ValidationFailure {
   const ctx = { max_depth: levels };
   const issue = fault("recursion_loop", ctx);
@@ -261,10 +221,7 @@ const tooManyValues = (most: number) =>
 const tooLarge = (detail: string) => new ProblemError("too_large", detail);
 
 const tooSlow = () =>
-  new ProblemError(
-    "request_timeout",
-    `The body arrived too slowly: at least ${MIN_BYTES_PER_PACE / 1_000} kB every ${PACE_MS / 1_000} s are required. Try again.`,
-  );
+  new ProblemError("request_timeout", `The body arrived too slowly: ${LEAST_PACE} Try again.`);
 
 const busy = () =>
   new ProblemError(

@@ -14,6 +14,7 @@ import type { Caller } from "../accounts/caller.ts";
 import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import type { Services } from "../services.ts";
 import { openToPull, type Repository, type RepositoryName } from "./repositories.ts";
+import { requireRoom } from "./room.ts";
 
 /** How exactly the last use by a push is known. */
 const USE_MS = 3_600_000;
@@ -107,6 +108,7 @@ export async function mountBlob(
   if (source === undefined) return false;
   const blob = await findLinkedBlob(services.db, source, digest);
   if (!blob || !(await headObject(services.env.IMAGES, blob.key))) return false;
+  await requireRoom(services, caller.user_id, 0);
   const link = { model_id: to.id, user_id: caller.user_id, digest, now: Date.now() };
   return withinQuota(services, linkBlob(services.db, link, quotaOf(services, caller.user_id)));
 }

@@ -7,6 +7,7 @@ import { nextPiece, PART_BYTES } from "../../domain/registry/chunk.ts";
 import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import type { ChunkReader } from "../../lib/chunk-reader.ts";
+import { droppingUnused } from "../../storage/registry/blobs.ts";
 import { getObject, objectKey, putObject } from "../../storage/registry/objects.ts";
 import {
   noteProgress,
@@ -127,7 +128,11 @@ export class UploadWriter {
     const { id, holder } = this.#row;
     const progress = this.#progress;
     const note = { id, holder, progress, replaced, now: Date.now(), ...part };
-    if (!(await noteProgress(this.#services.db, note))) throw superseded();
+    const { db } = this.#services;
+    if (await noteProgress(db, note)) return;
+    // Nobody knows of it.
+    if (progress.rest_key !== null) await droppingUnused(db, progress.rest_key);
+    throw superseded();
   }
 }
 

@@ -4,6 +4,7 @@ import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import { BudgetExceeded, ByteBudget, type Held } from "../../lib/byte-budget.ts";
 import { ChunkReader } from "../../lib/chunk-reader.ts";
+import { LEAST_PACE, Pace } from "../../lib/pace.ts";
 import { objectKey } from "../../storage/registry/objects.ts";
 import {
   endUpload,
@@ -122,7 +123,10 @@ export async function appendTo(
   return writer.row;
 }
 
-/** Of a body without a length only its end tells which part is the last: a part is held until it is full. */
+/**
+ * Of a body without a length only its end tells which part is the last: a part is held until it is full, and must
+ * fill at a certain pace.
+ */
 async function writeUnsized(
   services: Services,
   writer: UploadWriter,
@@ -131,20 +135,14 @@ async function writeUnsized(
 ): Promise<void> {
   const { user_id } = writer.row;
   const held: Held = { owner: user_id, bytes: 0 };
+  const pace = new Pace(tooSlow);
   try {
     for (;;) {
-      const chunks: Uint8Array[] = [];
-      let missing = PART_BYTES - writer.row.rest;
-      while (missing > 0) {
-        const chunk = await reader.read(Math.min(missing, MIB));
-        if (!chunk) break;
-        await budget.take(held, chunk.byteLength);
-        chunks.push(chunk);
-        missing -= chunk.byteLength;
-      }
-      if (chunks.length > 0) await writer.writeChunks(chunks, missing === 0);
+      const missing = PART_BYTES - writer.row.rest;
+      const { chunks, length } = await readPart(reader, missing, held, pace);
+      if (length > 0) await pace.excluding(writer.writeChunks(chunks, length === missing));
       budget.release(held);
-      if (missing > 0) return;
+      if (length < missing) return;
       if (offsetOf(writer.row) >= MAX_BLOB_BYTES) throw tooLarge();
       await check();
       await requireRoom(services, user_id, 1);
@@ -152,8 +150,24 @@ async function writeUnsized(
   } catch (error) {
     throw error instanceof BudgetExceeded ? busy() : error;
   } finally {
+    pace.end();
     budget.release(held);
   }
+}
+
+/** Up to so many bytes, all of which are held; fewer at the end. */
+async function readPart(reader: ChunkReader, most: number, held: Held, pace: Pace) {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  while (length < most) {
+    const chunk = await Promise.race([reader.read(Math.min(most - length, MIB)), pace.tooSlow]);
+    if (!chunk) break;
+    await pace.excluding(budget.take(held, chunk.byteLength));
+    pace.received(chunk.byteLength);
+    chunks.push(chunk);
+    length += chunk.byteLength;
+  }
+  return { chunks, length };
 }
 
 /** @throws RegistryError BLOB_UPLOAD_UNKNOWN */
@@ -183,6 +197,13 @@ const tooLarge = () =>
     413,
     "SIZE_INVALID",
     `A layer can have at most ${MAX_BLOB_BYTES / MIB / 1024} GiB. Divide it into several.`,
+  );
+
+const tooSlow = () =>
+  new RegistryError(
+    408,
+    "BLOB_UPLOAD_INVALID",
+    `The layer arrived too slowly: without a length ${LEAST_PACE}`,
   );
 
 const busy = () =>
