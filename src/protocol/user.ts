@@ -86,3 +86,22 @@ export const updateUser = z
   .partial()
   .meta({ id: "UpdateUser", example: { name: "Ada Lovelace", company: "Analytical Engines" } });
 export type UpdateUser = z.infer<typeof updateUser>;
+
+const space = z.object({
+  bytes: z.int(),
+  max_bytes: z.int().meta({ description: "What takes more is refused" }),
+});
+
+/** What an account has stored. */
+export const userUsage = z
+  .object({
+    images: space.meta({
+      description: "Images that were pushed here, each layer once, and uploads under way",
+    }),
+    database: space.meta({
+      description:
+        "Models, versions, variables, tokens, uploads and endpoints, without predictions",
+    }),
+  })
+  .meta({ id: "UserUsage" });
+export type UserUsage = z.infer<typeof userUsage>;

@@ -8,7 +8,7 @@ import { parse } from "../../routes/router.ts";
 import { removeAvatar, setAvatar } from "../../services/accounts/avatars.ts";
 import { deleteAccount } from "../../services/accounts/delete-account.ts";
 import { exportAccount } from "../../services/accounts/export/export.ts";
-import { getOwnUsage } from "../../services/accounts/usage.ts";
+import { getOwnStorage, getOwnUsage } from "../../services/accounts/usage.ts";
 import { updateOwnUser } from "../../services/accounts/users.ts";
 import { confirmIdentity, hasPassword } from "../../services/sign-in/confirm-identity.ts";
 import { signOut } from "../../services/sign-in/sign-in.ts";
@@ -49,8 +49,13 @@ export const accountPages = pages()
   })
   .get("/account/usage", requireUser, async (c) => {
     const period = PERIODS.find((days) => String(days) === c.req.query("days")) ?? 30;
-    const report = await getOwnUsage(c.var.services, viewerOf(c).caller, period);
-    return c.render(<UsagePage report={report} period={period} />, { title: "Usage" });
+    const { caller } = viewerOf(c);
+    const [report, storage] = await Promise.all([
+      getOwnUsage(c.var.services, caller, period),
+      getOwnStorage(c.var.services, caller),
+    ]);
+    const page = <UsagePage report={report} storage={storage} period={period} />;
+    return c.render(page, { title: "Usage" });
   })
   .get("/account/export", requireUser, async (c) => {
     const { caller } = viewerOf(c);

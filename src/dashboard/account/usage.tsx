@@ -1,5 +1,7 @@
 /** Usage: totals, by model and by day. */
 import type { UsageCount, UsageReport } from "../../domain/accounts/usage.ts";
+import { byteText } from "../../lib/byte-text.ts";
+import type { UserUsage } from "../../protocol/user.ts";
 import { duration } from "../prediction-view/duration.ts";
 import { Empty } from "../ui/parts.tsx";
 import { Chart } from "./chart.tsx";
@@ -9,9 +11,11 @@ export const PERIODS = [30, 90] as const;
 
 export const UsagePage = ({
   report,
+  storage,
   period,
 }: {
   report: UsageReport;
+  storage: UserUsage;
   period: (typeof PERIODS)[number];
 }) => (
   <>
@@ -49,8 +53,28 @@ export const UsagePage = ({
         <ByDay report={report} />
       </>
     )}
+    <Storage storage={storage} />
   </>
 );
+
+const Storage = ({ storage: { images, database } }: { storage: UserUsage }) => (
+  <section aria-labelledby="storage-title">
+    <h2 id="storage-title">Storage</h2>
+    <dl class="totals">
+      <div>
+        <dt>Images</dt>
+        <dd>{amountOf(images)}</dd>
+      </div>
+      <div>
+        <dt>Database</dt>
+        <dd>{amountOf(database)}</dd>
+      </div>
+    </dl>
+  </section>
+);
+
+const amountOf = ({ bytes, max_bytes }: UserUsage["images"]) =>
+  `${byteText(bytes)} of ${byteText(max_bytes)}`;
 
 const number = (value: number) => value.toLocaleString("en");
 

@@ -8,7 +8,8 @@ import {
 import { conditionalGet, markPublic } from "../../middleware/conditional.ts";
 import { pageOf, pageQuery, searchQuery, slug, sortDirection } from "../../protocol/common.ts";
 import { modelItem } from "../../protocol/model.ts";
-import { updateUser, user } from "../../protocol/user.ts";
+import { updateUser, user, userUsage } from "../../protocol/user.ts";
+import { getOwnStorage } from "../../services/accounts/usage.ts";
 import { getOwnUser, getUser, listUsers, updateOwnUser } from "../../services/accounts/users.ts";
 import { listOwnModels } from "../../services/models/models.ts";
 import { searchUsers } from "../../services/models/search.ts";
@@ -54,6 +55,18 @@ const ownModels = createRoute({
   middleware: requireScope("read"),
   request: { query: pageQuery() },
   responses: { 200: jsonResponse("Newest first", pageOf(modelItem)), ...errorResponses },
+});
+
+const ownUsage = createRoute({
+  method: "get",
+  path: "/user/usage",
+  operationId: "getOwnUsage",
+  tags,
+  summary: "Get what you have stored",
+  description:
+    "How much your account has stored, and how much it may. Predictions are not counted.",
+  middleware: requireScope("read"),
+  responses: { 200: jsonResponse("Bytes", userUsage), ...errorResponses },
 });
 
 const get = createRoute({
@@ -102,6 +115,7 @@ export const userRoutes = router()
   .openapi(update, async (c) =>
     c.json(await updateOwnUser(c.var.services, c.var.caller, c.req.valid("json")), 200),
   )
+  .openapi(ownUsage, async (c) => c.json(await getOwnStorage(c.var.services, c.var.caller), 200))
   .openapi(ownModels, async (c) =>
     c.json(
       await listOwnModels(c.var.services, c.var.caller, pageRequest(c, c.req.valid("query"))),

@@ -1,10 +1,9 @@
 /** How much an account's images may take. */
 import { PART_BYTES } from "../../domain/registry/chunk.ts";
 import { RegistryError } from "../../errors-registry.ts";
+import { byteText } from "../../lib/byte-text.ts";
 import { findImageBytes } from "../../storage/registry/bytes.ts";
 import type { Services } from "../services.ts";
-
-const GB = 1e9;
 
 /** Bytes of the account's images, and of uploads under way. */
 export async function imageBytes({ db }: Services, userId: string): Promise<number> {
@@ -20,6 +19,6 @@ export async function requireRoom(services: Services, userId: string, more: numb
   throw new RegistryError(
     403,
     "DENIED",
-    `Your images take ${(used / GB).toFixed(1)} of ${limit / GB} GB. Delete versions and models that you no longer need, or ask the operator to raise IMAGES_GB.`,
+    `Your images take ${byteText(used)} of ${byteText(limit)}. Delete versions and models that you no longer need, or ask the operator to raise IMAGES_GB.`,
   );
 }

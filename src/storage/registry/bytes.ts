@@ -7,6 +7,8 @@ export interface ImageBytes {
   stored: number;
   /** Of uploads under way. */
   arriving: number;
+  /** In the database, of everything that the account has (accounts/account-bytes.ts). */
+  database: number;
 }
 
 export async function findImageBytes(
@@ -17,6 +19,7 @@ export async function findImageBytes(
   const [row] = await db.all<ImageBytes>(sql`SELECT
     coalesce((SELECT bytes FROM registry_bytes WHERE user_id = ${userId}), 0) AS stored,
     coalesce((SELECT sum(parts * ${partBytes} + rest) FROM registry_uploads
-      WHERE user_id = ${userId}), 0) AS arriving`);
-  return row ?? { stored: 0, arriving: 0 };
+      WHERE user_id = ${userId}), 0) AS arriving,
+    coalesce((SELECT bytes FROM account_bytes WHERE user_id = ${userId}), 0) AS database`);
+  return row ?? { stored: 0, arriving: 0, database: 0 };
 }

@@ -219,6 +219,7 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     },
     answers: { 200: ["User"] },
   },
+  "GET /user/usage": { answers: { 200: ["UserUsage"] } },
   "GET /user/models": { query: pages(), answers: { 200: ["page of ModelItem"] } },
   "GET /users/{username}": { answers: { 200: ["User"] } },
   "GET /users": {
