@@ -20,6 +20,7 @@
 import { z } from "zod";
 import { json } from "./common.ts";
 import { reportedEvents } from "./event.ts";
+import { serverDescription } from "./runner.ts";
 
 /** Limits of a frame: those of a body, plus the levels that a frame wraps around a container's value. */
 export const FRAME_BOUNDS = { depth: 136, values: 500_000 };
@@ -73,6 +74,8 @@ export const finish = z.object({
   execution_seconds: seconds.optional(),
   /** Size of the unpacked image, if the job asked for it (`measure`). */
   image_bytes: z.number().int().min(1).max(MAX_IMAGE_BYTES).optional(),
+  /** What the container's server tells of itself, if the job asked for it (`describe`). */
+  description: serverDescription.optional().catch(undefined),
 });
 export type Finish = z.infer<typeof finish>;
 

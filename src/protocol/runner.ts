@@ -176,6 +176,8 @@ export const job = z.object({
   setup_logs: z.boolean(),
   /** Whether to report the size of the image, which is not known yet. */
   measure: z.boolean(),
+  /** Whether to report what its server tells of itself: nothing else says what the version can do. */
+  describe: z.boolean().optional(),
   limits,
   /** Absent if larger than 1 MiB: then it is at GET /v1/runner/input. */
   input: jsonObject.optional(),
@@ -183,6 +185,27 @@ export const job = z.object({
   files: z.array(inputFile),
 });
 export type Job = z.infer<typeof job>;
+
+/** Characters of a description, all together. */
+export const MAX_DESCRIPTION = 256 * 1024;
+
+const answer = z.string().max(MAX_DESCRIPTION).optional();
+
+/** What a container's server answers, as text, where it has such an address. */
+export const serverDescription = z
+  .object({
+    /** GET /openapi.json, without what describes no model (domain/images/openapi-document.ts). */
+    openapi: answer,
+    /** GET /v1/models */
+    models: answer,
+    /** GET /info */
+    info: answer,
+  })
+  .refine(
+    ({ openapi = "", models = "", info = "" }) =>
+      [openapi, models, info].join("").length <= MAX_DESCRIPTION,
+  );
+export type ServerDescription = z.infer<typeof serverDescription>;
 
 export const claimResponse = z.object({ jobs: z.array(job) });
 export type ClaimResponse = z.infer<typeof claimResponse>;

@@ -1,0 +1,69 @@
+/**
+ * Which calls of the vendora convention a Cog model answers, from its schemas: it gets the body of the
+ * call as its input, so it must name what is essential, and require nothing else.
+ */
+import type { Json } from "../../protocol/common.ts";
+import type { Compatibilities, Schemas } from "../../protocol/model.ts";
+import {
+  enumOptions,
+  type Keywords,
+  listOf,
+  objectOf,
+  SchemaResolver,
+} from "../schemas/input-form-schema.ts";
+import { versionSchema } from "../schemas/version-schemas.ts";
+
+export const NO_COMPATIBILITIES: Compatibilities = {
+  vendora_chat_completions: false,
+  vendora_images_generations: false,
+  vendora_embeddings: false,
+  vendora_responses: false,
+  vendorb_messages: false,
+};
+
+export function cogCompatibilities(schemas: Schemas): Compatibilities {
+  const input = versionSchema(schemas, "input");
+  const inputs = new SchemaResolver(input);
+  const { properties, required } = inputs.resolve(input);
+  const fields = objectOf(properties);
+  const takes = (name: string, accepts: (part: Keywords) => boolean) =>
+    name in fields &&
+    accepts(inputs.resolve(fields[name])) &&
+    listOf(required).every((other) => other === name || other === "model");
+
+  const output = versionSchema(schemas, "output");
+  const outputs = new SchemaResolver(output);
+  const answer = outputs.resolve(output);
+  const writes = isText(answer) || (isList(answer) && isText(outputs.resolve(answer.items)));
+
+  const chat = writes && takes("messages", isList);
+  return {
+    ...NO_COMPATIBILITIES,
+    vendora_chat_completions: chat,
+    // A call with `input` is translated for a model that has `messages` alone.
+    vendora_responses: chat && !("input" in fields),
+    vendora_embeddings: takes("input", acceptsText) && isEmbeddings(answer, outputs),
+  };
+}
+
+const typesOf = ({ type }: Keywords): Json[] => [type ?? []].flat();
+
+/** Files and choices are texts too, but no answers. */
+const isText = (part: Keywords) =>
+  typesOf(part).includes("string") && part.format !== "uri" && !enumOptions(part);
+
+const isList = (part: Keywords) => typesOf(part).includes("array");
+
+const acceptsText = (part: Keywords) => isText(part) || isList(part);
+
+/** What `domain/vendora/embedding.ts` translates: a vector, a list of them, or an object with them. */
+function isEmbeddings(answer: Keywords, resolver: SchemaResolver): boolean {
+  const { data, embeddings, embedding } = objectOf(answer.properties);
+  if (data !== undefined || embeddings !== undefined || embedding !== undefined) return true;
+  const item = resolver.resolve(answer.items);
+  return (
+    isList(answer) && (isNumber(item) || (isList(item) && isNumber(resolver.resolve(item.items))))
+  );
+}
+
+const isNumber = (part: Keywords) => typesOf(part).includes("number");

@@ -1,0 +1,69 @@
+/** The parts of an OpenAPI document that describe a model: its paths, and the schemas of a Cog model. */
+import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../protocol/common.ts";
+import { parseUntrusted } from "./untrusted-json.ts";
+
+type Fields = { [name: string]: Json };
+
+export interface OpenapiDocument {
+  /** Of OpenAPI. */
+  version: string;
+  paths: string[];
+  /** `Input` and `Output` of a Cog model, with the schemas that they refer to. */
+  schemas: Record<string, Fields>;
+}
+
+const fieldsOf = (value: Json | undefined): Fields => (isObject(value) ? value : {});
+
+/** Undefined for a text that is no such document. */
+export function readOpenapi(text: string): OpenapiDocument | undefined {
+  const document = parseUntrusted(text);
+  if (!isObject(document) || typeof document.openapi !== "string") return undefined;
+  return {
+    version: document.openapi,
+    paths: Object.keys(fieldsOf(document.paths)),
+    schemas: schemasOfModel(fieldsOf(fieldsOf(document.components).schemas)),
+  };
+}
+
+/**
+ * The document with nothing but what `readOpenapi` reads of it: that of vLLM has 200 KB, of which its
+ * paths are 3.
+ */
+export function condensedOpenapi(text: string): string | undefined {
+  const document = readOpenapi(text);
+  if (!document) return undefined;
+  const { version, paths, schemas } = document;
+  return JSON.stringify({
+    openapi: version,
+    paths: Object.fromEntries(paths.map((path) => [path, {}])),
+    components: { schemas },
+  });
+}
+
+/** The others are those of its HTTP interface, and of training. */
+function schemasOfModel(schemas: Fields): Record<string, Fields> {
+  const names = new Set(["Input", "Output"]);
+  const entries: [string, Fields][] = [];
+  // The set grows while it is read.
+  for (const name of names) {
+    const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+    if (!isObject(schema)) continue;
+    entries.push([name, schema]);
+    for (const other of referencedNames(schema)) names.add(other);
+  }
+  return Object.fromEntries(entries);
+}
+
+const COMPONENTS = "#/components/schemas/";
+
+/** The components that a schema refers to by name. */
+export function* referencedNames(value: Json): Generator<string> {
+  if (Array.isArray(value)) for (const part of value) yield* referencedNames(part);
+  else if (isObject(value))
+    for (const [key, part] of Object.entries(value)) {
+      if (key === "$ref" && typeof part === "string" && part.startsWith(COMPONENTS))
+        yield part.slice(COMPONENTS.length);
+      else yield* referencedNames(part);
+    }
+}

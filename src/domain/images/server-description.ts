@@ -1,0 +1,109 @@
+/**
+ * What a running server tells of itself: `/openapi.json`, `/v1/models` and `/info`, as far as it has
+ * them. It completes a version whose image did not say what it can do.
+ */
+import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Compatibilities, Schemas } from "../../protocol/model.ts";
+import type { ContainerInterface, ServerDescription } from "../../protocol/runner.ts";
+import { cogCompatibilities, NO_COMPATIBILITIES } from "./cog-compatibilities.ts";
+import { cogSchemas } from "./cog-schemas.ts";
+import { conventionSchemas } from "./convention-schemas.ts";
+import { readOpenapi } from "./openapi-document.ts";
+import { parseUntrusted } from "./untrusted-json.ts";
+
+/** Of a version. */
+export interface Described {
+  schemas: Schemas;
+  compatibilities: Compatibilities;
+}
+
+/** What its owner has given, or its image told. */
+export type Known = { [Name in keyof Described]?: Described[Name] | undefined };
+
+/** Any object, and any output: a server that does not say more takes it or refuses it itself. */
+export const ANY_SCHEMAS: Schemas = {
+  prediction: { input: { type: "object" }, output: {}, stream_output: false },
+};
+
+/** Undefined: not known without what its server tells. */
+export function derived(spoken: ContainerInterface, known: Known): Known {
+  const { schemas, compatibilities } = known;
+  if (spoken === "vendora")
+    return {
+      compatibilities,
+      schemas: schemas ?? (compatibilities && conventionSchemas(compatibilities)),
+    };
+  return { schemas, compatibilities: compatibilities ?? (schemas && cogCompatibilities(schemas)) };
+}
+
+export function described(
+  spoken: ContainerInterface,
+  known: Known,
+  description: ServerDescription,
+): Described {
+  const told = spoken === "vendora" ? vendoraServer(description) : cogServer(description);
+  // What is known counts for the rest, too.
+  const all = derived(spoken, { ...told, ...defined(known) });
+  return {
+    schemas: all.schemas ?? ANY_SCHEMAS,
+    compatibilities: all.compatibilities ?? NO_COMPATIBILITIES,
+  };
+}
+
+const defined = ({ schemas, compatibilities }: Known): Known => ({
+  ...(schemas && { schemas }),
+  ...(compatibilities && { compatibilities }),
+});
+
+function cogServer({ openapi }: ServerDescription): Known {
+  const document = openapi === undefined ? undefined : readOpenapi(openapi);
+  return { schemas: document && cogSchemas(document) };
+}
+
+const PATHS = {
+  vendora_chat_completions: "/v1/chat/completions",
+  vendora_images_generations: "/v1/images/generations",
+  vendora_embeddings: "/v1/embeddings",
+  vendora_responses: "/v1/responses",
+  vendorb_messages: "/v1/messages",
+} as const satisfies Record<keyof Compatibilities, string>;
+
+function vendoraServer(description: ServerDescription): Known {
+  const { openapi, models, info } = description;
+  const paths = openapi === undefined ? [] : (readOpenapi(openapi)?.paths ?? []);
+  const has = (name: keyof Compatibilities) => paths.includes(PATHS[name]);
+  const isDocumented = Object.values(PATHS).some((path) => paths.includes(path));
+  if (isDocumented) {
+    return withResponses({
+      vendora_chat_completions: has("vendora_chat_completions"),
+      vendora_images_generations: has("vendora_images_generations"),
+      vendora_embeddings: has("vendora_embeddings"),
+      vendora_responses: has("vendora_responses"),
+      vendorb_messages: has("vendorb_messages"),
+    });
+  }
+  const { model_id: id, model_type: type } = fieldsOf(info);
+  // TEI says what its model is for; rerankers and classifiers have no call here.
+  if (type !== undefined)
+    return withResponses({
+      ...NO_COMPATIBILITIES,
+      vendora_embeddings: type === "embedding" || (isObject(type) && "embedding" in type),
+    });
+  // TGI and llama.cpp have no document. The latter embeds too if it was told to, which it does not tell.
+  const chats = typeof id === "string" || Array.isArray(fieldsOf(models).data);
+  return withResponses({ ...NO_COMPATIBILITIES, vendora_chat_completions: chats });
+}
+
+/** Runners translate a responses call for a server that has chats alone. */
+const withResponses = (told: Compatibilities): Known => ({
+  compatibilities: {
+    ...told,
+    vendora_responses: told.vendora_responses || told.vendora_chat_completions,
+  },
+});
+
+function fieldsOf(text: string | undefined): { [name: string]: Json } {
+  const value = text === undefined ? undefined : parseUntrusted(text);
+  return isObject(value) ? value : {};
+}

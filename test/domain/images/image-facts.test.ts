@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { checkIsImage, imageFacts } from "../../../src/domain/images/image-facts.ts";
+import { UnfitImage } from "../../../src/domain/images/unfit-image.ts";
+import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
+import {
+  COG_0_3,
+  COG_0_9,
+  COG_0_22,
+  cogLabelsOf,
+  configOf,
+  indexOf,
+  manifestOf,
+} from "./samples.ts";
+
+const factsOf = (config: object) => imageFacts(manifestOf(), configOf(config));
+
+test("an image that says nothing: its size and platform", () => {
+  expect(factsOf({ Cmd: ["node", "server.js"] })).toEqual({
+    platform: "linux/amd64",
+    compressedSize: 3_500,
+    layers: 2,
+    labels: {},
+    interface: undefined,
+    server: undefined,
+    cog: undefined,
+    gpu: undefined,
+    maxConcurrency: undefined,
+    schemas: undefined,
+    compatibilities: undefined,
+    weights: [],
+    expectsWeights: false,
+  });
+});
+
+test("arm images are refused, with the command that builds the right one", () => {
+  const read = () => imageFacts(manifestOf(), configOf({}, "arm64"));
+  expect(read).toThrow(UnfitImage);
+  expect(read).toThrow(
+    "It is for linux/arm64, and runners run linux/amd64. Build it for them: docker build --platform linux/amd64",
+  );
+});
+
+test("artifacts are no images", () => {
+  expect(() => checkIsImage(manifestOf([], MEDIA_TYPES.cogWeightConfig))).toThrow(
+    "It is no container image: its configuration is application/vnd.cog.weight.config.v1+json.",
+  );
+  checkIsImage(manifestOf([], MEDIA_TYPES.dockerConfig));
+});
+
+describe("labels of Cog", () => {
+  test("0.0: a version and nothing to make schemas from", () => {
+    const Labels = {
+      "org.cogmodel.cog_version": "0.0.20",
+      "org.cogmodel.config": '{"build":{"gpu":true}}',
+      "org.cogmodel.type_signature": '{"inputs":[{"name":"text","type":"str"}],"output":"str"}',
+    };
+    const facts = factsOf({ Labels });
+    expect(facts).toMatchObject({ interface: "cog", cog: "0.0.20", gpu: true });
+    expect(facts.schemas).toBeUndefined();
+  });
+
+  test("0.3: below both names", () => {
+    const names = ["run.cog.", "org.cogmodel."];
+    const whole = factsOf({ Labels: cogLabelsOf("0.3.0", COG_0_3, {}, names) });
+    expect(whole).toMatchObject({ interface: "cog", cog: "0.3.0", gpu: false });
+    expect(whole.schemas?.prediction.input.required).toEqual(["image"]);
+    const deprecated = factsOf({ Labels: cogLabelsOf("0.3.0", COG_0_3, {}, names.slice(1)) });
+    expect(deprecated).toMatchObject({ cog: "0.3.0", schemas: whole.schemas });
+  });
+
+  test("0.9: one that streams text", () => {
+    const facts = factsOf({ Labels: cogLabelsOf("0.9.26", COG_0_9, { build: { gpu: true } }) });
+    expect(facts).toMatchObject({ gpu: true, maxConcurrency: undefined });
+    expect(facts.schemas?.prediction.stream_output).toBe(true);
+    expect(facts.compatibilities?.vendora_chat_completions).toBe(false);
+  });
+
+  test("0.22: concurrency, chats, and managed weights beside it", () => {
+    const config = {
+      build: { gpu: true, cuda: "12.4", run: [{ command: "make" }] },
+      concurrency: { max: 8 },
+      weights: [{ name: "base", target: "/src/weights", source: "hf://acme/base" }],
+    };
+    const index = indexOf({
+      a: { os: "linux", architecture: "amd64" },
+      b: { artifactType: MEDIA_TYPES.cogWeight, annotations: { "run.cog.weight.name": "base" } },
+    });
+    const Labels = cogLabelsOf("0.22.0", COG_0_22, config);
+    const facts = imageFacts(manifestOf(), configOf({ Labels }), index);
+    expect(facts).toMatchObject({
+      interface: "cog",
+      maxConcurrency: 8,
+      expectsWeights: true,
+      weights: [{ name: "base" }],
+    });
+    expect(facts.compatibilities).toMatchObject({
+      vendora_chat_completions: true,
+      vendora_responses: true,
+      vendora_embeddings: false,
+    });
+  });
+
+  test.each([
+    ["no JSON", "gpu: true"],
+    ["other types", '{"build":[],"concurrency":{"max":"8"},"weights":{}}'],
+    ["too many at a time", '{"concurrency":{"max":100000}}'],
+  ])("a config with %s says nothing", (_, text) => {
+    const Labels = { "run.cog.version": "0.16.0", "run.cog.config": text };
+    expect(factsOf({ Labels })).toMatchObject({
+      interface: "cog",
+      gpu: false,
+      maxConcurrency: undefined,
+      expectsWeights: false,
+    });
+  });
+});
+
+describe("servers of OpenAI's API, by what their images start", () => {
+  test.each([
+    ["vllm", { Entrypoint: ["vllm", "serve"] }],
+    ["vllm", { Entrypoint: ["python3", "-m", "vllm.entrypoints.openai.api_server"] }],
+    ["vllm", { Entrypoint: [], Cmd: ["/bin/sh", "-c", "exec vllm serve --port 80 acme/base"] }],
+    ["tgi", { Entrypoint: ["text-generation-launcher"], Cmd: ["--json-output"] }],
+    ["tgi", { Entrypoint: ["./entrypoint.sh"], Cmd: ["--json-output"], Env: ["PORT=80"] }],
+    ["tei", { Entrypoint: ["text-embeddings-router"] }],
+    ["llama.cpp", { Entrypoint: ["/app/llama-server"], Env: ["LLAMA_ARG_HOST=0.0.0.0"] }],
+    ["llama.cpp", { Entrypoint: ["/start.sh"], Env: ["LLAMA_ARG_HOST=0.0.0.0"] }],
+    ["sglang", { Cmd: ["python3", "-m", "sglang.launch_server", "--model", "acme/base"] }],
+  ])("%s: %j", (server, config) => {
+    expect(factsOf(config)).toMatchObject({ server, interface: "vendora" });
+  });
+
+  test.each([
+    { Entrypoint: ["./entrypoint.sh"] },
+    { Entrypoint: ["python3", "-m", "vllm.benchmark"] },
+    { Cmd: ["constructor"] },
+  ])("not %j", (config) => {
+    expect(factsOf(config).interface).toBeUndefined();
+  });
+
+  test("labels of Cog count more than what it starts", () => {
+    const Labels = cogLabelsOf("0.22.0", undefined);
+    expect(factsOf({ Labels, Entrypoint: ["vllm", "serve"] })).toMatchObject({ interface: "cog" });
+  });
+});

@@ -1,0 +1,108 @@
+/** What a version becomes by what its server tells when it is first started. */
+import { describe, expect, test } from "vitest";
+import { NO_COMPATIBILITIES } from "../../../src/domain/images/cog-compatibilities.ts";
+import { ANY_SCHEMAS, derived, described } from "../../../src/domain/images/server-description.ts";
+import { checkSchema, validateInput } from "../../../src/domain/schemas/json-schema.ts";
+import type { Compatibilities } from "../../../src/protocol/model.ts";
+import type { ServerDescription } from "../../../src/protocol/runner.ts";
+import { COG_0_22 } from "./samples.ts";
+
+const callsOf = (compatibilities: Compatibilities) =>
+  Object.entries(compatibilities)
+    .filter(([, can]) => can)
+    .map(([name]) => name);
+
+const pathsOf = (...paths: string[]): ServerDescription => ({
+  openapi: JSON.stringify({
+    openapi: "3.1.0",
+    paths: Object.fromEntries(["/health", ...paths].map((path) => [path, { post: {} }])),
+  }),
+});
+
+const models = JSON.stringify({ object: "list", data: [{ id: "base", owned_by: "llamacpp" }] });
+
+describe("servers of OpenAI's API", () => {
+  test.each([
+    [
+      "vLLM",
+      pathsOf("/v1/chat/completions", "/v1/responses", "/v1/messages"),
+      ["vendora_chat_completions", "vendora_responses", "vendorb_messages"],
+    ],
+    ["vLLM for embeddings", { ...pathsOf("/v1/embeddings"), models }, ["vendora_embeddings"]],
+    [
+      "chats alone: runners translate responses",
+      pathsOf("/v1/chat/completions"),
+      ["vendora_chat_completions", "vendora_responses"],
+    ],
+    ["llama.cpp", { models }, ["vendora_chat_completions", "vendora_responses"]],
+    [
+      "TGI",
+      { info: '{"model_id":"acme/base","router":"text-generation-router"}', models: "{}" },
+      ["vendora_chat_completions", "vendora_responses"],
+    ],
+    ["TEI", { info: '{"model_type":{"embedding":{"pooling":"mean"}}}' }, ["vendora_embeddings"]],
+    ["TEI, older", { info: '{"model_type":"embedding"}' }, ["vendora_embeddings"]],
+    ["TEI for ranks", { info: '{"model_type":{"reranker":{"id2label":{}}}}' }, []],
+    ["one that tells nothing", {}, []],
+    ["one that tells nonsense", { openapi: "<html>", models: "[", info: "null" }, []],
+  ])("%s", (_, description, calls) => {
+    const { schemas, compatibilities } = described("vendora", {}, description);
+    expect(callsOf(compatibilities)).toEqual(calls);
+    checkSchema(schemas.prediction.input, ["body"]);
+  });
+
+  test("a chat model takes messages, and the parameters that a server has beyond ours", () => {
+    const { schemas } = described("vendora", {}, { models });
+    const { input } = schemas.prediction;
+    const messages = [{ role: "user", content: "Hi" }];
+    validateInput(input, { messages, temperature: null, top_k: 5 });
+    expect(() => validateInput(input, { prompt: "Hi" })).toThrow("messages");
+    expect(schemas.prediction.stream_output).toBe(true);
+  });
+
+  test("one that embeds and chats takes the body of either call", () => {
+    const { schemas } = described("vendora", {}, pathsOf("/v1/chat/completions", "/v1/embeddings"));
+    validateInput(schemas.prediction.input, { input: ["a"] });
+    validateInput(schemas.prediction.input, { messages: [{}] });
+  });
+
+  test("one that embeds answers as a whole", () => {
+    const { prediction } = described("vendora", {}, pathsOf("/v1/embeddings")).schemas;
+    expect(prediction).toMatchObject({ output: { type: "object" }, stream_output: false });
+    expect(() => validateInput(prediction.input, {})).toThrow("input");
+  });
+});
+
+describe("Cog servers without labels", () => {
+  test("tell their schemas, from which their calls follow", () => {
+    const { schemas, compatibilities } = described("cog", {}, { openapi: COG_0_22 });
+    expect(schemas.prediction.input.required).toEqual(["messages"]);
+    expect(callsOf(compatibilities)).toEqual(["vendora_chat_completions", "vendora_responses"]);
+  });
+
+  test("that tell nothing take any object", () => {
+    const told = described("cog", {}, {});
+    expect(told).toEqual({ schemas: ANY_SCHEMAS, compatibilities: NO_COMPATIBILITIES });
+  });
+});
+
+describe("what is given stays", () => {
+  const schemas = { prediction: { input: { type: "object" }, output: {}, stream_output: false } };
+  const embeds = { ...NO_COMPATIBILITIES, vendora_embeddings: true };
+
+  test.each(["cog", "vendora"] as const)("schemas and compatibilities: %s", (spoken) => {
+    const known = { schemas, compatibilities: embeds };
+    expect(described(spoken, known, { openapi: COG_0_22, models })).toEqual(known);
+    expect(derived(spoken, known)).toEqual(known);
+  });
+
+  test("the schemas of a server follow from what it can do", () => {
+    const { schemas: made } = derived("vendora", { compatibilities: embeds });
+    expect(made?.prediction.input.required).toEqual(["input"]);
+  });
+
+  test("a server's calls do not follow from its schemas, those of a Cog model do", () => {
+    expect(derived("vendora", { schemas }).compatibilities).toBeUndefined();
+    expect(derived("cog", { schemas }).compatibilities).toEqual(NO_COMPATIBILITIES);
+  });
+});
