@@ -47,12 +47,12 @@ const mediaType = z
 const orAbsent = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value) => value ?? undefined);
 
+const items = <T extends z.ZodType>(item: T) => z.array(item).max(10_000);
+
 const listOf = <T extends z.ZodType>(item: T) =>
-  z
-    .array(item)
-    .max(10_000)
+  items(item)
     .nullish()
-    .transform((items) => items ?? []);
+    .transform((list) => list ?? []);
 
 const strings = z
   .record(z.string(), z.string())
@@ -102,7 +102,10 @@ export type Manifest = z.infer<typeof manifest>;
 export const index = z.object({
   ...common,
   mediaType: orAbsent(z.enum([MEDIA_TYPES.ociIndex, MEDIA_TYPES.dockerIndex])),
-  manifests: listOf(descriptor),
+  // Required, though it may be null: it is what tells an index without a media type from a manifest.
+  manifests: items(descriptor)
+    .nullable()
+    .transform((list) => list ?? []),
 });
 export type Index = z.infer<typeof index>;
 

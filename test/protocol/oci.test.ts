@@ -21,6 +21,10 @@ describe("manifests", () => {
     expect(index.parse({ schemaVersion: 2, manifests: null }).manifests).toEqual([]);
   });
 
+  test("one without a media type is no index", () => {
+    expect(index.safeParse({ schemaVersion: 2, config, layers: [] }).success).toBe(false);
+  });
+
   test("unknown fields are dropped", () => {
     const parsed = manifest.parse({ schemaVersion: 2, config, layers: [], custom: [1] });
     expect(parsed).not.toHaveProperty("custom");
