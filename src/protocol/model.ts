@@ -17,6 +17,7 @@ import {
 } from "./common.ts";
 import { egress } from "./egress.ts";
 import { hardwareSummary } from "./hardware.ts";
+import { tag } from "./oci.ts";
 import { containerInterface } from "./runner.ts";
 import { owner } from "./user.ts";
 import { variableName } from "./variable.ts";
@@ -165,13 +166,21 @@ export const configuration = z
   .meta({ id: "Configuration" });
 export type Configuration = z.infer<typeof configuration>;
 
-/** Strict, since a version can never be changed. */
+/**
+ * Strict, since a version can never be changed. Needs `image` or `container_image_digest`; what can be
+ * read from an image in the deployment's registry may be left out (services/models/version-image.ts).
+ */
 export const createVersion = z
   .strictObject({
     release_notes: z.string().max(255),
-    schemas: newSchemas,
-    container_image_digest: digest,
-    compatibilities: newCompatibilities.prefault({}),
+    image: z.union([tag, digest]).optional().meta({
+      description:
+        "A tag or a digest in the model's repository in this deployment's registry; instead of `container_image_digest`",
+      example: "latest",
+    }),
+    schemas: newSchemas.optional(),
+    container_image_digest: digest.optional(),
+    compatibilities: newCompatibilities.optional(),
     /** Omitted: inherited from the previous version. */
     configuration: configuration.optional(),
   })
@@ -194,6 +203,13 @@ export const createVersion = z
   });
 export type CreateVersion = z.infer<typeof createVersion>;
 
+export const versionStatus = z.enum(["ready", "awaiting_first_start"]).meta({
+  id: "VersionStatus",
+  description:
+    "`awaiting_first_start`: its schemas or its compatibilities are not known until a runner has started it once: run it to complete it. `ready`: complete, and it does not change any more.",
+});
+export type VersionStatus = z.infer<typeof versionStatus>;
+
 export const versionSummary = z
   .object({
     number: z.int(),
@@ -206,6 +222,7 @@ export type VersionSummary = z.infer<typeof versionSummary>;
 
 export const version = versionSummary
   .extend({
+    status: versionStatus,
     schemas,
     compatibilities,
     size: z.int().meta({

@@ -42,6 +42,7 @@ const versionSummary = (row: VersionSummaryRow): VersionSummary => ({
 
 const version = (row: VersionRow): Version => ({
   ...versionSummary(row),
+  status: row.awaits ? "awaiting_first_start" : "ready",
   schemas: row.schemas,
   compatibilities: row.compatibilities,
   size: row.size,

@@ -157,6 +157,7 @@ describe("a claim", () => {
       variables: {},
       setup_logs: true,
       measure: true,
+      describe: true,
       files: [
         { at: ["image"] },
         {

@@ -48,6 +48,8 @@ export async function runJob(
         const session = await container.session(report, startSignal);
         const setup_seconds = (performance.now() - claimedAt) / 1_000;
         if (!session.stopsOnDisconnect) leave = whenAbandoned(container, signals.abandon);
+        // In parallel with the run, however it ends.
+        const describing = job.describe && session.describe();
         const { input } = await inputs;
         const run = await runInContainer(session, parts.outputs, {
           job,
@@ -64,8 +66,10 @@ export async function runJob(
         }
         const { imageBytes: image_bytes } = container;
         const measured = job.measure && image_bytes ? { image_bytes } : {};
+        const description = await describing;
+        const described = description ? { description } : {};
         if (!shouldTryAnother(outcome, container))
-          return { ...run.finish, setup_seconds, ...measured };
+          return { ...run.finish, setup_seconds, ...measured, ...described };
       } finally {
         // From here on the container belongs to other runs.
         leave();

@@ -7,7 +7,7 @@
  */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import type { Limits, VendoraCall } from "../../../src/protocol/runner.ts";
+import type { Limits, ServerDescription, VendoraCall } from "../../../src/protocol/runner.ts";
 import type { RunReporter } from "../jobs/executor.ts";
 import type { SaveFile } from "./read-report.ts";
 
@@ -70,6 +70,8 @@ export interface Session {
   readonly stopsOnDisconnect: boolean;
   /** Never rejects: any failure is a `failed` finish. */
   run(run: Run): Promise<Outcome>;
+  /** What its server tells of itself, also while runs are under way. Never rejects. */
+  describe(): Promise<ServerDescription>;
   shutdown(): Promise<void>;
   /** Closes the connections. */
   close(): void;

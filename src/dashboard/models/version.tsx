@@ -38,6 +38,12 @@ export function VersionPage({ model, version, viewer, draft }: Props) {
         </a>
       </div>
       {release_notes && <p>{release_notes}</p>}
+      {version.awaits && (
+        <p class="hint">
+          Waiting for a first start: its image does not say what it takes and answers. Run it once,
+          and the runner reports it.
+        </p>
+      )}
       <dl class="details side-by-side">
         <Detail name="Published">
           <Time at={version.created_at} />
@@ -48,6 +54,10 @@ export function VersionPage({ model, version, viewer, draft }: Props) {
         <Detail name="Image digest">
           <Copy text={version.container_image_digest} />
         </Detail>
+        {version.compressed_size !== null && (
+          <Detail name="Image size">{imageSize(version.compressed_size)}</Detail>
+        )}
+        {version.platform !== null && <Detail name="Platform">{version.platform}</Detail>}
         <Configuration model={model} version={version} />
       </dl>
       <SchemaView title="Input" schema={versionSchema(schemas, "input")} />
@@ -99,6 +109,12 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
       )}
     </>
   );
+}
+
+/** As registries tell it: of what is downloaded. */
+function imageSize(bytes: number): string {
+  if (bytes < 1e6) return `${Math.ceil(bytes / 1e3)} kB`;
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
 const seconds = (count: number) => `${count.toLocaleString("en")} s`;

@@ -28,11 +28,14 @@ export const withNullsInEach = (schemas: Schema): Schema =>
   Object.fromEntries(Object.entries(schemas).map(([name, part]) => [name, withNulls(part)]));
 
 function allowingNull(schema: Schema): Schema {
-  const { nullable, anyOf, oneOf, enum: values, ...rest } = schema;
-  const union = anyOf ?? oneOf;
-  if (Array.isArray(union) && !("type" in rest))
+  const { nullable, anyOf, oneOf, ...rest } = schema;
+  if (!("type" in rest) && (anyOf === undefined) !== (oneOf === undefined)) {
+    // In a `oneOf`, a branch that allows null as well would make it two.
+    const union = Array.isArray(anyOf) ? anyOf : [{ oneOf: oneOf ?? [] }];
     return { ...rest, anyOf: [...union, { type: "null" }] };
-  if (Array.isArray(values))
-    return { ...schema, enum: values.includes(null) ? values : [...values, null] };
-  return schema;
+  }
+  const { enum: values } = schema;
+  return Array.isArray(values) && !values.includes(null)
+    ? { ...schema, enum: [...values, null] }
+    : schema;
 }

@@ -2,7 +2,7 @@
 import { exceededBound } from "../../lib/json-scan.ts";
 import type { Json } from "../../protocol/common.ts";
 
-/** Schemas of Cog models have a depth of 15 and some hundred values, vLLM's document has 10,000. */
+/** Schemas of Cog models have a depth of 15 and some hundred values, vLLM's document 10,000. */
 const BOUNDS = { depth: 64, values: 100_000 };
 
 /** Undefined: it is not JSON, or more than a description has. */

@@ -52,6 +52,8 @@ export interface PredictionSpec {
   setup_logs: boolean;
   /** Whether the runner is asked for the image's size, because it is not known yet. */
   measure: boolean;
+  /** Whether the runner is asked what the container's server tells: the version waits for it. */
+  describe?: true;
   limits: Limits;
   /** The files that its input names. */
   files: InputFile[];

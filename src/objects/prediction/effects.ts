@@ -9,6 +9,7 @@ import { SHORT_RUN_MS } from "../../domain/predictions/short-run.ts";
 import type { WebhookEvent } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
+import type { ServerDescription } from "../../protocol/runner.ts";
 import { database } from "../../storage/database.ts";
 import { fillSize } from "../../storage/models/versions.ts";
 import { poolOf } from "../pool/stub.ts";
@@ -16,6 +17,7 @@ import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
 import { cancel } from "./cancel.ts";
 import { Channels } from "./channels.ts";
+import { completeVersion } from "./complete-version.ts";
 import { IndexRow } from "./index-row.ts";
 import { waitingJobOf } from "./job-messages.ts";
 import { logEnd } from "./log-end.ts";
@@ -245,6 +247,22 @@ export class Effects {
     const { version_number } = model;
     const filling = fillSize(database(this.#env.DB), model_id, version_number, state.image_bytes);
     this.#ctx.waitUntil(filling.run().catch(() => reportedSizes.delete(version)));
+  }
+
+  /** Its version waits for what its container tells. What is lost the next prediction tells again. */
+  described({ life: { spec } }: PredictionRecord, description: ServerDescription): void {
+    if (!spec.describe) return;
+    const { model_id, model } = spec;
+    const completing = completeVersion(database(this.#env.DB), {
+      model_id,
+      number: model.version_number,
+      description,
+    });
+    this.#ctx.waitUntil(
+      completing.catch((error) =>
+        logger.warn("Version not completed", { model_id, number: model.version_number, error }),
+      ),
+    );
   }
 
   /** Removes it from the pool's queue, where it may still be or arrive: no runner has started it. */

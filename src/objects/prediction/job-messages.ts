@@ -37,6 +37,7 @@ export function jobOf(
       variables,
       setup_logs: spec.setup_logs,
       measure: spec.measure,
+      ...(spec.describe && { describe: true }),
       limits: spec.limits,
       files: spec.files,
     },

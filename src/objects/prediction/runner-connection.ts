@@ -222,6 +222,7 @@ export class RunnerConnection {
     }
     log.add(reported, totals);
     if (frame.finish) life.finish(frame.finish, now);
+    if (frame.finish?.description) this.#effects.described(record, frame.finish.description);
     const finished = frame.finish !== undefined;
     // After a restart nobody could tell a later attempt's first frame from that of an earlier one.
     const held = started !== undefined && attempt > 1;

@@ -1,13 +1,6 @@
 /** Versions of models: publishing, reading and deleting them. */
-import { checkSchema } from "../../domain/schemas/json-schema.ts";
-import { invalid, jsonText, type Loc, ValidationFailure } from "../../domain/schemas/validation.ts";
-import { versionSchema } from "../../domain/schemas/version-schemas.ts";
-import type {
-  Configuration,
-  CreateVersion,
-  Schemas,
-  VersionSummary,
-} from "../../protocol/model.ts";
+import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
+import type { Configuration, CreateVersion, VersionSummary } from "../../protocol/model.ts";
 import { isLimitReached } from "../../storage/database.ts";
 import {
   deleteVersion as deleteRow,
@@ -25,9 +18,7 @@ import { forgetModel, forgetVersion, versionNotFound } from "../predictions/vers
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { readModel, readOwnModel } from "./models.ts";
-
-/** Both schemas together: 1,000 versions of a model take 100 MB of D1's 10 GB. */
-const SCHEMAS_CHARS = 100_000;
+import { versionImage } from "./version-image.ts";
 
 /** A version, and whether everyone can see it. */
 export interface ReadVersion {
@@ -44,23 +35,20 @@ export async function createVersion(
   request: CreateVersion,
 ): Promise<VersionRow> {
   const model = await readOwnModel(services, caller, owner, name);
-  checkSchemas(request.schemas);
   const images = await imagePath(services, model.owner.username);
   await checkConfiguration(services, images, request.configuration ?? {});
+  const { content, read } = await versionImage(services, model, request, `${images}/${model.name}`);
   const max = services.settings.maxVersions;
   const inserting = insertVersion(
     services.db,
     {
       model_id: model.id,
       release_notes: request.release_notes,
-      container_image_digest: request.container_image_digest,
-      repository: `${images}/${model.name}`,
-      schemas: request.schemas,
-      compatibilities: request.compatibilities,
+      ...content,
       size: 0,
       created_at: Date.now(),
     },
-    request.configuration,
+    { given: request.configuration, read },
     max,
     quotaOf(services, caller.user_id),
   );
@@ -119,33 +107,6 @@ export async function listVersions(
     present: services.present.versionSummary,
   });
   return { page: versions, shared: visibility !== "private" };
-}
-
-/** @throws ValidationFailure */
-function checkSchemas(schemas: Schemas): void {
-  if (jsonText(schemas, ["body", "schemas"]).length > SCHEMAS_CHARS) {
-    throw invalid(["body", "schemas"], `they can have at most ${SCHEMAS_CHARS} characters as JSON`);
-  }
-  for (const side of ["input", "output"] as const) {
-    const place: Loc = ["body", "schemas", "prediction", side];
-    try {
-      checkSchema(versionSchema(schemas, side), place);
-    } catch (error) {
-      throw schemas.components ? atRequestPath(error, place) : error;
-    }
-  }
-}
-
-/** Shared components are validated as part of each schema: points their issues to where they were sent. */
-function atRequestPath(error: unknown, place: Loc): unknown {
-  if (!(error instanceof ValidationFailure)) return error;
-  return new ValidationFailure(
-    error.issues.map((issue) =>
-      issue.loc[place.length] === "components"
-        ? { ...issue, loc: ["body", "schemas", ...issue.loc.slice(place.length)] }
-        : issue,
-    ),
-  );
 }
 
 /** @throws ValidationFailure */

@@ -88,6 +88,7 @@ export async function predictionSpec(
     egress: configuration.egress ?? DEFAULT_EGRESS,
     call,
     measure: version.size === 0,
+    ...(version.awaits && { describe: true as const }),
     setup_logs: caller.user_id === model.owner_id,
     variables: pickVariables(configuration.variable_names, model.variables),
     limits: {

@@ -79,6 +79,10 @@ export async function findCallable(
     throw new VendoraProblem(404, { message, param: "model", code: "model_not_found" });
   });
   if (target.version.compatibilities[COMPATIBILITY[call]]) return target;
+  if (target.version.awaits?.includes("compatibilities")) {
+    const message = `Version ${target.version.number} of '${model}' has not been started yet, so it is not known which calls it answers. Run it once with POST /v1/predictions: its first start completes it, everywhere within 10 s.`;
+    throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
+  }
   const message = `Version ${target.version.number} of '${model}' has no ${COMPATIBILITY[call]} among its compatibilities. Run it with POST /v1/predictions, or call another: GET /v1/vendora/models lists them.`;
   throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
 }

@@ -1,4 +1,4 @@
-import { and, eq, gte, inArray, sql } from "drizzle-orm";
+import { and, eq, gte, inArray, isNotNull, sql } from "drizzle-orm";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
@@ -6,27 +6,39 @@ import { models, versions } from "../schema/index.ts";
 
 export type VersionRow = typeof versions.$inferSelect;
 
+/** Where a new version's configuration comes from. */
+export interface ConfigurationSources {
+  /** Undefined: inherited from the latest version. */
+  given: VersionRow["configuration"] | undefined;
+  /** What an image in our registry says, for what is not given. Undefined for an image elsewhere. */
+  read: VersionRow["configuration"] | undefined;
+}
+
 /**
  * The insert itself finds the number and the inherited configuration, so that two at once cannot get
  * the same number. Fails (`isLimitReached`) if the model has `max` versions, and like `writeWithinQuota`.
  */
 export async function insertVersion(
   db: Database,
-  row: Omit<VersionRow, "number" | "configuration">,
-  configuration: VersionRow["configuration"] | undefined,
+  row: Omit<VersionRow, "number" | "configuration" | "own_configuration">,
+  { given, read }: ConfigurationSources,
   max: number,
   allowance: StorageQuota,
 ): Promise<VersionRow> {
+  const own = given
+    ? sql`${JSON.stringify(given)}`
+    : sql`coalesce((SELECT coalesce(own_configuration, configuration) FROM versions
+        WHERE model_id = ${row.model_id} ORDER BY number DESC LIMIT 1), '{}')`;
+  // What lies in our registry is not in the repository that an earlier version named.
+  const here = sql`json_remove(${own}, '$.image')`;
   const inserting = db
     .insert(versions)
     .values({
       ...row,
       number: sql`iif((SELECT count(*) FROM versions WHERE model_id = ${row.model_id}) >= ${max}, NULL,
         coalesce((SELECT last_version FROM models WHERE id = ${row.model_id}), 0) + 1)`,
-      configuration:
-        configuration ??
-        sql`coalesce((SELECT configuration FROM versions
-          WHERE model_id = ${row.model_id} ORDER BY number DESC LIMIT 1), '{}')`,
+      configuration: read ? sql`json_patch(${JSON.stringify(read)}, ${here})` : own,
+      own_configuration: read && Object.keys(read).length > 0 ? here : null,
     })
     .returning();
   const [inserted] = await writeWithinQuota(db, allowance, inserting);
@@ -83,6 +95,18 @@ export const fillSize = (db: Database, modelId: string, number: number, size: nu
     .update(versions)
     .set({ size })
     .where(and(eq(versions.model_id, modelId), eq(versions.number, number), eq(versions.size, 0)));
+
+/** What its first start has told. Only once: a version that is complete does not change. */
+export const completeVersion = (
+  db: Database,
+  modelId: string,
+  number: number,
+  told: Pick<VersionRow, "compatibilities" | "schemas">,
+) =>
+  db
+    .update(versions)
+    .set({ ...told, awaits: null })
+    .where(and(isOne(modelId, number), isNotNull(versions.awaits)));
 
 /** What was accepted runs to its end. */
 export async function deleteVersion(db: Database, modelId: string, number: number): Promise<void> {

@@ -43,6 +43,9 @@ export const models = sqliteTable(
   ],
 );
 
+/** Of a version that waits for its first start. */
+export type AwaitedPart = "compatibilities" | "schemas";
+
 export const versions = sqliteTable(
   "versions",
   {
@@ -58,6 +61,13 @@ export const versions = sqliteTable(
     /** The image's repository, unless the configuration names one: renaming does not move it. */
     repository: text().notNull(),
     size: integer().notNull(),
+    /** What an image in our registry says: bytes of its layers as they are stored, and `linux/amd64`. */
+    compressed_size: integer(),
+    platform: text(),
+    /** What the first start of a container tells. Null: nothing, the version is complete. */
+    awaits: text({ mode: "json" }).$type<AwaitedPart[]>(),
+    /** The configuration without what its image says, which later versions inherit. Null: all of it. */
+    own_configuration: text({ mode: "json" }).$type<Configuration>(),
     created_at: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.model_id, t.number] })],

@@ -87,6 +87,26 @@ describe("inputs", () => {
     ]);
   });
 
+  test("a nullable `oneOf` takes null once, and a nullable enum too", () => {
+    const text = openapiOf({
+      Input: {
+        type: "object",
+        properties: {
+          either: {
+            oneOf: [
+              { type: "string", nullable: true },
+              { type: "integer", nullable: true },
+            ],
+            nullable: true,
+          },
+          mode: { type: "string", enum: ["a"], nullable: true },
+        },
+      },
+    });
+    const inputs: Json[] = [{ either: null, mode: null }, { either: 1, mode: "a" }, { either: [] }];
+    expect(valid(text, "input", inputs)).toEqual(inputs.slice(0, 2));
+  });
+
   test("bounds of OpenAPI 3.0 that are true or false", () => {
     const text = openapiOf({
       Input: {

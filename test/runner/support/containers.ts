@@ -92,6 +92,7 @@ export type JobOptions = Partial<
     | "variables"
     | "setup_logs"
     | "measure"
+    | "describe"
     | "interface"
     | "egress"
     | "files"

@@ -109,6 +109,7 @@ export function world(slots: number) {
           runs.push({ container, end, fail: reject });
           return promise;
         },
+        describe: async () => ({ info: "{}" }),
         shutdown: async () => {},
         close() {},
       };

@@ -25,6 +25,7 @@ describe("a version", () => {
       release_notes: "",
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       container_image_digest: DIGEST,
+      status: "ready",
       schemas: { prediction: { input: {}, output: {}, stream_output: false } },
       compatibilities: {
         vendora_chat_completions: false,

@@ -250,9 +250,10 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   },
   "POST /models/{model_owner}/{model_name}/versions": {
     body: {
-      required: ["release_notes", "schemas", "container_image_digest"],
+      required: ["release_notes"],
       fields: {
         release_notes: { type: "string", maxLength: 255 },
+        image: { anyOf: [{ type: "string", pattern: expect.any(String) }, digest] },
         schemas: { $ref: "#/components/schemas/NewSchemas" },
         container_image_digest: digest,
         compatibilities: {},

@@ -88,6 +88,7 @@ export const FORMS: Record<string, Record<string, string>> = {
   VersionSummary: versionSummary,
   Version: {
     ...versionSummary,
+    status: "VersionStatus",
     schemas: "Schemas",
     compatibilities: "Compatibilities",
     size: "integer",
@@ -201,6 +202,7 @@ export const ENVELOPE = {
 
 export const ENUMS = {
   TaskStatus: ["pending", "started", "succeeded", "failed", "canceled"],
+  VersionStatus: ["ready", "awaiting_first_start"],
   ModelVisibility: ["private", "public", "restricted"],
   WebhookEventName: ["started", "output", "completed"],
   Isolation: ["model", "account", "prediction"],

@@ -1,9 +1,11 @@
 /** The Cog interface: waits until a container is ready, then opens a session. */
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
 import { sleep } from "../../../../src/lib/timeout.ts";
+import type { ServerDescription } from "../../../../src/protocol/runner.ts";
 import { external, failedFinish } from "../../containers/failure.ts";
 import { apiKeyRequired, concurrencyTooHigh, rejectsConcurrency } from "../advice.ts";
 import { type Answer, ContainerClient } from "../container-client.ts";
+import { describeServer } from "../describe-server.ts";
 import type {
   ContainerConnection,
   Outcome,
@@ -169,6 +171,10 @@ class CogSession implements Session {
     const call = { method: "POST", path: "/shutdown", timeoutMs: ANSWER_MS } as const;
     // A server without this endpoint, or one that is gone, gets a signal next.
     await this.#parts.client.call(call).catch(() => undefined);
+  }
+
+  describe(): Promise<ServerDescription> {
+    return describeServer(this.#parts.client);
   }
 
   close(): void {

@@ -1,5 +1,7 @@
 /** The `vendora` interface: OpenAI-compatible servers, such as vLLM and llama.cpp. */
+import type { ServerDescription } from "../../../../src/protocol/runner.ts";
 import { ContainerClient } from "../container-client.ts";
+import { describeServer } from "../describe-server.ts";
 import type {
   ContainerConnection,
   Outcome,
@@ -84,6 +86,10 @@ class VendoraSession implements Session {
 
   /** There is no endpoint for this: the engine sends a signal next. */
   async shutdown(): Promise<void> {}
+
+  describe(): Promise<ServerDescription> {
+    return describeServer(this.#parts.client);
+  }
 
   close(): void {
     this.#parts.client.close();

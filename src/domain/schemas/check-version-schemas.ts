@@ -1,0 +1,46 @@
+/** Whether a version's schemas can be used. */
+import type { Schemas } from "../../protocol/model.ts";
+import { checkSchema } from "./json-schema.ts";
+import { invalid, jsonText, type Loc, ValidationFailure } from "./validation.ts";
+import { versionSchema } from "./version-schemas.ts";
+
+/** Both schemas together: 1,000 versions of a model take 100 MB of D1's 10 GB. */
+const MAX_CHARS = 100_000;
+
+/** @throws ValidationFailure with places below `["body", "schemas"]` */
+export function checkVersionSchemas(schemas: Schemas): void {
+  if (jsonText(schemas, ["body", "schemas"]).length > MAX_CHARS) {
+    throw invalid(["body", "schemas"], `they can have at most ${MAX_CHARS} characters as JSON`);
+  }
+  for (const side of ["input", "output"] as const) {
+    const place: Loc = ["body", "schemas", "prediction", side];
+    try {
+      checkSchema(versionSchema(schemas, side), place);
+    } catch (error) {
+      throw schemas.components ? atRequestPath(error, place) : error;
+    }
+  }
+}
+
+/** What is wrong with schemas that nobody has sent; undefined: they can be used. */
+export function faultOfSchemas(schemas: Schemas): string | undefined {
+  try {
+    checkVersionSchemas(schemas);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ValidationFailure) return error.message;
+    throw error;
+  }
+}
+
+/** Shared components are validated as part of each schema: points their issues to where they were sent. */
+function atRequestPath(error: unknown, place: Loc): unknown {
+  if (!(error instanceof ValidationFailure)) return error;
+  return new ValidationFailure(
+    error.issues.map((issue) =>
+      issue.loc[place.length] === "components"
+        ? { ...issue, loc: ["body", "schemas", ...issue.loc.slice(place.length)] }
+        : issue,
+    ),
+  );
+}

@@ -1,0 +1,136 @@
+/**
+ * The image of a new version, and what the version takes from it. What the request gives wins, field by
+ * field: `schemas`, `compatibilities`, and `interface` and `max_concurrency` of the configuration, which
+ * may be inherited as well. An image of another registry tells nothing.
+ */
+import { NO_COMPATIBILITIES } from "../../domain/images/cog-compatibilities.ts";
+import { ANY_SCHEMAS, derived } from "../../domain/images/server-description.ts";
+import { UnfitImage } from "../../domain/images/unfit-image.ts";
+import { ownRepository } from "../../domain/registry/own-image.ts";
+import { checkVersionSchemas, faultOfSchemas } from "../../domain/schemas/check-version-schemas.ts";
+import { invalid, type Loc } from "../../domain/schemas/validation.ts";
+import type { Configuration, CreateVersion } from "../../protocol/model.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
+import { type ReadImage, readImage } from "../images/read-image.ts";
+import type { Services } from "../services.ts";
+
+type Content = Pick<
+  VersionRow,
+  | "awaits"
+  | "compatibilities"
+  | "compressed_size"
+  | "container_image_digest"
+  | "platform"
+  | "repository"
+  | "schemas"
+>;
+
+export interface VersionImage {
+  content: Content;
+  /** What its image says, which what is given or inherited overrides. Undefined: it is elsewhere. */
+  read: Configuration | undefined;
+}
+
+/** @param elsewhere the repository of an image that is not here. @throws ValidationFailure */
+export async function versionImage(
+  services: Services,
+  model: DetailedModelRow,
+  request: CreateVersion,
+  elsewhere: string,
+): Promise<VersionImage> {
+  const { schemas, compatibilities, configuration } = request;
+  if (schemas) checkVersionSchemas(schemas);
+  const { digest, image } = await findImage(services, model, request);
+  if (!image) {
+    if (!schemas) throw missing(["body", "schemas"], NOT_READABLE);
+    return {
+      content: {
+        container_image_digest: digest,
+        repository: elsewhere,
+        schemas,
+        compatibilities: compatibilities ?? NO_COMPATIBILITIES,
+        awaits: null,
+        compressed_size: null,
+        platform: null,
+      },
+      read: undefined,
+    };
+  }
+  const { facts } = image;
+  const inherited = configuration ?? ownConfiguration(model.latest_version);
+  const known = derived(inherited.interface ?? facts.interface ?? "cog", {
+    schemas: schemas ?? usable(facts.schemas, request),
+    compatibilities: compatibilities ?? (schemas ? undefined : facts.compatibilities),
+  });
+  const awaits = (["schemas", "compatibilities"] as const).filter((name) => !known[name]);
+  return {
+    content: {
+      container_image_digest: digest,
+      repository: ownRepository(model.id),
+      schemas: known.schemas ?? ANY_SCHEMAS,
+      compatibilities: known.compatibilities ?? NO_COMPATIBILITIES,
+      awaits: awaits.length > 0 ? awaits : null,
+      compressed_size: facts.compressedSize,
+      platform: facts.platform,
+    },
+    read: {
+      ...(facts.interface && { interface: facts.interface }),
+      ...(facts.maxConcurrency && { max_concurrency: facts.maxConcurrency }),
+    },
+  };
+}
+
+const NOT_READABLE =
+  "the image is not in this deployment's registry, so its schemas cannot be read. Give them, or push it here";
+
+/** An image that the request names by a repository of its own is elsewhere. */
+async function findImage(
+  services: Services,
+  model: DetailedModelRow,
+  { image: reference, container_image_digest: digest, configuration }: CreateVersion,
+): Promise<{ digest: string; image: ReadImage | undefined }> {
+  if (reference === undefined) {
+    if (digest === undefined)
+      throw missing(
+        ["body", "container_image_digest"],
+        "or an `image` of this deployment's registry",
+      );
+    if (configuration?.image !== undefined) return { digest, image: undefined };
+    const read = readImage(services, model.id, digest);
+    return { digest, image: await orUnfit(read, ["body", "container_image_digest"]) };
+  }
+  if (digest !== undefined)
+    throw invalid(["body", "container_image_digest"], "Leave it out: `image` names the image");
+  if (configuration?.image !== undefined) {
+    const message = "Leave it out: `image` names what is in the model's own repository here";
+    throw invalid(["body", "configuration", "image"], message);
+  }
+  const place: Loc = ["body", "image"];
+  const image = await orUnfit(readImage(services, model.id, reference), place);
+  if (image) return { digest: image.digest, image };
+  const path = `${model.owner.username}/${model.name}`;
+  throw invalid(place, `'${reference}' is not in the repository ${path} here: push it first`);
+}
+
+async function orUnfit<Read>(reading: Promise<Read>, place: Loc): Promise<Read> {
+  try {
+    return await reading;
+  } catch (error) {
+    throw error instanceof UnfitImage ? invalid(place, error.message) : error;
+  }
+}
+
+/** Schemas of an image that cannot be used must be given: nobody else could correct them. */
+function usable(schemas: Content["schemas"] | undefined, { image }: CreateVersion) {
+  const fault = schemas && faultOfSchemas(schemas);
+  if (fault === undefined) return schemas;
+  const place: Loc = ["body", image === undefined ? "container_image_digest" : "image"];
+  throw invalid(place, `The schemas in its labels cannot be used: ${fault}. Give \`schemas\``);
+}
+
+const missing = (place: Loc, why: string) => invalid(place, `Field required: ${why}`, "missing");
+
+/** What a version hands on. */
+const ownConfiguration = (row: VersionRow | null): Configuration =>
+  row?.own_configuration ?? row?.configuration ?? {};

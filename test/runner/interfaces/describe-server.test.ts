@@ -1,0 +1,67 @@
+/** What a container's server tells of itself, and how much of it. */
+import { createServer, type Server } from "node:http";
+import { afterEach, expect, test } from "vitest";
+import { ContainerClient } from "../../../runner/src/interfaces/container-client.ts";
+import { describeServer } from "../../../runner/src/interfaces/describe-server.ts";
+import { MAX_DESCRIPTION, serverDescription } from "../../../src/protocol/runner.ts";
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** Undefined: it does not answer. Any other path is not there. */
+async function described(answers: Record<string, string | number | undefined>) {
+  server = createServer((request, response) => {
+    const path = request.url ?? "";
+    const answer = path in answers ? answers[path] : 404;
+    if (typeof answer === "number") response.writeHead(answer).end("{}");
+    else if (answer !== undefined) response.end(answer);
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  const address = server.address();
+  if (typeof address !== "object" || !address) throw new Error("not listening");
+  const client = new ContainerClient(new URL(`http://127.0.0.1:${address.port}`));
+  const description = await describeServer(client);
+  client.close();
+  return serverDescription.parse(description);
+}
+
+const openapi = (more: object) => JSON.stringify({ openapi: "3.1.0", paths: {}, ...more });
+
+test("tells what it answers, and leaves out what describes no model", async () => {
+  const models = '{"data":[{"id":"base"}]}';
+  const document = openapi({
+    paths: { "/v1/chat/completions": { post: { description: "long" } } },
+    components: { schemas: { ChatCompletionRequest: { type: "object" } } },
+  });
+  expect(await described({ "/openapi.json": document, "/v1/models": models })).toEqual({
+    openapi: openapi({ paths: { "/v1/chat/completions": {} }, components: { schemas: {} } }),
+    models,
+  });
+});
+
+test("of 3 MB of document it tells the little that it needs", async () => {
+  const schemas = { Input: { type: "object" }, Other: { description: "x".repeat(3_000_000) } };
+  const told = await described({ "/openapi.json": openapi({ components: { schemas } }) });
+  expect(told.openapi).toBe(openapi({ components: { schemas: { Input: schemas.Input } } }));
+});
+
+test("what is larger than a description may be is left out", async () => {
+  const schemas = { Input: { description: "x".repeat(MAX_DESCRIPTION) } };
+  const large = "x".repeat(40_000);
+  const told = await described({
+    "/openapi.json": openapi({ components: { schemas } }),
+    "/v1/models": large,
+    "/info": "{}",
+  });
+  expect(told).toEqual({ info: "{}" });
+});
+
+test("a server that refuses, tells nonsense or does not answer tells nothing", async () => {
+  const answers = { "/openapi.json": "<html>", "/v1/models": 503, "/info": undefined };
+  expect(await described(answers)).toEqual({});
+});

@@ -1,0 +1,160 @@
+/** A version that waits for its first start, and what completes it, once. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Version } from "../../../src/protocol/model.ts";
+import { MAX_DESCRIPTION, type ServerDescription } from "../../../src/protocol/runner.ts";
+import { COG_0_22, openapiOf } from "../../domain/images/samples.ts";
+import { run } from "../support/accounts.ts";
+import { eventually } from "../support/eventually.ts";
+import { Images } from "../support/images.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+/** Publishes an image of ours that says nothing but what it starts. */
+async function publishServer(world: World, config: object): Promise<World> {
+  const images = new Images(world.client, world.model);
+  await images.push("v1", config);
+  await images.publish({ image: "v1", configuration: {} });
+  return world;
+}
+
+const newServer = async (config: object = { Entrypoint: ["vllm", "serve"] }) =>
+  publishServer(await newWorld(), config);
+
+const versionOf = async ({ client, model }: World) =>
+  (await client.json<Version>("GET", `/v1/models/${model}/versions/2`)).body;
+
+async function start(world: World, description?: ServerDescription, status = "succeeded" as const) {
+  const { job, channel } = await world.begun();
+  const told = description && { description };
+  await channel.report([], { status, output: "none", ...told });
+  return job;
+}
+
+const chats: ServerDescription = {
+  openapi: JSON.stringify({ openapi: "3.1.0", paths: { "/v1/chat/completions": {} } }),
+};
+const embeds: ServerDescription = { info: '{"model_type":{"embedding":{}}}' };
+
+describe("a first start", () => {
+  test("completes it, and a later one changes nothing", async () => {
+    const world = await newServer();
+    expect(await versionOf(world)).toMatchObject({ status: "awaiting_first_start" });
+    const job = await start(world, chats);
+    expect(job).toMatchObject({ describe: true, interface: "vendora" });
+    await eventually(async () =>
+      expect(await versionOf(world)).toMatchObject({
+        status: "ready",
+        schemas: { prediction: { input: { required: ["messages"] }, stream_output: true } },
+        compatibilities: { vendora_chat_completions: true, vendora_responses: true },
+      }),
+    );
+    const complete = await versionOf(world);
+    // Versions are remembered for 10 s: until then it is asked again.
+    await start(world, embeds);
+    advance(11);
+    expect(await start(world, embeds)).not.toHaveProperty("describe");
+    expect(await versionOf(world)).toEqual(complete);
+  });
+
+  test("that tells nothing leaves it waiting, for the next one", async () => {
+    const world = await newServer();
+    await start(world);
+    expect(await versionOf(world)).toMatchObject({ status: "awaiting_first_start" });
+    await start(world, embeds);
+    await eventually(async () =>
+      expect(await versionOf(world)).toMatchObject({
+        status: "ready",
+        compatibilities: { vendora_chat_completions: false, vendora_embeddings: true },
+      }),
+    );
+  });
+
+  test("completes a Cog model without labels by its document", async () => {
+    const world = await newServer({ Cmd: ["python", "-m", "cog.server.http"] });
+    await start(world, { openapi: COG_0_22 });
+    await eventually(async () =>
+      expect(await versionOf(world)).toMatchObject({
+        status: "ready",
+        schemas: { prediction: { input: { required: ["messages"] } } },
+        compatibilities: { vendora_chat_completions: true },
+      }),
+    );
+  });
+
+  test("with schemas that cannot be used lets any input pass", async () => {
+    const world = await newServer({});
+    const Input = { $ref: "#/components/schemas/Nothing" };
+    await start(world, { openapi: openapiOf({ Input, Output: {} }) });
+    await eventually(async () =>
+      expect(await versionOf(world)).toMatchObject({
+        status: "ready",
+        schemas: { prediction: { input: { type: "object" }, output: {} } },
+      }),
+    );
+  });
+
+  test("is weighed with what it has then, and no more when it is deleted", async () => {
+    const world = await newWorld();
+    const { user_id } = world;
+    const weight = async () =>
+      Number((await run("SELECT bytes FROM account_bytes WHERE user_id = ?", user_id))[0]?.bytes);
+    const images = new Images(world.client, world.model);
+    await images.push("v1", { Entrypoint: ["vllm", "serve"] });
+    const before = await weight();
+    await images.publish({ image: "v1", configuration: {} });
+    const waiting = await weight();
+    await start(world, chats);
+    await eventually(async () => expect(await weight()).toBeGreaterThan(waiting));
+    await world.client.ok("DELETE", `/v1/models/${world.model}/versions/2`);
+    expect(await weight()).toBe(before);
+  });
+});
+
+test("what is not asked for is not taken", async () => {
+  const world = await newWorld();
+  await start(world, chats);
+  const { body } = await world.client.json<Version>("GET", `/v1/models/${world.model}/versions/1`);
+  expect(body).toMatchObject({
+    status: "ready",
+    compatibilities: { vendora_chat_completions: false },
+  });
+});
+
+test("a description that is too long counts as none, and the run ends", async () => {
+  const world = await newServer();
+  const { channel, id } = await world.begun();
+  const description = { models: "x".repeat(MAX_DESCRIPTION + 1) };
+  await channel.report([], { status: "succeeded", output: "none", description });
+  const { body } = await world.client.json("GET", `/v1/predictions/${id}`);
+  expect(body).toMatchObject({ status: "succeeded" });
+  expect(await versionOf(world)).toMatchObject({ status: "awaiting_first_start" });
+});
+
+describe("until then", () => {
+  test("the conventions' endpoints say so", async () => {
+    const { client, model } = await newServer();
+    const messages = [{ role: "user", content: "Hi" }];
+    const { status, body } = await client.json("POST", "/v1/vendora/chat/completions", {
+      model,
+      messages,
+    });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      error: {
+        code: "unsupported_model",
+        message: expect.stringContaining("has not been started yet"),
+      },
+    });
+  });
+
+  test("Validate-Input takes any object", async () => {
+    const world = await newServer();
+    const { client, model } = world;
+    const headers = { "validate-input": "true" };
+    const { status } = await client.create({ model, input: { anything: 1 } }, headers);
+    expect(status).toBe(202);
+  });
+});

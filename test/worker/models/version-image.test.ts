@@ -1,0 +1,222 @@
+/** Versions whose image lies in the deployment's registry: read, not described. */
+import { describe, expect, test } from "vitest";
+import type { Model } from "../../../src/protocol/model.ts";
+import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
+import { COG_0_9, COG_0_22, cogLabelsOf, openapiOf } from "../../domain/images/samples.ts";
+import { run } from "../support/accounts.ts";
+import { newImages } from "../support/images.ts";
+
+const cog = (openapi: string | undefined, config?: object) => ({
+  Labels: cogLabelsOf("0.22.0", openapi, config),
+});
+const SCHEMAS = { prediction: { input: { type: "object" }, output: { type: "string" } } };
+
+describe("an image of Cog", () => {
+  test("needs nothing but its tag", async () => {
+    const { images, client, id } = await newImages();
+    const digest = await images.push("v1", cog(COG_0_22, { concurrency: { max: 4 } }));
+    const made = await images.publish({ image: "v1" });
+    expect(made).toMatchObject({
+      number: 1,
+      status: "ready",
+      container_image_digest: digest,
+      schemas: { prediction: { input: { required: ["messages"] }, stream_output: true } },
+      compatibilities: { vendora_chat_completions: true, vendora_embeddings: false },
+      configuration: { interface: "cog", max_concurrency: 4 },
+      size: 0,
+    });
+    expect(await client.ok("GET", `${images.versions}/1`)).toEqual(made);
+    const [row] = await run("SELECT * FROM versions WHERE model_id = ?", id);
+    expect(row).toMatchObject({
+      repository: `auspex/models/${id}`,
+      platform: "linux/amd64",
+      awaits: null,
+    });
+    expect(row?.compressed_size).toBeGreaterThan(5_000);
+  });
+
+  test.each(["image", "container_image_digest"])(
+    "may be named by its digest as %s",
+    async (field) => {
+      const { images } = await newImages();
+      const digest = await images.push("v1", cog(COG_0_9));
+      expect(await images.publish({ [field]: digest })).toMatchObject({
+        container_image_digest: digest,
+        schemas: { prediction: { input: { required: ["prompt"] } } },
+      });
+    },
+  );
+
+  test("what is given wins, field by field", async () => {
+    const { images } = await newImages();
+    await images.push("v1", cog(COG_0_22, { concurrency: { max: 4 } }));
+    expect(await images.publish({ image: "v1", schemas: SCHEMAS })).toMatchObject({
+      schemas: SCHEMAS,
+      // Of the schemas that are given.
+      compatibilities: { vendora_chat_completions: false },
+    });
+    expect(
+      await images.publish({
+        image: "v1",
+        compatibilities: { vendora_embeddings: true },
+        configuration: { max_concurrency: 2, timeout_seconds: 60 },
+      }),
+    ).toMatchObject({
+      schemas: { prediction: { input: { required: ["messages"] } } },
+      compatibilities: { vendora_chat_completions: false, vendora_embeddings: true },
+      configuration: { interface: "cog", max_concurrency: 2, timeout_seconds: 60 },
+    });
+  });
+
+  test("is taken out of an index, which is what runs", async () => {
+    const { images } = await newImages();
+    const digest = await images.push("part", cog(COG_0_9));
+    const platform = { os: "linux", architecture: "amd64" };
+    const manifests = [{ mediaType: MEDIA_TYPES.ociManifest, digest, size: 500, platform }];
+    const index = await images.put(
+      "latest",
+      JSON.stringify({ schemaVersion: 2, manifests }),
+      MEDIA_TYPES.ociIndex,
+    );
+    expect(await images.publish({ image: "latest" })).toMatchObject({
+      container_image_digest: index,
+      schemas: { prediction: { input: { required: ["prompt"] } } },
+    });
+  });
+});
+
+describe("configurations", () => {
+  test("what an image says is not handed on, what was given is", async () => {
+    const { images } = await newImages();
+    await images.push("four", cog(COG_0_9, { concurrency: { max: 4 } }));
+    await images.push("plain", cog(COG_0_9));
+    await images.publish({ image: "four", configuration: { timeout_seconds: 60 } });
+    const { configuration } = await images.publish({ image: "plain" });
+    expect(configuration).toMatchObject({ interface: "cog", timeout_seconds: 60 });
+    expect(configuration).not.toHaveProperty("max_concurrency");
+  });
+
+  test("a repository elsewhere is not handed on to what lies here", async () => {
+    const { images, client, model } = await newImages();
+    const repository = `registry.example.com/${model.split("/")[0]}/elsewhere`;
+    await images.publish({
+      container_image_digest: `sha256:${"a".repeat(64)}`,
+      schemas: SCHEMAS,
+      configuration: { image: repository, idle_seconds: 5 },
+    });
+    const digest = await images.push("v1", cog(COG_0_9));
+    const { configuration } = await images.publish({ container_image_digest: digest });
+    expect(configuration).toMatchObject({ idle_seconds: 5 });
+    expect(configuration).not.toHaveProperty("image");
+    const found = await client.ok<Model>("GET", `/v1/models/${model}`);
+    expect(found.latest_version?.configuration).toEqual(configuration);
+  });
+});
+
+describe("a server of OpenAI's API", () => {
+  const vllm = { Entrypoint: ["vllm", "serve"] };
+
+  test("waits for its first start, which tells what it answers", async () => {
+    const { images } = await newImages();
+    await images.push("v1", vllm);
+    expect(await images.publish({ image: "v1" })).toMatchObject({
+      status: "awaiting_first_start",
+      schemas: { prediction: { input: { type: "object" }, output: {}, stream_output: false } },
+      compatibilities: { vendora_chat_completions: false },
+      configuration: { interface: "vendora" },
+    });
+  });
+
+  test("does not wait if its calls are given: its schemas follow from them", async () => {
+    const { images } = await newImages();
+    await images.push("v1", vllm);
+    const made = await images.publish({
+      image: "v1",
+      compatibilities: { vendora_chat_completions: true },
+    });
+    expect(made).toMatchObject({
+      status: "ready",
+      schemas: { prediction: { input: { required: ["messages"] }, stream_output: true } },
+    });
+  });
+
+  test("with schemas alone, waits for its calls", async () => {
+    const { images } = await newImages();
+    await images.push("v1", vllm);
+    const made = await images.publish({ image: "v1", schemas: SCHEMAS });
+    expect(made).toMatchObject({ status: "awaiting_first_start", schemas: SCHEMAS });
+  });
+});
+
+describe("refusals", () => {
+  test("of what is not here, with what must be given", async () => {
+    const { images, model } = await newImages();
+    const container_image_digest = `sha256:${"a".repeat(64)}`;
+    expect(await images.refused({ image: "v1" })).toBe(
+      `image: 'v1' is not in the repository ${model} here: push it first`,
+    );
+    expect(await images.refused({ container_image_digest })).toContain(
+      "schemas: Field required: the image is not in this deployment's registry",
+    );
+    expect(await images.refused({ schemas: SCHEMAS })).toContain(
+      "container_image_digest: Field required",
+    );
+  });
+
+  test("of two images", async () => {
+    const { images, model } = await newImages();
+    const digest = await images.push("v1", cog(COG_0_9));
+    expect(await images.refused({ image: "v1", container_image_digest: digest })).toContain(
+      "container_image_digest: Leave it out",
+    );
+    const image = `registry.example.com/${model}`;
+    expect(await images.refused({ image: "v1", configuration: { image } })).toContain(
+      "configuration.image: Leave it out",
+    );
+  });
+
+  test("of an image for another platform, where it was named", async () => {
+    const { images } = await newImages();
+    const digest = await images.push("v1", {}, "arm64");
+    const told =
+      "It is for linux/arm64, and runners run linux/amd64. Build it for them: docker build";
+    expect(await images.refused({ image: "v1", schemas: SCHEMAS })).toContain(`image: ${told}`);
+    expect(await images.refused({ container_image_digest: digest })).toContain(
+      `container_image_digest: ${told}`,
+    );
+  });
+
+  test("of an artifact, and of an image that is none inside", async () => {
+    const { images } = await newImages();
+    const artifact = (digest: string, mediaType: string) =>
+      JSON.stringify({ schemaVersion: 2, config: { mediaType, digest, size: 2 }, layers: [] });
+    const digest = await images.pushBlob("{}");
+    await images.put("kit", artifact(digest, MEDIA_TYPES.ociEmpty));
+    expect(await images.refused({ image: "kit" })).toContain("It is no container image");
+    await images.put("empty", artifact(digest, MEDIA_TYPES.ociConfig));
+    expect(await images.refused({ image: "empty" })).toContain("It is no container image");
+  });
+
+  test("of schemas in labels that cannot be used, unless others are given", async () => {
+    const { images } = await newImages();
+    const broken = openapiOf({ Input: { $ref: "#/components/schemas/Nothing" }, Output: {} });
+    await images.push("v1", cog(broken));
+    expect(await images.refused({ image: "v1" })).toMatch(
+      /^image: The schemas in its labels cannot be used/,
+    );
+    expect(await images.publish({ image: "v1", schemas: SCHEMAS })).toMatchObject({
+      status: "ready",
+    });
+  });
+
+  test("of what is no tag", async () => {
+    const { images } = await newImages();
+    expect(await images.refused({ image: "no/tag" })).toContain("image");
+  });
+});
+
+test("of another model, an image is not here", async () => {
+  const [mine, other] = [await newImages(), await newImages()];
+  const digest = await mine.images.push("v1", cog(COG_0_9));
+  expect(await other.images.refused({ image: digest })).toContain("push it first");
+});
