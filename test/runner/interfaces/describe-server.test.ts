@@ -1,9 +1,12 @@
 /** What a container's server tells of itself, and how much of it. */
 import { createServer, type Server } from "node:http";
+import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { ContainerClient } from "../../../runner/src/interfaces/container-client.ts";
 import { describeServer } from "../../../runner/src/interfaces/describe-server.ts";
+import { described as describedVersion } from "../../../src/domain/images/server-description.ts";
 import { MAX_DESCRIPTION, serverDescription } from "../../../src/protocol/runner.ts";
+import { examplesFolder, startExample } from "../support/example.ts";
 
 let server: Server | undefined;
 afterEach(() => {
@@ -64,4 +67,24 @@ test("what is larger than a description may be is left out", async () => {
 test("a server that refuses, tells nonsense or does not answer tells nothing", async () => {
   const answers = { "/openapi.json": "<html>", "/v1/models": 503, "/info": undefined };
   expect(await described(answers)).toEqual({});
+});
+
+test.each([
+  ["story", "cog", []],
+  ["scribe-cog", "cog", ["vendora_chat_completions", "vendora_responses"]],
+  ["scribe", "vendora", ["vendora_chat_completions", "vendora_responses"]],
+] as const)("of the example %s a version learns what it can do", async (name, spoken, calls) => {
+  const example = await startExample(join(examplesFolder, name));
+  const client = new ContainerClient(new URL(example.url));
+  try {
+    const version = describedVersion(spoken, {}, await describeServer(client));
+    const able = Object.entries(version.compatibilities).filter(([, can]) => can);
+    expect(able.map(([flag]) => flag)).toEqual(calls);
+    const named = name === "story" ? "prompt" : "messages";
+    expect(version.schemas.prediction.input.properties).toHaveProperty(named);
+    expect(version.schemas.prediction.stream_output).toBe(true);
+  } finally {
+    client.close();
+    await example.stop();
+  }
 });
