@@ -13,7 +13,8 @@ export class Pace {
   #timer = setTimeout(() => this.#check(), PACE_MS);
   #received = 0;
   #paused = false;
-  #wasPaused = false;
+  /** In this period: one that the client did not have to itself does not count. */
+  #hasPaused = false;
 
   /** @param error what it rejects with */
   constructor(error: () => Error) {
@@ -33,7 +34,7 @@ export class Pace {
 
   /** Does not count the time that the client waits for us. */
   async excluding<T>(waiting: Promise<T>): Promise<T> {
-    this.#paused = true;
+    this.#paused = this.#hasPaused = true;
     const result = await waiting;
     this.#paused = false;
     return result;
@@ -44,9 +45,8 @@ export class Pace {
   }
 
   #check(): void {
-    const counts = !this.#paused && !this.#wasPaused;
-    if (counts && this.#received < MIN_BYTES) this.#tooSlow.reject(this.#error());
-    this.#wasPaused = this.#paused;
+    if (!this.#hasPaused && this.#received < MIN_BYTES) this.#tooSlow.reject(this.#error());
+    this.#hasPaused = this.#paused;
     this.#received = 0;
     this.#timer = setTimeout(() => this.#check(), PACE_MS);
   }

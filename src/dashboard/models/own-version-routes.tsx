@@ -30,7 +30,7 @@ async function showNewVersion(c: PageContext, owner: string, name: string, draft
       hardware={hardware.items}
       draft={draft}
       origin={origin}
-      images={images}
+      images={images ?? `${new URL(origin).host}/${owner}`}
     />,
     { title: `New version of ${owner}/${name}` },
   );

@@ -85,10 +85,15 @@ export async function releaseUsername({ db }: Services, username: string): Promi
 }
 
 /**
- * The registry path of a user's images, without a trailing slash. Each time a username is released,
+ * The path of a user's images in the operator's own registry, without a trailing slash; undefined if there is none.
+ * Each time a username is released,
  * its path changes, so that a new holder cannot run images of an earlier one by their digests.
  */
-export async function imagePath({ db, settings }: Services, username: string): Promise<string> {
+export async function imagePath(
+  { db, settings }: Services,
+  username: string,
+): Promise<string | undefined> {
+  if (settings.imageRegistry === "") return undefined;
   const path = `${settings.imageRegistry}/${username}`;
   const times = await timesReleased(db, username);
   return times === 0 ? path : `${path}/${times + 1}`;

@@ -6,7 +6,11 @@ import { UnfitImage } from "../../domain/images/unfit-image.ts";
 import { parseUntrusted } from "../../domain/images/untrusted-json.ts";
 import { imageConfig, index, kindOf, MAX_CONFIG_BYTES, manifest } from "../../protocol/oci.ts";
 import { findLinkedBlob } from "../../storage/registry/blobs.ts";
-import { type FoundManifest, findManifest } from "../../storage/registry/manifests.ts";
+import {
+  type FoundManifest,
+  findManifest,
+  touchManifests,
+} from "../../storage/registry/manifests.ts";
 import { getObject } from "../../storage/registry/objects.ts";
 import type { Services } from "../services.ts";
 
@@ -42,6 +46,8 @@ export async function readImage(
     throw new UnfitImage(`Its configuration has ${sizes}.`);
   }
   const config = await read(services, blob, imageConfig);
+  // For as long as it takes to write what needs it from then on.
+  await touchManifests(db, modelId, [named.digest], Date.now());
   return { digest: named.digest, facts: imageFacts(image, config, bundle) };
 }
 

@@ -32,22 +32,28 @@ export interface VersionImage {
   read: Configuration | undefined;
 }
 
-/** @param elsewhere the repository of an image that is not here. @throws ValidationFailure */
+/**
+ * @param elsewhere the repository of an image that is not here. Undefined: it must be here, unless the configuration
+ * names one
+ * @throws ValidationFailure
+ */
 export async function versionImage(
   services: Services,
   model: DetailedModelRow,
   request: CreateVersion,
-  elsewhere: string,
+  elsewhere: string | undefined,
 ): Promise<VersionImage> {
   const { schemas, compatibilities, configuration } = request;
   if (schemas) checkVersionSchemas(schemas);
   const { digest, image } = await findImage(services, model, request);
   if (!image) {
+    const repository = configuration?.image ?? elsewhere;
+    if (repository === undefined) throw notHere(["body", "container_image_digest"], digest, model);
     if (!schemas) throw missing(["body", "schemas"], NOT_READABLE);
     return {
       content: {
         container_image_digest: digest,
-        repository: elsewhere,
+        repository,
         schemas,
         compatibilities: compatibilities ?? NO_COMPATIBILITIES,
         awaits: null,
@@ -109,8 +115,12 @@ async function findImage(
   const place: Loc = ["body", "image"];
   const image = await orUnfit(readImage(services, model.id, reference), place);
   if (image) return { digest: image.digest, image };
-  const path = `${model.owner.username}/${model.name}`;
-  throw invalid(place, `'${reference}' is not in the repository ${path} here: push it first`);
+  throw notHere(place, reference, model);
+}
+
+function notHere(place: Loc, reference: string, { owner, name }: DetailedModelRow) {
+  const path = `${owner.username}/${name}`;
+  return invalid(place, `'${reference}' is not in the repository ${path} here: push it first`);
 }
 
 async function orUnfit<Read>(reading: Promise<Read>, place: Loc): Promise<Read> {

@@ -37,7 +37,8 @@ export async function createVersion(
   const model = await readOwnModel(services, caller, owner, name);
   const images = await imagePath(services, model.owner.username);
   await checkConfiguration(services, images, request.configuration ?? {});
-  const { content, read } = await versionImage(services, model, request, `${images}/${model.name}`);
+  const elsewhere = images && `${images}/${model.name}`;
+  const { content, read } = await versionImage(services, model, request, elsewhere);
   const max = services.settings.maxVersions;
   const inserting = insertVersion(
     services.db,
@@ -112,19 +113,16 @@ export async function listVersions(
 /** @throws ValidationFailure */
 async function checkConfiguration(
   services: Services,
-  images: string,
+  images: string | undefined,
   { image, hardware_identifier: hardware }: Configuration,
 ): Promise<void> {
   const { settings } = services;
-  const ownPath = `${images}/`;
-  if (
-    image !== undefined &&
-    !image.startsWith(ownPath) &&
-    !isAllowed(settings.imageAllowList, image)
-  ) {
+  const isOwn = image !== undefined && images !== undefined && image.startsWith(`${images}/`);
+  if (image !== undefined && !isOwn && !isAllowed(settings.imageAllowList, image)) {
+    const where = images === undefined ? "on the operator's list" : `below ${images}/`;
     throw invalid(
       ["body", "configuration", "image"],
-      `'${image}' is not below ${ownPath}. The operator can allow it with IMAGE_ALLOW_LIST`,
+      `'${image}' is not ${where}. The operator can allow it with IMAGE_ALLOW_LIST, or you can push it here`,
     );
   }
   const machines = hardware === undefined ? [] : [hardware];
