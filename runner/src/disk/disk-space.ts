@@ -1,0 +1,124 @@
+/**
+ * Keeps part of the disk free: when there is less, what was used longest ago is removed. The log says of
+ * each removal what went and why.
+ */
+import { statfs } from "node:fs/promises";
+import { messageOf } from "../control-plane/error.ts";
+import { gigabytes } from "../files/transfer.ts";
+import type { Log } from "../lib/log.ts";
+import { Mutex } from "../lib/mutex.ts";
+import { type Evictable, type EvictionSource, evictionOrder } from "./evictable.ts";
+
+export interface DiskUsage {
+  free: number;
+  total: number;
+}
+
+export interface DiskSpaceOptions {
+  /** Rejects if it cannot be told. */
+  usage: () => Promise<DiskUsage>;
+  /** Bytes to be kept free. */
+  keptFree: number;
+  log: Log;
+}
+
+export class DiskSpace {
+  readonly #options: DiskSpaceOptions;
+  readonly #sources: EvictionSource[] = [];
+  readonly #removing = new Mutex();
+  /** Whether the log says already that nothing is left to remove. */
+  #toldFull = false;
+
+  constructor(options: DiskSpaceOptions) {
+    this.#options = options;
+  }
+
+  add(source: EvictionSource): void {
+    this.#sources.push(source);
+  }
+
+  /** To be called regularly. @throws the signal's reason */
+  async watch(signal: AbortSignal): Promise<void> {
+    const { usage, keptFree, log } = this.#options;
+    const { free } = await usage();
+    if (free >= keptFree) {
+      this.#toldFull = false;
+      return;
+    }
+    const hasRoom = await this.#free(keptFree, "the disk is nearly full", signal);
+    if (hasRoom || this.#toldFull) return;
+    this.#toldFull = true;
+    log.warn("the disk is nearly full, and nothing is left that this runner may remove", {
+      free_gb: gigabytes((await usage()).free),
+      wanted_gb: gigabytes(keptFree),
+    });
+  }
+
+  /** Whether so much can be stored, beside what is kept free. */
+  async hasRoom(bytes: number): Promise<boolean> {
+    return (await this.#options.usage()).free >= bytes + this.#options.keptFree;
+  }
+
+  /**
+   * Makes room for what is about to be stored, beside what is kept free.
+   * @param bytes Infinity: all that can be made
+   * @returns whether anything was removed, or nothing had to be
+   * @throws the signal's reason
+   */
+  async makeRoom(bytes: number, why: string, signal: AbortSignal): Promise<boolean> {
+    const { free } = await this.#options.usage();
+    const hasRoom = await this.#free(bytes + this.#options.keptFree, why, signal);
+    return hasRoom || (await this.#options.usage()).free > free;
+  }
+
+  #free(wanted: number, why: string, signal: AbortSignal): Promise<boolean> {
+    return this.#removing.run(signal, async () => {
+      const tried = new Set<string>();
+      for (;;) {
+        signal.throwIfAborted();
+        const { free } = await this.#options.usage();
+        if (free >= wanted) return true;
+        // Listed anew each time: jobs come and go while something large is removed.
+        const lists = await Promise.all(this.#sources.map((source) => source.evictables()));
+        const next = evictionOrder(lists.flat()).find(({ name }) => !tried.has(name));
+        if (!next) return false;
+        tried.add(next.name);
+        await this.#remove(next, { free, wanted, why });
+      }
+    });
+  }
+
+  async #remove(
+    item: Evictable,
+    { free, wanted, why }: { free: number; wanted: number; why: string },
+  ): Promise<void> {
+    const { log, usage } = this.#options;
+    const { kind, name, size, lastUsed } = item;
+    const fields = { why, [kind]: name, size_gb: gigabytes(size) };
+    try {
+      if (!(await item.remove())) return;
+      log.info(`removed ${kind}`, {
+        ...fields,
+        last_used: new Date(lastUsed).toISOString(),
+        free_before_gb: gigabytes(free),
+        free_after_gb: gigabytes((await usage()).free),
+        ...(Number.isFinite(wanted) && { wanted_gb: gigabytes(wanted) }),
+      });
+    } catch (error) {
+      log.warn(`could not remove ${kind}`, { ...fields, error: messageOf(error) });
+    }
+  }
+}
+
+/** Of the fullest of the disks that have these folders, as far as they are here. */
+export async function diskUsage(folders: readonly string[]): Promise<DiskUsage> {
+  const found = await Promise.allSettled(folders.map((folder) => statfs(folder)));
+  const usages = found.flatMap((one) => {
+    if (one.status === "rejected") return [];
+    const { bavail, blocks, bsize } = one.value;
+    return [{ free: bavail * bsize, total: blocks * bsize }];
+  });
+  const [fullest] = usages.sort((a, b) => a.free - b.free);
+  if (!fullest) throw new Error(`none of these folders is here: ${folders.join(", ")}`);
+  return fullest;
+}
