@@ -38,6 +38,15 @@ export interface DockerOptions {
   kind: "docker";
   /** The socket of Docker or Podman. */
   socket?: string;
+  /** The URL of the deployment, whose registry has images. */
+  deployment?: string;
+  /** The directory for what must outlive the runner: which images it has pulled. */
+  state?: string;
+  /**
+   * How much of Docker's disk is kept free by removing images that this runner has pulled. 0: none are
+   * removed. By default a tenth of the disk (disk/evictable.ts).
+   */
+  free_bytes?: number;
   /** `image`: for images that ask for them (`run.cog.config`, or built on NVIDIA's images). */
   gpus?: "image" | "always" | "never";
   /** The port that containers listen on. */

@@ -55,12 +55,15 @@ export function readSettings(flags: Flags, environment: Environment): Settings {
 
 /** The settings that concern the engine. */
 export function engineOptions(settings: Settings): EngineOptions {
-  if (settings.engine === "process") {
-    const state = path.join(homedir(), ".local", "state", "auspex-runner", settings.name);
-    return { kind: "process", models: settings.models ?? "", state: settings.state ?? state };
-  }
+  const state =
+    settings.state ?? path.join(homedir(), ".local", "state", "auspex-runner", settings.name);
+  if (settings.engine === "process")
+    return { kind: "process", models: settings.models ?? "", state };
   return {
     kind: "docker",
+    deployment: settings.url,
+    state,
+    free_bytes: bytes(settings.disk_free_gb),
     socket: settings.docker_socket,
     gpus: settings.gpus,
     firewall: settings.firewall,

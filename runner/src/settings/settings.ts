@@ -43,7 +43,10 @@ export const settingsSchema = z.strictObject({
     .string()
     .optional()
     .describe("model folders of the process engine, as {owner}/{name} in this directory"),
-  state: z.string().optional().describe("directory for the process engine's state"),
+  state: z
+    .string()
+    .optional()
+    .describe("state directory (default: ~/.local/state/auspex-runner/<name>)"),
   docker_socket: z.string().optional().describe("Docker or Podman socket"),
   gpus: z
     .enum(["image", "always", "never"])
@@ -65,6 +68,13 @@ export const settingsSchema = z.strictObject({
     .nonnegative()
     .optional()
     .describe("disk per container, 0 for unlimited (default: an equal share of the free space)"),
+  disk_free_gb: z.coerce
+    .number()
+    .nonnegative()
+    .optional()
+    .describe(
+      "free disk to keep by removing what the runner fetched, 0 to remove nothing (default: a tenth, at most 50)",
+    ),
   pids: count(16, 1_000_000).optional().describe("processes per container (default: 4096)"),
   capabilities: list.optional().describe("Linux capabilities that containers keep"),
   user: z

@@ -66,7 +66,8 @@ describe("a container that cannot be started", () => {
 });
 
 describe("an image that cannot be pulled", () => {
-  const of = (message: string) => pullFailure("r.test/ada/m@sha256:1", new Error(message));
+  const elsewhere = { name: "r.test/ada/m@sha256:1", ownHost: undefined };
+  const of = (message: string) => pullFailure(elsewhere, new Error(message));
 
   test.each([
     ["manifest for r.test/ada/m@sha256:1 not found: manifest unknown: ...", "docker push prints"],
@@ -88,11 +89,50 @@ describe("an image that cannot be pulled", () => {
     ['Get "https://r.test/v2/": dial tcp 10.0.0.7:443: connect: connection refused', "log"],
     ["write /var/lib/docker/tmp/GetImageBlob7: no space left on device", "disk"],
   ])("for now: %s", (said, told) => {
-    const { failure, final } = of(said);
+    const { failure, final, diskFull } = of(said);
     expect(final).toBe(false);
+    expect(diskFull).toBe(told === "disk");
     expect(failure.source).toBe("internal");
     expect(failure.message).toContain(told);
     expect(failure.message).not.toMatch(/10\.0\.0\.7|\/var/);
+  });
+});
+
+describe("an image of the deployment's own that cannot be pulled", () => {
+  const own = { name: "ada/m@sha256:1", ownHost: "auspex.test:8787" };
+  const of = (message: string) => pullFailure(own, new Error(message));
+
+  test.each([
+    ["unauthorized: authentication required", "grant"],
+    ["Head https://auspex.test:8787/v2/: denied: The grant has ended.", "run the prediction again"],
+    ["Get https://auspex.test:8787/v2/: http: server gave HTTP response to HTTPS client", "https"],
+    [
+      "Get https://auspex.test:8787/v2/: http: server gave HTTP response to HTTPS client",
+      'add "auspex.test:8787" to "insecure-registries"',
+    ],
+  ])("is the machine's or the deployment's matter: %s", (said, told) => {
+    const { failure, final } = of(said);
+    expect(final).toBe(true);
+    expect(failure.source).toBe("internal");
+    expect(failure.message).toMatch(/^ada\/m@sha256:1 cannot be pulled: /);
+    expect(failure.message).toContain(told);
+    expect(failure.message).not.toContain("docker login");
+  });
+
+  test.each([
+    "manifest for auspex.test:8787/auspex/models/x@sha256:1 not found: manifest unknown",
+    "name unknown: no such model",
+  ])("is gone, which its owner can mend: %s", (said) => {
+    const { failure, final } = of(said);
+    expect(final).toBe(true);
+    expect(failure).toMatchObject({
+      source: "external",
+      message: expect.stringContaining("push it again"),
+    });
+  });
+
+  test("is tried again when the deployment has too much to do", () => {
+    expect(of("toomanyrequests: Too many requests.").final).toBe(false);
   });
 });
 

@@ -23,6 +23,29 @@ it("pull progress is summed up, never falls, and comes four times a second at mo
   expect(reports.map(({ progress: part }) => part)).toEqual([undefined, 0.5, 0.5, 0.875, 1]);
 });
 
+it("counts only what is fetched: layers that are there say nothing of their size", () => {
+  const messages: (string | undefined)[] = [];
+  let now = 0;
+  const progress = new PullProgress(
+    ({ message }) => messages.push(message),
+    () => now,
+  );
+  progress.add({ id: "a", status: "Already exists", progressDetail: {} });
+  now = 300;
+  progress.add({ id: "b", status: "Downloading", progressDetail: { current: 10e6, total: 40e6 } });
+  // Docker goes on where the connection was cut.
+  now = 600;
+  progress.add({ id: "b", status: "Retrying in 5 seconds" });
+  now = 900;
+  progress.add({ id: "b", status: "Downloading", progressDetail: { current: 30e6, total: 40e6 } });
+  expect(messages).toEqual([
+    "pulling the image",
+    "pulling the image: 10 of 40 MB",
+    "pulling the image: 10 of 40 MB",
+    "pulling the image: 30 of 40 MB",
+  ]);
+});
+
 it.each([
   [30, 90, "0.1 of 0.1 kB"],
   [0, 2_300, "0.0 of 2.3 kB"],

@@ -1,8 +1,7 @@
 /** The Docker engine: runs each container in the sandbox, on the runner's own network. */
 import Dockerode from "dockerode";
-import type { Image } from "../../../../src/protocol/runner.ts";
 import { gpuDevice } from "../../check/hardware.ts";
-import { external, type Failure, internal } from "../../containers/failure.ts";
+import { type Failure, internal } from "../../containers/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import {
   type Engine,
@@ -14,20 +13,18 @@ import {
 } from "../engine.ts";
 import { exposedPort, listenVariables } from "../listen-address.ts";
 import { DEFAULT_SANDBOX, DEFAULT_SOCKET, type DockerOptions, type Sandbox } from "../options.ts";
-import { onceBack } from "./away.ts";
 import { ContainerCreator } from "./container-creator.ts";
 import { watchDisk } from "./disk.ts";
 import { DockerContainer } from "./docker-container.ts";
 import { FIREWALL_ADVICE, firewallProblem, NO_FIREWALL } from "./firewall.ts";
 import { FirewallGuard } from "./firewall-guard.ts";
 import { usesGpus } from "./gpus.ts";
-import { ignoreStatus } from "./ignore-status.ts";
-import { hasReference, imageFacts } from "./image.ts";
+import { imageFacts } from "./image.ts";
+import { DockerImages } from "./images.ts";
 import { DOCKER_ADVICE, dockerInfo, noDocker } from "./info.ts";
 import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "./isolation.ts";
 import type { NetworkKind } from "./network.ts";
 import { Networks } from "./networks.ts";
-import { pullImage } from "./pull.ts";
 import { HOST_NAME } from "./sandbox.ts";
 import { computeShares, type Shares } from "./shares.ts";
 import { startFailure } from "./start-failure.ts";
@@ -74,6 +71,7 @@ export class DockerEngine implements Engine {
   readonly #containers: number;
   #endDiskWatch = () => {};
   readonly #creator: ContainerCreator;
+  readonly #images: DockerImages;
 
   constructor(runner: string, options: DockerOptions, log: Log) {
     this.#socket = options.socket ?? DEFAULT_SOCKET;
@@ -87,6 +85,13 @@ export class DockerEngine implements Engine {
     this.#watchIntervalMs = options.watch_interval_ms ?? WATCH_INTERVAL_MS;
     this.#log = log;
     this.#creator = new ContainerCreator(this.#docker, log);
+    this.#images = new DockerImages({
+      docker: this.#docker,
+      runner,
+      engine: options,
+      watchIntervalMs: this.#watchIntervalMs,
+      log,
+    });
   }
 
   async open(listen: (host: string) => Promise<number>): Promise<URL> {
@@ -102,6 +107,7 @@ export class DockerEngine implements Engine {
     this.#log[advice ? "warn" : "info"](detail, { advice });
     this.#log.info("resources per container", { ...this.#shares });
     await this.#sweep();
+    await this.#images.open(info);
     const networks = await Networks.open(this.#docker, this.#runner, this.#log);
     this.#networks = networks;
     // An address of this machine, so that containers of both networks can reach it.
@@ -164,33 +170,27 @@ export class DockerEngine implements Engine {
     }
   }
 
-  async images(): Promise<string[]> {
-    const images = await this.#docker.listImages();
-    return images.flatMap((image) => image.RepoDigests ?? []);
+  images(): Promise<string[]> {
+    return this.#images.list();
   }
 
-  async pull(
-    { image }: ImageRequest,
-    report: ReportProgress,
-    signal: AbortSignal,
-  ): Promise<number> {
-    const inspected = await onceBack(() => this.#findImage(image), {
-      signal,
-      onAway: () => {
-        this.#log.warn("Docker does not answer, waiting for it");
-        report({ phase: "pulling", message: "waiting for Docker on the runner's machine" });
-      },
-    });
-    if (inspected) return inspected.Size;
-    await pullImage(this.#docker, image, report, signal);
-    return (await this.#requireImage(image)).Size;
+  pull(request: ImageRequest, report: ReportProgress, signal: AbortSignal): Promise<number> {
+    return this.#images.pull(request, report, signal);
   }
 
-  async start(
+  async start(options: LaunchOptions, signal: AbortSignal): Promise<RunningContainer> {
+    try {
+      return await this.#start(options, signal);
+    } finally {
+      this.#images.started(signal);
+    }
+  }
+
+  async #start(
     { image, variables, environment, uploadUrl, egress, interface: kind }: LaunchOptions,
     signal: AbortSignal,
   ): Promise<RunningContainer> {
-    const inspected = await this.#requireImage(image);
+    const inspected = await this.#images.require(image);
     const [networks, shares] = [this.#networks, this.#shares];
     if (!networks || !shares) throw internal("the Docker engine is not open");
     const isOpen = egress === "public";
@@ -223,7 +223,10 @@ export class DockerEngine implements Engine {
       });
       const running = await DockerContainer.start(container, port, signal, stdin);
       this.#running.add(running);
-      void running.exited.then(() => this.#running.delete(running));
+      void running.exited.then(() => {
+        this.#running.delete(running);
+        return this.#images.ended(image);
+      });
       return running;
     } catch (error) {
       signal.throwIfAborted();
@@ -234,27 +237,12 @@ export class DockerEngine implements Engine {
 
   async close(): Promise<void> {
     this.#endDiskWatch();
+    this.#images.close();
     await this.#sweep();
     if (!this.#networks) return;
     await this.#networks.close();
     await this.#firewall?.remove();
     this.#networks = undefined;
-  }
-
-  async #requireImage(image: Image) {
-    const inspected = await this.#findImage(image);
-    if (inspected) return inspected;
-    throw external(`${referenceOf(image)} is missing on this machine after the pull`);
-  }
-
-  /**
-   * Finds an image by repository and digest together: knowing a digest must not be enough to use
-   * it.
-   */
-  async #findImage(image: Image): Promise<Dockerode.ImageInspectInfo | undefined> {
-    const reference = referenceOf(image);
-    const inspected = await ignoreStatus([404], this.#docker.getImage(reference).inspect());
-    return hasReference(inspected?.RepoDigests ?? [], reference) ? inspected : undefined;
   }
 
   async #sweep(): Promise<void> {

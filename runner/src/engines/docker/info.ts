@@ -17,6 +17,17 @@ export const dockerInfo = z.object({
 });
 export type DockerInfo = z.infer<typeof dockerInfo>;
 
+/** Whether images are in containerd's store, as Docker 29 has it by default. */
+export const usesContainerdStore = ({ DriverStatus }: DockerInfo): boolean =>
+  DriverStatus?.some(([, value]) => value === "io.containerd.snapshotter.v1") ?? false;
+
+/** The folders with images and what containers write, on Docker's machine. */
+export const imageFolders = (info: DockerInfo): string[] =>
+  usesContainerdStore(info) ? [info.DockerRootDir, CONTAINERD_ROOT] : [info.DockerRootDir];
+
+/** Docker does not say where it is. */
+const CONTAINERD_ROOT = "/var/lib/containerd";
+
 /** Whether root in a container is unprivileged on the machine. */
 export const hasUserNamespaces = ({ SecurityOptions }: DockerInfo): boolean =>
   SecurityOptions?.some((option) => /^name=(userns|rootless)\b/.test(option)) ?? false;

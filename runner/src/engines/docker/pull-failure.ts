@@ -2,10 +2,15 @@
  * Why an image cannot be pulled, for whoever can fix it. Docker's message contains addresses and
  * paths of the machine: it is the cause, for the log.
  */
-import type { Image } from "../../../../src/protocol/runner.ts";
 import { external, type Failure, internal } from "../../containers/failure.ts";
 import { messageOf } from "../../control-plane/error.ts";
-import { referenceOf } from "../engine.ts";
+
+/** An image, and what people call it. */
+export interface PulledImage {
+  name: string;
+  /** The host of the deployment's own registry, if the image is there. */
+  ownHost: string | undefined;
+}
 
 export const NO_MANIFEST = /manifest unknown|not found/i;
 const NO_SUCH_DIGEST =
@@ -14,38 +19,70 @@ const NO_SUCH_DIGEST =
   "docker inspect --format '{{index .RepoDigests 0}}' prints it";
 
 /** Errors that a retry does not fix; the first match counts. */
-const FINAL: [pattern: RegExp, why: string][] = [
+type Reasons = [pattern: RegExp, kind: typeof external, why: string][];
+
+const FOR_ALL: Reasons = [
   [
     /no matching manifest/i,
+    external,
     `it is not available for this hardware's architecture (${process.arch}): build it for that (docker build --platform)`,
   ],
+  [/invalid reference/i, external, "the image name is invalid"],
+];
+
+/** A registry that requires a login says this of missing repositories too. */
+const REFUSED = /denied|unauthorized|authentication|no basic auth/i;
+const NO_NAME = /repository name not known|name unknown/i;
+
+const ELSEWHERE: Reasons = [
   [
-    // A registry that requires a login says this of missing repositories too.
-    /denied|unauthorized|authentication|no basic auth|repository name not known|name unknown/i,
+    new RegExp(`${REFUSED.source}|${NO_NAME.source}`, "i"),
+    external,
     "the registry has no such repository, or the runner may not read it: check the repository's name; if it is private, the operator must run docker login on the runner's machine",
   ],
-  [NO_MANIFEST, NO_SUCH_DIGEST],
-  [/invalid reference/i, "the image name is invalid"],
+  [NO_MANIFEST, external, NO_SUCH_DIGEST],
+];
+
+const own = (host: string): Reasons => [
+  [
+    REFUSED,
+    internal,
+    "the deployment did not accept the runner's grant for it, which has ended or went with the runner's token: run the prediction again",
+  ],
+  [
+    /server gave HTTP response to HTTPS client/i,
+    internal,
+    `Docker uses http only for registries on 127.0.0.0/8: the operator must serve the deployment over https, or add "${host}" to "insecure-registries" in /etc/docker/daemon.json on the runner's machine and restart Docker`,
+  ],
+  [
+    new RegExp(`${NO_NAME.source}|${NO_MANIFEST.source}`, "i"),
+    external,
+    "the deployment's registry does not have it any more: push it again",
+  ],
 ];
 
 export interface PullFailure {
   failure: Failure;
   /** A retry does not fix it. */
   final: boolean;
+  /** A retry does not fix it before there is room. */
+  diskFull: boolean;
 }
 
-export const noManifest = (image: Image): Failure =>
-  external(text(referenceOf(image), NO_SUCH_DIGEST));
+export const noManifest = (image: PulledImage): Failure => external(text(image, NO_SUCH_DIGEST));
 
-export function pullFailure(reference: string, error: unknown): PullFailure {
+export function pullFailure(image: PulledImage, error: unknown): PullFailure {
   const message = messageOf(error);
   const options = { cause: error };
-  const [, why] = FINAL.find(([pattern]) => pattern.test(message)) ?? [];
-  if (why !== undefined) return { failure: external(text(reference, why), options), final: true };
-  const trouble = /no space left/i.test(message)
+  const reasons = [...FOR_ALL, ...(image.ownHost === undefined ? ELSEWHERE : own(image.ownHost))];
+  const [, kind, why] = reasons.find(([pattern]) => pattern.test(message)) ?? [];
+  if (kind && why !== undefined)
+    return { failure: kind(text(image, why), options), final: true, diskFull: false };
+  const diskFull = /no space left/i.test(message);
+  const trouble = diskFull
     ? "the disk of the runner's machine is full; the operator must free space"
     : "the registry could not be read; see the runner's log";
-  return { failure: internal(text(reference, trouble), options), final: false };
+  return { failure: internal(text(image, trouble), options), final: false, diskFull };
 }
 
-const text = (reference: string, why: string) => `${reference} cannot be pulled: ${why}`;
+const text = ({ name }: PulledImage, why: string) => `${name} cannot be pulled: ${why}`;

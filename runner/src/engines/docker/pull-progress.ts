@@ -1,14 +1,10 @@
 /** The lines of a pull, one layer at a time, summed up into one figure. */
-import { z } from "zod";
 import type { ReportProgress } from "../engine.ts";
+import type { ProgressLine } from "./progress-lines.ts";
 
-export const pullLine = z.object({
-  id: z.string().optional(),
-  status: z.string().optional(),
-  error: z.string().optional(),
-  progressDetail: z.object({ current: z.number(), total: z.number() }).partial().optional(),
-});
-type PullLine = z.infer<typeof pullLine>;
+/** Whether Docker has the layer, unpacked. */
+export const isThere = ({ status }: ProgressLine): boolean =>
+  status === "Pull complete" || status === "Already exists";
 
 /** At most four reports per second. */
 const REPORT_INTERVAL_MS = 250;
@@ -32,7 +28,7 @@ export class PullProgress {
     this.#now = now;
   }
 
-  add({ id, status, progressDetail }: PullLine): void {
+  add({ id, status, progressDetail }: ProgressLine): void {
     if (id === undefined || status === undefined) return;
     const layer = this.#layers.get(id) ?? { total: 0, downloaded: 0, extracted: 0 };
     this.#layers.set(id, layer);

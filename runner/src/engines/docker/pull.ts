@@ -1,72 +1,171 @@
-/** Pulls an image by its digest and reports the progress. */
+/** Pulls images by their digest, and reports the progress. */
 import type Dockerode from "dockerode";
 import { retry } from "../../../../src/lib/retry.ts";
-import type { Image } from "../../../../src/protocol/runner.ts";
 import { messageOf } from "../../control-plane/error.ts";
-import { type ReportProgress, referenceOf } from "../engine.ts";
+import type { Log } from "../../lib/log.ts";
+import { type ImageRequest, type ReportProgress, referenceOf } from "../engine.ts";
 import { credentialsFor } from "./credentials.ts";
-import { NO_MANIFEST, noManifest, pullFailure } from "./pull-failure.ts";
-import { PullProgress, pullLine } from "./pull-progress.ts";
+import { type ImageLayers, readLayers } from "./image-layers.ts";
+import { LayerKeeper } from "./layer-keeper.ts";
+import { isOwnImage, noRegistry, type OwnRegistry } from "./own-registry.ts";
+import { followLines, type ProgressLine } from "./progress-lines.ts";
+import { NO_MANIFEST, noManifest, type PulledImage, pullFailure } from "./pull-failure.ts";
+import { PullProgress } from "./pull-progress.ts";
+import type { PullRoom } from "./pull-room.ts";
 
 const RETRY = { attempts: 4, baseMs: 1_000, maxMs: 8_000 };
 
 const SERVER_ERROR = /unexpected HTTP status: 500/i;
 
-export async function pullImage(
-  docker: Dockerode,
-  image: Image,
-  report: ReportProgress,
-  signal: AbortSignal,
-): Promise<void> {
-  const reference = referenceOf(image);
-  try {
-    await retry(() => attempt(docker, image, report, signal), {
-      ...RETRY,
-      signal,
-      isRetryable: (error) => !signal.aborted && !pullFailure(reference, error).final,
-    });
-  } catch (error) {
-    signal.throwIfAborted();
-    const { failure, final } = pullFailure(reference, error);
-    if (final) throw failure;
-    throw (await isUnknownDigest(docker, image, error, signal)) ? noManifest(image) : failure;
+export interface ImagePullerOptions {
+  docker: Dockerode;
+  /** The runner's name. */
+  runner: string;
+  /** The deployment's own. */
+  registry: OwnRegistry | undefined;
+  /** Undefined if nothing is removed to make room. */
+  room: PullRoom | undefined;
+  /** Whether Docker drops the layers of a pull that breaks. */
+  dropsLayers: boolean;
+  log: Log;
+}
+
+interface Pull extends PulledImage {
+  /** As Docker has it. */
+  reference: string;
+  credentials: Dockerode.AuthConfigObject;
+  onLine: (line: ProgressLine) => void;
+  signal: AbortSignal;
+}
+
+export class ImagePuller {
+  readonly #options: ImagePullerOptions;
+
+  constructor(options: ImagePullerOptions) {
+    this.#options = options;
   }
-}
 
-/**
- * Docker's own registry responds with 500 to the digest of something other than an image, such as
- * an image's id. A registry that reports an unknown digest correctly works, so the error is about
- * this digest.
- */
-async function isUnknownDigest(
-  docker: Dockerode,
-  { repository }: Image,
-  error: unknown,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (!SERVER_ERROR.test(messageOf(error))) return false;
-  const nothing = { repository, digest: `sha256:${"0".repeat(64)}` };
-  const answer = await attempt(docker, nothing, () => {}, signal).catch(messageOf);
-  signal.throwIfAborted();
-  return answer !== undefined && NO_MANIFEST.test(answer);
-}
+  async pull(request: ImageRequest, report: ReportProgress, signal: AbortSignal): Promise<void> {
+    const layers = await this.#readLayers(request, signal);
+    if (layers) await this.#options.room?.makeFor(layers.layers, signal);
+    const image = await this.#identify(request);
+    const keeper = layers && this.#keeper(image.reference, layers);
+    const attempt = () => {
+      const progress = new PullProgress(report);
+      const onLine = (line: ProgressLine) => {
+        progress.add(line);
+        keeper?.add(line);
+      };
+      return this.#attempt({ ...image, onLine, signal });
+    };
+    try {
+      await this.#untilDone(image, attempt, signal);
+    } finally {
+      await keeper?.settled();
+    }
+    await keeper?.release();
+  }
 
-async function attempt(
-  docker: Dockerode,
-  image: Image,
-  report: ReportProgress,
-  signal: AbortSignal,
-): Promise<void> {
-  const progress = new PullProgress(report);
-  const stream = await docker.pull(referenceOf(image), {
-    authconfig: await credentialsFor(image.repository),
-    abortSignal: signal,
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  docker.modem.followProgress(
-    stream,
-    (error) => (error ? reject(error) : resolve()),
-    (event) => progress.add(pullLine.catch({}).parse(event)),
-  );
-  await promise;
+  /** Where it is, and what it is called there. */
+  async #identify({ image, model }: ImageRequest): Promise<Omit<Pull, "onLine" | "signal">> {
+    if (!isOwnImage(image)) {
+      const reference = referenceOf(image);
+      const credentials = await credentialsFor(image.repository);
+      return { reference, name: reference, ownHost: undefined, credentials };
+    }
+    const { registry } = this.#options;
+    if (!registry) throw noRegistry();
+    return {
+      reference: registry.localReference(image),
+      name: `${model.owner}/${model.name}@${image.digest}`,
+      ownHost: registry.host,
+      credentials: registry.credentials(image),
+    };
+  }
+
+  /** Retries what may pass; once more if the disk was full and there is room now. */
+  async #untilDone(
+    image: Omit<Pull, "onLine" | "signal">,
+    attempt: () => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const tries = async () => {
+      await retry(attempt, {
+        ...RETRY,
+        signal,
+        isRetryable: (error) => {
+          const { final, diskFull } = pullFailure(image, error);
+          return !signal.aborted && !final && !diskFull;
+        },
+        onRetry: (error, delayMs) =>
+          this.#options.log.warn("a pull broke, trying again", {
+            image: image.name,
+            error: messageOf(error),
+            retry_ms: Math.round(delayMs),
+          }),
+      });
+    };
+    try {
+      await tries().catch(async (error: unknown) => {
+        signal.throwIfAborted();
+        const isFull = pullFailure(image, error).diskFull;
+        if (!isFull || !(await this.#options.room?.makeAll(signal))) throw error;
+        await tries();
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      const { failure, final } = pullFailure(image, error);
+      if (final) throw failure;
+      throw (await this.#isUnknownDigest(image, error, signal)) ? noManifest(image) : failure;
+    }
+  }
+
+  /**
+   * Docker's own registry responds with 500 to the digest of something other than an image, such as
+   * an image's id. A registry that reports an unknown digest correctly works, so the error is about
+   * this digest.
+   */
+  async #isUnknownDigest(
+    image: Omit<Pull, "onLine" | "signal">,
+    error: unknown,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (image.ownHost !== undefined || !SERVER_ERROR.test(messageOf(error))) return false;
+    const [repository = ""] = image.reference.split("@");
+    const reference = `${repository}@sha256:${"0".repeat(64)}`;
+    const nothing = { ...image, reference, onLine: () => {}, signal };
+    const answer = await this.#attempt(nothing).catch(messageOf);
+    signal.throwIfAborted();
+    return answer !== undefined && NO_MANIFEST.test(answer);
+  }
+
+  async #attempt({ reference, credentials, onLine, signal }: Pull): Promise<void> {
+    const { docker } = this.#options;
+    const options = { authconfig: credentials, abortSignal: signal };
+    await followLines(await docker.pull(reference, options), onLine);
+  }
+
+  #keeper(reference: string, image: ImageLayers): LayerKeeper | undefined {
+    const { docker, runner, dropsLayers, log } = this.#options;
+    if (!dropsLayers) return undefined;
+    return new LayerKeeper({ docker, runner, reference, image, log });
+  }
+
+  /** Undefined of images elsewhere: their registries have logins of many kinds. */
+  async #readLayers(
+    { image }: ImageRequest,
+    signal: AbortSignal,
+  ): Promise<ImageLayers | undefined> {
+    const { registry, log } = this.#options;
+    if (!registry || !isOwnImage(image)) return undefined;
+    try {
+      return await readLayers(registry, image, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // The pull says what is wrong, if it is.
+      const fields = { image: referenceOf(image), error: messageOf(error) };
+      log.debug("could not read what an image consists of", fields);
+      return undefined;
+    }
+  }
 }

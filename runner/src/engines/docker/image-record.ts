@@ -1,0 +1,75 @@
+/**
+ * Which images this runner has pulled, and when each was last used: a file in its state directory, since
+ * an image that is pulled can have no label of the runner's. No other image is ever removed.
+ */
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+
+/** `repository@digest` as Docker has it, and the last use in ms since the epoch. */
+const record = z.record(z.string(), z.number());
+
+export class ImageRecord {
+  readonly #folder: string | undefined;
+  #lastUsed = new Map<string, number>();
+  #writing: Promise<void> = Promise.resolve();
+
+  /** @param folder undefined: nothing outlives this process */
+  constructor(folder: string | undefined) {
+    this.#folder = folder;
+  }
+
+  /** Reads what an earlier process wrote. A file that is broken is as none. */
+  async open(): Promise<void> {
+    if (this.#folder === undefined) return;
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const text = await readFile(fileIn(this.#folder), "utf8").catch(() => "{}");
+    this.#lastUsed = new Map(Object.entries(parse(text)));
+  }
+
+  get references(): string[] {
+    return [...this.#lastUsed.keys()];
+  }
+
+  lastUsed(reference: string): number | undefined {
+    return this.#lastUsed.get(reference);
+  }
+
+  pulled(reference: string): Promise<void> {
+    this.#lastUsed.set(reference, Date.now());
+    return this.#write();
+  }
+
+  /** Only if this runner has pulled it. */
+  async used(reference: string): Promise<void> {
+    if (this.#lastUsed.has(reference)) await this.pulled(reference);
+  }
+
+  async removed(reference: string): Promise<void> {
+    if (this.#lastUsed.delete(reference)) await this.#write();
+  }
+
+  /** By rename, so that a crash leaves the old file or the new one. */
+  #write(): Promise<void> {
+    const folder = this.#folder;
+    if (folder === undefined) return Promise.resolve();
+    const write = async () => {
+      const partial = `${fileIn(folder)}.new`;
+      const text = JSON.stringify(Object.fromEntries(this.#lastUsed), null, 2);
+      await writeFile(partial, text, { mode: 0o600, flush: true });
+      await rename(partial, fileIn(folder));
+    };
+    this.#writing = this.#writing.then(write, write);
+    return this.#writing;
+  }
+}
+
+const fileIn = (folder: string) => join(folder, "images.json");
+
+function parse(text: string): z.infer<typeof record> {
+  try {
+    return record.catch({}).parse(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}

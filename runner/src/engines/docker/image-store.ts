@@ -1,0 +1,124 @@
+/** The images that this runner has pulled, which it may remove when the disk is full. */
+import type Dockerode from "dockerode";
+import { messageOf } from "../../control-plane/error.ts";
+import type { Evictable, EvictionSource } from "../../disk/evictable.ts";
+import type { Log } from "../../lib/log.ts";
+import { ignoreStatus } from "./ignore-status.ts";
+import type { ImageRecord } from "./image-record.ts";
+import { KEPT_FOR_LABEL, KEPT_LABEL } from "./layer-keeper.ts";
+
+interface ImageStoreOptions {
+  docker: Dockerode;
+  record: ImageRecord;
+  /** The runner's name, which its kept layers have as a label. */
+  runner: string;
+  log: Log;
+}
+
+export class ImageStore implements EvictionSource {
+  readonly #docker: Dockerode;
+  readonly #record: ImageRecord;
+  readonly #runner: string;
+  readonly #log: Log;
+  /** How many jobs pull each image, or are about to start a container of it. */
+  readonly #holds = new Map<string, number>();
+  readonly #removals = new Map<string, Promise<unknown>>();
+
+  constructor({ docker, record, runner, log }: ImageStoreOptions) {
+    this.#docker = docker;
+    this.#record = record;
+    this.#runner = runner;
+    this.#log = log;
+  }
+
+  /** Keeps an image that may not be there yet. @returns what ends that; may be called again */
+  async hold(reference: string): Promise<() => void> {
+    this.#holds.set(reference, (this.#holds.get(reference) ?? 0) + 1);
+    let held = true;
+    // It may be on its way out: whether it is there is known after that only.
+    await this.#removals.get(reference)?.catch(() => {});
+    return () => {
+      if (!held) return;
+      held = false;
+      const left = (this.#holds.get(reference) ?? 0) - 1;
+      if (left > 0) this.#holds.set(reference, left);
+      else this.#holds.delete(reference);
+    };
+  }
+
+  pulled = (reference: string): Promise<void> => this.#noted(this.#record.pulled(reference));
+  used = (reference: string): Promise<void> => this.#noted(this.#record.used(reference));
+
+  async evictables(): Promise<Evictable[]> {
+    const [images, containers] = await Promise.all([
+      this.#docker.listImages(),
+      this.#docker.listContainers({ all: true }),
+    ]);
+    // Of anybody: a container that is stopped may be started again.
+    const inContainers = new Set(containers.map(({ ImageID }) => ImageID));
+    const found = new Set<string>();
+    const evictables = images.flatMap(({ Id, Size, RepoDigests, Created, Labels }): Evictable[] => {
+      if (Labels?.[KEPT_LABEL] === this.#runner) {
+        const reference = Labels[KEPT_FOR_LABEL] ?? "";
+        const name = `${reference} (layers of a broken pull)`;
+        const inUse = this.#holds.has(reference);
+        const remove = () => this.#removeImage(Id);
+        return [{ kind: "image", name, size: Size, lastUsed: Created * 1_000, inUse, remove }];
+      }
+      return (RepoDigests ?? []).flatMap((name) => {
+        const lastUsed = this.#record.lastUsed(name);
+        if (lastUsed === undefined) return [];
+        found.add(name);
+        const inUse = this.#holds.has(name) || inContainers.has(Id);
+        const remove = () => this.#removePulled(name);
+        return [{ kind: "image", name, size: Size, lastUsed, inUse, remove }];
+      });
+    });
+    await this.#forgetMissing(found);
+    return evictables;
+  }
+
+  /** Others may have removed them. */
+  async #forgetMissing(found: ReadonlySet<string>): Promise<void> {
+    for (const name of this.#record.references) {
+      if (!found.has(name) && !this.#holds.has(name)) {
+        await this.#noted(this.#record.removed(name));
+      }
+    }
+  }
+
+  async #removePulled(name: string): Promise<boolean> {
+    if (this.#holds.has(name)) return false;
+    const removal = this.#removeImage(name);
+    this.#removals.set(name, removal);
+    try {
+      if (!(await removal)) return false;
+      await this.#noted(this.#record.removed(name));
+      return true;
+    } finally {
+      this.#removals.delete(name);
+    }
+  }
+
+  /** Without force: Docker refuses if a container has come to use it. */
+  async #removeImage(name: string): Promise<boolean> {
+    try {
+      await ignoreStatus([404], this.#docker.getImage(name).remove());
+      return true;
+    } catch (error) {
+      if (isConflict(error)) return false;
+      throw error;
+    }
+  }
+
+  async #noted(writing: Promise<void>): Promise<void> {
+    await writing.catch((error: unknown) => {
+      this.#log.warn("could not note which images this runner has pulled", {
+        error: messageOf(error),
+      });
+    });
+  }
+}
+
+const isConflict = (error: unknown): boolean =>
+  error instanceof Error && "statusCode" in error && error.statusCode === 409;

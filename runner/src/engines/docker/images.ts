@@ -1,0 +1,186 @@
+/** The images of the Docker engine: found, pulled, and removed when the disk is full. */
+import type Dockerode from "dockerode";
+import { onAbort } from "../../../../src/lib/timeout.ts";
+import type { Image } from "../../../../src/protocol/runner.ts";
+import { external } from "../../containers/failure.ts";
+import { messageOf } from "../../control-plane/error.ts";
+import { DiskSpace, diskUsage } from "../../disk/disk-space.ts";
+import { defaultKeptFree } from "../../disk/evictable.ts";
+import { gigabytes } from "../../files/transfer.ts";
+import type { Log } from "../../lib/log.ts";
+import { repeat } from "../../lib/repeat.ts";
+import { type ImageRequest, type ReportProgress, referenceOf } from "../engine.ts";
+import type { DockerOptions } from "../options.ts";
+import { onceBack } from "./away.ts";
+import { ignoreStatus } from "./ignore-status.ts";
+import { hasReference } from "./image.ts";
+import { ImageRecord } from "./image-record.ts";
+import { ImageStore } from "./image-store.ts";
+import { type DockerInfo, imageFolders, usesContainerdStore } from "./info.ts";
+import { isOwnImage, noRegistry, OwnRegistry } from "./own-registry.ts";
+import { ImagePuller } from "./pull.ts";
+import { PullRoom } from "./pull-room.ts";
+
+export interface DockerImagesOptions {
+  docker: Dockerode;
+  /** The runner's name. */
+  runner: string;
+  engine: DockerOptions;
+  watchIntervalMs: number;
+  log: Log;
+}
+
+export class DockerImages {
+  readonly #options: DockerImagesOptions;
+  readonly #registry: OwnRegistry | undefined;
+  #store: ImageStore | undefined;
+  #puller: ImagePuller | undefined;
+  /** By the signal that a container is pulled and started with. */
+  readonly #holds = new WeakMap<AbortSignal, () => void>();
+  readonly #closed = new AbortController();
+  #endWatch = () => {};
+
+  constructor(options: DockerImagesOptions) {
+    const { deployment } = options.engine;
+    this.#options = options;
+    this.#registry = deployment === undefined ? undefined : new OwnRegistry(deployment);
+  }
+
+  async open(info: DockerInfo): Promise<void> {
+    const { docker, runner, log } = this.#options;
+    const disk = await this.#openDisk(info);
+    const record = await this.#openRecord();
+    this.#store = new ImageStore({ docker, record, runner, log });
+    disk?.add(this.#store);
+    this.#puller = new ImagePuller({
+      docker,
+      runner,
+      registry: this.#registry,
+      room: disk && new PullRoom(docker, disk, log),
+      dropsLayers: !usesContainerdStore(info),
+      log,
+    });
+  }
+
+  async #openRecord(): Promise<ImageRecord> {
+    const { engine, log } = this.#options;
+    const record = new ImageRecord(engine.state);
+    try {
+      await record.open();
+      return record;
+    } catch (error) {
+      const fields = { state: engine.state, error: messageOf(error) };
+      log.warn("the state directory cannot be used (--state): no image will be removed", fields);
+      return new ImageRecord(undefined);
+    }
+  }
+
+  /** Undefined if nothing is to be removed, or the disk cannot be seen from here. */
+  async #openDisk(info: DockerInfo): Promise<DiskSpace | undefined> {
+    const { log, watchIntervalMs } = this.#options;
+    const { free_bytes, state } = this.#options.engine;
+    if (free_bytes === 0 || state === undefined) return undefined;
+    const usage = () => diskUsage(imageFolders(info));
+    try {
+      const keptFree = free_bytes ?? defaultKeptFree((await usage()).total);
+      const disk = new DiskSpace({ usage, keptFree, log });
+      log.info("watching the disk with Docker's images", { kept_free_gb: gigabytes(keptFree) });
+      const watch = () => disk.watch(this.#closed.signal).catch(this.#onWatchFailure);
+      this.#endWatch = repeat(watchIntervalMs, watch);
+      return disk;
+    } catch (error) {
+      const fields = { folders: imageFolders(info), error: messageOf(error) };
+      log.info("the disk with Docker's images is not watched: it cannot be seen from here", fields);
+      return undefined;
+    }
+  }
+
+  readonly #onWatchFailure = (error: unknown): void => {
+    if (this.#closed.signal.aborted) return;
+    this.#options.log.warn("could not watch the disk", { error: messageOf(error) });
+  };
+
+  /** `repository@digest` of the images on this machine, as claims tell them. */
+  async list(): Promise<string[]> {
+    const images = await this.#options.docker.listImages();
+    const references = images.flatMap((image) => image.RepoDigests ?? []);
+    return references.map((one) => this.#registry?.toldReference(one) ?? one);
+  }
+
+  /**
+   * Pulls the image unless it is there, and keeps it until `started` is called or the signal is aborted.
+   * @returns its size
+   */
+  async pull(request: ImageRequest, report: ReportProgress, signal: AbortSignal): Promise<number> {
+    const [store, puller] = [this.#store, this.#puller];
+    if (!store || !puller) throw new Error("not open");
+    const { log } = this.#options;
+    const { image } = request;
+    const reference = this.#localReference(image);
+    const release = await store.hold(reference);
+    const forget = onAbort(signal, release);
+    const end = () => {
+      release();
+      forget();
+    };
+    this.#holds.set(signal, end);
+    try {
+      const found = await onceBack(() => this.#find(image), {
+        signal,
+        onAway: () => {
+          log.warn("Docker does not answer, waiting for it");
+          report({ phase: "pulling", message: "waiting for Docker on the runner's machine" });
+        },
+      });
+      if (found) {
+        await store.used(reference);
+        return found.Size;
+      }
+      await puller.pull(request, report, signal);
+      await store.pulled(reference);
+      return (await this.require(image)).Size;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  /** Docker has a container of it by now, or will have none: it need not be kept for that. */
+  started(signal: AbortSignal): void {
+    this.#holds.get(signal)?.();
+  }
+
+  /** A container of it has ended. */
+  async ended(image: Image): Promise<void> {
+    await this.#store?.used(this.#localReference(image));
+  }
+
+  async require(image: Image): Promise<Dockerode.ImageInspectInfo> {
+    const found = await this.#find(image);
+    if (found) return found;
+    throw external(`${referenceOf(image)} is missing on this machine after the pull`);
+  }
+
+  close(): void {
+    this.#endWatch();
+    this.#closed.abort();
+  }
+
+  /**
+   * Finds an image by repository and digest together: knowing a digest must not be enough to use
+   * it.
+   */
+  async #find(image: Image): Promise<Dockerode.ImageInspectInfo | undefined> {
+    const reference = this.#localReference(image);
+    const inspection = this.#options.docker.getImage(reference).inspect();
+    const inspected = await ignoreStatus([404], inspection);
+    return hasReference(inspected?.RepoDigests ?? [], reference) ? inspected : undefined;
+  }
+
+  /** `repository@digest` as Docker has it. */
+  #localReference(image: Image): string {
+    if (!isOwnImage(image)) return referenceOf(image);
+    if (!this.#registry) throw noRegistry();
+    return this.#registry.localReference(image);
+  }
+}

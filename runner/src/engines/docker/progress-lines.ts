@@ -1,0 +1,50 @@
+/**
+ * What Docker says while it pulls or loads: JSON values, a line each. Unlike dockerode's own
+ * `followProgress`, this notices that Docker says it has failed, as it does of all that happens after its
+ * headers.
+ */
+import { StringDecoder } from "node:string_decoder";
+import { z } from "zod";
+
+export const progressLine = z.object({
+  id: z.string().optional(),
+  status: z.string().optional(),
+  progressDetail: z.object({ current: z.number(), total: z.number() }).partial().optional(),
+  error: z.string().optional(),
+  /** Docker 29 and later leave the other one out. */
+  errorDetail: z.object({ message: z.string() }).optional(),
+});
+export type ProgressLine = z.infer<typeof progressLine>;
+
+/** @throws Error with Docker's message; what the stream breaks with */
+export async function followLines(
+  stream: NodeJS.ReadableStream,
+  onLine: (line: ProgressLine) => void = () => {},
+): Promise<void> {
+  let failure: string | undefined;
+  for await (const text of linesOf(stream)) {
+    const line = parse(text);
+    failure ??= line.errorDetail?.message ?? line.error;
+    onLine(line);
+  }
+  if (failure !== undefined) throw new Error(failure);
+}
+
+async function* linesOf(stream: NodeJS.ReadableStream): AsyncGenerator<string> {
+  const decoder = new StringDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.write(Buffer.from(chunk))).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  yield rest;
+}
+
+function parse(text: string): ProgressLine {
+  try {
+    return progressLine.parse(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}

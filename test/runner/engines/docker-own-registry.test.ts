@@ -1,0 +1,187 @@
+/** Images of the deployment's own registry, over real Docker and a registry that cuts connections. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { DockerOptions } from "../../../runner/src/engines/options.ts";
+import type { Executor } from "../../../runner/src/jobs/executor.ts";
+import { buildExample, docker } from "../../docker/registry.ts";
+import { dockerIsUp, signals } from "../support/containers.ts";
+import { DockerBox, recordedLog } from "../support/docker-box.ts";
+import { DockerSocket } from "../support/docker-socket.ts";
+import { type OwnImage, OwnRegistryProxy } from "../support/own-registry.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+/** Bytes of each layer: as random as those of weights, so that they are as large compressed. */
+const LAYER = 6_000_000;
+const layer = (name: string) => `RUN head -c ${LAYER} /dev/urandom > /${name} # ${Math.random()}`;
+
+describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
+  let box: DockerBox;
+  let registry: OwnRegistryProxy;
+  let executor: Executor;
+  let log: ReturnType<typeof recordedLog>;
+  let own: OwnImage;
+
+  const open = async (more: Partial<DockerOptions> = {}) => {
+    const state = join(box.folder, "state");
+    executor = box.executor({ deployment: registry.url, state, ...more }, log);
+    await executor.open();
+  };
+  const run = (image: OwnImage, stop = signals()) => {
+    box.images.own = image;
+    return box.run(executor, "own", { name: "Ada" }, {}, stop);
+  };
+  const localName = () => `${registry.host}/${own.repository}@${own.digest}`;
+  /** How many bytes of each layer were sent. */
+  const fetched = () =>
+    own.layers.map((digest) =>
+      registry.blobs
+        .filter((one) => one.digest === digest)
+        .reduce((sum, one) => sum + one.bytes, 0),
+    );
+  const keptImages = async () => {
+    const filter = `label=auspex.runner.kept=${box.name}`;
+    return (await docker("images", "-q", "--filter", filter)).split("\n").filter(Boolean);
+  };
+
+  beforeAll(async () => {
+    box = await DockerBox.start();
+    registry = await OwnRegistryProxy.start(box.registry);
+    await buildExample("hello");
+  }, 120_000);
+
+  afterAll(async () => {
+    await registry.stop();
+    await docker("image", "rm", "--force", "auspex-test/hello");
+    await box.close();
+  });
+
+  beforeEach(async () => {
+    log = recordedLog();
+    own = await registry.push("auspex-test/hello", [layer("a"), layer("b"), layer("c")]);
+    registry.recover();
+    registry.blobs.length = 0;
+    await open();
+  });
+
+  afterEach(async () => {
+    await executor.close();
+    expect(await keptImages()).toEqual([]);
+    expect(JSON.stringify(log.lines)).not.toContain(registry.grant);
+  });
+
+  it("is pulled with the job's grant, without a login, and told without a host", async () => {
+    const { reporter, finish } = run(own);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    expect(reporter.of("output")).toEqual(["Hello, Ada!"]);
+    const told = `${own.repository}@${own.digest}`;
+    await vi.waitFor(() => expect(executor.images()).toContain(told));
+    expect(executor.images()).not.toContain(localName());
+    const state = readFileSync(join(box.folder, "state", "images.json"), "utf8");
+    expect(Object.keys(JSON.parse(state))).toContain(localName());
+    expect(state).not.toContain(registry.grant);
+    // What is there needs no grant.
+    await executor.close();
+    await open();
+    const { grant: _, ...bare } = own;
+    box.images.own = bare;
+    registry.blobs.length = 0;
+    expect(await box.run(executor, "own").finish).toMatchObject({ status: "succeeded" });
+    expect(registry.blobs).toEqual([]);
+  });
+
+  it("tells of a grant that is not accepted, which is not the model's fault", async () => {
+    const refused = await run({ ...own, grant: "an-old-grant" }).finish;
+    expect(refused).toMatchObject({ status: "failed", error: { source: "internal" } });
+    expect(refused.error?.message).toMatch(
+      /^test\/model@sha256:\w+ cannot be pulled: the deployment did not accept the runner's grant/,
+    );
+    expect(refused.error?.message).not.toContain("an-old-grant");
+    expect(JSON.stringify(log.lines)).not.toContain("an-old-grant");
+    const gone = { ...own, digest: `sha256:${"0".repeat(64)}` };
+    const missing = await run(gone).finish;
+    expect(missing.error).toMatchObject({
+      source: "external",
+      message: expect.stringContaining("the deployment's registry does not have it any more"),
+    });
+  });
+
+  it("goes on with a layer whose connection was cut", async () => {
+    const top = own.layers.at(-1);
+    let cuts = 0;
+    registry.fault = (digest) =>
+      digest === top && cuts++ === 0 ? { cutAfter: LAYER / 2 } : undefined;
+    expect(await run(own).finish).toMatchObject({ status: "succeeded" });
+    const requests = registry.blobs.filter(({ digest }) => digest === top);
+    expect(requests).toHaveLength(2);
+    expect(requests[1]?.from).toBeGreaterThanOrEqual(LAYER / 2);
+    // Not a byte twice.
+    const sizes = fetched();
+    expect(sizes.at(-1)).toBeLessThan(LAYER * 1.01);
+    expect(sizes.at(-2)).toBeLessThan(LAYER * 1.01);
+  });
+
+  /** The topmost layer is held back until all below it are there, and kept. */
+  async function pulledButTheTop(image: OwnImage) {
+    const top = own.layers.at(-1);
+    registry.fault = (digest) => (digest === top ? "held" : undefined);
+    const stop = signals();
+    const running = run(image, stop);
+    await vi.waitFor(async () => {
+      const [kept = "none"] = await keptImages();
+      const layers = await docker("image", "inspect", "--format", "{{len .RootFS.Layers}}", kept);
+      expect(Number(layers)).toBe(own.layers.length - 1);
+    }, 30_000);
+    return { ...running, stop };
+  }
+  /** Docker itself repeats the request for the topmost layer that was held back. */
+  const expectLowerOnce = () => {
+    for (const bytes of fetched().slice(-3, -1)) {
+      expect(bytes).toBeGreaterThan(LAYER);
+      expect(bytes).toBeLessThan(LAYER * 1.01);
+    }
+  };
+
+  it("is not fetched again from the start when Docker is restarted meanwhile", async () => {
+    await executor.close();
+    const socket = await DockerSocket.open(join(box.folder, "docker.sock"));
+    await open({ socket: socket.path });
+    const { finish } = await pulledButTheTop(own);
+    socket.goAway();
+    registry.recover();
+    await socket.comeBack();
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    expect(log.lines.join()).toContain("a pull broke, trying again");
+    expectLowerOnce();
+    await executor.close();
+    socket.goAway();
+    await open();
+  });
+
+  it("is not fetched again from the start by the next process of a runner", async () => {
+    const { finish, stop } = await pulledButTheTop(own);
+    stop.abortAbandon();
+    await finish;
+    await executor.close();
+    registry.recover();
+    await open();
+    expect(await run(own).finish).toMatchObject({ status: "succeeded" });
+    expectLowerOnce();
+  });
+
+  it("is let go of in parts too when the disk is full, but not while it is pulled", async () => {
+    await executor.close();
+    await open({ free_bytes: 2 ** 60, watch_interval_ms: 20 });
+    const { finish, stop } = await pulledButTheTop(own);
+    await vi.waitFor(() => expect(log.lines.join()).toContain("nothing is left"), 10_000);
+    expect(await keptImages()).toHaveLength(1);
+    stop.abortAbandon();
+    await finish;
+    await vi.waitFor(
+      () => expect(log.lines.join()).toMatch(/removed image .*\(layers of a broken pull\)/),
+      10_000,
+    );
+    registry.recover();
+  });
+});
