@@ -2,7 +2,8 @@
  * Keeps part of the disk free: when there is less, what was used longest ago is removed. The log says of
  * each removal what went and why.
  */
-import { statfs } from "node:fs/promises";
+import { stat, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import { messageOf } from "../control-plane/error.ts";
 import { gigabytes } from "../files/transfer.ts";
 import type { Log } from "../lib/log.ts";
@@ -33,8 +34,8 @@ export class DiskSpace {
     this.#options = options;
   }
 
-  add(source: EvictionSource): void {
-    this.#sources.push(source);
+  add(...sources: readonly EvictionSource[]): void {
+    this.#sources.push(...sources);
   }
 
   /** To be called regularly. @throws the signal's reason */
@@ -121,4 +122,26 @@ export async function diskUsage(folders: readonly string[]): Promise<DiskUsage> 
   const [fullest] = usages.sort((a, b) => a.free - b.free);
   if (!fullest) throw new Error(`none of these folders is here: ${folders.join(", ")}`);
   return fullest;
+}
+
+/** The sources that lie on the same disk as one of these folders. A folder may not be there yet. */
+export async function onDiskOf(
+  folders: readonly string[],
+  sources: readonly EvictionSource[],
+): Promise<EvictionSource[]> {
+  const disks = new Set(await Promise.all(folders.map(diskOf)));
+  disks.delete(undefined);
+  const found = await Promise.all(sources.map(({ folder }) => diskOf(folder)));
+  return sources.filter((_, at) => disks.has(found[at]));
+}
+
+/** Of the folder, or of the nearest one above it. Undefined if it cannot be seen. */
+async function diskOf(folder: string): Promise<number | undefined> {
+  try {
+    return (await stat(folder)).dev;
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    const above = dirname(folder);
+    return isMissing && above !== folder ? diskOf(above) : undefined;
+  }
 }

@@ -15,6 +15,8 @@ export interface Evictable {
 
 /** Who has such things. */
 export interface EvictionSource {
+  /** Where they lie. Removing them makes room on that disk only. */
+  readonly folder: string;
   evictables(): Promise<Evictable[]>;
 }
 

@@ -1,6 +1,8 @@
 /** What is removed when the disk is full, in which order, and what the log says of it. */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { DiskSpace } from "../../../runner/src/disk/disk-space.ts";
+import { DiskSpace, diskUsage, onDiskOf } from "../../../runner/src/disk/disk-space.ts";
 import {
   defaultKeptFree,
   type Evictable,
@@ -26,6 +28,22 @@ test.each([
   expect(defaultKeptFree(disk)).toBe(kept);
 });
 
+test("what lies on another disk makes no room on this one", async () => {
+  const at = (folder: string) => ({ folder, evictables: async () => [] });
+  const [here, notYet, elsewhere] = [at(tmpdir()), at(join(tmpdir(), "a", "b")), at("/proc/self")];
+  expect(await onDiskOf([tmpdir()], [here, notYet, elsewhere])).toEqual([here, notYet]);
+  expect(await onDiskOf(["/proc"], [here, elsewhere])).toEqual([elsewhere]);
+});
+
+test("the fullest of the disks counts, of those that can be seen from here", async () => {
+  const { free, total } = await diskUsage([tmpdir(), "/nowhere"]);
+  expect(free).toBeGreaterThan(0);
+  expect(total).toBeGreaterThanOrEqual(free);
+  // It has no room at all.
+  expect(await diskUsage([tmpdir(), "/proc"])).toEqual({ free: 0, total: 0 });
+  await expect(diskUsage(["/nowhere"])).rejects.toThrow("/nowhere");
+});
+
 describe("the room on the disk", () => {
   let free: number;
   let items: Evictable[];
@@ -47,7 +65,7 @@ describe("the room on the disk", () => {
     [free, items, removed, log] = [20 * GB, [], [], recordedLog()];
     const usage = async () => ({ free, total: 100 * GB });
     space = new DiskSpace({ usage, keptFree: 10 * GB, log });
-    space.add({ evictables: async () => items });
+    space.add({ folder: "/", evictables: async () => items });
   });
 
   it("is left alone while there is enough", async () => {

@@ -38,7 +38,7 @@ describe("a pull that finds the disk full", () => {
     const client = new Dockerode({ socketPath: docker.socket });
     const record = new ImageRecord(join(folder, "state"));
     await record.open();
-    store = new ImageStore({ docker: client, record, runner: "test", log });
+    store = new ImageStore({ docker: client, folder, record, runner: "test", log });
     const usage = async () => ({ free: docker.free, total: 10 * GB });
     const disk = new DiskSpace({ usage, keptFree: 1, log });
     disk.add(store);

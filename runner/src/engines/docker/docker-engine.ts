@@ -2,6 +2,7 @@
 import Dockerode from "dockerode";
 import { gpuDevice } from "../../check/hardware.ts";
 import { type Failure, internal } from "../../containers/failure.ts";
+import type { EvictionSource } from "../../disk/evictable.ts";
 import type { Log } from "../../lib/log.ts";
 import {
   type Engine,
@@ -73,7 +74,13 @@ export class DockerEngine implements Engine {
   readonly #creator: ContainerCreator;
   readonly #images: DockerImages;
 
-  constructor(runner: string, options: DockerOptions, log: Log) {
+  /** @param others what else may go when the disk with the images is full, if it lies there */
+  constructor(
+    runner: string,
+    options: DockerOptions,
+    log: Log,
+    others: readonly EvictionSource[] = [],
+  ) {
     this.#socket = options.socket ?? DEFAULT_SOCKET;
     this.#docker = new Dockerode({ socketPath: this.#socket });
     this.#runner = runner;
@@ -89,6 +96,7 @@ export class DockerEngine implements Engine {
       docker: this.#docker,
       runner,
       engine: options,
+      others,
       watchIntervalMs: this.#watchIntervalMs,
       log,
     });

@@ -9,6 +9,8 @@ import { KEPT_FOR_LABEL, KEPT_LABEL } from "./layer-keeper.ts";
 
 interface ImageStoreOptions {
   docker: Dockerode;
+  /** Where Docker has them. */
+  folder: string;
   record: ImageRecord;
   /** The runner's name, which its kept layers have as a label. */
   runner: string;
@@ -16,6 +18,7 @@ interface ImageStoreOptions {
 }
 
 export class ImageStore implements EvictionSource {
+  readonly folder: string;
   readonly #docker: Dockerode;
   readonly #record: ImageRecord;
   readonly #runner: string;
@@ -24,7 +27,8 @@ export class ImageStore implements EvictionSource {
   readonly #holds = new Map<string, number>();
   readonly #removals = new Map<string, Promise<unknown>>();
 
-  constructor({ docker, record, runner, log }: ImageStoreOptions) {
+  constructor({ docker, folder, record, runner, log }: ImageStoreOptions) {
+    this.folder = folder;
     this.#docker = docker;
     this.#record = record;
     this.#runner = runner;

@@ -4,8 +4,8 @@ import { onAbort } from "../../../../src/lib/timeout.ts";
 import type { Image } from "../../../../src/protocol/runner.ts";
 import { external } from "../../containers/failure.ts";
 import { messageOf } from "../../control-plane/error.ts";
-import { DiskSpace, diskUsage } from "../../disk/disk-space.ts";
-import { defaultKeptFree } from "../../disk/evictable.ts";
+import { DiskSpace, diskUsage, onDiskOf } from "../../disk/disk-space.ts";
+import { defaultKeptFree, type EvictionSource } from "../../disk/evictable.ts";
 import { gigabytes } from "../../files/transfer.ts";
 import type { Log } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
@@ -26,6 +26,8 @@ export interface DockerImagesOptions {
   /** The runner's name. */
   runner: string;
   engine: DockerOptions;
+  /** What else may go when the disk with the images is full, if it lies there. */
+  others: readonly EvictionSource[];
   watchIntervalMs: number;
   log: Log;
 }
@@ -50,8 +52,9 @@ export class DockerImages {
     const { docker, runner, log } = this.#options;
     const disk = await this.#openDisk(info);
     const record = await this.#openRecord();
-    this.#store = new ImageStore({ docker, record, runner, log });
-    disk?.add(this.#store);
+    const folder = info.DockerRootDir;
+    this.#store = new ImageStore({ docker, folder, record, runner, log });
+    disk?.add(this.#store, ...(await onDiskOf(imageFolders(info), this.#options.others)));
     this.#puller = new ImagePuller({
       docker,
       runner,
