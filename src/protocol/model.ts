@@ -21,6 +21,7 @@ import { tag } from "./oci.ts";
 import { containerInterface } from "./runner.ts";
 import { owner } from "./user.ts";
 import { variableName } from "./variable.ts";
+import { configuredWeights } from "./weights.ts";
 
 export const visibility = z.enum(["private", "public", "restricted"]).meta({
   id: "ModelVisibility",
@@ -161,6 +162,10 @@ export const configuration = z
     egress: egress.optional(),
     idle_seconds: z.number().min(0).max(86_400).optional().meta({
       description: "How long an idle container is kept; 300 by default",
+    }),
+    weights: configuredWeights.optional().meta({
+      description:
+        "Files that its containers find at a path of their own, read-only: weights that are not in the image. The uploads are kept while a version names them",
     }),
   })
   .meta({ id: "Configuration" });

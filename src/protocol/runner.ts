@@ -24,6 +24,7 @@
 import { z } from "zod";
 import { digest, jsonObject, uuid } from "./common.ts";
 import { egress } from "./egress.ts";
+import { jobWeight, MAX_WEIGHTS } from "./weights.ts";
 
 /** Increased by changes that break older runners. */
 export const RUNNER_PROTOCOL = 1;
@@ -124,6 +125,8 @@ export const keys = z.object({
   container: key,
   /** For cached files: a job can notice that a file is already cached. */
   files: key,
+  /** For cached weights, likewise. Only of jobs with weights. */
+  weights: key.optional(),
 });
 export type Keys = z.infer<typeof keys>;
 
@@ -183,6 +186,11 @@ export const job = z.object({
   input: jsonObject.optional(),
   /** Files in the input. */
   files: z.array(inputFile),
+  /** Mounted into its container, read-only, before that starts. Those of the image and of the version. */
+  weights: z
+    .array(jobWeight)
+    .max(2 * MAX_WEIGHTS)
+    .optional(),
 });
 export type Job = z.infer<typeof job>;
 

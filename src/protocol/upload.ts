@@ -92,7 +92,7 @@ export const upload = z
     created_at: timestamp,
     expires_at: timestamp.meta({
       description:
-        "When a pending upload expires, or when the file of a completed one is deleted, unless a prediction uses it before",
+        "When a pending upload expires, or when the file of a completed one is deleted, unless a prediction or a version uses it before",
     }),
   })
   .meta({ id: "Upload", description: "A file uploaded in parts" });

@@ -180,6 +180,12 @@ describe("a claim", () => {
     const ownImage = { repository: `auspex/models/${id}`, digest: job.image.digest, grant: "g" };
     const own = { ...job, image: ownImage };
     expect(claimResponse.parse({ jobs: [own] })).toEqual({ jobs: [own] });
+    const weights = [
+      { kind: "oci", name: "base", target: "/src/weights", manifest: job.image.digest },
+      { kind: "file", target: "/m/a", id, url: "https://auspex.example.com/v1/files/x/a", size: 3 },
+    ];
+    const weighed = { ...own, keys: { ...job.keys, weights: "w" }, weights };
+    expect(claimResponse.parse({ jobs: [weighed] })).toEqual({ jobs: [weighed] });
     const input = JSON.parse('{"__proto__": "a name like any other"}');
     const { jobs } = claimResponse.parse({ jobs: [{ ...job, input }] });
     expect(JSON.stringify(jobs[0]?.input)).toBe(JSON.stringify(input));

@@ -13,17 +13,22 @@ export interface Run {
   isolation: Isolation;
   user_id: string;
   prediction_id: string;
+  /** The model's owner, if the version has weights. */
+  weights_owner_id?: string | undefined;
 }
 
 /** After a change of the secret running containers are no longer found, and stop when idle. */
 export async function isolationKeys(secret: string, run: Run): Promise<Keys> {
   const { model_id, version_number, isolation, user_id, prediction_id } = run;
+  const { weights_owner_id: owner } = run;
   const scope = { model: [], account: [user_id], prediction: [prediction_id] }[isolation];
-  const [container, files] = await Promise.all([
+  const [container, files, weights] = await Promise.all([
     keyed(secret, ["container", model_id, version_number, isolation, ...scope]),
     keyed(secret, ["files", user_id]),
+    // Shared by all models of their owner, whoever runs them.
+    owner === undefined ? undefined : keyed(secret, ["weights", owner]),
   ]);
-  return { container, files };
+  return { container, files, ...(weights !== undefined && { weights }) };
 }
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };

@@ -55,3 +55,17 @@ test("whoever knows the ids and not the secret cannot tell a key", async () => {
   expect(new Set([mine, theirs, none].map(({ files }) => files))).toHaveLength(3);
   for (const key of Object.values(mine)) expect(key).toMatch(/^[\w-]{43}$/);
 });
+
+test("weights are their owner's, whichever model runs and whoever runs it", async () => {
+  expect(await keys()).not.toHaveProperty("weights");
+  const { weights } = await keys({ weights_owner_id: "bob" });
+  const others = { model_id: "model-2", version_number: 2, user_id: "eve", prediction_id: "run-2" };
+  expect((await keys({ ...others, weights_owner_id: "bob" })).weights).toBe(weights);
+  const [ada, own] = await Promise.all([
+    keys({ weights_owner_id: "ada" }),
+    keys({ weights_owner_id: run.user_id }),
+  ]);
+  expect(ada.weights).not.toBe(weights);
+  // Not even their owner can tell from one what the other has cached.
+  expect(own.weights).not.toBe(own.files);
+});
