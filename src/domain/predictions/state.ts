@@ -12,6 +12,7 @@ import type {
   VendoraCall,
 } from "../../protocol/runner.ts";
 import type { Webhook, WebhookEventName } from "../../protocol/webhook.ts";
+import type { JobWeight, WeightFile } from "../../protocol/weights.ts";
 import { type AttemptsState, NO_ATTEMPTS } from "./attempts.ts";
 
 /** A webhook as it is stored (domain/webhooks/stored-secret.ts). */
@@ -25,6 +26,9 @@ export interface Claim {
   key: string;
   hash: string;
 }
+
+/** A weight of its version. A file is named by its key: its URL is signed for each hand-out. */
+export type SpecWeight = Extract<JobWeight, { kind: "oci" }> | (WeightFile & { kind: "file" });
 
 /** What was requested. Never changes. */
 export interface PredictionSpec {
@@ -57,6 +61,8 @@ export interface PredictionSpec {
   limits: Limits;
   /** The files that its input names. */
   files: InputFile[];
+  /** Undefined if its version has none. */
+  weights?: SpecWeight[];
   /** Where the input lies when it is too large for the object. */
   stored_input: StoredValue | null;
   stream: boolean;

@@ -11,10 +11,11 @@ import type { KeyHolder } from "../account/rpc-types.ts";
 import type { OfferResult } from "../pool/rpc-types.ts";
 import { poolOf } from "../pool/stub.ts";
 import type { Effects } from "./effects.ts";
-import { jobOf, type OfferedJob, waitingJobOf } from "./job-messages.ts";
+import { jobOf, type OfferedJob, type OpenedParts, waitingJobOf } from "./job-messages.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Refusal } from "./rpc-types.ts";
 import { openVariables, VARIABLES_NOT_DECRYPTED } from "./variables.ts";
+import { openWeights } from "./weights.ts";
 
 /** Whoever creates a prediction waits for the pool, which answers within milliseconds. */
 const OFFER_MS = 3_000;
@@ -63,9 +64,8 @@ export class Handouts {
     write: (life: PredictionLife) => PredictionRecord,
   ): Promise<NotBegun | undefined> {
     const [life, attempt] = PredictionLife.begin(spec, newSecret());
-    const variables = await openVariables(this.#env, spec);
-    const job =
-      variables && jobOf(spec, attempt, this.#objectId, spec.stored_input ?? input, variables);
+    const parts = await this.#openParts(spec);
+    const job = parts && jobOf(spec, attempt, this.#objectId, spec.stored_input ?? input, parts);
     const { row } = this.#effects;
     const writing = spec.row_held || row.writeInitial(spec).catch(() => false);
     if (spec.claim) {
@@ -96,7 +96,7 @@ export class Handouts {
 
   /**
    * Opens an attempt for a runner that has room.
-   * @param load the prediction as it is after its variables have been decrypted
+   * @param load the prediction as it is after its parts have been opened
    * @param unplaced the number of an attempt that was offered and never handed out
    * @returns undefined when none is needed any more, which is no error
    */
@@ -105,17 +105,17 @@ export class Handouts {
     unplaced: number | undefined,
   ): Promise<OfferedJob | undefined> {
     const spec = load()?.life.spec;
-    const variables = spec && (await openVariables(this.#env, spec));
+    const parts = spec && (await this.#openParts(spec));
     const record = load();
     if (!record) return undefined;
     const { life } = record;
     const now = Date.now();
     if (unplaced !== undefined) life.closeAttempt(unplaced, now);
-    if (!variables && life.waiting) this.#failWithoutVariables(record);
-    const attempt = variables && life.openAttempt(newSecret(), now);
+    if (!parts && life.waiting) this.#failWithoutVariables(record);
+    const attempt = parts && life.openAttempt(newSecret(), now);
     if (!attempt) return undefined;
     this.#effects.commit(record);
-    return jobOf(life.spec, attempt, this.#objectId, record.input(), variables);
+    return jobOf(life.spec, attempt, this.#objectId, record.input(), parts);
   }
 
   /**
@@ -125,7 +125,7 @@ export class Handouts {
   async openSecond(record: PredictionRecord): Promise<void> {
     const { life } = record;
     const { spec } = life;
-    const variables = await openVariables(this.#env, spec);
+    const parts = await this.#openParts(spec);
     const { attempt: first } = life.state;
     // It may have connected meanwhile.
     if (!first || this.#effects.channels.open(first.number)) return;
@@ -133,10 +133,10 @@ export class Handouts {
     if (!second) return;
     record.save();
     const taken =
-      variables !== undefined &&
+      parts !== undefined &&
       (await poolOf(this.#env, spec.hardware, { ms: OFFER_MS })
         .offerSecond(
-          jobOf(spec, second, this.#objectId, record.input(), variables),
+          jobOf(spec, second, this.#objectId, record.input(), parts),
           waitingJobOf(spec, this.#objectId),
           receiptOf(first.secret),
         )
@@ -144,6 +144,12 @@ export class Handouts {
     if (taken || !life.closeAttempt(second.number, Date.now())) return;
     if (life.waiting) this.#effects.dispatch(record, Date.now());
     else record.save();
+  }
+
+  /** @returns undefined when its variables cannot be decrypted */
+  async #openParts(spec: PredictionSpec): Promise<OpenedParts | undefined> {
+    const variables = await openVariables(this.#env, spec);
+    return variables && { variables, weights: await openWeights(this.#env, spec) };
   }
 
   #offer(spec: PredictionSpec, job: OfferedJob): Promise<OfferResult> {

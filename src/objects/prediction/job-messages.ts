@@ -5,6 +5,7 @@ import { predictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { Job } from "../../protocol/runner.ts";
+import type { JobWeight } from "../../protocol/weights.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Piece } from "./rpc-types.ts";
 
@@ -16,13 +17,18 @@ export interface OfferedJob {
   input: string | undefined;
 }
 
-/** @param variables decrypted: a job is never stored */
+/** What only the job has: variables decrypted, and URLs that are valid for a while. It is never stored. */
+export interface OpenedParts {
+  variables: Variables;
+  weights: JobWeight[] | undefined;
+}
+
 export function jobOf(
   spec: PredictionSpec,
   attempt: Attempt,
   objectId: string,
   input: Piece,
-  variables: Variables,
+  { variables, weights }: OpenedParts,
 ): OfferedJob {
   return {
     job: {
@@ -40,6 +46,7 @@ export function jobOf(
       ...(spec.describe && { describe: true }),
       limits: spec.limits,
       files: spec.files,
+      ...(weights && { weights }),
     },
     lease: { objectId, secret: attempt.secret },
     // A runner fetches from R2 itself: all jobs of a pool go through one object.

@@ -156,7 +156,7 @@ const remove = createRoute({
   tags,
   summary: "Delete an upload",
   description:
-    "Cancels a pending upload, or deletes the file of a completed one. Predictions that have not read the file yet will fail. Requires the scope `predict`.",
+    "Cancels a pending upload, or deletes the file of a completed one. Predictions that have not read the file yet will fail. A file that a version names (`configuration.weights`) cannot be deleted before the version. Requires the scope `predict`.",
   middleware: requireScopeToWrite("predict"),
   request: { params: oneUpload },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },

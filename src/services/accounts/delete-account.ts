@@ -54,7 +54,7 @@ async function remove(services: Services, user: UserRow, now: number): Promise<v
   await revokeAccess(db, user.id);
   await deleteAvatars(env.FILES, user.id);
   const account = await closeObject(services, user.id);
-  for (const { id } of await listSomeModels(db, user.id, MODELS)) await deleteModel(db, id);
+  for (const { id } of await listSomeModels(db, user.id, MODELS)) await deleteModel(db, id, now);
   if (now - (user.deleted_at ?? now) < LATE_MS) return;
   // Not before: what a late message tells would be added to the models a second time.
   await deleteCounts(db, user.id, ROWS);

@@ -1,15 +1,8 @@
 /** Signed URLs, which need no token: created and verified with the deployment's keys. */
-import {
-  type Grant,
-  importSigningKey,
-  signGrant,
-  verifyGrant,
-} from "../../domain/files/signed-url.ts";
+import { type Grant, signGrant, verifyGrant } from "../../domain/files/signed-url.ts";
 import { ProblemError } from "../../errors.ts";
-import { derivedKey } from "../../lib/derived-key.ts";
-import { bytesOfHex } from "../../lib/hex.ts";
 import type { SignedQuery } from "../../protocol/file.ts";
-import { findKey } from "../../storage/keys.ts";
+import { signFileUrl, signingKeys } from "../../storage/files/signed-file-urls.ts";
 import type { Services } from "../services.ts";
 
 /** Lifetime of the URL of an upload's file. */
@@ -34,35 +27,28 @@ export async function signedPartUrl(
 ): Promise<string> {
   const seconds = Math.floor(expires / 1000);
   const grant: Grant = ["part", id, number, length, holder];
-  const signature = await signGrant(await signingKey(services), grant, seconds);
+  const [newest] = await signingKeys(services.settings, services.db);
+  const signature = await signGrant(newest, grant, seconds);
   const whose = holder === null ? "" : `holder=${encodeURIComponent(holder)}&`;
   const query = `size=${length}&${whose}expires=${seconds}&signature=${signature}`;
   return `${origin}/v1/uploads/${id}/parts/${number}?${query}`;
 }
 
-/**
- * @param origin of this deployment, unless files have their own (FILES_ORIGIN)
- * @param key in R2
- * @param expires Unix ms
- */
-export async function signedFileUrl(
-  services: Services,
+/** As `signFileUrl`. */
+export const signedFileUrl = (
+  { settings, db }: Services,
   origin: string,
   key: string,
   expires: number,
-): Promise<string> {
-  const seconds = Math.floor(expires / 1000);
-  const signature = await signGrant(await signingKey(services), ["file", key], seconds);
-  const at = services.settings.filesOrigin ?? origin;
-  return `${at}/v1/files/${key}?expires=${seconds}&signature=${signature}`;
-}
+): Promise<string> => signFileUrl(settings, db, origin, key, expires);
 
 export async function isValidSignature(
   services: Services,
   grant: Grant,
   { expires, signature }: SignedQuery,
 ): Promise<boolean> {
-  return verifyGrant(await keysOf(services), grant, expires, signature);
+  const keys = await signingKeys(services.settings, services.db);
+  return verifyGrant(keys, grant, expires, signature);
 }
 
 /** @throws ProblemError forbidden */
@@ -86,32 +72,3 @@ const HOW_TO_RENEW: Record<Grant[0], string> = {
   part: "GET /v1/uploads/{id} returns new ones while the upload is pending.",
   file: "Its owner can create a new one with POST to …/addresses below its path.",
 };
-
-const known = new WeakMap<Services, [CryptoKey, ...CryptoKey[]]>();
-
-async function signingKey(services: Services): Promise<CryptoKey> {
-  const [newest] = await keysOf(services);
-  return newest;
-}
-
-/**
- * Derived from SECRET_KEY, newest first: a URL is valid while the key that signed it is listed.
- * Without SECRET_KEY, the key that the deployment generated. Computed once per isolate.
- */
-async function keysOf(services: Services): Promise<[CryptoKey, ...CryptoKey[]]> {
-  let keys = known.get(services);
-  if (!keys) {
-    const { secretKeys } = services.settings;
-    const secrets = await Promise.all(secretKeys.map((one) => derivedKey(one, "addresses")));
-    const [newest = await ownKey(services), ...older] = secrets;
-    keys = [await importSigningKey(newest), ...(await Promise.all(older.map(importSigningKey)))];
-    known.set(services, keys);
-  }
-  return keys;
-}
-
-async function ownKey({ db }: Services): Promise<BufferSource> {
-  const row = await findKey(db, "addresses");
-  if (!row) throw new Error("the table `keys` has no row `addresses`: apply the migrations");
-  return bytesOfHex(row.value);
-}

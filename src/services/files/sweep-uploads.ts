@@ -1,6 +1,6 @@
-/** Removes expired uploads: abandoned pending ones, and files that no prediction uses. */
+/** Removes expired uploads: abandoned pending ones, and files that no prediction and no version uses. */
 import { logger } from "../../log.ts";
-import { claimExpired, listAccountsWithExpired } from "../../storage/files/uploads.ts";
+import { claimExpired, keepNamed, listAccountsWithExpired } from "../../storage/files/uploads.ts";
 import type { Services } from "../services.ts";
 import { removeUploads } from "./uploads.ts";
 
@@ -27,6 +27,9 @@ export async function sweepUploads(services: Services, now: number): Promise<voi
     if (users.length === 0) return;
     const each = Math.floor(ROUND / users.length);
     const again = now + RETRY_MS;
+    // Versions keep theirs: looked at again after as long as any other would be kept.
+    const until = now + services.settings.retentionSeconds * 1000;
+    await keepNamed(services.db, { users, each, now, until });
     const taken = await claimExpired(services.db, { users, each, now, again });
     const failures = await removeUploads(services, taken).catch((error: unknown) => [error]);
     if (failures.length === 0) continue;

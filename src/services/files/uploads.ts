@@ -21,6 +21,7 @@ import {
   deleteUploads,
   findOwnUploads,
   findPendingUpload,
+  findVersionOfUpload,
   insertUpload,
   savePart,
   type UploadRow,
@@ -180,11 +181,17 @@ async function requireHolder(services: Services, holder: string | null): Promise
 
 /**
  * Cancels a pending upload, or deletes the file of a completed one.
- * @throws ProblemError not_found; conflict on a concurrent change
+ * @throws ProblemError not_found; conflict for a file that a version names, and on a concurrent change
  */
 export async function deleteUpload(services: Services, caller: Caller, id: string): Promise<void> {
   const row = await getUpload(services, caller, id);
   if (!(await claimUpload(services.db, row, Date.now()))) {
+    const named = await findVersionOfUpload(services.db, id);
+    if (named) {
+      throw conflict(
+        `The version '${named.owner}/${named.name}:${named.number}' uses this file as weights. Delete the version first.`,
+      );
+    }
     throw conflict("The upload was completed or used at the same time. Try again.");
   }
   const [failure] = await removeUploads(services, [row]);

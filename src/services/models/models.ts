@@ -35,6 +35,7 @@ import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { unknownCategories } from "./categories.ts";
 import { forgetHidden, publicReads } from "./public-reads.ts";
+import { keptUntil } from "./weight-files.ts";
 
 /** @throws ProblemError not_found, also for a model that the caller cannot see; forbidden */
 export const readModel = (
@@ -138,7 +139,7 @@ export async function deleteModel(
   name: string,
 ): Promise<void> {
   const { id } = await readOwnModel(services, caller, owner, name);
-  await deleteRow(services.db, id);
+  await deleteRow(services.db, id, keptUntil(services));
   forgetModel(caller, owner, name);
 }
 

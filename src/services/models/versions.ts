@@ -6,6 +6,7 @@ import {
   deleteVersion as deleteRow,
   findVersion,
   insertVersion,
+  isFileGone,
   type VersionRow,
   listVersions as versionsOf,
 } from "../../storage/models/versions.ts";
@@ -19,6 +20,7 @@ import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { readModel, readOwnModel } from "./models.ts";
 import { versionImage } from "./version-image.ts";
+import { fileGone, keptUntil, namedFiles } from "./weight-files.ts";
 
 /** A version, and whether everyone can see it. */
 export interface ReadVersion {
@@ -39,6 +41,8 @@ export async function createVersion(
   await checkConfiguration(services, images, request.configuration ?? {});
   const elsewhere = images && `${images}/${model.name}`;
   const { content, read } = await versionImage(services, model, request, elsewhere);
+  const named =
+    request.configuration && (await namedFiles(services, caller, request.configuration));
   const max = services.settings.maxVersions;
   const inserting = insertVersion(
     services.db,
@@ -47,14 +51,17 @@ export async function createVersion(
       release_notes: request.release_notes,
       ...content,
       size: 0,
+      weights: [],
       created_at: Date.now(),
     },
-    { given: request.configuration, read },
+    { given: named?.configuration, files: named?.files, read },
     max,
     quotaOf(services, caller.user_id),
   );
   const version = await orConflict(
-    withinQuota(services, inserting),
+    withinQuota(services, inserting).catch((error: unknown) => {
+      throw isFileGone(error) ? fileGone() : error;
+    }),
     isLimitReached,
     `A model can have at most ${max} versions. Delete an unused one, or ask the operator to raise MAX_VERSIONS.`,
   );
@@ -87,7 +94,7 @@ export async function deleteVersion(
   const { id } = await readOwnModel(services, caller, owner, name);
   if (!(await findVersion(services.db, id, number)))
     throw versionNotFound(`${owner}/${name}`, number);
-  await deleteRow(services.db, id, number);
+  await deleteRow(services.db, id, number, keptUntil(services));
   forgetModel(caller, owner, name);
   forgetVersion(id, number);
 }

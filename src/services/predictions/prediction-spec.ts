@@ -1,7 +1,12 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
 import { pickVariables } from "../../domain/models/variables.ts";
 import { holdsRow } from "../../domain/predictions/short-run.ts";
-import type { Claim, PredictionSpec, StoredWebhook } from "../../domain/predictions/state.ts";
+import type {
+  Claim,
+  PredictionSpec,
+  SpecWeight,
+  StoredWebhook,
+} from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import type { StoredValue } from "../../protocol/event.ts";
@@ -9,6 +14,7 @@ import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { ContainerInterface, InputFile, VendoraCall } from "../../protocol/runner.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import type { ResolvedVersion } from "./version-resolution.ts";
@@ -64,6 +70,7 @@ export async function predictionSpec(
   const isExclusive = isolation === "prediction";
   // The oldest key: it does not change when a new one is put in front.
   const secret = settings.secretKeys.at(-1) ?? "";
+  const weights = weightsOf(version);
   const told = { id, webhook, endpoints, stored_input: storedInput, files, claim };
   return {
     url: `${origin}/v1/predictions/${id}`,
@@ -83,6 +90,7 @@ export async function predictionSpec(
       isolation,
       user_id: caller.user_id,
       prediction_id: id,
+      weights_owner_id: weights && model.owner_id,
     }),
     interface: containerInterface,
     egress: configuration.egress ?? DEFAULT_EGRESS,
@@ -100,6 +108,7 @@ export async function predictionSpec(
       logs_bytes: LOGS_BYTES,
     },
     ...told,
+    ...(weights && { weights }),
     row_held: holdsRow(waits, told),
     object_number: 1,
     stream: request.stream,
@@ -110,4 +119,15 @@ export async function predictionSpec(
     retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
     cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
   };
+}
+
+/** Undefined for none, as most versions have. */
+function weightsOf({ weights, weight_files }: VersionRow): SpecWeight[] | undefined {
+  const all = [
+    ...weights.map(({ name, target, manifest }) => {
+      return { kind: "oci" as const, name, target, manifest };
+    }),
+    ...weight_files.map((file) => ({ kind: "file" as const, ...file })),
+  ];
+  return all.length === 0 ? undefined : all;
 }

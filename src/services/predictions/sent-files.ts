@@ -36,7 +36,7 @@ export interface SentFiles {
 const MAX_COPIED_BYTES = 10 * 1024 * 1024;
 
 /** The longest that a prediction waits and runs, beside its retention. */
-const WORK_MS = 2 * 86_400_000;
+export const WORK_MS = 2 * 86_400_000;
 
 /** Takes long data URIs out of a JSON body. @returns what is left of it, in pieces */
 export async function takeDataUris(

@@ -15,6 +15,7 @@ import {
   uploads,
   usernames,
   users,
+  versionFiles,
   webhookEndpoints,
 } from "../schema/index.ts";
 import { logins } from "../schema/sign-in.ts";
@@ -59,8 +60,16 @@ const shutOut = (db: Database, id: string) => [
   db.delete(logins).where(eq(logins.id, id)),
 ];
 
-/** The sweep then removes them. */
+/** The sweep then removes them: no version keeps them any more. */
 const expireUploads = (db: Database, id: string, now: number) => [
+  db
+    .delete(versionFiles)
+    .where(
+      inArray(
+        versionFiles.upload_id,
+        db.select({ id: uploads.id }).from(uploads).where(eq(uploads.user_id, id)),
+      ),
+    ),
   db
     .update(uploads)
     .set({ expires_at: now })

@@ -29,6 +29,9 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.usernames),
   described(schema.releasedUsernames),
   described(schema.tokens),
+  // Before versions, which a trigger tells to keep the uploads that they name.
+  described(schema.uploads),
+  described(schema.uploadParts),
   described(schema.models, LARGE_ROWS),
   described(schema.modelCategories),
   described(schema.versions, LARGE_ROWS),
@@ -42,8 +45,6 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.accountCounts),
   // After what they are the sums of: models keep counting the predictions of deleted accounts.
   described(schema.modelCounts),
-  described(schema.uploads),
-  described(schema.uploadParts),
   described(schema.webhookEndpoints),
   described(schema.logins),
   described(schema.credentials),
@@ -61,6 +62,7 @@ export const NOT_BACKED_UP: Record<string, string> = {
   registry_upload_parts: "begun again by whoever pushes",
   registry_garbage: "of the bucket of this deployment",
   listings: "triggers make it again",
+  version_files: "triggers make it again",
   models_words: "triggers fill the search indexes again",
   users_words: "triggers fill the search indexes again",
   words: "triggers fill the search indexes again",

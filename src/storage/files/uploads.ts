@@ -1,8 +1,8 @@
-import { and, eq, getTableColumns, inArray, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, runBatch } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { uploadParts, uploads, users } from "../schema/index.ts";
+import { models, uploadParts, uploads, users, versionFiles } from "../schema/index.ts";
 
 export type UploadRow = typeof uploads.$inferSelect;
 export type UploadPartRow = typeof uploadParts.$inferSelect;
@@ -123,9 +123,44 @@ export const keepUploads = (db: Database, ids: string[], until: number) =>
     .returning({ id: uploads.id })
     .all();
 
+/** Extends the uploads that a model's versions name, or one of them, before they no longer do. */
+export const keepUploadsOf = (
+  db: Database,
+  { modelId, number }: { modelId: string; number?: number },
+  until: number,
+) => {
+  const named = db
+    .select({ id: versionFiles.upload_id })
+    .from(versionFiles)
+    .where(
+      and(
+        eq(versionFiles.model_id, modelId),
+        number === undefined ? undefined : eq(versionFiles.version_number, number),
+      ),
+    );
+  return db
+    .update(uploads)
+    .set({ expires_at: sql`max(${uploads.expires_at}, ${until})` })
+    .where(inArray(uploads.id, named));
+};
+
+/** A version that names an upload. */
+export const findVersionOfUpload = (db: Database, id: string) =>
+  db
+    .select({ owner: users.username, name: models.name, number: versionFiles.version_number })
+    .from(versionFiles)
+    .innerJoin(models, eq(models.id, versionFiles.model_id))
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .where(eq(versionFiles.upload_id, id))
+    .limit(1)
+    .get();
+
+/** Whether a version names this upload. */
+const isNamed: SQL = sql`EXISTS (SELECT 1 FROM version_files WHERE upload_id = uploads.id)`;
+
 /**
  * Hides an upload so that it can be removed.
- * @returns undefined if the row has changed: completed, extended, or removed
+ * @returns undefined if the row has changed (completed, extended, or removed), or a version names it
  */
 export const claimUpload = (db: Database, row: UploadRow, now: number) =>
   db
@@ -136,6 +171,7 @@ export const claimUpload = (db: Database, row: UploadRow, now: number) =>
         eq(uploads.id, row.id),
         eq(uploads.expires_at, row.expires_at),
         sql`${uploads.completed_at} IS ${row.completed_at}`,
+        sql`NOT ${isNamed}`,
       ),
     )
     .returning({ id: uploads.id })
@@ -164,6 +200,16 @@ export const listAccountsWithExpired = (db: Database, now: number, limit: number
       WHERE uploads.user_id = holders.user_id AND expires_at <= ${now})
     ORDER BY random() LIMIT ${limit}`);
 
+/** Extends the first expired uploads of each account that versions name. */
+export const keepNamed = (
+  db: Database,
+  { users, each, now, until }: { users: string[]; each: number; now: number; until: number },
+) =>
+  db
+    .update(uploads)
+    .set({ expires_at: until })
+    .where(firstExpired(users, each, sql`expires_at <= ${now} AND ${isNamed}`));
+
 /**
  * Hides the first expired uploads of each account so that they can be removed, including those whose
  * removal failed before. They expire again at `again`, in case this one fails too.
@@ -175,12 +221,14 @@ export const claimExpired = (
   db
     .update(uploads)
     .set({ removed_at: now, expires_at: again })
-    .where(
-      sql`${uploads.id} IN (
-        SELECT one.id FROM json_each(${JSON.stringify(users)}) AS account
-        JOIN uploads AS one ON one.id IN (
-          SELECT id FROM uploads WHERE user_id = account.value AND expires_at <= ${now}
-          ORDER BY expires_at LIMIT ${each}))`,
-    )
+    .where(firstExpired(users, each, sql`expires_at <= ${now} AND NOT ${isNamed}`))
     .returning()
     .all();
+
+/** The first ones of each account, by when they expire. */
+const firstExpired = (users: string[], each: number, which: SQL) =>
+  sql`${uploads.id} IN (
+    SELECT one.id FROM json_each(${JSON.stringify(users)}) AS account
+    JOIN uploads AS one ON one.id IN (
+      SELECT id FROM uploads WHERE user_id = account.value AND ${which}
+      ORDER BY expires_at LIMIT ${each}))`;

@@ -18,6 +18,7 @@ import type { CategorySummary } from "../../protocol/category.ts";
 import type { ModelSort } from "../../protocol/model.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, runBatch } from "../database.ts";
+import { keepUploadsOf } from "../files/uploads.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
 import {
   categories,
@@ -299,9 +300,12 @@ export async function updateModel(
   await writeWithinQuota(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));
 }
 
-/** What was accepted runs to its end. */
-export async function deleteModel(db: Database, id: string): Promise<void> {
-  await db.delete(models).where(eq(models.id, id));
+/** What was accepted runs to its end. @param keepUntil how long it may need the versions' files */
+export async function deleteModel(db: Database, id: string, keepUntil: number): Promise<void> {
+  await db.batch([
+    keepUploadsOf(db, { modelId: id }, keepUntil),
+    db.delete(models).where(eq(models.id, id)),
+  ]);
 }
 
 /**

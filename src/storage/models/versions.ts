@@ -1,6 +1,8 @@
 import { and, eq, gte, inArray, isNotNull, sql } from "drizzle-orm";
+import type { WeightFile } from "../../protocol/weights.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
-import type { Database } from "../database.ts";
+import { type Database, failedOn } from "../database.ts";
+import { keepUploadsOf } from "../files/uploads.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, versions } from "../schema/index.ts";
 
@@ -10,18 +12,21 @@ export type VersionRow = typeof versions.$inferSelect;
 export interface ConfigurationSources {
   /** Undefined: inherited from the latest version. */
   given: VersionRow["configuration"] | undefined;
+  /** Those of the weights that are given. Undefined: inherited likewise. */
+  files: WeightFile[] | undefined;
   /** What an image in our registry says, for what is not given. Undefined for an image elsewhere. */
   read: VersionRow["configuration"] | undefined;
 }
 
 /**
  * The insert itself finds the number and the inherited configuration, so that two at once cannot get
- * the same number. Fails (`isLimitReached`) if the model has `max` versions, and like `writeWithinQuota`.
+ * the same number. Fails (`isLimitReached`) if the model has `max` versions, if one of its files has been
+ * deleted meanwhile (`isFileGone`), and like `writeWithinQuota`.
  */
 export async function insertVersion(
   db: Database,
-  row: Omit<VersionRow, "number" | "configuration" | "own_configuration">,
-  { given, read }: ConfigurationSources,
+  row: Omit<VersionRow, "number" | "configuration" | "own_configuration" | "weight_files">,
+  { given, files, read }: ConfigurationSources,
   max: number,
   allowance: StorageQuota,
 ): Promise<VersionRow> {
@@ -39,12 +44,28 @@ export async function insertVersion(
         coalesce((SELECT last_version FROM models WHERE id = ${row.model_id}), 0) + 1)`,
       configuration: read ? sql`json_patch(${JSON.stringify(read)}, ${here})` : own,
       own_configuration: read && Object.keys(read).length > 0 ? here : null,
+      weight_files: files
+        ? ifAllThere(files)
+        : sql`coalesce((SELECT weight_files FROM versions
+            WHERE model_id = ${row.model_id} ORDER BY number DESC LIMIT 1), '[]')`,
     })
     .returning();
   const [inserted] = await writeWithinQuota(db, allowance, inserting);
   if (!inserted) throw new Error("the insert of a version returned no row");
   return inserted;
 }
+
+/** NULL, which the column refuses, if one of them has been deleted. */
+function ifAllThere(files: WeightFile[]) {
+  if (files.length === 0) return [];
+  const ids = JSON.stringify([...new Set(files.map(({ id }) => id))]);
+  return sql`iif((SELECT count(*) FROM uploads
+      WHERE id IN (SELECT value FROM json_each(${ids})) AND removed_at IS NULL)
+    = json_array_length(${ids}), ${JSON.stringify(files)}, NULL)`;
+}
+
+export const isFileGone = (error: unknown): boolean =>
+  failedOn(error, "NOT NULL", "versions.weight_files");
 
 export const findVersion = (db: Database, modelId: string, number: number) =>
   db.select().from(versions).where(isOne(modelId, number)).get();
@@ -108,9 +129,17 @@ export const completeVersion = (
     .set({ ...told, awaits: null })
     .where(and(isOne(modelId, number), isNotNull(versions.awaits)));
 
-/** What was accepted runs to its end. */
-export async function deleteVersion(db: Database, modelId: string, number: number): Promise<void> {
-  await db.delete(versions).where(isOne(modelId, number));
+/** What was accepted runs to its end. @param keepUntil how long it may need the version's files */
+export async function deleteVersion(
+  db: Database,
+  modelId: string,
+  number: number,
+  keepUntil: number,
+): Promise<void> {
+  await db.batch([
+    keepUploadsOf(db, { modelId, number }, keepUntil),
+    db.delete(versions).where(isOne(modelId, number)),
+  ]);
 }
 
 const isOne = (modelId: string, number: number) =>

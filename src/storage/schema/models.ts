@@ -1,6 +1,7 @@
 /** Models, their versions, variables and categories, and the listings they appear in. */
 import { sql } from "drizzle-orm";
 import {
+  foreignKey,
   index,
   integer,
   primaryKey,
@@ -9,7 +10,9 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { Compatibilities, Configuration, Schemas, Visibility } from "../../protocol/model.ts";
+import type { ImageWeight, WeightFile } from "../../protocol/weights.ts";
 import { users } from "./accounts.ts";
+import { uploads } from "./files.ts";
 
 export const models = sqliteTable(
   "models",
@@ -68,9 +71,33 @@ export const versions = sqliteTable(
     awaits: text({ mode: "json" }).$type<AwaitedPart[]>(),
     /** The configuration without what its image says, which later versions inherit. Null: all of it. */
     own_configuration: text({ mode: "json" }).$type<Configuration>(),
+    /** Those that its image brings. */
+    weights: text({ mode: "json" }).$type<ImageWeight[]>().notNull().default([]),
+    /** The files of `configuration.weights`: what predictions need of them, without another look-up. */
+    weight_files: text({ mode: "json" }).$type<WeightFile[]>().notNull().default([]),
     created_at: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.model_id, t.number] })],
+);
+
+/** Which versions name an upload, and so keep it: of their `weight_files`, by a trigger. */
+export const versionFiles = sqliteTable(
+  "version_files",
+  {
+    upload_id: text()
+      .notNull()
+      .references(() => uploads.id, { onDelete: "cascade" }),
+    model_id: text().notNull(),
+    version_number: integer().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.upload_id, t.model_id, t.version_number] }),
+    foreignKey({
+      columns: [t.model_id, t.version_number],
+      foreignColumns: [versions.model_id, versions.number],
+    }).onDelete("cascade"),
+    index("version_files_version").on(t.model_id, t.version_number),
+  ],
 );
 
 /** Environment variables of a model's containers: write-only, encrypted (domain/encryption.ts). */

@@ -6,8 +6,11 @@ import {
   deleteUploads,
   findOwnUploads,
   findUpload,
+  findVersionOfUpload,
   insertUpload,
+  keepNamed,
   keepUploads,
+  keepUploadsOf,
   listAccountsWithExpired,
   listParts,
 } from "../../../src/storage/files/uploads.ts";
@@ -19,6 +22,9 @@ describe("uploads", () => {
   const BY_ID = "SEARCH uploads USING INDEX sqlite_autoindex_uploads_1 (id=?)";
   const BY_ID_ALONE = BY_ID.replace("USING", "USING COVERING");
   const EXPIRES = "SEARCH uploads USING COVERING INDEX uploads_expires";
+  const NAMED =
+    "SEARCH version_files USING COVERING INDEX sqlite_autoindex_version_files_1 (upload_id=?)";
+  const OF_VERSION = "SEARCH version_files USING INDEX version_files_version";
   const PARTS = "SEARCH upload_parts USING PRIMARY KEY (upload_id=?)";
   const row = {
     id: "new",
@@ -47,7 +53,8 @@ describe("uploads", () => {
           "SCAN CONSTANT ROW",
           "SCALAR SUBQUERY 1",
           "SEARCH uploads USING INDEX uploads_pending (user_id=?)",
-          // Nothing is there: SQLite looks because parts refer to uploads.
+          // Nothing is there: SQLite looks because parts and versions refer to uploads.
+          NAMED,
           PARTS,
         ],
         BYTES,
@@ -61,7 +68,7 @@ describe("uploads", () => {
     [
       "deleted, with their parts",
       async () => deleteUploads(db, ["u1", "u2"]),
-      [[BY_ID_ALONE, "LIST SUBQUERY 1", "SCAN json_each VIRTUAL TABLE INDEX 1:", PARTS]],
+      [[BY_ID_ALONE, "LIST SUBQUERY 1", "SCAN json_each VIRTUAL TABLE INDEX 1:", NAMED, PARTS]],
     ],
     [
       "accounts with some that have had their time are found by two looks each",
@@ -87,11 +94,49 @@ describe("uploads", () => {
       [
         [
           BY_ID_ALONE,
-          "LIST SUBQUERY 2",
+          "LIST SUBQUERY 3",
           "SCAN account VIRTUAL TABLE INDEX 1:",
           "SEARCH one USING COVERING INDEX sqlite_autoindex_uploads_1 (id=?)",
-          "CORRELATED LIST SUBQUERY 1",
+          "CORRELATED LIST SUBQUERY 2",
           "SEARCH uploads USING INDEX uploads_expires (user_id=? AND expires_at<?)",
+          "CORRELATED SCALAR SUBQUERY 1",
+          NAMED,
+        ],
+      ],
+    ],
+    [
+      "those that versions name are looked up for each of these",
+      async () => keepNamed(db, { users: [user_id, other], each: 5, now: 100, until: 200 }),
+      [
+        [
+          BY_ID_ALONE,
+          "LIST SUBQUERY 3",
+          "SCAN account VIRTUAL TABLE INDEX 1:",
+          "SEARCH one USING COVERING INDEX sqlite_autoindex_uploads_1 (id=?)",
+          "CORRELATED LIST SUBQUERY 2",
+          "SEARCH uploads USING INDEX uploads_expires (user_id=? AND expires_at<?)",
+          NAMED.replace("USING", "EXISTS USING"),
+        ],
+      ],
+    ],
+    [
+      "those of a version",
+      async () => keepUploadsOf(db, { modelId: "m1", number: 1 }, 5),
+      [[BY_ID_ALONE, "LIST SUBQUERY 1", `${OF_VERSION} (model_id=? AND version_number=?)`]],
+    ],
+    [
+      "those of a model",
+      async () => keepUploadsOf(db, { modelId: "m1" }, 5),
+      [[BY_ID_ALONE, "LIST SUBQUERY 1", `${OF_VERSION} (model_id=?)`]],
+    ],
+    [
+      "the version of one, and its model",
+      async () => findVersionOfUpload(db, "u1"),
+      [
+        [
+          NAMED,
+          "SEARCH models USING INDEX sqlite_autoindex_models_1 (id=?)",
+          "SEARCH users USING INDEX sqlite_autoindex_users_1 (id=?)",
         ],
       ],
     ],

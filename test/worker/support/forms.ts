@@ -112,6 +112,7 @@ export const FORMS: Record<string, Record<string, string>> = {
     idle_seconds: "number",
     isolation: "Isolation",
     egress: "Egress",
+    weights: "Weight[]",
   },
   Variable: { name: "string", updated_at: "date-time" },
   Category: { name: "string", slug: "string", description: "string" },

@@ -1,0 +1,95 @@
+/** The files that a version names as weights (`configuration.weights`): uploads of its owner, which it keeps. */
+import { accessToUpload } from "../../domain/accounts/access.ts";
+import { invalid, type Loc } from "../../domain/schemas/validation.ts";
+import { uuid } from "../../protocol/common.ts";
+import type { Configuration } from "../../protocol/model.ts";
+import type { WeightFile } from "../../protocol/weights.ts";
+import { findOwnUploads, keepUploads } from "../../storage/files/uploads.ts";
+import { requireAccess } from "../accounts/access.ts";
+import type { Caller } from "../accounts/caller.ts";
+import { WORK_MS } from "../predictions/sent-files.ts";
+import type { Services } from "../services.ts";
+
+/** The path of an upload, or that of its file, on any host: a deployment may have several. */
+const ADDRESS =
+  /^(?:https?:\/\/[^/]+)?\/v1\/(?:uploads\/([^/?]+)|files\/([^/]+)\/[^/?]+(?:\?.*)?)$/;
+
+/** How long the uploads of a version that is being deleted are kept for the runs that are under way. */
+export const keptUntil = ({ settings }: Services): number =>
+  Date.now() + settings.retentionSeconds * 1_000 + WORK_MS;
+
+/** A configuration, and what predictions need to know of the files that it names. */
+export interface NamedFiles {
+  configuration: Configuration;
+  files: WeightFile[];
+}
+
+/**
+ * The configuration has the ids of uploads in place of their addresses, whose signatures are nobody
+ * else's.
+ * @throws ValidationFailure for what is not a completed upload of the caller
+ * @throws ProblemError forbidden for one outside the token's scope
+ */
+export async function namedFiles(
+  services: Services,
+  caller: Caller,
+  configuration: Configuration,
+): Promise<NamedFiles> {
+  const { weights = [] } = configuration;
+  if (weights.length === 0) return { configuration, files: [] };
+  const ids = weights.map(({ file }, n) => uploadId(file, n));
+  const rows = await inPages(ids, (page) => findOwnUploads(services.db, caller.user_id, page));
+  const found = new Map(rows.map((row) => [row.id, row]));
+  for (const row of rows) {
+    await requireAccess(services, caller, accessToUpload(caller, row), `The upload '${row.id}'`);
+  }
+  const files = weights.map(({ target }, n): WeightFile => {
+    const id = ids[n] ?? "";
+    const row = found.get(id);
+    if (!row) throw invalid(placeOf(n), `the upload '${id}' does not exist or is not yours`);
+    if (row.completed_at !== null) return { target, id, key: row.key, size: row.size };
+    throw invalid(
+      placeOf(n),
+      `the upload '${id}' is not completed: POST its ETags to /v1/uploads/${id}/complete first`,
+    );
+  });
+  // As other uses do: one that has almost expired is there until the version names it.
+  const until = Date.now() + services.settings.retentionSeconds * 1_000;
+  const kept = await inPages([...found.keys()], (page) => keepUploads(services.db, page, until));
+  const there = new Set(kept.map(({ id }) => id));
+  const gone = ids.findIndex((id) => !there.has(id));
+  if (gone >= 0) throw fileGone(gone);
+  const named = weights.map(({ target }, n) => ({ target, file: ids[n] ?? "" }));
+  return { configuration: { ...configuration, weights: named }, files };
+}
+
+/** A statement takes 100 parameters, and as many weights there may be. */
+async function inPages<Row>(
+  ids: string[],
+  find: (page: string[]) => Promise<Row[]>,
+): Promise<Row[]> {
+  const half = Math.ceil(ids.length / 2);
+  const pages = [ids.slice(0, half), ids.slice(half)].filter(({ length }) => length > 0);
+  return (await Promise.all(pages.map(find))).flat();
+}
+
+/** @param n undefined if it is not known which */
+export const fileGone = (n?: number) =>
+  invalid(
+    n === undefined ? WEIGHTS : placeOf(n),
+    "the file has been deleted: upload it again, and name the new upload",
+  );
+
+const WEIGHTS: Loc = ["body", "configuration", "weights"];
+
+const placeOf = (n: number): Loc => [...WEIGHTS, String(n), "file"];
+
+function uploadId(file: string, n: number): string {
+  const [, upload, source] = ADDRESS.exec(file) ?? [];
+  const id = uuid.safeParse(upload ?? source ?? file).data;
+  if (id !== undefined) return id.toLowerCase();
+  throw invalid(
+    placeOf(n),
+    "this is not a file of the deployment: upload it with POST /v1/uploads, and name the upload's id or URL",
+  );
+}

@@ -1,0 +1,51 @@
+/** The keys that sign URLs, and URLs of files signed with them. */
+import { importSigningKey, signGrant } from "../../domain/files/signed-url.ts";
+import type { Settings } from "../../env.ts";
+import { derivedKey } from "../../lib/derived-key.ts";
+import { bytesOfHex } from "../../lib/hex.ts";
+import type { Database } from "../database.ts";
+import { findKey } from "../keys.ts";
+
+type Keys = [newest: CryptoKey, ...older: CryptoKey[]];
+
+const known = new WeakMap<Settings, Keys>();
+
+/**
+ * Derived from SECRET_KEY, newest first: a URL is valid while the key that signed it is listed.
+ * Without SECRET_KEY, the key that the deployment generated. Computed once per isolate.
+ */
+export async function signingKeys(settings: Settings, db: Database): Promise<Keys> {
+  let keys = known.get(settings);
+  if (!keys) {
+    const secrets = settings.secretKeys.map((one) => derivedKey(one, "addresses"));
+    const [newest = await ownKey(db), ...older] = await Promise.all(secrets);
+    keys = [await importSigningKey(newest), ...(await Promise.all(older.map(importSigningKey)))];
+    known.set(settings, keys);
+  }
+  return keys;
+}
+
+/**
+ * @param origin of this deployment, unless files have their own (FILES_ORIGIN)
+ * @param key in R2
+ * @param expires Unix ms
+ */
+export async function signFileUrl(
+  settings: Settings,
+  db: Database,
+  origin: string,
+  key: string,
+  expires: number,
+): Promise<string> {
+  const seconds = Math.floor(expires / 1000);
+  const [newest] = await signingKeys(settings, db);
+  const signature = await signGrant(newest, ["file", key], seconds);
+  const at = settings.filesOrigin ?? origin;
+  return `${at}/v1/files/${key}?expires=${seconds}&signature=${signature}`;
+}
+
+async function ownKey(db: Database): Promise<BufferSource> {
+  const row = await findKey(db, "addresses");
+  if (!row) throw new Error("the table `keys` has no row `addresses`: apply the migrations");
+  return bytesOfHex(row.value);
+}

@@ -1,0 +1,270 @@
+/** Files that versions name as weights: which they may be, how jobs get them, how long they are kept. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Version } from "../../../src/protocol/model.ts";
+import type { Job } from "../../../src/protocol/runner.ts";
+import type { Upload } from "../../../src/protocol/upload.ts";
+import type { JobWeight } from "../../../src/protocol/weights.ts";
+import { closeAccount } from "../../../src/storage/accounts/account-removal.ts";
+import { services } from "../support/accounts.ts";
+import { newModel, publish, referenceOf, VERSION } from "../support/catalogue.ts";
+import { type Client, ORIGIN } from "../support/client.ts";
+import { beginUpload, fileUrl, keysBelow, nobody, uploaded, uploadRow } from "../support/files.ts";
+import { sweep } from "../support/queues.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newClient, newUser, newWorld, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const DAY = 86_400;
+const TARGET = "/models/a.gguf";
+
+const weightsAt = (file: string, target = TARGET) => ({
+  configuration: { weights: [{ target, file }] },
+});
+
+/** A version with weights, of a world's model. */
+async function weighed(world: World, content = "weights") {
+  const upload = await uploaded(world.client, content, { name: "a.gguf" });
+  const version = await publish(world.client, world.model, weightsAt(upload.id));
+  return { upload, version };
+}
+
+async function swept(id: string): Promise<boolean> {
+  await sweep();
+  return (await uploadRow(id)) === null;
+}
+
+const filesOf = ({ weights = [] }: Job) =>
+  weights.filter((weight): weight is Extract<JobWeight, { kind: "file" }> => {
+    return weight.kind === "file";
+  });
+
+/** The job of a new prediction. */
+async function jobFor({ model, runner }: World, client: Client): Promise<Job> {
+  await client.create({ model, input: {} });
+  return (await runner()).take();
+}
+
+describe("a version names", () => {
+  test.each([
+    ["an upload's id", ({ id }: Upload) => id],
+    ["its path", ({ id }: Upload) => `/v1/uploads/${id}`],
+    ["its URL", ({ url }: Upload) => url],
+    ["its file's URL", (upload: Upload) => fileUrl(upload)],
+    ["that without a signature", (upload: Upload) => fileUrl(upload).replace(/\?.*/, "")],
+  ])("%s, of which the id is kept", async (_name, file) => {
+    const world = await newWorld();
+    const upload = await uploaded(world.client);
+    const { configuration } = await publish(world.client, world.model, weightsAt(file(upload)));
+    expect(configuration.weights).toEqual([{ target: TARGET, file: upload.id }]);
+  });
+
+  test("up to a hundred, one of them twice", async () => {
+    const world = await newWorld();
+    const uploads = await Promise.all(Array.from({ length: 99 }, () => uploaded(world.client)));
+    const files = [...uploads, ...uploads.slice(0, 1)];
+    const weights = files.map(({ id }, n) => ({ target: `/models/${n}`, file: id }));
+    await publish(world.client, world.model, { configuration: { weights } });
+    const job = await jobFor(world, world.client);
+    expect(filesOf(job).map(({ target, id }) => ({ target, file: id }))).toEqual(weights);
+  });
+
+  test.each([
+    ["nothing of the deployment", async () => "https://example.com/a.gguf", "is not a file of"],
+    ["what is no id", async () => "a.gguf", "is not a file of"],
+    ["what is not there", async () => crypto.randomUUID(), "does not exist or is not yours"],
+    [
+      "somebody else's",
+      async () => (await uploaded((await newUser()).client)).id,
+      "does not exist or is not yours",
+    ],
+    ["a pending one", async (client: Client) => (await beginUpload(client, 3)).id, "complete"],
+    [
+      "one that was deleted",
+      async (client: Client) => {
+        const { id } = await uploaded(client);
+        await client.ok("DELETE", `/v1/uploads/${id}`);
+        return id;
+      },
+      "does not exist",
+    ],
+  ])("%s: refused", async (_name, fileOf, words) => {
+    const { client } = await newUser();
+    const model = referenceOf(await newModel(client));
+    const body = { ...VERSION, ...weightsAt(await fileOf(client)) };
+    const refused = await client.refused(`/v1/models/${model}/versions`, body);
+    expect(refused.status).toBe(422);
+    expect(refused.body.detail).toMatchObject([
+      {
+        loc: ["body", "configuration", "weights", "0", "file"],
+        msg: expect.stringContaining(words),
+      },
+    ]);
+    expect(await publish(client, model)).toMatchObject({ number: 1 });
+  });
+
+  test("nothing outside the models that its token is for", async () => {
+    const world = await newWorld();
+    const { id } = await uploaded(world.client);
+    const limited = await newClient(world.username, { models: [world.model] });
+    const path = `/v1/models/${world.model}/versions`;
+    const answer = await limited.refused(path, { ...VERSION, ...weightsAt(id) });
+    expect(answer.status).toBe(403);
+    const own = await uploaded(limited);
+    expect((await limited.refused(path, { ...VERSION, ...weightsAt(own.id) })).status).toBe(200);
+  });
+});
+
+describe("a job", () => {
+  test("has a URL that is as fresh as its hand-out, and only then a key for the cache", async () => {
+    const world = await newWorld();
+    const without = await jobFor(world, world.client);
+    expect(without).not.toHaveProperty("weights");
+    expect(without.keys).not.toHaveProperty("weights");
+    const { upload } = await weighed(world);
+    await world.client.create({ model: world.model, input: {} });
+    advance(2_400);
+    const job = await (await world.runner()).take();
+    const [file] = filesOf(job);
+    expect(file).toMatchObject({ target: TARGET, id: upload.id, size: 7 });
+    expect(file?.url.startsWith(`${ORIGIN}/v1/files/${upload.id}/a.gguf?`)).toBe(true);
+    advance(DAY - 60);
+    const range = await nobody.fetch(file?.url ?? "", { headers: { range: "bytes=2-4" } });
+    expect([range.status, await range.text()]).toEqual([206, "igh"]);
+    expect(range.headers.get("content-range")).toBe("bytes 2-4/7");
+    expect(job.keys.weights).toMatch(/^[\w-]{43}$/);
+  });
+
+  test("has the same key for all that its model's owner has, whoever runs it", async () => {
+    const [one, other] = [await newWorld({ visibility: "public" }), await newWorld()];
+    const keyOf = async (world: World, client: Client) =>
+      (await jobFor(world, client)).keys.weights;
+    await weighed(one);
+    const key = await keyOf(one, one.client);
+    await weighed(one);
+    expect(await keyOf(one, await one.stranger())).toBe(key);
+    await weighed(other);
+    expect(await keyOf(other, other.client)).not.toBe(key);
+  });
+
+  test("of a later version has the weights that it inherits, until others are named", async () => {
+    const world = await newWorld();
+    const { upload } = await weighed(world);
+    const next = await publish(world.client, world.model);
+    expect(next.configuration.weights).toEqual([{ target: TARGET, file: upload.id }]);
+    expect(filesOf(await jobFor(world, world.client))).toMatchObject([{ id: upload.id, size: 7 }]);
+    await publish(world.client, world.model, { configuration: {} });
+    expect(await jobFor(world, world.client)).not.toHaveProperty("weights");
+  });
+
+  test("has those of its image, too", async () => {
+    const world = await newWorld();
+    await weighed(world);
+    const manifest = `sha256:${"b".repeat(64)}`;
+    const weights = [{ name: "base", target: "/src/weights", manifest, size: 3 }];
+    await env.DB.prepare(
+      "UPDATE versions SET weights = ? WHERE number = 2 AND model_id IN (SELECT id FROM models WHERE owner_id = ?)",
+    )
+      .bind(JSON.stringify(weights), world.user_id)
+      .run();
+    const job = await jobFor(world, world.client);
+    expect(job.weights?.[0]).toEqual({
+      kind: "oci",
+      name: "base",
+      target: "/src/weights",
+      manifest,
+    });
+    expect(filesOf(job)).toHaveLength(1);
+  });
+});
+
+describe("a file that a version names", () => {
+  const versionPath = ({ model }: World, { number }: Version) =>
+    `/v1/models/${model}/versions/${number}`;
+
+  test("is kept, and cannot be deleted before that version", async () => {
+    const world = await newWorld();
+    const { upload, version } = await weighed(world);
+    const path = `/v1/uploads/${upload.id}`;
+    const refused = await world.client.json("DELETE", path);
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining(`'${world.model}:${version.number}'`) },
+    });
+    for (let month = 0; month < 3; month++) {
+      advance(40 * DAY);
+      expect(await swept(upload.id)).toBe(false);
+    }
+    expect(await keysBelow(upload.id)).toHaveLength(1);
+    expect((await world.client.ok<Upload>("GET", path)).status).toBe("completed");
+    await world.client.ok("DELETE", versionPath(world, version));
+    await world.client.ok("DELETE", path);
+    expect(await keysBelow(upload.id)).toEqual([]);
+  });
+
+  test("is kept while any of them does, and expires as usual after the last", async () => {
+    const world = await newWorld();
+    const { upload, version } = await weighed(world);
+    const next = await publish(world.client, world.model);
+    advance(29 * DAY);
+    await world.client.ok("DELETE", versionPath(world, version));
+    advance(40 * DAY);
+    expect(await swept(upload.id)).toBe(false);
+    await world.client.ok("DELETE", versionPath(world, next));
+    // The retention, and as long as a run that is under way may take.
+    advance(31 * DAY);
+    expect(await swept(upload.id)).toBe(false);
+    advance(2 * DAY);
+    expect(await swept(upload.id)).toBe(true);
+    expect(await keysBelow(upload.id)).toEqual([]);
+  });
+
+  test("is there for a prediction whose model is deleted meanwhile", async () => {
+    const world = await newWorld();
+    const { upload } = await weighed(world);
+    advance(60 * DAY);
+    await sweep();
+    await world.client.create({ model: world.model, input: {} });
+    // By now it would have expired.
+    advance(1);
+    await world.client.ok("DELETE", `/v1/models/${world.model}`);
+    advance(2_400);
+    await sweep();
+    const [file] = filesOf(await (await world.runner()).take());
+    expect(await (await nobody.fetch(file?.url ?? "")).text()).toBe("weights");
+    advance(33 * DAY);
+    expect(await swept(upload.id)).toBe(true);
+  });
+
+  test("does not hold up the removal of others, and goes with its account", async () => {
+    const world = await newWorld();
+    const { upload } = await weighed(world);
+    const other = await uploaded(world.client);
+    advance(31 * DAY);
+    expect([await swept(other.id), await uploadRow(upload.id)]).toMatchObject([
+      true,
+      { removed_at: null },
+    ]);
+    await closeAccount(services.db, world.user_id, Date.now());
+    advance(1);
+    expect(await swept(upload.id)).toBe(true);
+    expect(await keysBelow(upload.id)).toEqual([]);
+  });
+
+  test("and its deletion at once: either the version is refused or the file stays", async () => {
+    const world = await newWorld();
+    for (let times = 0; times < 5; times++) {
+      const { id } = await uploaded(world.client);
+      const body = { ...VERSION, ...weightsAt(id) };
+      const [published, deleted] = await Promise.all([
+        world.client.refused(`/v1/models/${world.model}/versions`, body),
+        world.client.json("DELETE", `/v1/uploads/${id}`),
+      ]);
+      const row = await uploadRow(id);
+      if (published.status === 200) expect([deleted.status, row?.removed_at]).toEqual([409, null]);
+      else expect([published.status, deleted.status, row]).toEqual([422, 200, null]);
+    }
+  });
+});
