@@ -20,6 +20,7 @@ import {
   readSettings,
   type Settings,
   SettingsError,
+  weightOptions,
 } from "./settings/read-settings.ts";
 import { VERSION } from "./version.ts";
 
@@ -64,6 +65,7 @@ async function run(settings: Settings): Promise<number> {
       containers: settings.containers,
       controlPlane,
       files: fileOptions(settings),
+      weights: weightOptions(settings),
       log,
       timing: { cancelGraceMs: settings.cancel_seconds * 1_000 },
     }),

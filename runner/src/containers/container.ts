@@ -18,8 +18,10 @@ import type { OutputFiles } from "../files/output-files.ts";
 import type { OutputServer } from "../files/output-server.ts";
 import type { Outcome, ServerInterface, Session, Timing } from "../interfaces/interface.ts";
 import type { Log } from "../lib/log.ts";
+import type { Weights } from "../weights/weights.ts";
 import type { Endpoint } from "./callback-server.ts";
 import { asFailure, external, type Failure, internal } from "./failure.ts";
+import { type Prepared, prepare } from "./prepare.ts";
 import { SetupFeed, type SetupListener } from "./setup-feed.ts";
 import type { Specification } from "./specification.ts";
 import { proxyVariables, type Tunnels } from "./tunnels.ts";
@@ -34,6 +36,7 @@ const KILL_TIMEOUT_MS = 10_000;
 
 export interface ContainerParts {
   engine: Engine;
+  weights: Weights;
   server: ServerInterface;
   outputs: OutputFiles;
   tunnels: Tunnels;
@@ -57,7 +60,7 @@ export class Container {
   #tunnel: Endpoint | undefined;
   #running: RunningContainer | undefined;
   #session: Session | undefined;
-  #imageBytes: number | undefined;
+  #prepared: Prepared | undefined;
   #users = 0;
   /** Users whose result is not wanted any more. */
   #abandoned = 0;
@@ -101,7 +104,7 @@ export class Container {
 
   /** Known after the pull. */
   get imageBytes(): number | undefined {
-    return this.#imageBytes;
+    return this.#prepared?.imageBytes;
   }
 
   get isReady(): boolean {
@@ -235,6 +238,7 @@ export class Container {
     clearTimeout(this.#idle);
     this.#session?.close();
     this.#tunnel?.close();
+    await this.#prepared?.release();
     await this.files.close();
   }
 
@@ -243,7 +247,8 @@ export class Container {
     const { image, model, egress, variables, interface: kind } = this.#specification;
     const { maxConcurrency } = this.#specification;
     const { signal } = this.#halt;
-    this.#imageBytes = await engine.pull({ image, model }, this.#setup.publish, signal);
+    this.#prepared = await prepare(this.#parts, this.#specification, this.#setup.publish, signal);
+    const { mounts } = this.#prepared;
     signal.throwIfAborted();
     this.#setup.publish({ phase: "starting" });
     const token = randomBytes(32).toString("base64url");
@@ -254,7 +259,7 @@ export class Container {
       AUSPEX_UPLOAD_URL: uploadUrl,
     };
     const running = await engine.start(
-      { image, model, interface: kind, egress, variables, environment, uploadUrl },
+      { image, model, interface: kind, egress, variables, environment, uploadUrl, mounts },
       signal,
     );
     this.#running = running;

@@ -14,6 +14,7 @@ import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces
 import { VendoraInterface } from "../interfaces/vendora/vendora.ts";
 import type { Executor } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
+import { type WeightOptions, Weights } from "../weights/weights.ts";
 import { CallbackServer } from "./callback-server.ts";
 import { ContainerPool } from "./pool.ts";
 import { runJob } from "./run-job.ts";
@@ -32,6 +33,7 @@ export interface ExecutorOptions {
   /** The source of input files and the destination of output files. */
   controlPlane: FileStore;
   files: FileOptions;
+  weights: WeightOptions;
   log: Log;
   timing?: Partial<Timing>;
   tunnels?: TunnelOptions;
@@ -57,6 +59,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     directory: join(options.files.cache, "outputs"),
     max_file_bytes: options.files.max_file_bytes,
   });
+  const weights = new Weights(options.weights, log);
   let images: string[] = [];
   let refreshTimer: NodeJS.Timeout | undefined;
 
@@ -73,6 +76,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       await outputs.start();
       await inputs.start();
       server.setBaseUrl(await engine.open((host) => server.listen(host)));
+      if (engine.noMounts === undefined) await weights.start();
       await refreshImages();
       refreshTimer = setInterval(() => void refreshImages(), IMAGES_INTERVAL_MS).unref();
     },
@@ -81,6 +85,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     async run(job, reporter, signals) {
       const parts = {
         engine,
+        weights,
         server: interfaces[job.interface],
         inputs,
         outputs,

@@ -1,17 +1,17 @@
 /** Which jobs can share a container. */
 import type { Egress } from "../../../src/protocol/egress.ts";
-import type { ContainerInterface, Image, Job } from "../../../src/protocol/runner.ts";
+import type { ContainerInterface, Job } from "../../../src/protocol/runner.ts";
 import { referenceOf } from "../engines/engine.ts";
 import type { RunnableJob } from "../jobs/executor.ts";
+import type { WeightsRequest } from "../weights/weights.ts";
 
 /** What jobs must have in common to share a container. */
-export interface Specification {
+export interface Specification extends WeightsRequest {
   /** Equal if all fields below but the model are. */
   key: string;
   /** `keys.container` of its jobs: whose runs may share it. */
   warmKey: string;
   model: Job["model"];
-  image: Image;
   interface: ContainerInterface;
   egress: Egress;
   variables: Record<string, string>;
@@ -27,11 +27,26 @@ export function specify({
   variables,
   limits,
   interface: server,
+  weights = [],
 }: RunnableJob): Specification {
   const { max_concurrency: maxConcurrency } = limits;
   const sorted = Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1));
   const { container: warmKey } = keys;
   const reference = referenceOf(image);
-  const key = JSON.stringify([warmKey, server, reference, egress, maxConcurrency, sorted]);
-  return { key, warmKey, model, image, interface: server, egress, variables, maxConcurrency };
+  // Without their URLs, which are others each time.
+  const mounted = weights.map((one) => [one.target, one.kind === "oci" ? one.manifest : one.id]);
+  const parts = [warmKey, server, reference, egress, maxConcurrency, sorted, mounted];
+  const key = JSON.stringify(parts);
+  return {
+    key,
+    warmKey,
+    model,
+    image,
+    keys,
+    weights,
+    interface: server,
+    egress,
+    variables,
+    maxConcurrency,
+  };
 }

@@ -21,6 +21,13 @@ export interface ImageRequest {
   model: Pick<Job["model"], "owner" | "name">;
 }
 
+/** Something of this machine that a container gets at a path of its own, read-only. */
+export interface Mount {
+  /** A file or folder. */
+  source: string;
+  target: string;
+}
+
 export interface LaunchOptions extends ImageRequest {
   interface: ContainerInterface;
   /** What it may reach. An engine that cannot enforce this does not start it. */
@@ -31,6 +38,8 @@ export interface LaunchOptions extends ImageRequest {
   environment: Record<string, string>;
   /** Where the container uploads output files. Cog gets it as a flag of its server. */
   uploadUrl: string;
+  /** Weights that are not in the image. */
+  mounts: readonly Mount[];
 }
 
 /** A file of a container. */
@@ -79,6 +88,8 @@ export interface Engine {
   open(listen: (host: string) => Promise<number>): Promise<URL>;
   /** `repository@digest` of the images on this machine. */
   images(): Promise<string[]>;
+  /** Why it cannot mount anything into containers; undefined if it can. */
+  readonly noMounts: string | undefined;
   /** @returns the size of the unpacked image in bytes */
   pull(request: ImageRequest, report: ReportProgress, signal: AbortSignal): Promise<number>;
   start(options: LaunchOptions, signal: AbortSignal): Promise<RunningContainer>;

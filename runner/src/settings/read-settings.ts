@@ -10,6 +10,7 @@ import type { z } from "zod";
 import { messageOf } from "../control-plane/error.ts";
 import { DEFAULT_SANDBOX, type EngineOptions, type Sandbox } from "../engines/options.ts";
 import type { FileOptions } from "../files/input-files.ts";
+import type { WeightOptions } from "../weights/weights.ts";
 import {
   flagOf,
   type ParsedSettings,
@@ -55,8 +56,7 @@ export function readSettings(flags: Flags, environment: Environment): Settings {
 
 /** The settings that concern the engine. */
 export function engineOptions(settings: Settings): EngineOptions {
-  const state =
-    settings.state ?? path.join(homedir(), ".local", "state", "auspex-runner", settings.name);
+  const state = stateOf(settings);
   if (settings.engine === "process")
     return { kind: "process", models: settings.models ?? "", state };
   return {
@@ -79,6 +79,15 @@ export const fileOptions = (settings: Settings): FileOptions => ({
   max_file_bytes: gigabytesToBytes(settings.max_file_gb),
   fetch_allow: settings.fetch_allow,
 });
+
+export const weightOptions = (settings: Settings): WeightOptions => ({
+  directory: path.join(stateOf(settings), "weights"),
+  bytes: gigabytesToBytes(settings.weights_gb),
+  url: settings.url,
+});
+
+const stateOf = ({ state, name }: Settings): string =>
+  state ?? path.join(homedir(), ".local", "state", "auspex-runner", name);
 
 const sandboxOf = (settings: Settings): Sandbox => ({
   memory_bytes: bytes(settings.memory_gb),

@@ -46,7 +46,9 @@ export const settingsSchema = z.strictObject({
   state: z
     .string()
     .optional()
-    .describe("state directory (default: ~/.local/state/auspex-runner/<name>)"),
+    .describe(
+      "directory for weights, and what a runner remembers (default: ~/.local/state/auspex-runner/<name>)",
+    ),
   docker_socket: z.string().optional().describe("Docker or Podman socket"),
   gpus: z
     .enum(["image", "always", "never"])
@@ -105,6 +107,9 @@ export const settingsSchema = z.strictObject({
     .positive()
     .default(72)
     .describe("how long cached files are kept after their last use (default: 72)"),
+  weights_gb: gigabytes
+    .default(200)
+    .describe("disk for weights that are not in images (default: 200)"),
   max_file_gb: gigabytes.default(10).describe("largest input file (default: 10)"),
   fetch_allow: list
     .pipe(

@@ -57,6 +57,7 @@ it("starts all of those that find out together that the storage driver has no qu
       hostAddress: "127.0.0.1",
       port: 5_000,
       gpus: false,
+      mounts: [],
     },
   };
   const made = await Promise.all([1, 2, 3].map(() => creation.create(plan)));

@@ -28,7 +28,9 @@ describe("an image", () => {
       cog: true,
       gpu: none,
     });
-    expect(() => imageFacts({ "run.cog.weight.a": "x" })).toThrow("managed weights");
+    const managed = { "run.cog.weight.a": "x", "run.cog.version": "0.22.0" };
+    expect(() => imageFacts(managed)).toThrow("managed weights");
+    expect(imageFacts(managed, [], true)).toMatchObject({ cog: true });
     expect(() => imageFacts({ ...labels, "run.cog.config": "{" })).toThrow("run.cog.config");
   });
 

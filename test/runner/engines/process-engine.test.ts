@@ -105,7 +105,13 @@ describe("a process group", () => {
   });
 });
 
-const LAUNCH = { interface: "cog", egress: "public", variables: {}, environment: {} } as const;
+const LAUNCH = {
+  interface: "cog",
+  egress: "public",
+  variables: {},
+  environment: {},
+  mounts: [],
+} as const;
 
 describe("the engine", () => {
   let box: Box;

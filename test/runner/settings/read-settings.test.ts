@@ -7,6 +7,7 @@ import {
   engineOptions,
   fileOptions,
   readSettings,
+  weightOptions,
 } from "../../../runner/src/settings/read-settings.ts";
 import { SETTING_NAMES, variableOf } from "../../../runner/src/settings/settings.ts";
 
@@ -40,6 +41,7 @@ test("defaults", () => {
     firewall: "required",
     cache_gb: 20,
     cache_hours: 72,
+    weights_gb: 200,
     max_file_gb: 10,
     fetch_allow: [],
     drain_seconds: 600,
@@ -133,6 +135,19 @@ test("where files of inputs are kept, and where they may come from", () => {
     cache_ms: HOUR / 2,
     max_file_bytes: GB / 4,
     fetch_allow: ["10.1.0.0/16", "fd12::/16"],
+  });
+});
+
+test("where weights are kept, and where they come from", () => {
+  expect(weightOptions(readSettings({ name: "box" }, environment))).toEqual({
+    directory: path.join(homedir(), ".local", "state", "auspex-runner", "box", "weights"),
+    bytes: 200 * 1024 ** 3,
+    url: "https://auspex.test",
+  });
+  const flags = { state: "/var/lib/auspex", "weights-gb": "0.5" };
+  expect(weightOptions(readSettings(flags, environment))).toMatchObject({
+    directory: "/var/lib/auspex/weights",
+    bytes: 1024 ** 3 / 2,
   });
 });
 

@@ -21,6 +21,7 @@ import type {
   RunSignals,
 } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
+import type { WeightOptions } from "../../../runner/src/weights/weights.ts";
 import { copyExamples } from "../../../src/dev/examples.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
@@ -96,6 +97,7 @@ export type JobOptions = Partial<
     | "interface"
     | "egress"
     | "files"
+    | "weights"
     | "call"
   >
 > & { limits?: Partial<RunnableJob["limits"]> };
@@ -161,6 +163,12 @@ export interface Box {
   close(): Promise<void>;
 }
 
+export const weightOptions = (directory: string, url: string): WeightOptions => ({
+  directory,
+  bytes: 100_000_000,
+  url,
+});
+
 export const fileOptions = (cache: string): FileOptions => ({
   cache,
   cache_bytes: 100_000_000,
@@ -190,7 +198,17 @@ export async function openBox(
   const plane = await FakeControlPlane.start();
   const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
   const files = fileOptions(join(directory, "cache"));
-  const options = { name: "test", slots, engine, controlPlane, files, log: silent, timing };
+  const weights = weightOptions(join(directory, "state", "weights"), plane.url);
+  const options = {
+    name: "test",
+    slots,
+    engine,
+    controlPlane,
+    files,
+    weights,
+    log: silent,
+    timing,
+  };
   const executor = createExecutor({ ...options, ...more });
   await executor.open();
   const images = new Map<string, Image>();

@@ -14,7 +14,15 @@ import { copyExample } from "../../../src/dev/examples.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
 import { docker, type Registry, startRegistry } from "../../docker/registry.ts";
-import { fileOptions, makeJob, QUICK, record, signals, silent } from "./containers.ts";
+import {
+  fileOptions,
+  makeJob,
+  QUICK,
+  record,
+  signals,
+  silent,
+  weightOptions,
+} from "./containers.ts";
 import { FakeControlPlane } from "./fake-control-plane.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -31,6 +39,8 @@ export class DockerBox {
   readonly name = `test-${randomBytes(4).toString("hex")}`;
   readonly registry: Registry;
   readonly plane: FakeControlPlane;
+  /** Where weights come from. */
+  weightsUrl: string;
 
   static async start(): Promise<DockerBox> {
     return new DockerBox(await startRegistry(), await FakeControlPlane.start());
@@ -39,6 +49,7 @@ export class DockerBox {
   private constructor(registry: Registry, plane: FakeControlPlane) {
     this.registry = registry;
     this.plane = plane;
+    this.weightsUrl = plane.url;
   }
 
   /** Builds on the example `hello`: its server, and another model. */
@@ -73,6 +84,7 @@ export class DockerBox {
       engine: { kind: "docker", ...engine },
       controlPlane: new ControlPlane({ url: this.plane.url, token: "ausr_x" }),
       files: fileOptions(join(this.folder, "cache")),
+      weights: weightOptions(join(this.folder, "weights"), this.weightsUrl),
       log,
       timing: QUICK,
       tunnels,

@@ -18,7 +18,16 @@ import { InputFiles } from "../../../runner/src/files/input-files.ts";
 import { OutputFiles } from "../../../runner/src/files/output-files.ts";
 import type { Outcome, ServerInterface } from "../../../runner/src/interfaces/interface.ts";
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
-import { fileOptions, type JobOptions, makeJob, record, signals, silent } from "./containers.ts";
+import { Weights } from "../../../runner/src/weights/weights.ts";
+import {
+  fileOptions,
+  type JobOptions,
+  makeJob,
+  record,
+  signals,
+  silent,
+  weightOptions,
+} from "./containers.ts";
 
 const imageOf = (name: string) => ({ repository: name, digest: `sha256:${"0".repeat(64)}` });
 const modelOf = (name: string) => ({ owner: "test", name, version_number: 1 });
@@ -70,6 +79,7 @@ export function world(slots: number) {
   }[] = [];
   let held: Promise<void> | undefined;
   const engine: Engine = {
+    noMounts: "it mounts nothing",
     open: async () => new URL("http://127.0.0.1:9"),
     images: async () => [],
     async pull(_image, report) {
@@ -125,7 +135,8 @@ export function world(slots: number) {
     directory,
     max_file_bytes: 1,
   });
-  const files = { inputs, outputs, tunnels: new Tunnels(callbackServer) };
+  const weights = new Weights(weightOptions(directory, "http://127.0.0.1:9"), silent);
+  const files = { inputs, outputs, weights, tunnels: new Tunnels(callbackServer) };
   const parts: RunParts = { engine, server, ...files, timing: DEFAULT_TIMING, log: silent };
   return {
     pool,

@@ -52,6 +52,7 @@ const UNREACHABLE_DNS = ["192.0.2.1"];
 const COG_COMMAND = ["python", "-m", "cog.server.http", "--await-explicit-shutdown=true"];
 
 export class DockerEngine implements Engine {
+  readonly noMounts = undefined;
   readonly #socket: string;
   readonly #docker: Dockerode;
   readonly #runner: string;
@@ -195,7 +196,7 @@ export class DockerEngine implements Engine {
   }
 
   async #start(
-    { image, variables, environment, uploadUrl, egress, interface: kind }: LaunchOptions,
+    { image, variables, environment, uploadUrl, egress, interface: kind, mounts }: LaunchOptions,
     signal: AbortSignal,
   ): Promise<RunningContainer> {
     const inspected = await this.#images.require(image);
@@ -205,7 +206,11 @@ export class DockerEngine implements Engine {
     if (!isOpen && !this.#firewall) throw internal(EGRESS_NOT_ENFORCED);
     await networks.ensure();
     await this.#firewall?.ensure();
-    const facts = imageFacts(inspected.Config.Labels ?? {}, inspected.Config.Env);
+    const facts = imageFacts(
+      inspected.Config.Labels ?? {},
+      inspected.Config.Env,
+      mounts.length > 0,
+    );
     const flags = facts.uploads ? [`--upload-url=${uploadUrl}`] : [];
     const gpus = usesGpus(this.#gpus, facts.gpu, this.#info);
     const exposed = kind === "vendora" ? exposedPort(inspected.Config.ExposedPorts) : undefined;
@@ -227,6 +232,7 @@ export class DockerEngine implements Engine {
           hostAddress: this.#hostAddress,
           port,
           gpus,
+          mounts,
         },
       });
       const running = await DockerContainer.start(container, port, signal, stdin);

@@ -27,16 +27,20 @@ export type GpuNeed = "needed" | "welcome" | "none";
  */
 const NVIDIA_DEVICES = /^NVIDIA_VISIBLE_DEVICES=(?!(none|void)?$)/;
 
-/** `environment`: the image's variables, as `NAME=value`. */
+/**
+ * @param environment the image's variables, as `NAME=value`
+ * @param hasWeights whether the container gets weights that are not in the image
+ */
 export function imageFacts(
   labels: Record<string, string>,
   environment: readonly string[] = [],
+  hasWeights = false,
 ): ImageFacts {
   const names = Object.keys(labels);
-  if (names.some((name) => name.startsWith("run.cog.weight."))) {
+  if (!hasWeights && names.some((name) => name.startsWith("run.cog.weight."))) {
     throw external(
-      "the image's weights are stored outside of it (Cog managed weights), which this runner does not " +
-        "support: build it with the weights inside, or download them in setup()",
+      "the image's weights are stored outside of it (Cog managed weights), and this version has none: " +
+        "push the image with cog push, and publish what that has pushed as a version",
     );
   }
   const prefix = PREFIXES.find((start) => names.includes(`${start}version`));

@@ -61,7 +61,7 @@ export class PullProgress {
 }
 
 /** In the unit of the total. */
-function formatAmount(part: number, total: number): string {
+export function formatAmount(part: number, total: number): string {
   const [unit, name] = total < 1e6 ? ([1e3, "kB"] as const) : ([1e6, "MB"] as const);
   const whole = total / unit >= 10;
   // Rounded up, so that progress is never shown as zero.

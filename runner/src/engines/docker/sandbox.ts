@@ -1,5 +1,6 @@
 /** A container's resources and restrictions, as Docker's HostConfig. */
 import type Dockerode from "dockerode";
+import type { Mount } from "../engine.ts";
 import type { Sandbox } from "../options.ts";
 import type { Shares } from "./shares.ts";
 
@@ -15,13 +16,14 @@ export interface HostConfigOptions {
   hostAddress: string;
   port: number;
   gpus: boolean;
+  mounts: readonly Mount[];
 }
 
 /** The name of the host machine inside containers. */
 export const HOST_NAME = "host.docker.internal";
 
 export function hostConfig(options: HostConfigOptions): Dockerode.HostConfig {
-  const { sandbox, shares, quota, network, dns, hostAddress, port, gpus } = options;
+  const { sandbox, shares, quota, network, dns, hostAddress, port, gpus, mounts } = options;
   return {
     NetworkMode: network,
     ExtraHosts: [`${HOST_NAME}:${hostAddress}`],
@@ -40,6 +42,10 @@ export function hostConfig(options: HostConfigOptions): Dockerode.HostConfig {
     PidsLimit: sandbox.pids,
     ShmSize: sandbox.shm_bytes,
     LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },
+    // Unlike Binds, it makes no folder of what is not there, and takes any character.
+    Mounts: mounts.map(({ source: Source, target: Target }) => {
+      return { Type: "bind", Source, Target, ReadOnly: true };
+    }),
     DeviceRequests: gpus ? [{ Driver: "", Count: -1, Capabilities: [["gpu"]] }] : [],
   };
 }

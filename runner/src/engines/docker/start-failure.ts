@@ -16,6 +16,9 @@ const RUNTIME = /unknown or invalid runtime name: (\S+)/i;
 const COMMAND =
   /exec: "([^"]*)": (?:stat [^:]*: )?(executable file not found|permission denied|no such file or directory)/i;
 
+/** Also where Docker runs on another machine, or this runner in a container. */
+const MOUNT = /bind source path does not exist/i;
+
 const USER = /unable to find (user|group) (\S+?):/i;
 
 export interface StartCircumstances {
@@ -38,6 +41,7 @@ export function startFailure(error: unknown, { needsGpu, hasGpu }: StartCircumst
       `Docker has no runtime ${runtime}: the operator must install it or change --runtime`,
     );
   }
+  if (MOUNT.test(message)) return internal(NO_MOUNT, options);
   const [, command, why] = COMMAND.exec(message) ?? [];
   if (command !== undefined) {
     const advice = "fix its ENTRYPOINT or CMD and publish it again";
@@ -63,6 +67,10 @@ const NO_GPU =
 const NO_RUNTIME =
   "the image needs a GPU, which Docker on the runner's machine cannot provide: the operator must " +
   "install the NVIDIA driver and container toolkit (auspex-runner check says how)";
+const NO_MOUNT =
+  "Docker does not find the weights that the runner has fetched: its operator must set --state to a " +
+  "directory that has the same path for the runner and for Docker (a runner in a container needs it " +
+  "mounted at that path)";
 const NO_GPU_RUNTIME_FOR_ALL =
   "the runner gives every container GPUs (--gpus always), but Docker on its machine has none: the " +
   "operator can run auspex-runner check";

@@ -38,12 +38,18 @@ const EGRESS_NOT_ENFORCED =
   "runner cannot enforce with the process engine: run it with --engine docker, or publish " +
   'a version with the egress "public"';
 
+const NO_MOUNTS =
+  "the version has weights outside of its image (configuration.weights), and the process engine " +
+  "cannot mount them, since a model folder has no root of its own: run it with --engine docker, " +
+  "or put the weights into the model's folder";
+
 /** How long the output of a process that has exited is still read. */
 const LAST_OUTPUT_MS = 500;
 
 const LOOPBACK = "127.0.0.1";
 
 export class ProcessEngine implements Engine {
+  readonly noMounts = NO_MOUNTS;
   readonly #models: string;
   readonly #pidFiles: PidFiles;
   /** Contains a temporary folder per process, which is removed when the process has ended. */

@@ -1,0 +1,144 @@
+/** Fetches large files over several connections at once, as many as all of them together may have. */
+import type { IncomingMessage } from "node:http";
+import pLimit from "p-limit";
+import { sleep } from "../../../src/lib/timeout.ts";
+import { external } from "../containers/failure.ts";
+import { ControlPlaneError, isRetryable, statusOf } from "../control-plane/error.ts";
+import { retryDelayMs } from "../control-plane/retry.ts";
+import { IdleTimeout } from "../files/transfer.ts";
+import { lengthOf, type PartialFile } from "./partial-file.ts";
+import type { ByteRange } from "./range-plan.ts";
+import { type FileSource, requestRange } from "./range-request.ts";
+
+/** Of all files, and of one: several start at once, and none keeps the others waiting. */
+const CONNECTIONS = 16;
+const CONNECTIONS_PER_FILE = 8;
+
+/** In a row, without a byte. */
+const ATTEMPTS = 6;
+const DELAYS = { baseMs: 250, maxMs: 8_000 };
+const IDLE_TIMEOUT_MS = 60_000;
+
+/** Bytes that are written at once: the network gives 64 KiB at most. */
+const WRITE_BYTES = 1024 * 1024;
+
+export interface Download {
+  /** Whoever waits for the file: one's URL may have ended while another's is valid. */
+  sources: Iterable<FileSource>;
+  onBytes: (bytes: number) => void;
+  signal: AbortSignal;
+}
+
+export class Downloads {
+  readonly #limit;
+
+  constructor(connections = CONNECTIONS) {
+    this.#limit = pLimit(connections);
+  }
+
+  /** @throws Failure, ControlPlaneError, the signal's reason. Then it can be gone on with */
+  async fetch(file: PartialFile, download: Download): Promise<void> {
+    const failed = new AbortController();
+    const signal = AbortSignal.any([download.signal, failed.signal]);
+    // Each connection takes the next one.
+    const missing = file.missing.values();
+    const connection = async () => {
+      for (const index of missing) {
+        await this.#limit(() => fetchRange(file, index, { ...download, signal }));
+      }
+    };
+    const connections = Array.from({ length: CONNECTIONS_PER_FILE }, () =>
+      connection().catch((error: unknown) => failed.abort(error)),
+    );
+    // All of them: nobody may write to a file that is closed.
+    await Promise.all(connections);
+    signal.throwIfAborted();
+  }
+}
+
+async function fetchRange(file: PartialFile, index: number, download: Download): Promise<void> {
+  const { onBytes, signal } = download;
+  const range = file.rangeAt(index);
+  let come = 0;
+  for (let failures = 0; come < lengthOf(range); ) {
+    signal.throwIfAborted();
+    const before = come;
+    try {
+      const rest = { first: range.first + come, last: range.last };
+      await fetchRest(file, rest, {
+        ...download,
+        onBytes: (bytes) => {
+          come += bytes;
+          onBytes(bytes);
+        },
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      failures = come > before ? 1 : failures + 1;
+      if (!isRetryable(error) || failures >= ATTEMPTS) throw error;
+      await sleep(retryDelayMs(error, failures, DELAYS), signal);
+    }
+  }
+  await file.note(index);
+}
+
+/** Goes on after what has come: `onBytes` is told of what is written. */
+async function fetchRest(file: PartialFile, range: ByteRange, download: Download): Promise<void> {
+  const idle = new IdleTimeout(IDLE_TIMEOUT_MS);
+  const signal = AbortSignal.any([download.signal, idle.signal]);
+  let position = range.first;
+  let pieces: Buffer[] = [];
+  let size = 0;
+  const flush = async () => {
+    const bytes = Buffer.concat(pieces);
+    [pieces, size] = [[], 0];
+    await file.write(bytes, position);
+    position += bytes.length;
+    download.onBytes(bytes.length);
+  };
+  try {
+    const response = await openRange(file, range, { ...download, signal });
+    for await (const piece of incoming(response)) {
+      idle.refresh();
+      if (position + size + piece.length > range.last + 1) {
+        throw external("the service sends more bytes than it was asked for");
+      }
+      pieces.push(piece);
+      size += piece.length;
+      if (size >= WRITE_BYTES) await flush();
+    }
+  } catch (error) {
+    // What has come is not asked for again.
+    await flush();
+    throw error;
+  } finally {
+    idle.end();
+  }
+  await flush();
+  if (position <= range.last) throw new ControlPlaneError("the response was incomplete");
+}
+
+/** An error of the connection may pass. */
+async function* incoming(response: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    yield* response;
+  } catch (error) {
+    throw new ControlPlaneError("the response was incomplete", { cause: error });
+  }
+}
+
+async function openRange(file: PartialFile, range: ByteRange, { sources, signal }: Download) {
+  const tried = new Set<FileSource>();
+  for (;;) {
+    // Somebody may have joined those who wait.
+    const source = [...sources].find((one) => !tried.has(one));
+    if (!source) throw external("nobody waits for it any more");
+    tried.add(source);
+    try {
+      return await requestRange(source, range, file.size, signal);
+    } catch (error) {
+      const isRefused = [401, 403].includes(statusOf(error) ?? 0);
+      if (!isRefused || [...sources].every((one) => tried.has(one))) throw error;
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The folder of the stored weights:
+ *
+ *   files/{account}/{name}         complete; named by the SHA-256 of the bytes, or of what identifies them
+ *   files/{account}/{name}.part    on its way, with {name}.ranges (partial-file.ts)
+ *   trash/{uuid}                   being written or removed
+ *   mounts/                        a folder for each container
+ */
+import { randomUUID } from "node:crypto";
+import { renameSync, rmSync } from "node:fs";
+import { mkdir, readdir, rm, stat, statfs, utimes } from "node:fs/promises";
+import { join } from "node:path";
+
+const ACCOUNT = /^[0-9a-f]{64}$/;
+const FILE = /^([0-9a-f]{64})(\.part)?$/;
+const TRASH = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+
+/** What an earlier process has left. */
+export interface StoredFile {
+  account: string;
+  name: string;
+  /** Of one on its way: the largest it may become. */
+  size: number;
+  isComplete: boolean;
+  /** Unix ms. */
+  usedAt: number;
+}
+
+export class StoreFolder {
+  readonly root: string;
+
+  constructor(root: string) {
+    this.root = root;
+  }
+
+  get mounts(): string {
+    return join(this.root, "mounts");
+  }
+
+  /** Removes what was being written or removed. */
+  async create(): Promise<void> {
+    for (const kind of ["files", "trash", "mounts"]) {
+      await mkdir(join(this.root, kind), { recursive: true, mode: 0o700 });
+    }
+    for (const name of await readdir(join(this.root, "trash"))) {
+      if (TRASH.test(name)) await rm(join(this.root, "trash", name), { recursive: true });
+    }
+  }
+
+  /** The least recently used first. */
+  async list(): Promise<StoredFile[]> {
+    const found: StoredFile[] = [];
+    for (const account of await readdir(join(this.root, "files"))) {
+      if (!ACCOUNT.test(account)) continue;
+      for (const entry of await readdir(join(this.root, "files", account))) {
+        const [, name, part] = FILE.exec(entry) ?? [];
+        if (name === undefined) continue;
+        const { size, atimeMs, mtimeMs } = await stat(join(this.root, "files", account, entry));
+        const isComplete = part === undefined;
+        found.push({ account, name, size, isComplete, usedAt: isComplete ? atimeMs : mtimeMs });
+      }
+    }
+    return found.sort((a, b) => a.usedAt - b.usedAt);
+  }
+
+  makeAccount(account: string): Promise<unknown> {
+    return mkdir(join(this.root, "files", account), { recursive: true, mode: 0o700 });
+  }
+
+  path(account: string, name: string): string {
+    return join(this.root, "files", account, name);
+  }
+
+  /** A new path for what is being written. */
+  temporary(): string {
+    return join(this.root, "trash", randomUUID());
+  }
+
+  /** Renames first: to unlink 40 GB takes a while, and the same file may come again meanwhile. */
+  discard(account: string, name: string): void {
+    const path = this.path(account, name);
+    rmSync(`${path}.ranges`, { force: true });
+    for (const one of [path, `${path}.part`]) {
+      const trash = this.temporary();
+      try {
+        renameSync(one, trash);
+      } catch {
+        continue; // There is none of this kind, or the folder was cleared meanwhile.
+      }
+      rm(trash, { force: true }).catch(() => {});
+    }
+  }
+
+  /**
+   * Notes that a file is used: the time of its last access, since containers see the other one. That
+   * one is 0, as in weights of Cog.
+   */
+  touch(path: string): Promise<void> {
+    return utimes(path, new Date(), 0);
+  }
+
+  async freeBytes(): Promise<{ free: number; total: number }> {
+    const { bavail, blocks, bsize } = await statfs(this.root);
+    return { free: bavail * bsize, total: blocks * bsize };
+  }
+}

@@ -1,0 +1,289 @@
+/**
+ * Weights on disk, by account and content. Their size is bounded: those last used longest ago go first,
+ * never what somebody holds. What a container needs is held as a whole or not at all: two starts
+ * that each held half of the room would wait for each other.
+ */
+import { untilAborted } from "../../../src/lib/timeout.ts";
+import { external, internal } from "../containers/failure.ts";
+import { messageOf } from "../control-plane/error.ts";
+import { gigabytes } from "../files/transfer.ts";
+import type { Log } from "../lib/log.ts";
+import { type StoredFile, StoreFolder } from "./store-folder.ts";
+
+/** A file of an account, by its name in the store, with the size that is declared for it. */
+export interface WantedFile {
+  name: string;
+  size: number;
+}
+
+interface Entry extends Pick<StoredFile, "account" | "name" | "size" | "isComplete" | "usedAt"> {
+  holders: number;
+}
+
+/** Of a file: its inode, and the block that it does not fill. */
+export const ENTRY_BYTES = 4_096;
+
+/** What is left of the disk for everything else on it. */
+const SPARE_FRACTION = 0.05;
+const MAX_SPARE_BYTES = 20 * 1024 ** 3;
+
+const keyOf = (account: string, name: string) => `${account}/${name}`;
+const isIdle = ({ holders }: Entry) => holders === 0;
+const bytesOf = ({ size }: WantedFile) => size + ENTRY_BYTES;
+
+/** A file that can be removed, since it can be fetched again. */
+export interface StoredWeight {
+  kind: "weights";
+  /** For the log. */
+  name: string;
+  /** Bytes that it takes, or may come to take. */
+  size: number;
+  /** Unix ms. */
+  lastUsed: number;
+  inUse: boolean;
+  /** Not if it is in use by now. @returns whether it was removed */
+  remove(): Promise<boolean>;
+}
+
+/** What a container needs. */
+export interface Demand {
+  files: WantedFile[];
+  /** For what is only needed until the files are there. */
+  spare: number;
+}
+
+/** Files that stay until they are released. */
+export interface HeldFiles {
+  isComplete(name: string): boolean;
+  /** Where a complete one is; what belongs to one on its way has names that begin so. */
+  path(name: string): string;
+  /** To be called when one has come and is verified. */
+  completed(name: string): Promise<void>;
+  /** Also holds a file that is only needed until others are there. */
+  begin(file: WantedFile): void;
+  /** Removes what has come of one, because it is not needed any more, or wrong. */
+  drop(name: string): void;
+  release(): void;
+}
+
+export class WeightStore {
+  readonly folder: StoreFolder;
+  readonly #maxBytes: number;
+  readonly #log: Log;
+  /** In order of last use. */
+  readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
+  #change = Promise.withResolvers<void>();
+
+  constructor(root: string, maxBytes: number, log: Log) {
+    this.folder = new StoreFolder(root);
+    this.#maxBytes = maxBytes;
+    this.#log = log;
+  }
+
+  /** Loads what an earlier process has left. */
+  async start(): Promise<void> {
+    try {
+      await this.folder.create();
+      for (const file of await this.folder.list()) this.#add({ ...file, holders: 0 });
+      this.#makeRoom(0, this.#maxBytes);
+    } catch (cause) {
+      const why = `${this.folder.root} cannot be used for weights: ${messageOf(cause)}`;
+      throw internal(`${why}; set another directory with --state`, { cause });
+    }
+  }
+
+  /** All of them, for whoever watches the disk. */
+  list(): StoredWeight[] {
+    return [...this.#entries.values()].map((entry) => ({
+      kind: "weights",
+      name: `${entry.account.slice(0, 12)}/${entry.name}`,
+      size: bytesOf(entry),
+      lastUsed: entry.usedAt,
+      inUse: !isIdle(entry),
+      remove: async () => {
+        const isThere = this.#entries.get(keyOf(entry.account, entry.name)) === entry;
+        if (!isThere || !isIdle(entry)) return false;
+        this.#remove(entry);
+        return true;
+      },
+    }));
+  }
+
+  /** Of a complete file. */
+  sizeOf(account: string, name: string): number | undefined {
+    const entry = this.#entries.get(keyOf(account, name));
+    return entry?.isComplete ? entry.size : undefined;
+  }
+
+  /**
+   * Holds files, whether or not they have come: there is room for those that have not. Waits for it.
+   * @param demand asked for again after waiting: files may have come or gone
+   * @param onWait called when it begins to wait
+   * @throws Failure if there can be none; the signal's reason
+   */
+  async hold(
+    account: string,
+    demand: () => Demand,
+    { signal, onWait }: { signal: AbortSignal; onWait: () => void },
+  ): Promise<HeldFiles> {
+    await this.folder.makeAccount(account);
+    for (;;) {
+      const max = await this.#room();
+      signal.throwIfAborted();
+      const { files, spare } = demand();
+      const total = files.reduce((sum, file) => sum + bytesOf(file), spare);
+      if (total > this.#maxBytes) throw tooLarge(total, this.#maxBytes);
+      const entries = this.#tryHold(account, { files, spare }, max);
+      if (entries) return this.#held(account, entries, spare);
+      // A machine whose disk is full of other things would wait for ever.
+      if ([...this.#entries.values()].every(isIdle)) throw diskFull(total);
+      onWait();
+      await untilAborted(this.#change.promise, signal);
+    }
+  }
+
+  /** How many bytes it may have at the moment: those it has, and what the disk has beyond a spare part. */
+  async #room(): Promise<number> {
+    const { free, total } = await this.folder.freeBytes();
+    const spare = Math.min(total * SPARE_FRACTION, MAX_SPARE_BYTES);
+    // What has come of those on their way is taken for free: it was once, when their room was taken.
+    const there = [...this.#entries.values()].filter(({ isComplete }) => isComplete);
+    const used = there.reduce((sum, entry) => sum + bytesOf(entry), 0);
+    return Math.min(this.#maxBytes, used + free - spare);
+  }
+
+  #tryHold(account: string, { files, spare }: Demand, max: number): Entry[] | undefined {
+    const wanted = [...new Map(files.map((file) => [file.name, file])).values()];
+    const found = wanted.map((file) => this.#usable(account, file));
+    const missing = wanted.filter((_, n) => !found[n]);
+    const there = found.filter((entry) => entry !== undefined);
+    for (const entry of there) entry.holders++;
+    const needed = missing.reduce((sum, file) => sum + bytesOf(file), spare);
+    // What is there needs no room, however full the disk may be.
+    if (needed > 0 && !this.#makeRoom(needed, max)) {
+      for (const entry of there) entry.holders--;
+      return undefined;
+    }
+    this.#bytes += spare;
+    return [...there, ...missing.map((file) => this.#expect(account, file))];
+  }
+
+  #expect(account: string, { name, size }: WantedFile): Entry {
+    const usedAt = Date.now();
+    return this.#add({ account, name, size, isComplete: false, usedAt, holders: 1 });
+  }
+
+  /** The size is only declared: somebody may have declared another one before. */
+  #usable(account: string, { name, size }: WantedFile): Entry | undefined {
+    const entry = this.#entries.get(keyOf(account, name));
+    if (!entry || entry.size === size) return entry;
+    if (entry.isComplete || entry.holders > 0) throw otherSize(size);
+    this.#remove(entry, "another size is declared for it");
+    return undefined;
+  }
+
+  #held(account: string, entries: Entry[], spare: number): HeldFiles {
+    const byName = new Map(entries.map((entry) => [entry.name, entry]));
+    const path = (name: string) => this.folder.path(account, name);
+    /** How much of the spare room is not in use. */
+    let left = spare;
+    const take = (bytes: number) => {
+      left -= bytes;
+      this.#bytes -= bytes;
+    };
+    return {
+      path,
+      isComplete: (name) => byName.get(name)?.isComplete === true,
+      completed: async (name) => {
+        const entry = byName.get(name);
+        if (entry) entry.isComplete = true;
+        await this.folder.touch(path(name));
+      },
+      begin: (file) => {
+        const known = this.#usable(account, file);
+        if (known) known.holders++;
+        else take(bytesOf(file));
+        byName.set(file.name, known ?? this.#expect(account, file));
+      },
+      drop: (name) => {
+        const entry = byName.get(name);
+        if (!entry || !byName.delete(name)) return;
+        entry.holders--;
+        if (entry.holders > 0) return;
+        this.#remove(entry);
+        // The next one takes its room.
+        if (left < spare) take(-Math.min(bytesOf(entry), spare - left));
+      },
+      release: () => {
+        for (const entry of byName.values()) this.#release(entry);
+        byName.clear();
+        take(left);
+        this.#changed();
+      },
+    };
+  }
+
+  #release(entry: Entry): void {
+    entry.holders--;
+    this.#used(entry);
+  }
+
+  #used(entry: Entry): void {
+    const { account, name } = entry;
+    entry.usedAt = Date.now();
+    const key = keyOf(account, name);
+    if (this.#entries.delete(key)) this.#entries.set(key, entry);
+    // How another process orders them is worth no failure.
+    if (entry.isComplete) this.folder.touch(this.folder.path(account, name)).catch(() => {});
+  }
+
+  #add(entry: Entry): Entry {
+    this.#entries.set(keyOf(entry.account, entry.name), entry);
+    this.#bytes += bytesOf(entry);
+    return entry;
+  }
+
+  /** @returns whether there is room for this many more bytes */
+  #makeRoom(bytes: number, max: number): boolean {
+    const idle = [...this.#entries.values()].filter(isIdle);
+    // Nothing goes in vain.
+    const least = this.#bytes - idle.reduce((sum, entry) => sum + bytesOf(entry), 0);
+    if (least + bytes > max) return false;
+    for (const entry of idle) {
+      if (this.#bytes + bytes <= max) break;
+      this.#remove(entry, "others need its room, and it was used longest ago");
+    }
+    return true;
+  }
+
+  #remove(entry: Entry, because?: string): void {
+    const { account, name, usedAt } = entry;
+    this.#entries.delete(keyOf(account, name));
+    this.#bytes -= bytesOf(entry);
+    this.folder.discard(account, name);
+    this.#changed();
+    if (because === undefined) return;
+    const last_use = new Date(usedAt).toISOString();
+    const gb = gigabytes(entry.size);
+    this.#log.info("removed weights", { file: name.slice(0, 12), gb, last_use, because });
+  }
+
+  #changed(): void {
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+  }
+}
+
+const tooLarge = (bytes: number, max: number) =>
+  internal(
+    `the version's weights take ${gigabytes(bytes)} GB, and the runner keeps ${gigabytes(max)} GB of weights at most: its operator can raise --weights-gb`,
+  );
+
+const diskFull = (bytes: number) =>
+  internal(
+    `the disk of the runner's machine has no room for ${gigabytes(bytes)} GB of weights: its operator can free some, or set another directory with --state`,
+  );
+
+const otherSize = (size: number) =>
+  external(`one of the weights does not have the ${size} bytes that are declared for it`);

@@ -1,0 +1,504 @@
+/** Weights from a deployment that cuts connections and lies, into the folders of containers. */
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type MountedWeights, Weights } from "../../../runner/src/weights/weights.ts";
+import type { SetupProgress } from "../../../src/protocol/event.ts";
+import type { JobWeight } from "../../../src/protocol/weights.ts";
+import { silent } from "../support/containers.ts";
+import { recordedLog } from "../support/docker-box.ts";
+import { GRANT, IMAGE, noise, WeightServer } from "../support/weight-server.ts";
+
+const MIB = 1024 ** 2;
+const GB = 1024 ** 3;
+
+let folder: string;
+let server: WeightServer;
+let weights: Weights;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "auspex-weights-"));
+  server = await WeightServer.start();
+  weights = await started();
+});
+afterEach(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function started(bytes = GB, log = silent): Promise<Weights> {
+  const made = new Weights({ directory: folder, bytes, url: server.url }, log);
+  await made.start();
+  return made;
+}
+
+interface Options {
+  key?: string;
+  signal?: AbortSignal;
+  grant?: string;
+  reports?: SetupProgress[];
+}
+
+function open(given: JobWeight[], options: Options = {}): Promise<MountedWeights> {
+  const { key = "owner", signal = new AbortController().signal, grant = GRANT } = options;
+  const keys = { container: "c", files: "f", weights: key };
+  const request = { image: { ...IMAGE, grant }, keys, weights: given };
+  return weights.open(request, (one) => options.reports?.push(one), signal);
+}
+
+/** One that shares what another has begun. */
+async function joined(weight: JobWeight): Promise<{ opening: Promise<MountedWeights> }> {
+  const reports: SetupProgress[] = [];
+  const opening = open([weight], { reports });
+  await expect.poll(() => reports.length).toBeGreaterThan(0);
+  return { opening };
+}
+
+const sourceOf = ({ mounts }: MountedWeights, target: string) =>
+  mounts.find((mount) => mount.target === target)?.source ?? expect.fail(`nothing at ${target}`);
+
+const contentOf = (mounted: MountedWeights, target: string, path = ""): Buffer =>
+  readFileSync(join(sourceOf(mounted, target), path));
+
+/** Files of the store, without those on their way. */
+const filesIn = (kind: RegExp) =>
+  readdirSync(join(folder, "files"))
+    .flatMap((account) => readdirSync(join(folder, "files", account)))
+    .filter((name) => kind.test(name));
+const COMPLETE = /^[0-9a-f]{64}$/;
+const ON_ITS_WAY = /\.part$/;
+
+/** Where it is noted what has come of the only file that is on its way. */
+const notes = () => {
+  const [account = ""] = readdirSync(join(folder, "files"));
+  return join(folder, "files", account, (filesIn(ON_ITS_WAY)[0] ?? "").replace(".part", ".ranges"));
+};
+/** After the line that says which file it is. */
+const rangesThatCame = () => readFileSync(notes(), "utf8").split("\n").length - 2;
+
+const firstRange = (text: string) => Number(/bytes=(\d+)-/.exec(text)?.[1]);
+
+describe("a file", () => {
+  test("comes in ranges over several connections, whole", async () => {
+    const bytes = noise(100 * MIB);
+    const mounted = await open([server.upload("/models/a.gguf", bytes)]);
+    expect(contentOf(mounted, "/models/a.gguf").equals(bytes)).toBe(true);
+    expect(server.requests).toHaveLength(13);
+    expect(new Set(server.requests.map(firstRange)).size).toBe(13);
+    expect(server.most).toBeGreaterThan(3);
+    expect(server.most).toBeLessThanOrEqual(8);
+    expect(server.sent).toBe(bytes.length);
+    expect(filesIn(COMPLETE)).toHaveLength(1);
+    expect(filesIn(/./)).toHaveLength(1);
+    await mounted.release();
+  });
+
+  test("of one byte comes, too", async () => {
+    const mounted = await open([server.upload("/a", Buffer.from("x"))]);
+    expect(contentOf(mounted, "/a").toString()).toBe("x");
+    await mounted.release();
+  });
+
+  test("is there for the next container without a request, under its own link", async () => {
+    const weight = server.upload("/a", noise(1_000));
+    const first = await open([weight]);
+    const second = await open([{ ...weight, target: "/b" }]);
+    expect(server.requests).toHaveLength(1);
+    expect(sourceOf(second, "/b")).not.toBe(sourceOf(first, "/a"));
+    expect(statSync(sourceOf(second, "/b")).ino).toBe(statSync(sourceOf(first, "/a")).ino);
+    await first.release();
+    expect(existsSync(sourceOf(first, "/a"))).toBe(false);
+    expect(contentOf(second, "/b").length).toBe(1_000);
+    await second.release();
+    expect(readdirSync(join(folder, "mounts"))).toEqual([]);
+    expect(filesIn(COMPLETE)).toHaveLength(1);
+  });
+
+  test("of another account is fetched again", async () => {
+    const weight = server.upload("/a", noise(1_000));
+    await (await open([weight])).release();
+    await (await open([weight], { key: "other" })).release();
+    expect(server.requests).toHaveLength(2);
+    expect(filesIn(COMPLETE)).toHaveLength(2);
+  });
+
+  test("that several containers need at a time is fetched once", async () => {
+    const weight = server.upload("/a", noise(20 * MIB));
+    const all = await Promise.all(Array.from({ length: 5 }, () => open([weight])));
+    expect(server.sent).toBe(20 * MIB);
+    for (const mounted of all) {
+      expect(contentOf(mounted, "/a").length).toBe(20 * MIB);
+      await mounted.release();
+    }
+  });
+
+  test("goes on for the others when the first that asked for it gives up", async () => {
+    const weight = server.upload("/a", noise(20 * MIB));
+    const gate = Promise.withResolvers<void>();
+    server.held = gate.promise;
+    const stop = new AbortController();
+    const first = open([weight], { signal: stop.signal });
+    await expect.poll(() => server.requests.length).toBeGreaterThan(0);
+    const second = await joined(weight);
+    stop.abort(new Error("canceled"));
+    await expect(first).rejects.toThrow("canceled");
+    gate.resolve();
+    const mounted = await second.opening;
+    expect(server.sent).toBe(20 * MIB);
+    await mounted.release();
+  });
+});
+
+describe("a connection", () => {
+  test("that breaks again and again is gone on with where it broke", async () => {
+    const bytes = noise(40 * MIB);
+    server.trouble = (_, count) => (count % 2 === 1 ? { cutAfter: 3 * MIB } : undefined);
+    const mounted = await open([server.upload("/a", bytes)]);
+    expect(contentOf(mounted, "/a").equals(bytes)).toBe(true);
+    // What the connection had not brought yet when it broke is asked for again, and no more.
+    expect(server.sent).toBeLessThan(60 * MIB);
+    await mounted.release();
+  });
+
+  test.each([429, 500, 503])("answered with %i is tried again", async (status) => {
+    server.trouble = (_, count) => (count <= 2 ? { status } : undefined);
+    const mounted = await open([server.upload("/a", noise(1_000))]);
+    expect(server.requests).toHaveLength(3);
+    await mounted.release();
+  });
+
+  test("that nobody answers any more ends the start, and the next one goes on", async () => {
+    const bytes = noise(60 * MIB);
+    const weight = server.upload("/a", bytes);
+    const waiting: ServerResponse[] = [];
+    server.trouble = (request) => {
+      if (firstRange(`${request.headers.range}`) < 24 * MIB) return undefined;
+      return { answer: (response) => void waiting.push(response) };
+    };
+    const first = open([weight]);
+    first.catch(() => {});
+    await expect.poll(rangesThatCame).toBe(3);
+    for (const response of waiting) response.writeHead(403).end();
+    await expect(first).rejects.toMatchObject({
+      source: "internal",
+      message: expect.stringContaining("the weights at /a: it could not be fetched"),
+    });
+    expect(filesIn(ON_ITS_WAY)).toHaveLength(1);
+    server.trouble = () => undefined;
+    const before = server.sent;
+    const mounted = await open([weight]);
+    expect(contentOf(mounted, "/a").equals(bytes)).toBe(true);
+    expect(server.sent - before).toBe(36 * MIB);
+    await mounted.release();
+  });
+
+  test("of a runner that is killed: the next process fetches what is missing", async () => {
+    const bytes = noise(60 * MIB);
+    const weight = server.upload("/a", bytes);
+    const stop = new AbortController();
+    server.trouble = (request) => {
+      if (firstRange(`${request.headers.range}`) < 32 * MIB) return undefined;
+      return { answer: () => {} };
+    };
+    const first = open([weight], { signal: stop.signal });
+    await expect.poll(() => server.sent).toBe(32 * MIB);
+    await expect.poll(rangesThatCame).toBe(4);
+    stop.abort(new Error("killed"));
+    await expect(first).rejects.toThrow("killed");
+    // A line that was torn by the end of the process, and one that is nonsense.
+    appendFileSync(notes(), "x\n99\n5");
+    server.trouble = () => undefined;
+    weights = await started();
+    const before = server.sent;
+    const mounted = await open([weight]);
+    expect(contentOf(mounted, "/a").equals(bytes)).toBe(true);
+    expect(server.sent - before).toBe(28 * MIB);
+    await mounted.release();
+  });
+
+  test("whose URL has ended for one is open to the other who waits", async () => {
+    const weight = server.upload("/a", noise(20 * MIB));
+    if (weight.kind !== "file") throw new Error("it is a file");
+    const gate = Promise.withResolvers<void>();
+    server.held = gate.promise;
+    const ended = { ...weight, url: weight.url.replace("?signature=s", "?") };
+    const first = open([ended]);
+    await expect.poll(() => server.requests.length).toBeGreaterThan(0);
+    const second = await joined(weight);
+    gate.resolve();
+    for (const mounted of await Promise.all([first, second.opening])) await mounted.release();
+  });
+});
+
+describe("a deployment that lies", () => {
+  const lies: [string, (weight: Extract<JobWeight, { kind: "file" }>) => JobWeight, string][] = [
+    ["a file has fewer bytes", (weight) => ({ ...weight, size: weight.size + 1 }), "declared"],
+    ["a file has more bytes", (weight) => ({ ...weight, size: weight.size - 1 }), "declared"],
+    [
+      "a file is not there",
+      (weight) => ({ ...weight, url: weight.url.replace("weights.bin", "nothing") }),
+      "publish",
+    ],
+  ];
+  test.each(lies)("%s", async (_name, lie, words) => {
+    const weight = server.upload("/a", noise(20 * MIB));
+    if (weight.kind !== "file") throw new Error("it is a file");
+    await expect(open([lie(weight)])).rejects.toMatchObject({
+      source: "external",
+      message: expect.stringContaining(words),
+    });
+    // What came of it is no help to anybody.
+    expect(filesIn(/./)).toEqual([]);
+    await (await open([weight])).release();
+  });
+
+  test("with another range than was asked for, and with more bytes", async () => {
+    const weight = server.upload("/a", noise(20 * MIB));
+    const answers: [number, Record<string, string | number>, number][] = [
+      [206, { "content-range": `bytes 0-9/${20 * MIB}` }, 10],
+      [200, { "content-length": 20 * MIB }, 0],
+      [206, { "content-range": `bytes 0-${8 * MIB - 1}/${20 * MIB}` }, 9 * MIB],
+      [302, { location: "http://127.0.0.1:9/" }, 0],
+    ];
+    for (const [status, headers, length] of answers) {
+      server.trouble = () => ({
+        answer: (response) => void response.writeHead(status, headers).end(Buffer.alloc(length)),
+      });
+      await expect(open([weight])).rejects.toThrow("the weights at /a");
+    }
+    server.trouble = () => undefined;
+    const mounted = await open([weight]);
+    expect(contentOf(mounted, "/a").equals(noise(20 * MIB))).toBe(true);
+    await mounted.release();
+  });
+});
+
+describe("a weight of Cog", () => {
+  const [large, small] = [noise(20 * MIB, 2), noise(2_000, 3)];
+  const LAYERS = [
+    { files: { "model/large.bin": large } },
+    { compression: "gzip", files: { "config.json": small, "model/empty": Buffer.of() } },
+    { compression: "zstd", files: { "tokenizer/a b.json": noise(5_000, 4) } },
+  ] as const;
+
+  test("comes with all its files, and its layers go", async () => {
+    const mounted = await open([server.cog("/src/weights", LAYERS)]);
+    expect(contentOf(mounted, "/src/weights", "model/large.bin").equals(large)).toBe(true);
+    expect(contentOf(mounted, "/src/weights", "config.json").equals(small)).toBe(true);
+    expect(contentOf(mounted, "/src/weights", "model/empty").length).toBe(0);
+    expect(contentOf(mounted, "/src/weights", "tokenizer/a b.json").length).toBe(5_000);
+    // Four files, the manifest and the list.
+    expect(filesIn(/./)).toHaveLength(6);
+    const root = sourceOf(mounted, "/src/weights");
+    for (const path of ["", "model", "tokenizer"]) {
+      expect(statSync(join(root, path)).mode & 0o777).toBe(0o755);
+    }
+    expect(statSync(join(root, "config.json")).mode & 0o777).toBe(0o444);
+    await mounted.release();
+    await expect.poll(() => readdirSync(join(folder, "trash"))).toEqual([]);
+  });
+
+  test("is there the next time without a request, also for another process", async () => {
+    const weight = server.cog("/w", LAYERS);
+    await (await open([weight])).release();
+    const before = server.requests.length;
+    weights = await started();
+    await (await open([weight])).release();
+    expect(server.requests.length).toBe(before);
+  });
+
+  test("shares files with another one, however they are packed", async () => {
+    await (await open([server.cog("/w", LAYERS)])).release();
+    const before = server.sent;
+    const more = noise(3_000, 9);
+    const other = server.cog("/v", [
+      { compression: "gzip", files: { "renamed.bin": large } },
+      { files: { more, "same.json": small } },
+    ]);
+    const mounted = await open([other]);
+    expect(contentOf(mounted, "/v", "renamed.bin").equals(large)).toBe(true);
+    expect(contentOf(mounted, "/v", "more").equals(more)).toBe(true);
+    expect(server.sent - before).toBeLessThan(20_000);
+    await mounted.release();
+  });
+
+  test("beside files, at targets of their own", async () => {
+    const all = [server.cog("/w", LAYERS), server.upload("/m/a", small)];
+    const mounted = await open(all);
+    expect(mounted.mounts.map(({ target }) => target)).toEqual(["/w", "/m/a"]);
+    expect(statSync(sourceOf(mounted, "/w")).isDirectory()).toBe(true);
+    expect(contentOf(mounted, "/m/a").equals(small)).toBe(true);
+    await mounted.release();
+  });
+
+  test("tells its progress, in bytes of what is missing", async () => {
+    const reports: SetupProgress[] = [];
+    const layers = [{ files: { a: noise(60 * MIB) } }];
+    await (await open([server.cog("/w", layers)], { reports })).release();
+    expect(reports.length).toBeGreaterThan(0);
+    for (const { phase, message } of reports) {
+      expect(phase).toBe("pulling");
+      expect(message).toMatch(/^loading the weights: \d+ of 63 MB$/);
+    }
+    const parts = reports.map(({ progress }) => progress ?? 0);
+    expect(parts).toEqual(parts.toSorted((a, b) => a - b));
+    expect(parts.at(-1)).toBeLessThanOrEqual(1);
+  });
+
+  test("without a grant that opens its repository says so", async () => {
+    const weight = server.cog("/w", LAYERS);
+    await expect(open([weight], { grant: "another" })).rejects.toMatchObject({
+      source: "internal",
+      message: expect.stringContaining("could not be fetched"),
+    });
+  });
+
+  test.each<[string, () => JobWeight, string]>([
+    [
+      "with files of another content",
+      () => server.cog("/w", [{ files: { a: noise(10) }, listed: { a: noise(10, 2) } }]),
+      "another digest",
+    ],
+    [
+      "with a symbolic link",
+      () => {
+        const others = [{ name: "b", type: "symlink" as const, linkname: "/" }];
+        return server.cog("/w", [{ files: { a: noise(10) }, others }]);
+      },
+      "neither a file",
+    ],
+    [
+      "with a list that its layers are not in",
+      () => server.cog("/w", [{ files: { a: noise(10) } }], { manifest: { layers: [] } }),
+      "no layer",
+    ],
+    [
+      "with a list of another digest",
+      () => {
+        const digest = `sha256:${"f".repeat(64)}`;
+        const mediaType = "application/vnd.cog.weight.config.v1+json";
+        return server.cog("/w", [], { manifest: { config: { mediaType, digest, size: 9 } } });
+      },
+      "is not in the deployment",
+    ],
+    [
+      "with more bytes than a runner keeps",
+      () => {
+        const digest = `sha256:${"f".repeat(64)}`;
+        const layer = { mediaType: "application/vnd.oci.image.layer.v1.tar", digest, size: 9 };
+        const files = [{ path: "a", layer: digest, size: 2 * GB, digest }];
+        const more = { configuration: { files }, manifest: { layers: [layer] } };
+        return server.cog("/w", [], more);
+      },
+      "--weights-gb",
+    ],
+  ])("%s is refused, and leaves nothing behind", async (_name, weight, words) => {
+    await expect(open([weight()])).rejects.toThrow(words);
+    expect(filesIn(ON_ITS_WAY)).toEqual([]);
+    expect(readdirSync(join(folder, "mounts"))).toEqual([]);
+    await expect.poll(() => readdirSync(join(folder, "trash"))).toEqual([]);
+  });
+
+  test("whose blob is not what its digest says is refused", async () => {
+    const weight = server.cog("/w", LAYERS);
+    for (const [path, bytes] of server.files) {
+      if (path.includes("manifests")) server.files.set(path, Buffer.from(`${bytes} `));
+    }
+    await expect(open([weight])).rejects.toThrow("other bytes than its digest says");
+  });
+});
+
+describe("targets", () => {
+  test.each([
+    [["/etc/passwd"], "/etc"],
+    [["relative"], "absolute"],
+    [["/a", "/a/b"], "within another one"],
+  ])("%j are refused before anything is fetched", async (targets, words) => {
+    const given = targets.map((target, n) => server.upload(target, noise(10), n));
+    await expect(open(given)).rejects.toMatchObject({
+      source: "external",
+      message: expect.stringContaining(words),
+    });
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("room", () => {
+  test("is made by what was used longest ago, and never by what a container has", async () => {
+    const log = recordedLog();
+    weights = await started(35 * MIB, log);
+    const [a, b, c] = [1, 2, 3].map((n) => server.upload(`/${n}`, noise(10 * MIB, n), n));
+    if (!a || !b || !c) throw new Error("three of them");
+    const first = await open([a]);
+    await (await open([b])).release();
+    await (await open([c])).release();
+    const fourth = await open([server.upload("/4", noise(10 * MIB, 4), 4)]);
+    expect(log.lines).toEqual([expect.stringMatching(/^info removed weights .*used longest ago/)]);
+    expect(contentOf(first, "/1").length).toBe(10 * MIB);
+    const before = server.requests.length;
+    await (await open([a, c])).release();
+    expect(server.requests.length).toBe(before);
+    await first.release();
+    await fourth.release();
+  });
+
+  test("that containers have is waited for, and that is told", async () => {
+    weights = await started(15 * MIB);
+    const first = await open([server.upload("/1", noise(10 * MIB), 1)]);
+    const reports: SetupProgress[] = [];
+    const second = open([server.upload("/2", noise(10 * MIB, 2), 2)], { reports });
+    await expect.poll(() => reports.at(-1)?.message).toContain("waiting for room");
+    expect(server.sent).toBe(10 * MIB);
+    await first.release();
+    await (await second).release();
+  });
+
+  test("of layers is not taken twice: four at a time are unpacked", async () => {
+    const layers = Array.from({ length: 8 }, (_, n) => ({
+      files: { [`${n}`]: noise(2 * MIB, n) },
+    }));
+    // 16 MiB of files, and four layers of 2 MiB.
+    weights = await started(25 * MIB);
+    const mounted = await open([server.cog("/w", layers)]);
+    expect(contentOf(mounted, "/w", "7").equals(noise(2 * MIB, 7))).toBe(true);
+    await mounted.release();
+  });
+});
+
+test("what was removed from the disk by others is fetched again by the next", async () => {
+  const weight = server.upload("/a", noise(1_000));
+  await (await open([weight])).release();
+  const [account = ""] = readdirSync(join(folder, "files"));
+  rmSync(join(folder, "files", account, filesIn(COMPLETE)[0] ?? ""));
+  await expect(open([weight])).rejects.toMatchObject({ source: "internal" });
+  const mounted = await open([weight]);
+  expect(contentOf(mounted, "/a").length).toBe(1_000);
+  await mounted.release();
+});
+
+test("the folders of an earlier process are removed, its weights stay", async () => {
+  const weight = server.upload("/a", noise(1_000));
+  const mounted = await open([weight]);
+  weights = await started();
+  expect(readdirSync(join(folder, "mounts"))).toEqual([]);
+  expect(existsSync(sourceOf(mounted, "/a"))).toBe(false);
+  await (await open([weight])).release();
+  expect(server.requests).toHaveLength(1);
+});
+
+test("nobody else on the machine can read them", async () => {
+  await (await open([server.upload("/a", noise(10))])).release();
+  const modes = execFileSync("stat", ["-c", "%a", join(folder, "files"), join(folder, "mounts")]);
+  expect(modes.toString().trim().split("\n")).toEqual(["700", "700"]);
+});
