@@ -4,15 +4,18 @@
  * may be inherited as well. An image of another registry tells nothing.
  */
 import { NO_COMPATIBILITIES } from "../../domain/images/cog-compatibilities.ts";
+import type { ImageFacts } from "../../domain/images/image-facts.ts";
 import { ANY_SCHEMAS, derived } from "../../domain/images/server-description.ts";
 import { UnfitImage } from "../../domain/images/unfit-image.ts";
 import { ownRepository } from "../../domain/registry/own-image.ts";
 import { checkVersionSchemas, faultOfSchemas } from "../../domain/schemas/check-version-schemas.ts";
 import { invalid, type Loc } from "../../domain/schemas/validation.ts";
 import type { Configuration, CreateVersion } from "../../protocol/model.ts";
+import type { ImageWeight } from "../../protocol/weights.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { type ReadImage, readImage } from "../images/read-image.ts";
+import { readWeights } from "../images/read-weights.ts";
 import type { Services } from "../services.ts";
 
 type Content = Pick<
@@ -24,6 +27,7 @@ type Content = Pick<
   | "platform"
   | "repository"
   | "schemas"
+  | "weights"
 >;
 
 export interface VersionImage {
@@ -59,6 +63,7 @@ export async function versionImage(
         awaits: null,
         compressed_size: null,
         platform: null,
+        weights: [],
       },
       read: undefined,
     };
@@ -79,6 +84,7 @@ export async function versionImage(
       awaits: awaits.length > 0 ? awaits : null,
       compressed_size: facts.compressedSize,
       platform: facts.platform,
+      weights: await orUnfit(weightsBeside(services, model, request, facts), placeOf(request)),
     },
     read: {
       ...(facts.interface && { interface: facts.interface }),
@@ -131,13 +137,37 @@ async function orUnfit<Read>(reading: Promise<Read>, place: Loc): Promise<Read> 
   }
 }
 
+/** Those that its index names. @throws UnfitImage */
+function weightsBeside(
+  services: Services,
+  { id }: DetailedModelRow,
+  { configuration }: CreateVersion,
+  { weights, expectsWeights }: ImageFacts,
+): Promise<ImageWeight[]> {
+  const hasSome = weights.length > 0 || configuration?.weights !== undefined;
+  if (hasSome || !expectsWeights) return readWeights(services, id, weights);
+  return Promise.reject(
+    new UnfitImage(
+      "Its weights are not beside it (Cog's managed weights): name what `cog push` has pushed, by its tag, and not the image in it.",
+    ),
+  );
+}
+
 /** Schemas of an image that cannot be used must be given: nobody else could correct them. */
-function usable(schemas: Content["schemas"] | undefined, { image }: CreateVersion) {
+function usable(schemas: Content["schemas"] | undefined, request: CreateVersion) {
   const fault = schemas && faultOfSchemas(schemas);
   if (fault === undefined) return schemas;
-  const place: Loc = ["body", image === undefined ? "container_image_digest" : "image"];
-  throw invalid(place, `The schemas in its labels cannot be used: ${fault}. Give \`schemas\``);
+  throw invalid(
+    placeOf(request),
+    `The schemas in its labels cannot be used: ${fault}. Give \`schemas\``,
+  );
 }
+
+/** What names the image. */
+const placeOf = ({ image }: CreateVersion): Loc => [
+  "body",
+  image === undefined ? "container_image_digest" : "image",
+];
 
 const missing = (place: Loc, why: string) => invalid(place, `Field required: ${why}`, "missing");
 

@@ -20,7 +20,7 @@ import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { readModel, readOwnModel } from "./models.ts";
 import { versionImage } from "./version-image.ts";
-import { fileGone, keptUntil, namedFiles } from "./weight-files.ts";
+import { checkOverlap, fileGone, keptUntil, namedFiles } from "./weight-files.ts";
 
 /** A version, and whether everyone can see it. */
 export interface ReadVersion {
@@ -43,6 +43,8 @@ export async function createVersion(
   const { content, read } = await versionImage(services, model, request, elsewhere);
   const named =
     request.configuration && (await namedFiles(services, caller, request.configuration));
+  const files = named?.files ?? model.latest_version?.weight_files ?? [];
+  checkOverlap([...content.weights, ...files]);
   const max = services.settings.maxVersions;
   const inserting = insertVersion(
     services.db,
@@ -51,7 +53,6 @@ export async function createVersion(
       release_notes: request.release_notes,
       ...content,
       size: 0,
-      weights: [],
       created_at: Date.now(),
     },
     { given: named?.configuration, files: named?.files, read },

@@ -3,7 +3,7 @@ import { accessToUpload } from "../../domain/accounts/access.ts";
 import { invalid, type Loc } from "../../domain/schemas/validation.ts";
 import { uuid } from "../../protocol/common.ts";
 import type { Configuration } from "../../protocol/model.ts";
-import type { WeightFile } from "../../protocol/weights.ts";
+import { overlapProblem, type WeightFile } from "../../protocol/weights.ts";
 import { findOwnUploads, keepUploads } from "../../storage/files/uploads.ts";
 import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -71,6 +71,12 @@ async function inPages<Row>(
   const half = Math.ceil(ids.length / 2);
   const pages = [ids.slice(0, half), ids.slice(half)].filter(({ length }) => length > 0);
   return (await Promise.all(pages.map(find))).flat();
+}
+
+/** Of all that a version has. @throws ValidationFailure */
+export function checkOverlap(weights: { target: string }[]): void {
+  const problem = overlapProblem(weights.map(({ target }) => target));
+  if (problem) throw invalid(WEIGHTS, problem);
 }
 
 /** @param n undefined if it is not known which */

@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Version } from "../../../src/protocol/model.ts";
+import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import type { Upload } from "../../../src/protocol/upload.ts";
 import type { JobWeight } from "../../../src/protocol/weights.ts";
@@ -10,6 +11,7 @@ import { services } from "../support/accounts.ts";
 import { newModel, publish, referenceOf, VERSION } from "../support/catalogue.ts";
 import { type Client, ORIGIN } from "../support/client.ts";
 import { beginUpload, fileUrl, keysBelow, nobody, uploaded, uploadRow } from "../support/files.ts";
+import { Images } from "../support/images.ts";
 import { sweep } from "../support/queues.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newClient, newUser, newWorld, type World } from "../support/world.ts";
@@ -158,25 +160,106 @@ describe("a job", () => {
     await publish(world.client, world.model, { configuration: {} });
     expect(await jobFor(world, world.client)).not.toHaveProperty("weights");
   });
+});
 
-  test("has those of its image, too", async () => {
+describe("weights of Cog", () => {
+  const WEIGHT = "application/vnd.cog.weight.v1";
+  const CONFIG = "application/vnd.cog.weight.config.v1+json";
+  const LABELS = { "run.cog.version": "0.22.0", "run.cog.config": '{"weights":[{"name":"base"}]}' };
+  const given = { schemas: VERSION.schemas };
+
+  /** A bundle as `cog push` makes it, with a weight at each of the targets. */
+  async function push(images: Images, targets: string[], annotations: object = {}) {
+    const image = await images.push("cog-image", { Labels: LABELS });
+    const layer = await images.pushBlob("a layer");
+    const weights = await Promise.all(
+      targets.map(async (target, n) => {
+        const config = `{"name":"w${n}"}`;
+        const manifest = {
+          schemaVersion: 2,
+          mediaType: MEDIA_TYPES.ociManifest,
+          artifactType: WEIGHT,
+          config: { mediaType: CONFIG, digest: await images.pushBlob(config), size: config.length },
+          layers: [{ mediaType: "application/vnd.oci.image.layer.v1.tar", digest: layer, size: 7 }],
+          annotations: { "run.cog.weight.target": target, ...annotations },
+        };
+        const text = JSON.stringify(manifest);
+        return { digest: await images.put(`cog-weight.${n}`, text), size: text.length };
+      }),
+    );
+    const unknown = { os: "unknown", architecture: "unknown" };
+    const manifests = [
+      {
+        mediaType: MEDIA_TYPES.ociManifest,
+        digest: image,
+        size: 1,
+        platform: { os: "linux", architecture: "amd64" },
+      },
+      ...weights.map((weight, n) => ({
+        mediaType: MEDIA_TYPES.ociManifest,
+        ...weight,
+        artifactType: WEIGHT,
+        platform: unknown,
+        annotations: { "run.cog.weight.name": `w${n}`, "run.cog.weight.size.uncompressed": "9" },
+      })),
+    ];
+    const index = { schemaVersion: 2, mediaType: MEDIA_TYPES.ociIndex, manifests };
+    await images.put("latest", JSON.stringify(index), MEDIA_TYPES.ociIndex);
+    return { image, weights: weights.map(({ digest }) => digest) };
+  }
+
+  test("beside an image are in its jobs, with the files that its version names", async () => {
     const world = await newWorld();
-    await weighed(world);
-    const manifest = `sha256:${"b".repeat(64)}`;
-    const weights = [{ name: "base", target: "/src/weights", manifest, size: 3 }];
-    await env.DB.prepare(
-      "UPDATE versions SET weights = ? WHERE number = 2 AND model_id IN (SELECT id FROM models WHERE owner_id = ?)",
+    const images = new Images(world.client, world.model);
+    const { weights } = await push(images, ["/src/weights", "/src/more"]);
+    const { id } = await uploaded(world.client);
+    const more = { configuration: { weights: [{ target: TARGET, file: id }] } };
+    const { number } = await images.publish({ image: "latest", ...given, ...more });
+    const row = await env.DB.prepare(
+      "SELECT weights FROM versions WHERE number = ?1 AND model_id IN (SELECT id FROM models WHERE owner_id = ?2)",
     )
-      .bind(JSON.stringify(weights), world.user_id)
-      .run();
+      .bind(number, world.user_id)
+      .first<string>("weights");
+    const [first, second] = weights;
+    expect(JSON.parse(row ?? "")).toEqual([
+      { name: "w0", target: "/src/weights", manifest: first, size: 9 },
+      { name: "w1", target: "/src/more", manifest: second, size: 9 },
+    ]);
     const job = await jobFor(world, world.client);
-    expect(job.weights?.[0]).toEqual({
-      kind: "oci",
-      name: "base",
-      target: "/src/weights",
-      manifest,
-    });
-    expect(filesOf(job)).toHaveLength(1);
+    expect(job.weights).toMatchObject([
+      { kind: "oci", name: "w0", target: "/src/weights", manifest: first },
+      { kind: "oci", name: "w1", target: "/src/more", manifest: second },
+      { kind: "file", target: TARGET, id },
+    ]);
+    expect(job.keys.weights).toMatch(/^[\w-]{43}$/);
+    expect(job.image).toMatchObject({ grant: expect.any(String) });
+    // Of another image, the next version has none of them.
+    await images.push("plain", {});
+    await images.publish({ image: "plain", ...given });
+    expect((await jobFor(world, world.client)).weights).toMatchObject([{ kind: "file" }]);
+  });
+
+  test.each<[string, string[], object, object, string]>([
+    ["below the system", ["/etc/weights"], {}, {}, "must not hide /etc"],
+    ["one in another", ["/w", "/w/b"], {}, {}, "lies within another one"],
+    ["without a target", ["/w"], { "run.cog.weight.target": undefined }, {}, "another form"],
+    ["in the place of a file", ["/w"], {}, { target: "/w/a" }, "lies within another one"],
+  ])("%s are refused", async (_name, targets, annotations, file, words) => {
+    const { client } = await newUser();
+    const images = new Images(client, referenceOf(await newModel(client)));
+    await push(images, targets, annotations);
+    const { id } = await uploaded(client);
+    const weights = "target" in file ? [{ ...file, file: id }] : [];
+    const refused = images.refused({ image: "latest", ...given, configuration: { weights } });
+    expect(await refused).toContain(words);
+  });
+
+  test("that an image expects must be beside it", async () => {
+    const { client } = await newUser();
+    const images = new Images(client, referenceOf(await newModel(client)));
+    const { image } = await push(images, ["/w"]);
+    expect(await images.refused({ image, ...given })).toContain("by its tag");
+    expect(await images.publish({ image: "latest", ...given })).toMatchObject({ number: 1 });
   });
 });
 
