@@ -1,12 +1,13 @@
 /** The core of the journeys on real containers, from the examples' own Dockerfiles, pulled by digest. */
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { listModels } from "../../runner/src/engines/process/model-folder.ts";
 import { EXAMPLES } from "../../src/dev/examples.ts";
 import { publishModel } from "../../src/dev/seed.ts";
 import { model, version } from "../../src/protocol/model.ts";
 import { variable } from "../../src/protocol/variable.ts";
-import { docker, type Registry, startRegistry } from "../docker/registry.ts";
+import { docker, type Pushed, type Registry, startRegistry } from "../docker/registry.ts";
 import { dockerIsUp } from "../runner/support/containers.ts";
 import { USERNAME } from "./support/access.ts";
 import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
@@ -18,20 +19,29 @@ import { World } from "./support/world.ts";
 
 if (!dockerIsUp) console.log("Docker does not answer: the journeys of containers are left out.");
 
+const GREETING = "/models/greeting.txt";
+
+const GREETER = `
+CMD ["sh", "-c", "sed -i \\"s/Hello/$(cut -c 1-12 ${GREETING})/\\" model.mjs && exec node model.mjs"]
+`;
+
 describe.runIf(dockerIsUp)("in containers", () => {
   let registry: Registry;
   let world: World;
   let runner: Runner;
+  /** Greets with what a file says that is not in the image. */
+  let greeter: Pushed;
 
   beforeAll(async () => {
     registry = await startRegistry();
     world = await World.open({
-      variables: { IMAGE_REGISTRY: registry.host },
+      variables: { IMAGE_REGISTRY: registry.host, IMAGE_ALLOW_LIST: `${registry.host}/weighed/*` },
       publish: async (owner) => {
         for (const folder of await listModels(EXAMPLES)) {
           const { digest } = await registry.push(folder.manifest.name, USERNAME);
           await publishModel(owner, USERNAME, { ...folder, digest });
         }
+        greeter = await registry.push("hello", "weighed", GREETER);
       },
     });
     runner = await world.runner("boxed");
@@ -92,6 +102,31 @@ describe.runIf(dockerIsUp)("in containers", () => {
     });
     const [king, queen, cat] = data.map(({ embedding }) => embedding);
     expect(cosine(king, queen)).toBeGreaterThan(cosine(king, cat));
+  });
+
+  it("finds the weights that its version names, before its server starts", async () => {
+    const path = `/models/${USERNAME}/hello`;
+    const { latest_version } = await world.client.call(model, "GET", path);
+    const file = join(world.folder, "greeting.txt");
+    // Two ranges.
+    await writeFile(file, `Good morning${" ".repeat(9 * 1024 ** 2)}`);
+    const weights = [{ target: GREETING, file: await uploadFile(world.client, file) }];
+    const publish = (digest: string | undefined, configuration: object) =>
+      world.client.call(version, "POST", `${path}/versions`, {
+        body: {
+          release_notes: "",
+          container_image_digest: digest,
+          schemas: latest_version?.schemas,
+          configuration,
+        },
+      });
+    const image = greeter.repository;
+    await publish(greeter.digest, { ...latest_version?.configuration, image, weights });
+    const watch = await world.create("hello", { name: "Ada" });
+    const full = await endOf(world, watch, "succeeded");
+    expect(full.output).toBe("Good morning, Ada!");
+    expect(JSON.stringify(watch.dataOf("setup"))).toContain("loading the weights");
+    await publish(latest_version?.container_image_digest, latest_version?.configuration ?? {});
   });
 
   it("has the variables in its environment that its version names", async () => {
