@@ -42,9 +42,10 @@ export interface ExecutorOptions {
 export function createExecutor(options: ExecutorOptions): Executor {
   const { name, slots, containers = slots, engine: engineOptions, log } = options;
   const timing = { ...DEFAULT_TIMING, ...options.timing };
+  const weights = new Weights(options.weights, log);
   const engine: Engine =
     engineOptions.kind === "docker"
-      ? new DockerEngine(name, engineOptions, log)
+      ? new DockerEngine(name, engineOptions, log, [weights])
       : new ProcessEngine(engineOptions, log);
   const server = new CallbackServer();
   const interfaces: Record<ContainerInterface, ServerInterface> = {
@@ -59,7 +60,6 @@ export function createExecutor(options: ExecutorOptions): Executor {
     directory: join(options.files.cache, "outputs"),
     max_file_bytes: options.files.max_file_bytes,
   });
-  const weights = new Weights(options.weights, log);
   let images: string[] = [];
   let refreshTimer: NodeJS.Timeout | undefined;
 

@@ -9,6 +9,7 @@ import { MAX_MANIFEST_BYTES } from "../../../src/protocol/oci.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { type JobWeight, overlapProblem, targetProblem } from "../../../src/protocol/weights.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
+import type { EvictionSource } from "../disk/evictable.ts";
 import type { Mount, ReportProgress } from "../engines/engine.ts";
 import { asDiskFailure } from "../files/cache-failure.ts";
 import type { Log } from "../lib/log.ts";
@@ -68,13 +69,16 @@ interface Part {
   fetch: (context: FetchContext) => Promise<void>;
 }
 
-export class Weights {
+export class Weights implements EvictionSource {
+  /** Where they are. */
+  readonly folder: string;
   readonly #url: string;
   readonly #store: WeightStore;
   readonly #fetcher: WeightFetcher;
   readonly #folders: ScratchFolders;
 
   constructor({ directory, bytes, url }: WeightOptions, log: Log) {
+    this.folder = directory;
     this.#url = url;
     this.#store = new WeightStore(directory, bytes, log);
     this.#fetcher = new WeightFetcher(this.#store);
