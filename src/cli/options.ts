@@ -37,3 +37,12 @@ export function predictionArgument(text: string): string {
     );
   return id;
 }
+
+/** One of a few words. */
+export const choice =
+  <Word extends string>(words: readonly Word[]) =>
+  (text: string): Word => {
+    const word = words.find((one) => one === text);
+    if (word !== undefined) return word;
+    throw new InvalidArgumentError(`One of ${words.join(", ")} is needed.`);
+  };

@@ -1,10 +1,12 @@
 /** All commands, and what `auspex --help` says. */
 import { Command } from "@commander-js/extra-typings";
 import { cancelCommand } from "./commands/cancel.ts";
+import { initCommand } from "./commands/init.ts";
 import { loginCommand, logoutCommand } from "./commands/login.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { modelsCommand } from "./commands/models.ts";
 import { predictionsCommand } from "./commands/predictions.ts";
+import { publishCommand } from "./commands/publish.ts";
 import { relayCommand } from "./commands/relay.ts";
 import { runCommand } from "./commands/run.ts";
 import type { Host } from "./commands/session.ts";
@@ -26,6 +28,8 @@ export function createProgram(host: Host): Command {
   for (const create of [
     loginCommand,
     logoutCommand,
+    initCommand,
+    publishCommand,
     runCommand,
     predictionsCommand,
     logsCommand,

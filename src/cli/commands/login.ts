@@ -11,6 +11,7 @@ import {
 import { Interrupted, Misuse } from "../failure.ts";
 import { usernameOf } from "../service/owner.ts";
 import { Service } from "../service/service.ts";
+import { isInteractive } from "../ui/terminal.ts";
 import { type Host, newCommand, openSession } from "./session.ts";
 
 export const loginCommand = (host: Host) =>
@@ -33,8 +34,6 @@ export const logoutCommand = (host: Host) =>
     await removeCredentials(host.folders);
     output.result("Logged out. The token is valid until you revoke it.", {});
   });
-
-const isInteractive = () => process.stdin.isTTY && process.stderr.isTTY;
 
 /** Questions are on standard error: the output has the result only. */
 const prompt = { output: process.stderr };

@@ -34,6 +34,7 @@ function describe(model: string, one: typeof version._output): string {
   return [
     `${model}:${one.number}  ${one.release_notes}`,
     `created  ${one.created_at}`,
+    ...(one.status === "ready" ? [] : ["status   waits for a first start: run it once"]),
     `image    ${one.container_image_digest}${size > 0 ? ` (${formatBytes(size)})` : ""}`,
     `apis     ${apis.join(", ") || "predictions only"}`,
     `settings ${JSON.stringify(configuration)}`,

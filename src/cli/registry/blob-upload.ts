@@ -191,7 +191,9 @@ export class BlobUpload {
   /** What passes by itself, what another place cures, and what smaller chunks cure. */
   #canGoOn(error: unknown): boolean {
     const status = statusOf(error);
-    if (status === 413 && this.#state.chunkBytes > this.#state.leastChunkBytes) {
+    // The registry's own 413 has a code: a blob that large is refused in any chunks.
+    const isEdge = status === 413 && error instanceof RegistryError && error.code === "UNKNOWN";
+    if (isEdge && this.#state.chunkBytes > this.#state.leastChunkBytes) {
       const half = Math.floor(this.#state.chunkBytes / 2);
       this.#state.chunkBytes = Math.max(half, this.#state.leastChunkBytes);
       return true;

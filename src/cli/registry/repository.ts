@@ -43,6 +43,12 @@ export class Repository {
     return status === 200;
   }
 
+  /** @throws RegistryError if the token may not push here */
+  async requirePush(): Promise<void> {
+    const upload = await BlobUpload.begin(this.#client, this.#url("blobs/uploads/"));
+    await upload.cancel();
+  }
+
   /**
    * Sends a blob, from where an earlier process was interrupted.
    * @param onSent bytes that the registry has, or negative, when it has them no more

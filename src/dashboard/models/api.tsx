@@ -1,10 +1,10 @@
 /** Code samples for calling a model, with the deployment's own URL. */
+import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { codeSamples } from "../playground/calls.ts";
 import { Copy } from "../ui/parts.tsx";
-import { exampleInput } from "./example-input.ts";
 import { ModelHeader, modelAddress } from "./header.tsx";
 import { NoVersion } from "./overview.tsx";
 

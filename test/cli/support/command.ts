@@ -18,6 +18,8 @@ export interface Started {
   end(): Promise<Ended>;
   /** Resolves when it has said such a thing on standard error. */
   says(pattern: RegExp): Promise<void>;
+  /** The first line of its standard output. */
+  line(): Promise<string>;
 }
 
 interface StartOptions {
@@ -53,7 +55,15 @@ export class Home {
       said += more;
     });
     const [out, exited] = [text(child.stdout), once(child, "close")];
+    let printed = "";
+    child.stdout.on("data", (more: Buffer) => {
+      printed += more;
+    });
     return {
+      async line() {
+        while (!printed.includes("\n")) await Promise.race([once(child.stdout, "data"), exited]);
+        return printed.split("\n")[0] ?? "";
+      },
       child,
       async end() {
         const [code] = await exited;

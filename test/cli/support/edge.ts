@@ -11,8 +11,8 @@ import {
   type ServerResponse,
 } from "node:http";
 
-/** What happens to a request; `broken` after so many bytes of its body have passed. */
-export type Fate = "pass" | "unanswered" | { status: number } | { brokenAfter: number };
+/** What happens to a request; held, nothing of it gets through. */
+export type Fate = "pass" | "unanswered" | "held" | { status: number } | { brokenAfter: number };
 
 export class Edge {
   /** The bytes of each body that came with such a method. */
@@ -62,6 +62,7 @@ export class Edge {
       request.resume();
       return;
     }
+    if (fate === "held") return;
     if (Number(headers["content-length"] ?? 0) > this.#limit) {
       response.writeHead(413, { connection: "close" }).end("<html>");
       return;

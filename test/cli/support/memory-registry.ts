@@ -7,6 +7,8 @@ import { buffer } from "node:stream/consumers";
 export const sha256 = (bytes: Buffer | string): string =>
   `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
+type Api = (method: string, path: string, body: Record<string, unknown>) => object | undefined;
+
 export class MemoryRegistry {
   readonly blobs = new Map<string, Buffer>();
   /** By tag and by digest. */
@@ -16,11 +18,14 @@ export class MemoryRegistry {
   /** What has come, as `PATCH 0-99`. */
   readonly requests: string[] = [];
   url = "";
+  #begun = 0;
   readonly #server: Server;
   readonly #headers: Record<string, string>;
+  readonly #api: Api | undefined;
 
-  static async open(headers: Record<string, string> = {}): Promise<MemoryRegistry> {
-    const registry = new MemoryRegistry(headers);
+  /** @param api what answers below /v1, in JSON; undefined: there is no such thing */
+  static async open(headers: Record<string, string> = {}, api?: Api): Promise<MemoryRegistry> {
+    const registry = new MemoryRegistry(headers, api);
     registry.#server.listen(0, "127.0.0.1");
     await once(registry.#server, "listening");
     const address = registry.#server.address();
@@ -30,8 +35,9 @@ export class MemoryRegistry {
   }
 
   /** @param headers of the answer to who begins an upload */
-  private constructor(headers: Record<string, string>) {
+  private constructor(headers: Record<string, string>, api: Api | undefined) {
     this.#headers = headers;
+    this.#api = api;
     this.#server = createServer((request, response) => {
       this.#serve(request, response).catch(() => response.destroy());
     });
@@ -45,7 +51,15 @@ export class MemoryRegistry {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", headers } = request;
     const url = new URL(request.url ?? "", this.url);
+    if (url.pathname.startsWith("/v1/")) {
+      const text = (await buffer(request)).toString();
+      const answer = this.#api?.(method, url.pathname, text === "" ? {} : JSON.parse(text));
+      const problem = { type: "t", title: "t", detail: "There is no such thing.", request_id: "r" };
+      const body = JSON.stringify(answer ?? { ...problem, status: 404 });
+      return void response.writeHead(answer ? 200 : 404).end(body);
+    }
     this.requests.push([method, headers["content-range"]].filter(Boolean).join(" "));
+    if (url.pathname === "/v2/") return void response.writeHead(200).end("{}");
     const [, kind, key = ""] = /\/(uploads|blobs|manifests)\/([^/]*)$/.exec(url.pathname) ?? [];
     if (kind === "uploads") return this.#upload(request, response, key, url);
     if (kind === "manifests" && method === "PUT") {
@@ -69,7 +83,7 @@ export class MemoryRegistry {
   async #upload(request: IncomingMessage, response: ServerResponse, id: string, url: URL) {
     const { method, headers } = request;
     if (method === "POST") {
-      const own = String(this.uploads.size + 1);
+      const own = String(++this.#begun);
       this.uploads.set(own, Buffer.alloc(0));
       const location = `${url.pathname}${own}`;
       return void response.writeHead(202, { ...this.#headers, location }).end();
@@ -92,8 +106,12 @@ export class MemoryRegistry {
       return answer(416);
     }
     // What has come is kept, also when the rest does not.
-    for await (const chunk of request)
-      this.uploads.set(id, Buffer.concat([this.uploads.get(id) ?? there, chunk]));
+    const chunks = [there];
+    try {
+      for await (const chunk of request) chunks.push(chunk);
+    } finally {
+      this.uploads.set(id, Buffer.concat(chunks));
+    }
     if (method === "PATCH") return answer(202);
     const digest = url.searchParams.get("digest") ?? "";
     const bytes = this.uploads.get(id) ?? there;

@@ -1,6 +1,7 @@
 /** An input for code samples: the defaults of a schema, and placeholders for its other required fields. */
-import { type Field, formFields } from "../../domain/schemas/input-form.ts";
+
 import type { Json } from "../../protocol/common.ts";
+import { type Field, formFields } from "./input-form.ts";
 
 export const exampleInput = (schema: Json): { [name: string]: Json } =>
   Object.fromEntries(

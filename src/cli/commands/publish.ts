@@ -1,0 +1,148 @@
+/** `auspex publish`: from a folder, or an image, to a version that can be called. */
+import { rm } from "node:fs/promises";
+import { version, visibility } from "../../protocol/model.ts";
+import { Interrupted, Misuse } from "../failure.ts";
+import { type Pushed, pushImage } from "../image/push-image.ts";
+import { PushProgress } from "../image/push-progress.ts";
+import { choice } from "../options.ts";
+import { buildImage } from "../publish/build.ts";
+import { findOrMakeModel } from "../publish/model.ts";
+import { modelName, readProject } from "../publish/project.ts";
+import { exampleCall, newVersion } from "../publish/version.ts";
+import { warmUp } from "../publish/warm-up.ts";
+import { RegistryClient } from "../registry/registry-client.ts";
+import { Repository } from "../registry/repository.ts";
+import { usernameOf } from "../service/owner.ts";
+import { makeScratch } from "../state/scratch.ts";
+import { formatBytes } from "../ui/progress.ts";
+import { isInteractive } from "../ui/terminal.ts";
+import { type Host, newServiceCommand, openService, type ServiceSession } from "./session.ts";
+
+const MORE = `
+The folder has a cog.yaml (built with Cog) or a Dockerfile (built with Docker or Podman); auspex init
+makes one. Its auspex.json may say: name, description, visibility, hardware, interface, schemas,
+compatibilities, configuration. The model is made if it is not there. Run the same command again after
+a break: what was sent is not sent again.
+
+  auspex publish
+  auspex publish story --model ada/story --message "Longer stories" --wait
+  auspex publish --image vllm/vllm-openai:v0.11.0 --model qwen --hardware l40s`;
+
+export const publishCommand = (host: Host) =>
+  newServiceCommand("publish", "Build a model, push its image, and make it a version")
+    .argument("[folder]", "with a cog.yaml or a Dockerfile", ".")
+    .option("--image <reference>", "an image that there is, instead of building one")
+    .option("--model <name>", "owner/name or name (default: auspex.json's, or the folder's)")
+    .option("-m, --message <text>", "release notes", "Published with auspex")
+    .option("--hardware <class>", "hardware for it (default: the model's)")
+    .option("--visibility <who>", "of a new model", choice(visibility.options))
+    .option("--tag <tag>", "the image's tag in the registry", "latest")
+    .option("--engine <name>", "docker or podman (default: the first that answers)")
+    .option("--wait", "until a runner has started it")
+    .addHelpText("after", MORE)
+    .action(async (folder, options) => {
+      const session = await openService(host, options);
+      const { service, output, display, signal, access } = session;
+      const project = await readProject(folder);
+      const { manifest } = project;
+      if (options.message.length > MAX_NOTES)
+        throw new Misuse(`--message has at most ${MAX_NOTES} characters.`);
+      const model = modelName(project, options.model, await usernameOf(service));
+      const hardware = options.hardware ?? manifest.hardware;
+      const { found, isNew } = await findOrMakeModel(service, {
+        model,
+        description: manifest.description,
+        visibility: options.visibility ?? manifest.visibility,
+        hardware,
+        isInteractive: isInteractive() && !options.json,
+      });
+      if (isNew) display.say(`Made ${model} (${found.visibility}).`);
+      await requirePush(session, model);
+      const { digest, size } = await build(session, { ...options, project, model });
+      const body = newVersion({
+        digest,
+        notes: options.message,
+        manifest,
+        hardware: isNew ? undefined : hardware,
+        latest: found.latest_version,
+      });
+      const made = await service.post(`/models/${model}/versions`, version, { body });
+      const reference = `${model}:${made.number}`;
+      const url = `${access.url}/models/${model}/versions/${made.number}`;
+      display.say(`Published ${reference}, ${formatBytes(size)}.`);
+      if (options.wait) {
+        await warmUp(session, reference, made);
+        display.say(`A runner has ${reference} warm.`);
+      }
+      const own = options.wait
+        ? await service.get(`/models/${model}/versions/${made.number}`, version)
+        : made;
+      const call = exampleCall(model, own.schemas);
+      signal.throwIfAborted();
+      output.result(`${url}\n${call}`, {
+        model,
+        number: made.number,
+        digest,
+        url,
+        call,
+        version: own,
+      });
+    });
+
+const MAX_NOTES = 255;
+
+/** Before minutes are spent on building: that its token may push there. */
+async function requirePush({ access, signal, onRetry, folders }: ServiceSession, name: string) {
+  const client = new RegistryClient({ access, signal, onRetry });
+  await new Repository({ client, name, state: folders.state }).requirePush();
+}
+
+interface BuildOptions {
+  project: Awaited<ReturnType<typeof readProject>>;
+  model: string;
+  image?: string;
+  engine?: string;
+  tag: string;
+}
+
+async function build(session: ServiceSession, options: BuildOptions): Promise<Pushed> {
+  const { access, display, signal, folders, onRetry } = session;
+  const { project, model } = options;
+  const { engine, image } = await buildImage({
+    project,
+    image: options.image,
+    tag: `auspex/${model.replace("/", "-")}`,
+    engineName: options.engine,
+    display,
+    signal,
+  });
+  const scratch = await makeScratch(folders.cache);
+  const progress = new PushProgress();
+  display.say(`Pushing to ${access.url} as ${model}:${options.tag}`);
+  const hide = display.show(progress);
+  try {
+    const pushed = await pushImage({
+      engine,
+      image,
+      access,
+      name: model,
+      tag: options.tag,
+      scratch,
+      state: folders.state,
+      progress,
+      signal,
+      onRetry,
+    });
+    hide();
+    display.say(progress.summary);
+    return pushed;
+  } catch (error) {
+    const { reason } = signal;
+    throw reason instanceof Interrupted
+      ? reason.saying("Interrupted. Run the same command again: what was sent is not sent again.")
+      : error;
+  } finally {
+    hide();
+    await rm(scratch, { recursive: true, force: true });
+  }
+}

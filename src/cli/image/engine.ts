@@ -1,0 +1,77 @@
+/**
+ * The container engine of this machine, by its own command: so it is whichever the user has chosen,
+ * Docker Desktop and a remote one included.
+ */
+import type { Readable } from "node:stream";
+import { z } from "zod";
+import { Failure, Misuse } from "../failure.ts";
+import { answers, outputOf, start, watched } from "./program.ts";
+
+export const PLATFORM = "linux/amd64";
+
+const ENGINES = ["docker", "podman"] as const;
+export type EngineName = (typeof ENGINES)[number];
+
+const inspected = z
+  .array(z.object({ Os: z.string(), Architecture: z.string() }))
+  .min(1)
+  .transform(([one]) => one);
+
+export class Engine {
+  readonly name: EngineName;
+  readonly #signal: AbortSignal;
+
+  /** @param name undefined for the first that answers. @throws Failure */
+  static async find(name: string | undefined, signal: AbortSignal): Promise<Engine> {
+    const known = ENGINES.find((one) => one === name);
+    if (name !== undefined && !known) throw new Misuse(`--engine is one of ${ENGINES.join(", ")}.`);
+    const candidates = known ? [known] : ENGINES;
+    for (const one of candidates)
+      if (await answers([one, "version"], signal)) return new Engine(one, signal);
+    throw new Failure(
+      `${candidates.join(" and ")} ${candidates.length > 1 ? "do" : "does"} not answer. Install and start Docker or Podman, then run this again.`,
+    );
+  }
+
+  private constructor(name: EngineName, signal: AbortSignal) {
+    this.name = name;
+    this.#signal = signal;
+  }
+
+  /** Builds a folder for the platform of runners. */
+  async build(folder: string, tag: string, onText: (text: string) => void): Promise<void> {
+    const command = [this.name, "build", "--platform", PLATFORM, "--tag", tag, folder];
+    await watched(command, { signal: this.#signal }, onText);
+  }
+
+  /** Whether it has an image of this name. */
+  has(reference: string): Promise<boolean> {
+    return answers([this.name, "image", "inspect", reference], this.#signal);
+  }
+
+  async pull(reference: string, onText: (text: string) => void): Promise<void> {
+    const command = [this.name, "pull", "--platform", PLATFORM, reference];
+    await watched(command, { signal: this.#signal }, onText);
+  }
+
+  /** @throws Failure that says how to build the right one */
+  async requirePlatform(reference: string): Promise<void> {
+    const text = await outputOf([this.name, "image", "inspect", reference], {
+      signal: this.#signal,
+    });
+    const image = inspected.parse(JSON.parse(text));
+    const platform = `${image?.Os}/${image?.Architecture}`;
+    if (platform === PLATFORM) return;
+    throw new Failure(
+      `${reference} is for ${platform}, and runners need ${PLATFORM}. Build it with: ${this.name} build --platform ${PLATFORM} --tag ${reference} .`,
+    );
+  }
+
+  /** The image as a tar, in the format of `docker save`. @returns also its end */
+  save(reference: string, signal: AbortSignal): { archive: Readable; ended: Promise<void> } {
+    const format = this.name === "podman" ? ["--format", "docker-archive"] : [];
+    const command = [this.name, "save", ...format, reference];
+    const { stdout, ended } = start(command, { signal });
+    return { archive: stdout, ended };
+  }
+}

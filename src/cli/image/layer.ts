@@ -1,0 +1,88 @@
+/**
+ * A layer as it is pushed. Compressed the same way each time, so that what is published again has the
+ * same digests: the registry has it then, or the rest of it is sent.
+ */
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { PassThrough } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { z } from "zod";
+import { ociDigest } from "../../protocol/oci.ts";
+
+/** Of 300 MB of programs: 94 MB in 4.6 s; level 6 takes 6.1 s for the same, level 1 2.8 s for 103 MB. */
+const LEVEL = 5;
+const CHUNK_BYTES = 256 * 1024;
+
+const TAR = "application/vnd.oci.image.layer.v1.tar";
+
+export const layer = z.object({
+  mediaType: z.string(),
+  digest: ociDigest,
+  size: z.int().nonnegative(),
+  /** Of the tar in it; undefined for one that was compressed already. */
+  diffId: ociDigest.optional(),
+});
+export type Layer = z.infer<typeof layer>;
+
+/** Writes it into a file. Layers that engines keep compressed stay as they are. */
+export async function packLayer(
+  bytes: AsyncIterable<Buffer>,
+  file: string,
+  signal: AbortSignal,
+): Promise<Layer> {
+  const { first, all } = await peek(bytes);
+  const known = compressionOf(first);
+  const [plain, packed] = [new Digest(), new Digest()];
+  const compress = known ? new PassThrough() : createGzip({ level: LEVEL, chunkSize: CHUNK_BYTES });
+  await pipeline(
+    plain.of(all),
+    compress,
+    (compressed: AsyncIterable<Buffer>) => packed.of(compressed),
+    createWriteStream(file, { flags: "wx", mode: 0o600 }),
+    { signal },
+  );
+  const { digest, size } = packed;
+  if (known) return { mediaType: `${TAR}+${known}`, digest, size };
+  return { mediaType: `${TAR}+gzip`, digest, size, diffId: plain.digest };
+}
+
+class Digest {
+  size = 0;
+  readonly #hash = createHash("sha256");
+
+  /** The same bytes, counted. */
+  async *of(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of bytes) {
+      this.size += chunk.length;
+      this.#hash.update(chunk);
+      yield chunk;
+    }
+  }
+
+  /** Once, after all bytes. */
+  get digest(): string {
+    return `sha256:${this.#hash.digest("hex")}`;
+  }
+}
+
+/** @returns the first bytes, and all of them */
+async function peek(bytes: AsyncIterable<Buffer>) {
+  const iterator = bytes[Symbol.asyncIterator]();
+  const { value: first = Buffer.alloc(0) } = await iterator.next();
+  async function* all(): AsyncGenerator<Buffer> {
+    yield first;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  }
+  return { first, all: all() };
+}
+
+/** Reads it to its end, for nothing: the registry has it. */
+export async function skip(bytes: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of bytes);
+}
+
+function compressionOf(first: Buffer): "gzip" | "zstd" | undefined {
+  if (first.subarray(0, 2).equals(Buffer.from([0x1f, 0x8b]))) return "gzip";
+  return first.subarray(0, 4).equals(Buffer.from([0x28, 0xb5, 0x2f, 0xfd])) ? "zstd" : undefined;
+}

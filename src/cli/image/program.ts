@@ -1,0 +1,77 @@
+/** Runs other programs: container engines and Cog. */
+import { spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { CommandEnded, Failure } from "../failure.ts";
+
+/** Of what a program says about its failure. */
+const MAX_REASON = 2_000;
+
+export interface ProgramOptions {
+  signal: AbortSignal;
+  cwd?: string;
+}
+
+/** @returns what it printed. @throws Failure with what it said */
+export async function outputOf(
+  command: string[],
+  { signal, cwd }: ProgramOptions,
+): Promise<string> {
+  const running = start(command, { signal, ...(cwd && { cwd }) });
+  const [out] = await Promise.all([text(running.stdout), running.ended]);
+  return out.trim();
+}
+
+/** Shows what it says. @throws CommandEnded */
+export async function watched(
+  command: string[],
+  { signal, cwd }: ProgramOptions,
+  onText: (text: string) => void,
+): Promise<void> {
+  const { stdout, stderr, ended } = start(command, { signal, ...(cwd && { cwd }) });
+  for (const stream of [stdout, stderr])
+    stream.setEncoding("utf8").on("data", (chunk: string) => onText(chunk));
+  await ended;
+}
+
+export interface Running {
+  stdout: Readable;
+  stderr: Readable;
+  /** @throws Failure */
+  ended: Promise<void>;
+}
+
+/** The signal ends it. */
+export function start([name = "", ...args]: string[], { signal, cwd }: ProgramOptions): Running {
+  const child = spawn(name, args, { stdio: ["ignore", "pipe", "pipe"], signal, cwd });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    said = `${said}${chunk}`.slice(-MAX_REASON);
+  });
+  const ended = new Promise<void>((resolve, reject) => {
+    child.on("error", (error) => {
+      reject(
+        signal.aborted ? signal.reason : new Failure(`${name} cannot be run: ${messageOf(error)}`),
+      );
+    });
+    child.on("close", (code) => {
+      if (code === 0) resolve();
+      else reject(new CommandEnded(`${name} ${args[0]} failed.\n${said.trim()}`.trim(), 1));
+    });
+  });
+  // Whoever reads its output first learns of its end later.
+  ended.catch(() => {});
+  return { stdout: child.stdout, stderr: child.stderr, ended };
+}
+
+/** Whether it is there and answers. */
+export async function answers(command: string[], signal: AbortSignal): Promise<boolean> {
+  try {
+    await outputOf(command, { signal });
+    return true;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}

@@ -1,0 +1,50 @@
+/** What a model can begin as: folders beside the script. */
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { slug } from "../../protocol/common.ts";
+import { Failure } from "../failure.ts";
+import { FOLDER } from "../package.ts";
+import { MANIFEST } from "../publish/project.ts";
+
+export const TEMPLATES = {
+  cog: "Python, with Cog",
+  node: "JavaScript, with Node",
+  vllm: "a language model, with vLLM on a GPU",
+  "llama-cpp": "a language model in GGUF, with llama.cpp",
+} as const;
+
+export type Template = keyof typeof TEMPLATES;
+
+export const TEMPLATE_NAMES: Template[] = ["cog", "node", "vllm", "llama-cpp"];
+
+/** Writes one into a folder. @returns the paths of its files. @throws Failure if one is there */
+export async function writeTemplate(template: Template, path: string): Promise<string[]> {
+  const folder = resolve(path);
+  const source = join(FOLDER, "templates", template);
+  const entries = await readdir(source, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(source.length + 1))
+    .sort();
+  const there = await Promise.all(
+    files.map((file) => stat(join(folder, file)).catch(() => undefined)),
+  );
+  const taken = files.filter((_, index) => there[index] !== undefined);
+  if (taken.length > 0)
+    throw new Failure(
+      `${folder} already has ${taken.join(", ")}. Choose another folder: auspex init NAME`,
+    );
+  for (const file of files) {
+    const target = join(folder, file);
+    await mkdir(dirname(target), { recursive: true });
+    const text = await readFile(join(source, file), "utf8");
+    await writeFile(target, file === MANIFEST ? named(text, basename(folder)) : text);
+  }
+  return files;
+}
+
+/** The model gets the folder's name, if that can be one. */
+function named(manifest: string, folder: string): string {
+  const { success, data } = slug.safeParse(folder.toLowerCase());
+  return success ? manifest.replace(/"name": "[^"]*"/, `"name": "${data}"`) : manifest;
+}

@@ -1,0 +1,62 @@
+/** The model that a version is published to: found, or made. */
+import { isCancel, select } from "@clack/prompts";
+import { statusOf } from "../../../runner/src/control-plane/error.ts";
+import { pageOf } from "../../protocol/common.ts";
+import { hardware as hardwareItem } from "../../protocol/hardware.ts";
+import { type Model, model, type Visibility } from "../../protocol/model.ts";
+import { Interrupted } from "../failure.ts";
+import type { Service } from "../service/service.ts";
+
+export interface NewModel {
+  /** `owner/name` */
+  model: string;
+  description: string | undefined;
+  visibility: Visibility | undefined;
+  hardware: string | undefined;
+  /** Whether somebody can be asked. */
+  isInteractive: boolean;
+}
+
+export interface FoundModel {
+  found: Model;
+  isNew: boolean;
+}
+
+export async function findOrMakeModel(service: Service, wanted: NewModel): Promise<FoundModel> {
+  const path = `/models/${wanted.model}`;
+  const found = await service.get(path, model).catch((error: unknown) => {
+    if (statusOf(error) !== 404) throw error;
+  });
+  if (found) return { found, isNew: false };
+  const hardware_identifier = wanted.hardware ?? (await chooseHardware(service, wanted));
+  const [, name] = wanted.model.split("/");
+  const { description, visibility } = wanted;
+  const body = { name, description, visibility, hardware_identifier };
+  const made = await service.post("/models", model, { body }).catch(async (error: unknown) => {
+    // By somebody else meanwhile, or by a request whose answer was lost.
+    if (statusOf(error) === 409) return service.get(path, model);
+    throw error;
+  });
+  return { found: made, isNew: true };
+}
+
+/** The only one that there is, or the one that is chosen; undefined leaves it to the service. */
+async function chooseHardware(
+  service: Service,
+  { model, isInteractive }: NewModel,
+): Promise<string | undefined> {
+  const { items } = await service.get("/hardware?page_size=50", pageOf(hardwareItem));
+  if (items.length <= 1 || !isInteractive)
+    return items.length === 1 ? items[0]?.identifier : undefined;
+  const chosen = await select({
+    message: `Hardware for ${model}`,
+    options: items.map(({ identifier, name, gpus }) => ({
+      value: identifier,
+      label: identifier,
+      hint: gpus > 0 ? `${name}, ${gpus} GPU${gpus > 1 ? "s" : ""}` : name,
+    })),
+    output: process.stderr,
+  });
+  if (isCancel(chosen)) throw new Interrupted("SIGINT");
+  return chosen;
+}

@@ -1,0 +1,73 @@
+/** The folder that is published: what it is built with, and what its auspex.json says. */
+import { access, readFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { z } from "zod";
+import { slug } from "../../protocol/common.ts";
+import { configuration, createVersion, visibility } from "../../protocol/model.ts";
+import { containerInterface } from "../../protocol/runner.ts";
+import { Misuse } from "../failure.ts";
+
+export const MANIFEST = "auspex.json";
+
+/** All of it is optional: what an image says of itself need not be said. */
+const manifest = z.object({
+  name: slug.optional(),
+  description: z.string().max(1_000).optional(),
+  visibility: visibility.optional(),
+  hardware: z.string().max(63).optional(),
+  interface: containerInterface.optional(),
+  schemas: createVersion.shape.schemas,
+  compatibilities: createVersion.shape.compatibilities,
+  configuration: configuration.optional(),
+});
+export type ProjectManifest = z.infer<typeof manifest>;
+
+export interface Project {
+  folder: string;
+  builder: "cog" | "dockerfile" | undefined;
+  manifest: ProjectManifest;
+}
+
+/** @throws Misuse */
+export async function readProject(path: string): Promise<Project> {
+  const folder = resolve(path);
+  const has = (name: string) =>
+    access(join(folder, name)).then(
+      () => true,
+      () => false,
+    );
+  if (!(await has("."))) throw new Misuse(`There is no folder ${path}.`);
+  const builder = (await has("cog.yaml"))
+    ? "cog"
+    : (await has("Dockerfile"))
+      ? "dockerfile"
+      : undefined;
+  return { folder, builder, manifest: await readManifest(folder) };
+}
+
+async function readManifest(folder: string): Promise<ProjectManifest> {
+  const path = join(folder, MANIFEST);
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) return {};
+  try {
+    return manifest.parse(JSON.parse(text));
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+    throw new Misuse(`${path}: ${why}`);
+  }
+}
+
+/**
+ * The model that it becomes, as `owner/name`.
+ * @param given on the command line: `owner/name`, or the name alone
+ */
+export function modelName({ folder, manifest }: Project, given: string | undefined, owner: string) {
+  const name = given ?? manifest.name ?? basename(folder).toLowerCase();
+  const [first = "", second] = name.split("/");
+  const [namedOwner, own] = second === undefined ? [owner, first] : [first, second];
+  if (!slug.safeParse(own).success)
+    throw new Misuse(`“${own}” is no name for a model. Give one with --model ${owner}/story.`);
+  if (namedOwner !== owner)
+    throw new Misuse(`Only ${namedOwner} can publish there: this token is ${owner}'s.`);
+  return `${owner}/${own}`;
+}

@@ -1,0 +1,74 @@
+/** The version that is published: what the image does not say of itself, and a call to paste. */
+import { exampleInput } from "../../domain/schemas/example-input.ts";
+import { formFields } from "../../domain/schemas/input-form.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import type { Configuration, Schemas, Version } from "../../protocol/model.ts";
+import type { ProjectManifest } from "./project.ts";
+
+export interface NewVersion {
+  release_notes: string;
+  /** A digest. */
+  image: string;
+  schemas?: ProjectManifest["schemas"];
+  compatibilities?: ProjectManifest["compatibilities"];
+  configuration?: Configuration;
+}
+
+export interface VersionOptions {
+  digest: string;
+  notes: string;
+  manifest: ProjectManifest;
+  /** If it is not the model's own. */
+  hardware: string | undefined;
+  latest: Version | null;
+}
+
+export function newVersion(options: VersionOptions): NewVersion {
+  const { digest, notes, manifest } = options;
+  const configuration = configurationOf(options);
+  return {
+    release_notes: notes,
+    image: digest,
+    ...(manifest.schemas && { schemas: manifest.schemas }),
+    ...(manifest.compatibilities && { compatibilities: manifest.compatibilities }),
+    ...(configuration && { configuration }),
+  };
+}
+
+/** Undefined leaves it as it was in the version before: one that is sent replaces all of it. */
+function configurationOf({
+  manifest,
+  hardware,
+  latest,
+}: VersionOptions): Configuration | undefined {
+  const own: Configuration = {
+    ...manifest.configuration,
+    ...(manifest.interface && { interface: manifest.interface }),
+  };
+  const isSaid = Object.keys(own).length > 0;
+  if (!isSaid && hardware === undefined) return undefined;
+  return {
+    ...(isSaid ? own : latest?.configuration),
+    ...(hardware !== undefined && { hardware_identifier: hardware }),
+  };
+}
+
+/** `auspex run ada/story prompt='some text'`: with what it needs, or else its first input. */
+export function exampleCall(model: string, schemas: Schemas): string {
+  const schema = versionSchema(schemas, "input");
+  const fields = formFields(schema);
+  const needed = fields.filter(({ required }) => required);
+  const example = exampleInput(schema);
+  const pairs = (needed.length > 0 ? needed : fields.slice(0, 1)).flatMap(({ name, kind }) => {
+    const value = example[name];
+    if (value === undefined) return [];
+    if (kind === "file") return [`${name}=@file`];
+    const isText = typeof value === "string";
+    return [isText ? `${name}=${quoted(value)}` : `${name}:=${quoted(JSON.stringify(value))}`];
+  });
+  return ["auspex run", model, ...pairs].join(" ");
+}
+
+/** For a POSIX shell. */
+const quoted = (text: string): string =>
+  /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,0 +1,61 @@
+/**
+ * Waits until a runner has a version warm, by a trial prediction that is canceled as soon as its
+ * container is ready. What is not known of a version before a first start, the runner tells at the end
+ * of a run: that one is left alone.
+ */
+import { randomUUID } from "node:crypto";
+import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { exampleInput } from "../../domain/schemas/example-input.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import type { Version } from "../../protocol/model.ts";
+import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
+import type { ServiceSession } from "../commands/session.ts";
+import { Failure } from "../failure.ts";
+import { followRun } from "../run/follow-run.ts";
+import { cancelSoon } from "../service/cancel.ts";
+import { follow } from "../service/events.ts";
+
+/** @param reference `owner/name:3`. @throws Failure with why it did not start */
+export async function warmUp(
+  session: ServiceSession,
+  reference: string,
+  { schemas, status }: Version,
+): Promise<void> {
+  const { access, signal, display, onRetry } = session;
+  const input = exampleInput(versionSchema(schemas, "input"));
+  const body = {
+    model: reference,
+    input,
+    stream: true,
+    retention_seconds: MIN_RETENTION_SECONDS,
+  };
+  let id: string | undefined;
+  let isReady = false;
+  const events = follow({ access, signal, create: { body, key: randomUUID() }, onRetry });
+  try {
+    const done = await followRun({
+      events,
+      display,
+      onCreated: (own) => {
+        id = own;
+      },
+      onSetup: ({ phase }) => {
+        if (phase !== "ready") return;
+        isReady = true;
+        if (status !== "ready") return;
+        // What it would answer does not matter; a failure to cancel it neither.
+        if (id !== undefined)
+          cancelSoon(access, id).catch((error: unknown) => display.say(messageOf(error)));
+      },
+      onOutput: async () => {},
+    });
+    if (isReady || done.status === "succeeded") return;
+    throw new Failure(
+      `${reference} is published, but it did not start: ${done.error?.message ?? done.status}\nIts logs are above, and with: auspex logs ${done.id}`,
+    );
+  } catch (error) {
+    // Nobody waits for it any more.
+    if (signal.aborted && id !== undefined) await cancelSoon(access, id).catch(() => {});
+    throw error;
+  }
+}

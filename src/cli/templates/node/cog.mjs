@@ -1,0 +1,1 @@
+../../../../runner/examples/shared/cog.mjs

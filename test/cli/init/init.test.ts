@@ -1,0 +1,69 @@
+/** `auspex init`: what it writes can be published, and the Node model runs as it is. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TEMPLATE_NAMES } from "../../../src/cli/init/templates.ts";
+import { readProject } from "../../../src/cli/publish/project.ts";
+import { Home } from "../support/command.ts";
+
+let home: Home;
+beforeAll(() => {
+  home = new Home();
+});
+afterAll(() => home.remove());
+
+test.each(TEMPLATE_NAMES)("%s", async (template) => {
+  const folder = `my-${template}`;
+  const { code, out } = await home.run(["init", folder, "--template", template, "--json"]);
+  expect(code).toBe(0);
+  const path = join(home.folder, folder);
+  expect(readdirSync(path).sort()).toEqual(JSON.parse(out).files.sort());
+  const project = await readProject(path);
+  expect(project.manifest.name).toBe(folder);
+  expect(project.builder).toBe(template === "cog" ? "cog" : "dockerfile");
+  if (template === "cog") {
+    const [, file = "", name] =
+      /predict: "(.+):(.+)"/.exec(readFileSync(join(path, "cog.yaml"), "utf8")) ?? [];
+    expect(readFileSync(join(path, file), "utf8")).toContain(`class ${name}(`);
+  }
+});
+
+test("nothing that is there is written over; without a terminal, nothing is asked", async () => {
+  await home.run(["init", "once", "--template", "node"]);
+  const again = await home.run(["init", "once", "--template", "cog"]);
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining("already has") });
+  expect(readdirSync(join(home.folder, "once"))).not.toContain("cog.yaml");
+  const unnamed = await home.run(["init", "other"]);
+  expect(unnamed).toMatchObject({ code: 2, err: expect.stringContaining("--template: cog, node") });
+  expect(await home.run(["init", "--template", "java"])).toMatchObject({ code: 2 });
+});
+
+test("the Node model answers", async () => {
+  await home.run(["init", "greeter", "--template", "node"]);
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const model = spawn(process.execPath, ["model.mjs"], {
+    cwd: join(home.folder, "greeter"),
+    env: { ...process.env, PORT: String(port), HOST: "127.0.0.1" },
+    stdio: "ignore",
+  });
+  try {
+    const call = async () => {
+      const body = JSON.stringify({ input: { name: "Ada", times: 2 } });
+      const headers = { "content-type": "application/json" };
+      const url = `http://127.0.0.1:${port}/predictions`;
+      return (await fetch(url, { method: "POST", body, headers })).json();
+    };
+    const answer = expect.poll(() => call().catch(() => undefined), { timeout: 10_000 });
+    await answer.toMatchObject({ status: "succeeded", output: ["Hello, Ada! ", "Hello, Ada! "] });
+  } finally {
+    model.kill();
+    await once(model, "close");
+  }
+});

@@ -1,0 +1,212 @@
+/** `auspex publish` as one calls it, with an engine that has one image. */
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { manifest } from "../../../src/protocol/oci.ts";
+import { archiveOf, type Format, fakeDocker } from "../support/archives.ts";
+import { Home } from "../support/command.ts";
+import { Edge } from "../support/edge.ts";
+import { FakeDeployment } from "../support/fake-deployment.ts";
+import { sha256 } from "../support/memory-registry.ts";
+
+const MIB = 1024 * 1024;
+const CHUNKS = { "oci-chunk-max-length": String(MIB + 65_536) };
+
+let deployment: FakeDeployment;
+let edge: Edge;
+let home: Home;
+/** Bytes that no compression makes smaller, a small layer, and one that is there twice. */
+let layers: Buffer[];
+beforeEach(async () => {
+  deployment = await FakeDeployment.open(CHUNKS);
+  edge = await Edge.open(deployment.url, 2 * MIB);
+  home = new Home({ AUSPEX_URL: edge.url, AUSPEX_TOKEN: "aus_x" });
+  const twice = randomBytes(2 * MIB);
+  layers = [randomBytes(3 * MIB), twice, Buffer.from("small"), twice, Buffer.alloc(4 * MIB)];
+  mkdirSync(join(home.folder, "story"));
+  writeFileSync(join(home.folder, "story/Dockerfile"), "FROM scratch\n");
+});
+afterEach(() => {
+  expect(readdirSync(join(home.folder, "cache/auspex/scratch"))).toEqual([]);
+  edge.close();
+  deployment.close();
+  home.remove();
+});
+
+async function useEngine(format: Format, platform?: string): Promise<void> {
+  const folder = fakeDocker(home.folder, await archiveOf(format, layers), platform);
+  home.environment.PATH = [folder, process.env.PATH].join(delimiter);
+}
+
+const calls = () => readFileSync(join(home.folder, "bin/calls"), "utf8");
+
+/** What lies in the registry under the tag. */
+function pushed(tag = "latest") {
+  const { bytes, type } = deployment.registry.manifests.get(tag) ?? { bytes: Buffer.from("{}") };
+  const one = manifest.parse(JSON.parse(bytes.toString()));
+  const tars = one.layers.map(({ digest, size, mediaType }) => {
+    const blob = deployment.registry.blobs.get(digest) ?? Buffer.alloc(0);
+    expect([sha256(blob), blob.length]).toEqual([digest, size]);
+    return mediaType.endsWith("gzip") ? gunzipSync(blob) : blob;
+  });
+  expect(deployment.registry.blobs.has(one.config.digest)).toBe(true);
+  return { digest: sha256(bytes), type, tars };
+}
+
+const patched = () => edge.bytesOf("PATCH").reduce((sum, bytes) => sum + bytes, 0);
+
+test("builds for runners' platform, makes the model, pushes, and says how to call it", async () => {
+  await useEngine("classic");
+  const { code, out, err } = await home.run(["publish", "story", "-m", "First"]);
+  expect(code, err).toBe(0);
+  const { digest, tars } = pushed();
+  expect(tars.map((tar, index) => tar.equals(layers[index] ?? tar))).toEqual(Array(5).fill(true));
+  expect(calls()).toMatch(/^build --platform linux\/amd64 --tag auspex\/ada-story .*\/story$/m);
+  expect(deployment.models.get("story")).toEqual({
+    name: "story",
+    visibility: "private",
+    hardware_identifier: "cpu",
+    versions: [{ release_notes: "First", image: digest }],
+  });
+  expect(out).toBe(`${edge.url}/models/ada/story/versions/1\nauspex run ada/story name=world\n`);
+  expect(err).toMatch(/Made ada\/story \(private\)\.\n(.*\n)*Published ada\/story:1, /);
+  expect(Math.max(...edge.bytesOf("PATCH"))).toBeLessThanOrEqual(MIB);
+});
+
+test.each<Format>(["classic", "oci", "podman", "compressed"])(
+  "%s: published again, nothing is sent, and the version is of the same image",
+  async (format) => {
+    await useEngine(format);
+    const first = await home.run(["publish", "story", "--json"]);
+    expect(first.code, first.err).toBe(0);
+    expect(patched()).toBeGreaterThan(5 * MIB);
+    const { digest, tars } = pushed();
+    expect(tars.map((tar, index) => tar.equals(layers[index] ?? tar))).toEqual(Array(5).fill(true));
+    edge.bodies.length = 0;
+    const { out, err } = await home.run(["publish", "story", "--json"]);
+    expect(JSON.parse(out)).toMatchObject({ model: "ada/story", number: 2, digest });
+    expect(patched()).toBe(0);
+    expect(err).toMatch(/4 layers: 4 were there, 0 B sent/);
+  },
+);
+
+test("killed in the middle of a push, the next one sends only what is missing", async () => {
+  await useEngine("classic");
+  // The first layer is on its way: one chunk of it has arrived.
+  let chunks = 0;
+  edge.fate = (method) => (method === "PATCH" && ++chunks > 1 ? "held" : "pass");
+  const first = home.start(["publish", "story"]);
+  await expect.poll(() => chunks, { timeout: 10_000 }).toBeGreaterThan(3);
+  first.child.kill("SIGKILL");
+  await first.end();
+  const arrived = [...deployment.registry.uploads.values()].reduce(
+    (sum, one) => sum + one.length,
+    0,
+  );
+  expect(arrived).toBe(MIB);
+  expect(readdirSync(join(home.folder, "cache/auspex/scratch"))).toHaveLength(1);
+  edge.fate = () => "pass";
+  edge.bodies.length = 0;
+  const { code, err } = await home.run(["publish", "story"]);
+  expect(code, err).toBe(0);
+  const { tars } = pushed();
+  expect(tars[0]?.equals(layers[0] ?? Buffer.alloc(0))).toBe(true);
+  const all = [...deployment.registry.blobs.values()].reduce((sum, one) => sum + one.length, 0);
+  expect(patched()).toBe(all - MIB);
+});
+
+test("Ctrl+C ends it cleanly, and says how to go on", async () => {
+  await useEngine("oci");
+  edge.fate = (method) => (method === "PATCH" ? "held" : "pass");
+  const run = home.start(["publish", "story"]);
+  await expect.poll(() => edge.bytesOf("PATCH").length, { timeout: 10_000 }).toBeGreaterThan(0);
+  run.child.kill("SIGINT");
+  const { code, err } = await run.end();
+  expect(code).toBe(130);
+  expect(err).toMatch(/auspex: Interrupted\. Run the same command again/);
+});
+
+test("what auspex.json says goes into the model and its version", async () => {
+  await useEngine("oci");
+  const schemas = { prediction: { input: { type: "object" }, output: {}, stream_output: true } };
+  const project = {
+    name: "poet",
+    description: "Writes",
+    visibility: "public",
+    hardware: "l40s",
+    interface: "vendora",
+    schemas,
+    compatibilities: { vendora_chat_completions: true },
+    configuration: { max_concurrency: 8 },
+    command: ["node", "model.mjs"],
+  };
+  writeFileSync(join(home.folder, "story/auspex.json"), JSON.stringify(project));
+  const { code, err } = await home.run(["publish", "story"]);
+  expect(code, err).toBe(0);
+  expect(deployment.models.get("poet")).toMatchObject({
+    description: "Writes",
+    visibility: "public",
+    hardware_identifier: "l40s",
+    versions: [
+      {
+        schemas,
+        compatibilities: { vendora_chat_completions: true },
+        configuration: { interface: "vendora", max_concurrency: 8 },
+      },
+    ],
+  });
+  await home.run(["publish", "story", "--hardware", "h100"]);
+  expect(deployment.models.get("poet")?.versions[1]).toMatchObject({
+    configuration: { interface: "vendora", max_concurrency: 8, hardware_identifier: "h100" },
+  });
+});
+
+test("an image that there is; one that there is not is pulled; one of another platform is refused", async () => {
+  await useEngine("oci", "linux/arm64");
+  const arm = await home.run(["publish", "--image", "story:1", "--model", "story"]);
+  expect(arm).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(
+      /story:1 is for linux\/arm64.*\n?.*docker build --platform linux\/amd64/,
+    ),
+  });
+  expect(calls()).not.toMatch(/^(build|pull|save)/m);
+  await home.run(["publish", "--image", "missing", "--model", "story"]);
+  expect(calls()).toMatch(/^pull --platform linux\/amd64 missing$/m);
+  mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
+});
+
+test("what cannot be published says what to do, before anything is built", async () => {
+  await useEngine("oci");
+  mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
+  mkdirSync(join(home.folder, "empty"));
+  const says = async (args: string[], code: number, message: RegExp) => {
+    const ended = await home.run(["publish", ...args]);
+    expect(ended).toMatchObject({ code, out: "", err: expect.stringMatching(message) });
+  };
+  await says(["nowhere"], 2, /There is no folder nowhere/);
+  await says(["empty"], 2, /neither a cog\.yaml nor a Dockerfile.*auspex init/);
+  await says(
+    ["story", "--model", "bob/story"],
+    2,
+    /Only bob can publish there: this token is ada's/,
+  );
+  await says(["story", "--model", "Story!"], 2, /is no name for a model/);
+  await says(["story", "--visibility", "secret"], 2, /private, public, restricted/);
+  writeFileSync(join(home.folder, "story/auspex.json"), '{"visibility": "secret"}');
+  await says(["story"], 2, /auspex\.json: /);
+  expect(existsSync(join(home.folder, "bin/calls"))).toBe(false);
+});
+
+test("a build that fails is told in the engine's words", async () => {
+  await useEngine("oci");
+  mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
+  writeFileSync(join(home.folder, "bin/broken"), "");
+  const { code, err } = await home.run(["publish", "story"]);
+  expect([code, err]).toEqual([
+    1,
+    expect.stringMatching(/auspex: docker build failed\.\nno space\n$/),
+  ]);
+});

@@ -1,0 +1,86 @@
+/** Real engines: what `auspex init` writes is built, pushed, and pulled and run as it was published. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { buildExample, docker } from "../../docker/registry.ts";
+import { dockerIsUp } from "../../runner/support/containers.ts";
+import { Home } from "../support/command.ts";
+import { FakeDeployment } from "../support/fake-deployment.ts";
+
+if (!dockerIsUp) console.log("Docker does not answer: publishing with real engines is left out.");
+
+describe.runIf(dockerIsUp)("publish", () => {
+  let deployment: FakeDeployment;
+  let home: Home;
+
+  beforeAll(async () => {
+    deployment = await FakeDeployment.open();
+    home = new Home({
+      AUSPEX_URL: deployment.url,
+      AUSPEX_TOKEN: "aus_x",
+      DOCKER_BUILDKIT: "0",
+      DOCKER_HOST: process.env.DOCKER_HOST ?? "",
+    });
+    // Makes node:24-slim, where it cannot be pulled.
+    await docker("image", "rm", await buildExample("hello", "auspex-test/base"));
+    await home.run(["init", "greeter", "--template", "node"]);
+  });
+  afterAll(async () => {
+    await docker("image", "rm", "--force", "auspex/ada-greeter").catch(() => {});
+    deployment.close();
+    home.remove();
+  });
+
+  test("docker: built, pushed once, pulled by its digest, and run", async () => {
+    const first = await home.run(["publish", "greeter", "--json"]);
+    expect(first.code, first.err).toBe(0);
+    const { digest } = JSON.parse(first.out);
+    const patches = () => deployment.registry.requests.filter((one) => one.startsWith("PATCH"));
+    const before = patches().length;
+    const again = await home.run(["publish", "greeter", "--json"]);
+    expect(JSON.parse(again.out)).toMatchObject({ digest, number: 2 });
+    expect(patches().length).toBe(before);
+    await docker("image", "rm", "--force", "auspex/ada-greeter");
+    const reference = `${new URL(deployment.url).host}/ada/greeter@${digest}`;
+    await docker("pull", "--quiet", reference);
+    const version = await docker(
+      "run",
+      "--rm",
+      reference,
+      "node",
+      "--eval",
+      "import('./cog.mjs').then(() => console.log('served'))",
+    );
+    expect(version).toBe("served");
+    await docker("image", "rm", "--force", reference);
+  });
+
+  test.runIf(existsSync("/usr/bin/podman"))("podman: an image that there is", async () => {
+    const own = [
+      "--storage-driver",
+      "vfs",
+      "--root",
+      join(home.folder, "podman"),
+      "--runroot",
+      join(home.folder, "run"),
+    ];
+    const podman = promisify(execFile);
+    const context = join(home.folder, "context");
+    const dockerfile = "FROM scratch\nCOPY model.mjs /\nLABEL told=true\n";
+    await home.run(["init", context, "--template", "node"]);
+    await podman("sh", ["-c", `printf '${dockerfile}' >'${context}/Dockerfile'`]);
+    await podman("podman", [...own, "build", "--tag", "localhost/tiny", context]);
+    // It finds its store by its own settings.
+    const settings = { CONTAINERS_STORAGE_CONF: join(home.folder, "storage.conf") };
+    await podman("sh", [
+      "-c",
+      `printf '[storage]\\ndriver = "vfs"\\ngraphroot = "%s"\\nrunroot = "%s"\\n' '${own[3]}' '${own[5]}' >'${settings.CONTAINERS_STORAGE_CONF}'`,
+    ]);
+    const args = ["publish", "--engine", "podman", "--image", "localhost/tiny", "--model", "tiny"];
+    const { code, err } = await home.run(args, { environment: settings });
+    expect(code, err).toBe(0);
+    expect(deployment.models.get("tiny")?.versions).toHaveLength(1);
+  });
+});

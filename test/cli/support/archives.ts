@@ -1,0 +1,78 @@
+/** Archives of an image as engines write them, each in its own format. */
+import { createHash } from "node:crypto";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
+import { pack } from "tar-stream";
+
+const hex = (bytes: Buffer | string) => createHash("sha256").update(bytes).digest("hex");
+
+export type Format = "classic" | "oci" | "compressed" | "podman";
+
+/** @param layers the tar of each, from the bottom up: any bytes will do */
+export async function archiveOf(format: Format, layers: Buffer[]): Promise<Buffer> {
+  const config = JSON.stringify({
+    architecture: "amd64",
+    os: "linux",
+    config: { Cmd: ["node", "model.mjs"] },
+    rootfs: { type: "layers", diff_ids: layers.map((one) => `sha256:${hex(one)}`) },
+  });
+  const archive = pack();
+  const bytes = buffer(archive);
+  const paths = layers.map((layer, index) => {
+    const stored = format === "compressed" ? gzipSync(layer) : layer;
+    const path = pathOf(format, layer, stored, index);
+    const first = layers.findIndex((one) => one.equals(layer));
+    // Docker's older store writes a layer once, and links to it.
+    if (format === "classic" && first < index) {
+      const linkname = `../${pathOf(format, layer, stored, first)}`;
+      archive.entry({ name: path, type: "symlink", linkname });
+    } else if (first === index) archive.entry({ name: path }, stored);
+    return path;
+  });
+  const isOci = format === "oci" || format === "compressed";
+  const configPath = isOci ? `blobs/sha256/${hex(config)}` : `${hex(config)}.json`;
+  archive.entry({ name: configPath }, config);
+  if (isOci) archive.entry({ name: "index.json" }, JSON.stringify({ schemaVersion: 2 }));
+  const listing = [{ Config: configPath, RepoTags: null, Layers: paths }];
+  archive.entry({ name: "manifest.json" }, JSON.stringify(listing));
+  archive.finalize();
+  return bytes;
+}
+
+function pathOf(format: Format, layer: Buffer, stored: Buffer, index: number): string {
+  switch (format) {
+    case "classic":
+      return `${hex(`${index}${hex(layer)}`)}/layer.tar`;
+    case "podman":
+      return `${hex(layer)}.tar`;
+    default:
+      return `blobs/sha256/${hex(stored)}`;
+  }
+}
+
+/**
+ * A `docker` that has one image: an archive, which it saves. Everything it was called with is in the
+ * file `calls` beside it.
+ * @returns the folder to put into PATH
+ */
+export function fakeDocker(home: string, archive: Buffer, platform = "linux/amd64"): string {
+  const folder = join(home, "bin");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "image.tar"), archive);
+  const [Os, Architecture] = platform.split("/");
+  writeFileSync(join(folder, "inspect.json"), JSON.stringify([{ Os, Architecture }]));
+  const script = `#!/bin/sh
+here=$(dirname "$0")
+echo "$*" >>"$here/calls"
+case "$1" in
+  image) [ "$3" = missing ] && exit 1; cat "$here/inspect.json" ;;
+  save) cat "$here/image.tar" ;;
+  build) echo "building $*"; [ ! -e "$here/broken" ] || { echo "no space" >&2; exit 3; } ;;
+esac
+`;
+  writeFileSync(join(folder, "docker"), script);
+  chmodSync(join(folder, "docker"), 0o755);
+  return folder;
+}

@@ -1,0 +1,114 @@
+/** A deployment of one user: the part of the API that publishing needs, and its registry. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { ROOT } from "../../../src/dev/bundle.ts";
+import { MemoryRegistry } from "./memory-registry.ts";
+
+const fakeModel = z.looseObject({
+  name: z.string(),
+  visibility: z.string().default("private"),
+  versions: z.array(z.record(z.string(), z.unknown())).default([]),
+});
+export type FakeModel = z.infer<typeof fakeModel>;
+
+const HELLO = JSON.parse(readFileSync(join(ROOT, "runner/examples/hello/auspex.json"), "utf8"));
+const OWNER = { id: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e", username: "ada", avatar_url: "" };
+const AT = "2026-11-26T00:00:00.000Z";
+const OFF = {
+  vendora_chat_completions: false,
+  vendora_images_generations: false,
+  vendora_embeddings: false,
+  vendora_responses: false,
+  vendorb_messages: false,
+};
+
+export class FakeDeployment {
+  readonly models = new Map<string, FakeModel>();
+  hardware: string[] = ["cpu"];
+  registry!: MemoryRegistry;
+
+  static async open(headers: Record<string, string> = {}): Promise<FakeDeployment> {
+    const deployment = new FakeDeployment();
+    deployment.registry = await MemoryRegistry.open(headers, deployment.#answer);
+    return deployment;
+  }
+
+  get url(): string {
+    return this.registry.url;
+  }
+
+  close(): void {
+    this.registry.close();
+  }
+
+  readonly #answer = (method: string, path: string, body: Record<string, unknown>) => {
+    if (path === "/v1/user")
+      return { ...OWNER, name: "Ada", urls: [], ...PROFILE, created_at: AT, updated_at: AT };
+    if (path === "/v1/hardware") return page(this.hardware.map(hardwareItem));
+    if (path === "/v1/models" && method === "POST") {
+      const made = fakeModel.parse(body);
+      this.models.set(made.name, made);
+      return shown(made);
+    }
+    const [, name = "", rest] = /^\/v1\/models\/ada\/([\w-]+)(\/versions)?$/.exec(path) ?? [];
+    const found = this.models.get(name);
+    if (!found) return undefined;
+    if (!rest) return shown(found);
+    found.versions.push(body);
+    return versionShown(body, found.versions.length);
+  };
+}
+
+const PROFILE = { bio: "", location: "", company: "" };
+
+const page = (items: unknown[]) => ({
+  items,
+  next_cursor: null,
+  previous_cursor: null,
+  next_url: null,
+  previous_url: null,
+});
+
+const hardwareItem = (identifier: string) => ({
+  identifier,
+  name: identifier.toUpperCase(),
+  gpus: 0,
+  cpus: 1,
+  ram_per_gpu_gb: 0,
+  ram_gb: 1,
+  price_per_hour: null,
+  location_hint: null,
+  created_at: AT,
+});
+
+const shown = ({ name, visibility, versions }: FakeModel) => ({
+  id: OWNER.id,
+  name,
+  created_at: AT,
+  updated_at: AT,
+  visibility,
+  description: "",
+  owner: OWNER,
+  predictions_count: 0,
+  categories: [],
+  cover_image_url: null,
+  source_url: null,
+  license_url: null,
+  paper_url: null,
+  overview: "",
+  hardware: null,
+  latest_version: versions.length > 0 ? versionShown(versions.at(-1) ?? {}, versions.length) : null,
+});
+
+const versionShown = (body: Record<string, unknown>, number: number) => ({
+  number,
+  release_notes: body.release_notes,
+  created_at: AT,
+  container_image_digest: body.image,
+  schemas: body.schemas ?? HELLO.schemas,
+  status: "ready",
+  compatibilities: OFF,
+  size: 0,
+  configuration: body.configuration ?? {},
+});

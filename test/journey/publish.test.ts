@@ -1,0 +1,136 @@
+/** `auspex publish` and `auspex relay` against the real registry, behind a zone that takes small requests. */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { version } from "../../src/protocol/model.ts";
+import { manifest } from "../../src/protocol/oci.ts";
+import { archiveOf, fakeDocker } from "../cli/support/archives.ts";
+import { Home } from "../cli/support/command.ts";
+import { Edge } from "../cli/support/edge.ts";
+import { sha256 } from "../cli/support/memory-registry.ts";
+import { docker } from "../docker/registry.ts";
+import { dockerIsUp } from "../runner/support/containers.ts";
+import { World } from "./support/world.ts";
+
+const MIB = 1024 * 1024;
+/** The smallest chunk that the registry takes, and what a zone would take. */
+const CHUNK = 8 * MIB;
+const ANNOUNCED = { "oci-chunk-max-length": String(CHUNK + 65_536) };
+
+let world: World;
+let edge: Edge;
+let home: Home;
+/** The base, which is larger than the zone takes, and a small one. */
+let layers: Buffer[];
+
+beforeAll(async () => {
+  world = await World.open({ variables: { IMAGE_REGISTRY: "" }, publish: async () => {} });
+  edge = await Edge.open(world.access.url, 10 * MIB, ANNOUNCED);
+  home = new Home({ AUSPEX_URL: edge.url, AUSPEX_TOKEN: world.access.token });
+  layers = [randomBytes(2.5 * CHUNK), Buffer.from("model")];
+  const folder = fakeDocker(home.folder, await archiveOf("classic", layers));
+  home.environment.PATH = [folder, process.env.PATH].join(delimiter);
+  await home.run(["init", "greeter", "--template", "node"]);
+});
+afterAll(async () => {
+  edge.close();
+  home.remove();
+  await world.close();
+});
+
+const patched = () => edge.bytesOf("PATCH");
+const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
+
+it("killed in the middle of a push, the next one sends only what is missing; the third sends nothing", async () => {
+  edge.fate = (method) => (method === "PATCH" && patched().length > 1 ? "held" : "pass");
+  const first = home.start(["publish", "greeter"]);
+  await expect.poll(() => patched().length, { timeout: 30_000 }).toBeGreaterThan(2);
+  first.child.kill("SIGKILL");
+  await first.end();
+  edge.fate = () => "pass";
+  edge.bodies.length = 0;
+  const second = await home.run(["publish", "greeter", "--json"]);
+  expect(second.code, second.err).toBe(0);
+  const again = sum(patched());
+  expect(again).toBeGreaterThan(1.5 * CHUNK);
+  expect(again).toBeLessThan(1.6 * CHUNK);
+  edge.bodies.length = 0;
+  const third = await home.run(["publish", "greeter", "--json"]);
+  expect(sum(patched())).toBe(0);
+  const told = [second, third].map(({ out }) => JSON.parse(out));
+  expect(told.map(({ number }) => number)).toEqual([1, 2]);
+  expect(told[1].digest).toBe(told[0].digest);
+  const made = await world.client.call(version, "GET", "/models/ada/greeter/versions/2");
+  expect(made).toMatchObject({
+    container_image_digest: told[0].digest,
+    status: "ready",
+    configuration: { interface: "cog", max_concurrency: 8 },
+    schemas: JSON.parse(readFileSync(join(home.folder, "greeter/auspex.json"), "utf8")).schemas,
+  });
+});
+
+it("what was pushed is what the engine had", async () => {
+  const get = (path: string) =>
+    fetch(`${world.access.url}/v2/ada/greeter/${path}`, {
+      headers: { authorization: `Bearer ${world.access.token}` },
+    });
+  const { layers: listed } = manifest.parse(await (await get("manifests/latest")).json());
+  expect(listed).toHaveLength(2);
+  for (const { digest, size } of listed) {
+    const bytes = Buffer.from(await (await get(`blobs/${digest}`)).arrayBuffer());
+    expect([sha256(bytes), bytes.length]).toEqual([digest, size]);
+  }
+});
+
+it("a token that may not publish is told before anything is built", async () => {
+  const calls = () => readFileSync(join(home.folder, "bin/calls"), "utf8");
+  const before = calls();
+  const wrong = await home.run(["publish", "greeter"], {
+    environment: { AUSPEX_TOKEN: "aus_wrong" },
+  });
+  expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining("auspex login") });
+  expect(calls()).toBe(before);
+});
+
+describe.runIf(dockerIsUp)("with Docker", () => {
+  it("docker pushes through the relay what the zone refuses, and pulls it", async () => {
+    const context = join(home.folder, "context");
+    mkdirSync(context);
+    writeFileSync(join(context, "weights"), randomBytes(12 * MIB));
+    writeFileSync(join(context, "Dockerfile"), "FROM scratch\nCOPY weights /\n");
+    await docker("build", "--quiet", "--tag", "auspex-test/pushed", context);
+    const environment = { PATH: process.env.PATH ?? "" };
+    const relay = home.start(["relay", "--port", "0"], { environment });
+    await relay.says(/pushes to/);
+    const [, port] = /localhost:(\d+)/.exec(await relay.line()) ?? [];
+    const name = `localhost:${port}/ada/pushed`;
+    try {
+      await docker("tag", "auspex-test/pushed", name);
+      await docker("push", "--quiet", name);
+      await docker("image", "rm", name, "auspex-test/pushed");
+      await docker("pull", "--quiet", name);
+    } finally {
+      await docker("image", "rm", "--force", name).catch(() => {});
+      relay.child.kill("SIGINT");
+    }
+    expect((await relay.end()).code).toBe(0);
+    expect(Math.max(...patched())).toBe(CHUNK);
+  });
+
+  it("a command runs with its relay, and ends as it does", async () => {
+    const environment = { PATH: process.env.PATH ?? "" };
+    const told = await home.run(
+      ["relay", "--port", "0", "--", "sh", "-c", "echo $AUSPEX_RELAY; exit 7"],
+      { environment },
+    );
+    expect(told).toMatchObject({ code: 7, out: expect.stringMatching(/^localhost:\d+\n$/) });
+    const nothing = await home.run(["relay", "--port", "0", "--", "no-such-program"], {
+      environment,
+    });
+    expect(nothing).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("no-such-program cannot be run"),
+    });
+  });
+});
