@@ -11,6 +11,7 @@ const USING: Entry[] = [
   ["openai", "OpenAI clients"],
   ["files", "Files"],
   ["webhooks", "Webhooks"],
+  ["publishing", "Publishing models"],
   ["models", "Models and versions"],
   ["deploying", "Deploying and operating"],
   ["runners", "Runners and containers"],

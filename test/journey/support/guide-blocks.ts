@@ -8,7 +8,7 @@ import { join } from "node:path";
 const MARKS = { left_out: "no-run", refused: "refused" };
 
 const RUN = ["sh", "js"];
-const SHOWN = ["dockerfile", "json", "python", "text", "sql"];
+const SHOWN = ["dockerfile", "json", "python", "text", "sql", "yaml"];
 
 interface Block {
   language: string;
