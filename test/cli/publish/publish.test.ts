@@ -163,6 +163,22 @@ test("what auspex.json says goes into the model and its version", async () => {
   });
 });
 
+test("a cog.yaml is built by Cog, which must be there", async () => {
+  await useEngine("oci");
+  mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
+  writeFileSync(join(home.folder, "story/cog.yaml"), 'predict: "predict.py:Predictor"\n');
+  // Cog itself may be on this machine.
+  home.environment.PATH = [join(home.folder, "bin"), "/bin"].join(delimiter);
+  const without = await home.run(["publish", "story"]);
+  expect(without).toMatchObject({ code: 1, err: expect.stringContaining("cog.yaml needs Cog") });
+  const script = `#!/bin/sh\necho "cog $* in $(basename "$PWD")" >>"$(dirname "$0")/calls"\n`;
+  writeFileSync(join(home.folder, "bin/cog"), script, { mode: 0o755 });
+  const { code, err } = await home.run(["publish", "story"]);
+  expect(code, err).toBe(0);
+  expect(calls()).toMatch(/^cog build --tag auspex\/ada-story in story$/m);
+  expect(calls()).toMatch(/^save auspex\/ada-story$/m);
+});
+
 test("an image that there is; one that there is not is pulled; one of another platform is refused", async () => {
   await useEngine("oci", "linux/arm64");
   const arm = await home.run(["publish", "--image", "story:1", "--model", "story"]);
