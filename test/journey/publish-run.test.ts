@@ -1,0 +1,81 @@
+/** From nothing to a first answer with `auspex`: init, publish, run, with a runner that has Docker. */
+import { rmSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { pageOf } from "../../src/protocol/common.ts";
+import { model, version } from "../../src/protocol/model.ts";
+import { prediction } from "../../src/protocol/prediction.ts";
+import { Home } from "../cli/support/command.ts";
+import { buildExample, docker } from "../docker/registry.ts";
+import { dockerIsUp } from "../runner/support/containers.ts";
+import { World } from "./support/world.ts";
+
+if (!dockerIsUp) console.log("Docker does not answer: the journey of a new model is left out.");
+
+/** The image has 50 MB compressed. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+describe.runIf(dockerIsUp)("a new model", () => {
+  let world: World;
+  let home: Home;
+
+  beforeAll(async () => {
+    world = await World.open({ variables: { IMAGE_REGISTRY: "" }, publish: async () => {} });
+    await world.runner("boxed");
+    home = new Home({
+      AUSPEX_URL: world.access.url,
+      AUSPEX_TOKEN: world.access.token,
+      DOCKER_BUILDKIT: "0",
+    });
+    // Makes node:24-slim, where it cannot be pulled.
+    await docker("image", "rm", await buildExample("hello", "auspex-test/base"));
+    await home.run(["init", "greeter", "--template", "node"]);
+  });
+  afterAll(async () => {
+    await world.close();
+    home.remove();
+    await docker("image", "rm", "--force", "auspex/ada-greeter").catch(() => {});
+    const pulled = await docker("images", "--quiet", `${new URL(world.access.url).host}/*/*/*`);
+    for (const id of new Set(pulled.split("\n").filter(Boolean)))
+      await docker("image", "rm", "--force", id).catch(() => {});
+  });
+
+  it("three commands, and it answers", async () => {
+    const published = await home.run(["publish", "greeter", "--wait"]);
+    expect(published.code, published.err).toBe(0);
+    expect(published.err).toMatch(/A runner has ada\/greeter:1 warm\.\n$/);
+    const [, call = ""] = published.out.split("\n");
+    expect(call).toBe("auspex run ada/greeter name=world");
+    const ran = await home.run(["run", "ada/greeter", "name=Ada", "times=2"]);
+    expect(ran, ran.err).toMatchObject({ code: 0, out: "Hello, Ada! Hello, Ada! \n" });
+    // It was warm: nothing was pulled or started.
+    expect(ran.err).not.toMatch(/Pulling|Starting/);
+  });
+
+  it("what its image does not say, its first start does", async () => {
+    // Without the folder, nobody says more than the image does.
+    rmSync(`${home.folder}/greeter`, { recursive: true });
+    const args = ["publish", "--image", "auspex/ada-greeter", "--model", "told", "--json"];
+    const first = JSON.parse((await home.run(args)).out);
+    expect(first.version.status).toBe("awaiting_first_start");
+    const { out, err, code } = await home.run([...args, "--wait"]);
+    expect(code, err).toBe(0);
+    const { number, digest } = JSON.parse(out);
+    expect(digest).toBe(first.digest);
+    const path = `/models/ada/told/versions/${number}`;
+    const told = await world.client.call(version, "GET", path);
+    expect(told.status).toBe("ready");
+    expect(JSON.stringify(told.schemas.prediction.input)).toContain("Who to greet");
+    expect(await world.client.call(model, "GET", "/models/ada/told")).toMatchObject({
+      visibility: "private",
+    });
+  });
+
+  it("the trial costs a prediction, and leaves none that runs", async () => {
+    const list = pageOf(prediction);
+    const idle = async () => {
+      const path = "/predictions?statuses=pending&statuses=started";
+      expect((await world.client.call(list, "GET", path)).items).toEqual([]);
+    };
+    await vi.waitFor(idle, { timeout: 20_000, interval: 500 });
+  });
+});
