@@ -73,6 +73,10 @@ export const runCommand = (host: Host) =>
         onCreated: (own) => {
           id = own;
         },
+        // In a terminal both are on the same lines.
+        onLogs: () => {
+          if (process.stdout.isTTY) printer.end();
+        },
         onOutput: async (value) => {
           if (!output.json) await printer.add(value);
         },

@@ -11,6 +11,7 @@ import { pipeline } from "node:stream/promises";
 import { extract, type Header } from "tar-stream";
 import { z } from "zod";
 import { Failure } from "../failure.ts";
+import { PLATFORM } from "./engine.ts";
 
 /** The registry reads no larger configuration. */
 const SMALL_BYTES = 1024 * 1024;
@@ -18,6 +19,8 @@ const SMALL_BYTES = 1024 * 1024;
 const listing = z
   .array(z.object({ Config: z.string(), Layers: z.array(z.string()).nullable() }))
   .min(1);
+
+const platform = z.object({ os: z.string(), architecture: z.string() });
 
 export interface Archive {
   /** As it was written: its digest is that of the bytes. */
@@ -50,7 +53,9 @@ export async function readArchive(
   await reading;
   const listed = small.get("manifest.json");
   if (!listed) throw new Failure("The engine's archive has no manifest.json: update the engine.");
-  const [image] = listing.parse(JSON.parse(listed.toString()));
+  const images = listing.parse(JSON.parse(listed.toString()));
+  // Docker's newer store saves an image for each platform that it has.
+  const image = images.find(({ Config }) => isForRunners(small.get(Config))) ?? images[0];
   const config = small.get(image?.Config ?? "");
   if (!config)
     throw new Failure("The image's configuration is larger than 1 MiB: shorten its labels.");
@@ -59,6 +64,11 @@ export async function readArchive(
     return { path, small: small.get(path) };
   });
   return { config, layers };
+}
+
+function isForRunners(config: Buffer | undefined): boolean {
+  const { data } = platform.safeParse(JSON.parse(config?.toString() ?? "null"));
+  return data !== undefined && `${data.os}/${data.architecture}` === PLATFORM;
 }
 
 async function* buffersOf(entry: AsyncIterable<unknown>): AsyncGenerator<Buffer> {

@@ -14,11 +14,13 @@ interface FollowOptions {
   onCreated?: (id: string, url: string) => void;
   onSetup?: (progress: SetupProgress) => void;
   onOutput: (value: Json) => Promise<void>;
+  /** Called before logs are shown. */
+  onLogs?: () => void;
 }
 
 /** @returns it at its end */
 export async function followRun(options: FollowOptions): Promise<Prediction> {
-  const { events, display, onCreated, onSetup, onOutput } = options;
+  const { events, display, onCreated, onSetup, onOutput, onLogs } = options;
   const status = new Status(display);
   try {
     for await (const event of events) {
@@ -39,6 +41,7 @@ export async function followRun(options: FollowOptions): Promise<Prediction> {
           else status.set(setupText(event.data), lineOf(event.data));
           break;
         case "logs":
+          onLogs?.();
           sayLogs(display, event.data);
           break;
         case "output":
