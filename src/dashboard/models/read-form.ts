@@ -11,6 +11,7 @@ import {
 import { parse } from "../../routes/router.ts";
 import { fieldText, fieldTexts, pickFields } from "../form.ts";
 import { COMPATIBILITIES } from "./compatibilities.ts";
+import { readWeights, weightIssueText } from "./weights.ts";
 
 /** All fields, for creating and for updating. @throws ValidationFailure */
 export function readModelForm(form: FormData): CreateModel {
@@ -64,6 +65,7 @@ export function readVersionForm(form: FormData): CreateVersion {
       timeout_seconds: number("timeout_seconds"),
       max_concurrency: number("max_concurrency"),
       idle_seconds: number("idle_seconds"),
+      weights: readWeights(fieldText(form, "weights")),
     },
   };
   return parse(createVersion, request, "body");
@@ -93,6 +95,10 @@ function toFieldIssue(issue: ValidationIssue): ValidationIssue {
     return { ...issue, loc: ["body", field], msg: `${way.join(".")}: ${issue.msg}` };
   }
   if (group !== "configuration") return issue;
+  if (part === "weights") {
+    const loc = ["body", "configuration", "weights"];
+    return { ...issue, loc, msg: weightIssueText(issue, place) };
+  }
   if (part === "variable_names") return { ...issue, msg: lineText(issue, place) };
   if (part !== "egress" || issue.type === "literal_error") return issue;
   const msg = issue.type === "too_short" ? "Enter at least one host." : lineText(issue, place);

@@ -6,6 +6,7 @@ import { Choices, controlAttributes, Field, Select, TextArea, TextField } from "
 import { EGRESS_CHOICES, egressOf } from "./egress.ts";
 import { modelAddress } from "./header.tsx";
 import { ISOLATION_CHOICES, isolationOf } from "./isolation.ts";
+import { weightLines } from "./weights.ts";
 
 interface Props {
   model: DetailedModelRow;
@@ -80,6 +81,21 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
         }
         draft={draft}
         value={configuration?.variable_names?.join("\n")}
+        rows={3}
+        class="code"
+      />
+      <TextArea
+        name="weights"
+        label="Weights"
+        hint={
+          <>
+            Files that are{" "}
+            <a href="/docs/models#weights-that-are-not-in-the-image">not in the image</a>, one per
+            line: the path in the container, then the id or URL of your upload.
+          </>
+        }
+        draft={draft}
+        value={weightLines(configuration ?? {})}
         rows={3}
         class="code"
       />

@@ -74,6 +74,7 @@ export function VersionPage({ model, version, viewer, draft }: Props) {
 
 function Configuration({ model, version }: Pick<Props, "model" | "version">) {
   const { interface: spoken = "cog", variable_names = [], ...rest } = version.configuration;
+  const targets = [...version.weights, ...version.weight_files].map(({ target }) => target);
   const conventions = COMPATIBILITIES.filter(({ flag }) => version.compatibilities[flag]);
   return (
     <>
@@ -105,6 +106,11 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
       {variable_names.length > 0 && (
         <Detail name="Variables">
           <code>{variable_names.join(", ")}</code>
+        </Detail>
+      )}
+      {targets.length > 0 && (
+        <Detail name="Weights">
+          <code>{targets.join(", ")}</code>
         </Detail>
       )}
     </>

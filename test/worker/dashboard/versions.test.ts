@@ -1,10 +1,11 @@
 /** The pages of versions: publishes, shows and deletes them without client code. */
 import { describe, expect, it } from "vitest";
 import { ORIGIN } from "../support/client.ts";
+import { uploaded } from "../support/files.ts";
 import { issueOf, NEW_VERSION, owner } from "../support/model-pages.ts";
 import { textOf } from "../support/page-text.ts";
 import { Visitor } from "../support/visitor.ts";
-import { DIGEST } from "../support/world.ts";
+import { DIGEST, newClient } from "../support/world.ts";
 
 const INPUT = {
   type: "object",
@@ -112,6 +113,36 @@ describe("a version", () => {
     expect(status).toBe(422);
     expect(issueOf(html, "egress_hosts")).toContain(words);
     expect(issueOf(html, "egress")).toBe("");
+  });
+
+  it("has weights, a line for each, as the one before it had", async () => {
+    const { visitor, username, path } = await owner();
+    const client = await newClient(username);
+    const [one, other] = [await uploaded(client), await uploaded(client)];
+    const send = (weights: string) =>
+      visitor.send(`${path}/versions/new`, { ...NEW_VERSION, weights });
+    await send(`/models/a b.gguf ${one.id}\r\n\r\n  /models/c ${other.url}`);
+    const shown = async (page: string) => textOf((await visitor.look(path + page)).html);
+    expect(await shown("/versions/1")).toContain("Weights /models/a b.gguf, /models/c");
+    const lines = `/models/a b.gguf ${one.id}\n/models/c ${other.id}`;
+    expect((await visitor.look(`${path}/versions/new`)).html).toContain(lines);
+    await send(lines);
+    expect(await shown("/versions/2")).toContain("Weights /models/a b.gguf, /models/c");
+    await send("");
+    expect(await shown("/versions/3")).not.toContain("/models/c");
+  });
+
+  it.each([
+    ["/models/a", "Line 1, upload: "],
+    ["/a none\n/etc/a 2", "Line 2, path: the target must not hide /etc"],
+    ["/a none", "Line 1, upload: this is not a file of the deployment"],
+    ["/a 1\n/a 2", "two weights have the target /a"],
+  ])("is told at its weights what is wrong with them: %j", async (weights, words) => {
+    const { visitor, path } = await owner();
+    const fields = { ...NEW_VERSION, weights };
+    const { status, html } = await visitor.send(`${path}/versions/new`, fields);
+    expect(status).toBe(422);
+    expect(issueOf(html, "weights")).toContain(words);
   });
 
   it("begins as the one before it was", async () => {
