@@ -8,6 +8,12 @@ import { RelayError } from "./error.ts";
 
 const method = z.enum(["GET", "HEAD", "POST", "PUT", "DELETE"]);
 
+/**
+ * What is in a repository. At `/v2/token` a registry hands out what it is called with: the user's token, to any
+ * program on this machine.
+ */
+const IN_REPOSITORY = /^\/v2\/[^/]+\/[^/]+\/(?:blobs|manifests|referrers|tags)\/./;
+
 const SENT = ["accept", "content-type", "range", "if-none-match", "if-match"];
 const ANSWERED =
   /^(?:content-(?:type|length|range)|docker-content-digest|etag|last-modified|link|range|accept-ranges|retry-after|oci-.*)$/;
@@ -24,8 +30,8 @@ export async function forward(
   url: URL,
 ): Promise<Answer> {
   const known = method.safeParse(request.method);
-  if (!known.success || !url.pathname.startsWith("/v2/"))
-    throw new RelayError(405, "UNSUPPORTED", "The relay passes on requests to a registry only.");
+  if (!known.success || !IN_REPOSITORY.test(url.pathname))
+    throw new RelayError(405, "UNSUPPORTED", "The relay passes on requests to repositories only.");
   const hasBody = known.data === "PUT" || known.data === "POST";
   const response = await client.fetch(client.urlOf(`${url.pathname}${url.search}`), {
     method: known.data,
