@@ -71,7 +71,7 @@ export const descriptor = z.object({
   mediaType,
   digest: ociDigest,
   size: z.int().nonnegative(),
-  /** Where it can be fetched instead: such a layer need not be in the registry. */
+  /** Where it can be fetched instead. The registry takes nothing that has any. */
   urls: listOf(z.string()),
   /** The bytes themselves, as Base64. */
   data: orAbsent(z.base64()),

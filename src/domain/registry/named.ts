@@ -14,21 +14,24 @@ export { MAX_MANIFEST_BYTES };
 /** A manifest or an index, as it was parsed. */
 export type Document = { kind: "manifest"; manifest: Manifest } | { kind: "index"; index: Index };
 
-/** Layers of foreign images, which their publishers do not let others distribute. */
-const FOREIGN = /\.foreign\.|\.nondistributable\./;
-
-const isElsewhere = ({ mediaType, urls }: Descriptor) => urls.length > 0 || FOREIGN.test(mediaType);
-
-/** Digests and sizes, each once. Not the subject: what it is attached to need not be there. */
+/** Each once. Not the subject: what it is attached to need not be there. */
 export function namedBy(document: Document): Descriptor[] {
   const all =
     document.kind === "index"
       ? document.index.manifests
-      : [
-          document.manifest.config,
-          ...document.manifest.layers.filter((layer) => !isElsewhere(layer)),
-        ];
+      : [document.manifest.config, ...document.manifest.layers];
   return [...new Map(all.map((one) => [one.digest, one])).values()];
+}
+
+/**
+ * Layers of foreign images lie at other addresses. Podman and containerd fetch these from the runner's own network;
+ * Docker takes a layer of that digest that it has of somebody else.
+ */
+const ELSEWHERE =
+  "what has `urls` is fetched from elsewhere, and all of an image must be here. Push its layers too, without `urls`";
+
+function checked(document: Document): Document | string {
+  return namedBy(document).some(({ urls }) => urls.length > 0) ? ELSEWHERE : document;
 }
 
 /**
@@ -39,11 +42,11 @@ export function parseDocument(mediaType: string, json: unknown): Document | stri
   const kind = kindOf(mediaType);
   if (kind === "index") {
     const parsed = index.safeParse(json);
-    return parsed.success ? { kind, index: parsed.data } : firstIssue(parsed.error);
+    return parsed.success ? checked({ kind, index: parsed.data }) : firstIssue(parsed.error);
   }
   if (kind === "manifest") {
     const parsed = manifest.safeParse(json);
-    return parsed.success ? { kind, manifest: parsed.data } : firstIssue(parsed.error);
+    return parsed.success ? checked({ kind, manifest: parsed.data }) : firstIssue(parsed.error);
   }
   return undefined;
 }
