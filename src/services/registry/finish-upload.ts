@@ -87,7 +87,7 @@ async function keepBlob(
     await withinQuota(services, taking);
   } catch (error) {
     // Whatever became of it: an object that is no blob must not stay for ever.
-    await droppingUnused(db, blob.key).catch(() => {});
+    await droppingUnused(db, blob).catch(() => {});
     throw error;
   }
 }

@@ -7,7 +7,7 @@ import { nextPiece, PART_BYTES } from "../../domain/registry/chunk.ts";
 import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import type { ChunkReader } from "../../lib/chunk-reader.ts";
-import { droppingUnused } from "../../storage/registry/blobs.ts";
+import { droppingObject } from "../../storage/registry/blobs.ts";
 import { getObject, objectKey, putObject } from "../../storage/registry/objects.ts";
 import {
   noteProgress,
@@ -131,7 +131,7 @@ export class UploadWriter {
     const { db } = this.#services;
     if (await noteProgress(db, note)) return;
     // Nobody knows of it.
-    if (progress.rest_key !== null) await droppingUnused(db, progress.rest_key);
+    if (progress.rest_key !== null) await droppingObject(db, progress.rest_key);
     throw superseded();
   }
 }

@@ -88,7 +88,6 @@ export async function takeBlob(
   upload?: RegistryUploadRow,
 ): Promise<void> {
   const { key } = blob;
-  const isBlob = sql`EXISTS (SELECT 1 FROM registry_blobs WHERE key = ${key})`;
   await writeWithinQuota(
     db,
     allowance,
@@ -96,19 +95,27 @@ export async function takeBlob(
     linking(db, link),
     // Its multipart upload was completed, if there was one.
     ...(upload ? endingUpload(db, { ...upload, multipart_id: null }) : []),
-    droppingUnused(db, key),
-    db.delete(registryGarbage).where(and(eq(registryGarbage.key, key), isBlob)),
+    droppingUnused(db, blob),
+    db.delete(registryGarbage).where(and(eq(registryGarbage.key, key), isStored(blob))),
   );
 }
 
+type Place = Pick<BlobPlace, "digest" | "key">;
+
+/** By the digest, since keys have no index. */
+const isStored = ({ digest, key }: Place) =>
+  sql`EXISTS (SELECT 1 FROM registry_blobs WHERE digest = ${digest} AND key = ${key})`;
+
 /** An object that became no blob, since its bytes were stored already. */
-export const droppingUnused = (db: Database, key: string) =>
+export const droppingUnused = (db: Database, place: Place) =>
   db
     .insert(registryGarbage)
-    .select(
-      sql`SELECT ${key}, NULL WHERE NOT EXISTS (SELECT 1 FROM registry_blobs WHERE key = ${key})`,
-    )
+    .select(sql`SELECT ${place.key}, NULL WHERE NOT ${isStored(place)}`)
     .onConflictDoNothing();
+
+/** An object that nothing names. */
+export const droppingObject = (db: Database, key: string) =>
+  db.insert(registryGarbage).values({ key }).onConflictDoNothing();
 
 /** Unless it is there. */
 export const storing = (db: Database, { digest, key, size }: BlobPlace, now: number) =>

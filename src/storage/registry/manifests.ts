@@ -63,7 +63,7 @@ export async function insertManifest(
     db,
     allowance,
     storing(db, blob, used_at),
-    droppingUnused(db, blob.key),
+    droppingUnused(db, blob),
     db
       .insert(registryManifests)
       .values(row)
@@ -131,18 +131,17 @@ export const listReferrers = (
 
 /**
  * Whether a live version needs it, or predictions of a deleted one: it is their manifest, or named by it, or by
- * what this names. Indexes may be nested.
+ * what this names. Indexes may be nested. Left to itself, SQLite looks at all references of the model in each step.
  */
 const isNeeded = (modelId: string, digest: string) => sql`EXISTS (
   WITH RECURSIVE naming (digest) AS (
     SELECT ${digest} UNION
-    SELECT named.manifest FROM ${registryReferences} AS named JOIN naming ON named.digest = naming.digest
-      WHERE named.model_id = ${modelId})
-  SELECT 1 FROM naming WHERE
-    EXISTS (SELECT 1 FROM ${versions} AS one
-      WHERE one.model_id = ${modelId} AND one.container_image_digest = naming.digest)
-    OR EXISTS (SELECT 1 FROM ${registryHolds} AS held
-      WHERE held.model_id = ${modelId} AND held.digest = naming.digest))`;
+    SELECT named.manifest FROM naming
+      CROSS JOIN ${registryReferences} AS named INDEXED BY registry_references_digest
+      ON named.model_id = ${modelId} AND named.digest = naming.digest)
+  SELECT 1 FROM naming WHERE digest IN (
+    SELECT container_image_digest FROM ${versions} AS one WHERE one.model_id = ${modelId}
+    UNION ALL SELECT held.digest FROM ${registryHolds} AS held WHERE held.model_id = ${modelId}))`;
 
 /** With its tags. */
 export async function deleteManifest(

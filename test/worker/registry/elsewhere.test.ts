@@ -29,7 +29,9 @@ test("a layer of somebody else is not named by calling it foreign", async () => 
   await attacker.push(config);
   for (const extra of [{ urls }, { mediaType: foreign }, { mediaType: foreign, urls }]) {
     const manifest = manifestOf(config, [], { layers: [layerOf(secret, extra)] });
-    expect((await attacker.putManifest("v1", manifest)).status, JSON.stringify(extra)).not.toBe(201);
+    expect((await attacker.putManifest("v1", manifest)).status, JSON.stringify(extra)).not.toBe(
+      201,
+    );
   }
 });
 

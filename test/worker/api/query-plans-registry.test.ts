@@ -1,0 +1,40 @@
+/** How the database finds what a push, a pull and a deletion need: never by looking at all. */
+import { expect, test } from "vitest";
+import { PUSH_MS, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
+import { services } from "../support/accounts.ts";
+import { isCheap, planOf, statementsOf } from "../support/query-plans.ts";
+import { digestOf, newRepository, randomBytes } from "../support/registry.ts";
+
+const repository = await newRepository();
+const { digest, config, manifest } = await repository.pushImage();
+const layer = randomBytes(10);
+
+test.each<[string, () => Promise<unknown>]>([
+  ["a blob in one request", () => repository.push(layer)],
+  ["a blob in chunks", async () => repository.patch(await repository.begin(), randomBytes(10))],
+  ["a manifest", () => repository.putManifest("v2", manifest)],
+  ["a mount", () => repository.send("POST", `blobs/uploads/?mount=${digestOf(config)}`)],
+  ["a pull", () => repository.send("GET", "manifests/v2")],
+  ["a list of tags", () => repository.send("GET", "tags/list")],
+  [
+    "a list of what is attached, of a type too",
+    async () => {
+      await repository.send("GET", `referrers/${digest}`);
+      await repository.send("GET", `referrers/${digest}?artifactType=a/b`);
+    },
+  ],
+  ["a layer deleted", () => repository.send("DELETE", `blobs/${digestOf(layer)}`)],
+  ["a manifest deleted", () => repository.send("DELETE", `manifests/${digest}`)],
+  ["a sweep", () => sweepRegistry(services, Date.now() + 2 * PUSH_MS)],
+])("%s", async (_, call) => {
+  const plans = await Promise.all((await statementsOf(call)).map(planOf));
+  expect(plans.length).toBeGreaterThan(0);
+  // The queue of a recursion, and the first hundred of what is to be deleted from R2.
+  const ends = ["SCAN naming", "SCAN registry_garbage"];
+  const steps = plans.flat().filter((step) => !ends.includes(step));
+  expect(steps.filter((step) => !isCheap(step))).toEqual([]);
+  // All references of a model may be a million.
+  expect(
+    steps.filter((step) => /\b(named|naming|registry_references)\b.*\(model_id=\?\)$/.test(step)),
+  ).toEqual([]);
+});
