@@ -23,6 +23,7 @@ import { homePages } from "./home/routes.tsx";
 import { modelPages } from "./models/routes.tsx";
 import { playgroundPages } from "./playground/routes.tsx";
 import { predictionPages } from "./predictions/routes.tsx";
+import { publishPages } from "./publish/routes.tsx";
 import { securityPages } from "./security/routes.tsx";
 import { signInPages } from "./sign-in/routes.tsx";
 import { tokenPages } from "./tokens/routes.tsx";
@@ -90,6 +91,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
   for (const group of [
     homePages,
     modelPages,
+    publishPages,
     variablePages,
     signInPages,
     userPages,

@@ -22,7 +22,7 @@ it("is made with a page of its own, and its first version published", async () =
   const visitor = await site.visitor({ as: "lewis" });
   const { page } = visitor;
   await visitor.open("/models?owner=lewis");
-  await page.getByRole("link", { name: "Create your first model" }).click();
+  await page.getByRole("link", { name: "create its page first" }).click();
   await visitor.arrives("/models/new");
   await page.getByLabel("Name", { exact: true }).fill("rabbit");
   await page.getByLabel("Public").check();
@@ -36,7 +36,7 @@ it("is made with a page of its own, and its first version published", async () =
   expect(await page.getByRole("link", { name: "A watch" }).getAttribute("rel")).toContain("ugc");
   expect(await page.getByText("<b onclick=x>very</b>").count()).toBe(1);
 
-  await page.getByRole("link", { name: "Publish the first version" }).click();
+  await page.getByRole("link", { name: "fill in a form" }).click();
   await visitor.arrives("/models/lewis/rabbit/versions/new");
   await page.getByLabel("Digest").fill(DIGEST);
   await page.getByLabel("Input", { exact: true }).fill('{"type": "object",}');

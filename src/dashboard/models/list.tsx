@@ -3,6 +3,7 @@ import type { Category } from "../../protocol/category.ts";
 import type { ModelItem, ModelSort } from "../../protocol/model.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Viewer } from "../context.ts";
+import { type PublishState, PublishWays } from "../publish/ways.tsx";
 import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
 import { VisibilityBadge } from "./header.tsx";
 
@@ -19,9 +20,11 @@ interface Props {
   query: ModelQuery;
   categories: Category[];
   models: Page<ModelItem>;
+  /** The ways to publish, for a viewer without any model who looks at their own. */
+  publish: PublishState | undefined;
 }
 
-export function ModelsPage({ viewer, query, categories, models }: Props) {
+export function ModelsPage({ viewer, query, categories, models, publish }: Props) {
   const { q, owner } = query;
   const own = viewer?.user.username;
   return (
@@ -47,7 +50,7 @@ export function ModelsPage({ viewer, query, categories, models }: Props) {
       {owner === "" && <Search q={q} />}
       {q === "" && owner !== own && <Filters query={query} categories={categories} />}
       {models.items.length === 0 ? (
-        <NoModels viewer={viewer} query={query} />
+        <NoModels viewer={viewer} query={query} publish={publish} />
       ) : (
         <ul class="models">
           {models.items.map((model) => (
@@ -140,7 +143,7 @@ function ModelRow({ model }: { model: ModelItem }) {
   );
 }
 
-function NoModels({ viewer, query }: Pick<Props, "viewer" | "query">) {
+function NoModels({ viewer, query, publish }: Pick<Props, "viewer" | "query" | "publish">) {
   const { q, owner, category, sort } = query;
   if (q !== "") {
     return (
@@ -151,19 +154,17 @@ function NoModels({ viewer, query }: Pick<Props, "viewer" | "query">) {
       </Empty>
     );
   }
-  if (viewer && owner === viewer.user.username) {
+  if (publish) {
     return (
-      <Empty title="You have no models yet">
+      <>
+        <h2>You have no models yet</h2>
         <p>
           A model has a name and a page. Its versions are container images that run on the GPUs of
-          this deployment.
+          this deployment. Publish one in one of these ways, or{" "}
+          <a href="/models/new">create its page first</a>.
         </p>
-        <p>
-          <a class="button primary" href="/models/new">
-            Create your first model
-          </a>
-        </p>
-      </Empty>
+        <PublishWays state={publish} level={3} />
+      </>
     );
   }
   if (category !== "" || sort === "predictions_count") {
@@ -179,7 +180,7 @@ function NoModels({ viewer, query }: Pick<Props, "viewer" | "query">) {
     <Empty title="No models yet">
       <p>
         {viewer ? (
-          <a href="/models/new">Create the first one</a>
+          <a href="/models/publish">Publish the first one</a>
         ) : (
           <>
             <a href="/sign-in?next=/models/new">Sign in</a> to create the first one.

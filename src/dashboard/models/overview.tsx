@@ -2,6 +2,7 @@
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
+import { type PublishState, PublishWays } from "../publish/ways.tsx";
 import { Markdown } from "../ui/markdown.tsx";
 import { Empty, Time } from "../ui/parts.tsx";
 import { Detail } from "./detail.tsx";
@@ -14,12 +15,21 @@ interface Props {
   viewer: Viewer | undefined;
 }
 
-export const OverviewPage = ({ model, viewer }: Props) => (
+/** @param publish the ways to publish, for the owner of a model without a version */
+export const OverviewPage = ({
+  model,
+  viewer,
+  publish,
+}: Props & { publish: PublishState | undefined }) => (
   <>
     <ModelHeader model={model} viewer={viewer} page="" />
     <div class="with-aside">
       <div>
-        {!model.latest_version && <NoVersion model={model} viewer={viewer} />}
+        {publish ? (
+          <FirstVersion model={model} publish={publish} />
+        ) : (
+          !model.latest_version && <NoVersion model={model} viewer={viewer} />
+        )}
         {model.overview ? (
           <Markdown text={model.overview} />
         ) : (
@@ -33,11 +43,23 @@ export const OverviewPage = ({ model, viewer }: Props) => (
   </>
 );
 
+const FirstVersion = ({ model, publish }: { model: DetailedModelRow; publish: PublishState }) => (
+  <>
+    <h2>No version yet</h2>
+    <p>
+      Publish the first one in one of these ways, or{" "}
+      <a href={modelAddress(model, "/versions/new")}>fill in a form</a> for an image that you have
+      pushed.
+    </p>
+    <PublishWays state={publish} level={3} />
+  </>
+);
+
 export const NoVersion = ({ model, viewer }: Props) => (
   <Empty title="No version yet">
     {isOwner(model, viewer) ? (
       <p>
-        <a class="button primary" href={modelAddress(model, "/versions/new")}>
+        <a class="button primary" href={modelAddress(model, "/publish")}>
           Publish the first version
         </a>
       </p>

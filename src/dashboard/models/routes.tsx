@@ -9,7 +9,9 @@ import { listVersions, readVersion } from "../../services/models/versions.ts";
 import type { PageRequest } from "../../services/pagination.ts";
 import { type PageContext, pages } from "../context.ts";
 import { emptyDraft } from "../form.ts";
+import { publishState } from "../publish/state.ts";
 import { ApiPage } from "./api.tsx";
+import { isOwner } from "./header.tsx";
 import { type ModelQuery, ModelsPage } from "./list.tsx";
 import { OverviewPage } from "./overview.tsx";
 import { ownModelPages } from "./own-routes.tsx";
@@ -63,20 +65,26 @@ export const modelPages = pages()
       loadModels(c, query),
       listCategories(services, first, databaseFor(services, viewer)),
     ]);
+    const ownNone =
+      query.q === "" && query.owner === viewer?.user.username && models.items.length === 0;
     return c.render(
       <ModelsPage
-        viewer={c.var.viewer}
+        viewer={viewer}
         query={query}
         categories={categories.items}
         models={models}
+        publish={ownNone ? await publishState(c, undefined) : undefined}
       />,
       { title: query.q === "" ? "Models" : `Models: ${query.q}` },
     );
   })
   .get("/models/:owner/:name", async (c) => {
     const { owner, name } = c.req.param();
+    const { viewer } = c.var;
     const model = await loadModel(c, owner, name);
-    return c.render(<OverviewPage model={model} viewer={c.var.viewer} />, {
+    const isBare = !model.latest_version && isOwner(model, viewer);
+    const publish = isBare ? await publishState(c, model) : undefined;
+    return c.render(<OverviewPage model={model} viewer={viewer} publish={publish} />, {
       title: `${owner}/${name}`,
     });
   })

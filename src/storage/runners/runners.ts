@@ -1,4 +1,4 @@
-import { eq, getTableColumns, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { runners, runnerTokens } from "../schema/index.ts";
@@ -40,6 +40,16 @@ export function saveRunner(db: Database, row: typeof runners.$inferInsert, max: 
 
 export const findRunner = (db: Database, id: string) =>
   withToken(db).where(eq(runners.id, id)).get();
+
+/** Whether there is one that may connect. @param hardware undefined: of any class */
+export async function runnerIsThere(db: Database, hardware: string | undefined): Promise<boolean> {
+  const ofClass = hardware === undefined ? undefined : eq(runners.hardware, hardware);
+  const found = await withToken(db)
+    .where(and(isNull(runnerTokens.revoked_at), ofClass))
+    .limit(1)
+    .get();
+  return found !== undefined;
+}
 
 /** Of a token. */
 export const listRunnerIds = (db: Database, tokenId: string) =>

@@ -68,7 +68,7 @@ describe("the page", () => {
     const name = unique("empty");
     await client.ok("POST", "/v1/models", { name, visibility: "public" });
     const { html } = await visitor.look(`/models/${username}/${name}/playground`);
-    expect(html).toContain(`/models/${username}/${name}/versions/new`);
+    expect(html).toContain(`/models/${username}/${name}/publish`);
     const stranger = await signedUp();
     const other = await stranger.visitor.look(`/models/${username}/${name}/playground`);
     expect(other.html).toContain("The owner has not published a version");

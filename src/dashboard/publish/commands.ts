@@ -1,0 +1,76 @@
+/** What to paste into a terminal to publish a model, with the reader's own names. */
+
+export interface PublishNames {
+  /** Scheme and host of the deployment. */
+  origin: string;
+  username: string;
+  /** The model's name. */
+  name: string;
+  /** Undefined: none has been made yet. */
+  token: string | undefined;
+  /** Whether the model has no version yet. */
+  isFirst: boolean;
+}
+
+/** Stands where the token goes. */
+const NO_TOKEN = "aus_…";
+
+const referenceOf = ({ username, name }: PublishNames) => `${username}/${name}`;
+
+/** Where clients push to and pull from: a registry has no scheme. */
+export const repositoryAt = (origin: string, owner: string, name: string): string =>
+  `${new URL(origin).host}/${owner}/${name}`;
+
+const repositoryOf = ({ origin, username, name }: PublishNames) =>
+  repositoryAt(origin, username, name);
+
+/**
+ * With the project's own command. The token is not in its arguments, which other processes see. The lines are one
+ * command for the shell: what is pasted behind it would answer a question of its own.
+ */
+export const commandText = (names: PublishNames): string => {
+  const { origin, name, token = NO_TOKEN, isFirst } = names;
+  const model = referenceOf(names);
+  const install = [
+    `npm install --global ${origin}/auspex.tgz`,
+    `echo ${token} | auspex login ${origin}`,
+  ];
+  const publish = isFirst
+    ? [
+        `auspex init ${name} --template node`,
+        `auspex publish ${name}`,
+        `auspex run ${model} name=Ada times=3`,
+      ]
+    : [`auspex publish --model ${model}`];
+  return [...install, ...publish].join(" &&\n  ");
+};
+
+/** What docker and Cog find for pushing. */
+const loginText = ({ origin, username, token = NO_TOKEN }: PublishNames) =>
+  `export AUSPEX_TOKEN=${token}
+echo "$AUSPEX_TOKEN" | docker login ${new URL(origin).host} --username ${username} --password-stdin`;
+
+export function dockerText(names: PublishNames): string {
+  const repository = repositoryOf(names);
+  return `${loginText(names)}
+docker build --platform linux/amd64 --tag ${repository} .
+docker push ${repository}
+${createText(names)}`;
+}
+
+/**
+ * By Cog's own uploader, which sends large layers in chunks. Its threshold for that, 128 MiB, lies above
+ * what Cloudflare takes in one request on most plans, 100 MB.
+ */
+export const cogText = (names: PublishNames): string =>
+  `${loginText(names)}
+COG_PUSH_OCI=1 COG_PUSH_MULTIPART_THRESHOLD=67108864 \\
+  cog push ${repositoryOf(names)}
+${createText(names)}`;
+
+/** Makes a version of what was pushed as `latest`. */
+const createText = (names: PublishNames) =>
+  `curl ${names.origin}/v1/models/${referenceOf(names)}/versions \\
+  -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+  -H 'Content-Type: application/json' \\
+  -d '{"release_notes": "${names.isFirst ? "First version" : "What is new"}", "image": "latest"}'`;

@@ -1,0 +1,78 @@
+/** `/models/publish` and `…/publish` of a model: the ways to publish, with a token made in place. */
+import { createToken as createTokenBody } from "../../protocol/operator.ts";
+import { createToken } from "../../services/accounts/tokens.ts";
+import { readOwnModel } from "../../services/models/models.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { requireUser, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { type Draft, handleForm } from "../form.ts";
+import { ModelHeader, modelAddress } from "../models/header.tsx";
+import { publishState } from "./state.ts";
+import { PublishWays } from "./ways.tsx";
+
+/** As long as tokens are valid by default (tokens/form.ts). */
+const TOKEN_MS = 90 * 86_400_000;
+
+export const publishPages = pages()
+  .get("/models/publish", requireUser, (c) => showPublish(c))
+  .post("/models/publish", requireUser, (c) => makeToken(c, undefined))
+  .get("/models/:owner/:name/publish", requireUser, async (c) => showPublish(c, await ownModel(c)))
+  .post("/models/:owner/:name/publish", requireUser, async (c) => makeToken(c, await ownModel(c)));
+
+/** @throws ProblemError not_found, forbidden */
+function ownModel(c: PageContext): Promise<DetailedModelRow> {
+  const { owner = "", name = "" } = c.req.param();
+  return readOwnModel(c.var.services, viewerOf(c).caller, owner, name);
+}
+
+/** Shown only in this response, which is never cached (middleware/conditional.ts). */
+async function makeToken(c: PageContext, model: DetailedModelRow | undefined) {
+  const { user } = viewerOf(c);
+  const sent = await handleForm(c, () =>
+    createToken(
+      c.var.services,
+      user.id,
+      createTokenBody.parse({
+        name: model ? `Publishing ${model.name}` : "Publishing",
+        scopes: ["read", "write", "predict"],
+        expires_at: new Date(Date.now() + TOKEN_MS).toISOString(),
+      }),
+    ),
+  );
+  if (!sent.draft) return showPublish(c, model, { token: sent.done.token });
+  c.status(sent.status);
+  return showPublish(c, model, { draft: sent.draft });
+}
+
+async function showPublish(
+  c: PageContext,
+  model?: DetailedModelRow,
+  made: { token?: string; draft?: Draft } = {},
+) {
+  const state = await publishState(c, model, made);
+  if (!model) {
+    return c.render(
+      <>
+        <h1>Publish a model</h1>
+        <p>
+          Publishing makes a private model, if it is not there yet, and its next version. You can
+          also <a href="/models/new">create a model</a> first.
+        </p>
+        <PublishWays state={state} />
+      </>,
+      { title: "Publish a model" },
+    );
+  }
+  return c.render(
+    <>
+      <ModelHeader model={model} viewer={viewerOf(c)} page="/versions" />
+      <h2>{state.names.isFirst ? "Publish the first version" : "Publish a version"}</h2>
+      <p>
+        Or <a href={modelAddress(model, "/versions/new")}>fill in a form</a> for an image that you
+        have pushed.
+      </p>
+      <PublishWays state={state} level={3} />
+    </>,
+    { title: `Publish ${model.owner.username}/${model.name}` },
+  );
+}

@@ -1,0 +1,142 @@
+/** The ways to publish a model, ready to paste, and how to see its first answer. */
+import type { Child } from "hono/jsx";
+import { type Draft, emptyDraft } from "../form.ts";
+import { Problem, Submit } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Copy } from "../ui/parts.tsx";
+import { cogText, commandText, dockerText, type PublishNames } from "./commands.ts";
+
+export interface PublishState {
+  /** With the token that was just made, which is shown only once. */
+  names: PublishNames;
+  /** Whether the model is there: otherwise its name is an example, and publishing makes it. */
+  exists: boolean;
+  /** Whether there is a runner for it. */
+  hasRunner: boolean;
+  operator: boolean;
+  draft?: Draft;
+}
+
+/** @param level of its headings: those of the page around it come before */
+export const PublishWays = ({ state, level = 2 }: { state: PublishState; level?: 2 | 3 }) => (
+  <div class="publish-ways">
+    <Token state={state} level={level} />
+    <Ways state={state} />
+    <FirstAnswer state={state} level={level} />
+  </div>
+);
+
+interface PartProps {
+  state: PublishState;
+  level: 2 | 3;
+}
+
+function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProps) {
+  if (names.token !== undefined) {
+    const Heading = `h${level}` as const;
+    return (
+      <section class="new-secret" aria-labelledby="created-title">
+        <Heading id="created-title">Your new token</Heading>
+        <p>
+          The commands below contain it. Copy them now and keep it secret: it will not be shown
+          again. It is valid for 90 days, and listed under <a href="/tokens">Tokens</a>.
+        </p>
+        <Copy text={names.token} />
+      </section>
+    );
+  }
+  return (
+    <Form action={exists ? `/models/${names.username}/${names.name}/publish` : "/models/publish"}>
+      <Problem draft={draft} />
+      <p>
+        The commands below need an access token where they say <code>aus_…</code>.
+      </p>
+      <Submit>Create a token for them</Submit>
+    </Form>
+  );
+}
+
+const Ways = ({ state: { names } }: { state: PublishState }) => (
+  <div class="ways">
+    <Way title="With the auspex command" text={commandText(names)} open>
+      Needs Node.js 22, and Docker, Podman or Cog.{" "}
+      {names.isFirst ? (
+        <>
+          <code>auspex init</code> writes a small model into a new folder. For a folder of your own
+          with a <code>cog.yaml</code> or a Dockerfile, leave it out.
+        </>
+      ) : (
+        <>
+          To be run in a folder with a <code>cog.yaml</code> or a Dockerfile.
+        </>
+      )}{" "}
+      Layers have any size, and a push that breaks goes on where it stopped. More in{" "}
+      <a href="/docs/publishing">Publishing models</a>.
+    </Way>
+    <Way title="With Docker" text={dockerText(names)}>
+      Docker sends each layer in one request, and Cloudflare takes 100 MB in one on most plans. With
+      larger layers, publish what you have built with <code>auspex publish --image</code>.
+    </Way>
+    <Way title="With Cog" text={cogText(names)}>
+      Cog 0.17 or newer. The two settings make it send large layers in chunks.
+    </Way>
+  </div>
+);
+
+/** Of those that share a name, browsers keep one open. */
+const Way = ({
+  title,
+  text,
+  open,
+  children,
+}: {
+  title: string;
+  text: string;
+  open?: boolean;
+  children: Child;
+}) => (
+  <details name="ways" open={open}>
+    <summary>{title}</summary>
+    <Copy lines text={text} />
+    <p class="hint">{children}</p>
+  </details>
+);
+
+function FirstAnswer({ state: { names, exists, hasRunner, operator }, level }: PartProps) {
+  const Heading = `h${level}` as const;
+  const model = `/models/${names.username}/${names.name}`;
+  return (
+    <>
+      <Heading>{names.isFirst ? "See its first answer" : "Run it"}</Heading>
+      {!hasRunner && <NoRunner operator={operator} />}
+      <p>
+        {exists ? (
+          <>
+            Once the version is there, fill in the input in{" "}
+            <a href={`${model}/playground`}>its playground</a> and run it.
+          </>
+        ) : (
+          <>
+            Once it is published, open it in{" "}
+            <a href={`/models?owner=${names.username}`}>your models</a>, and run it in its
+            playground.
+          </>
+        )}{" "}
+        The first run of a version takes longer: a runner downloads the image and starts it.
+      </p>
+    </>
+  );
+}
+
+const NoRunner = ({ operator }: { operator: boolean }) => (
+  <p class="warning-note">
+    {operator ? (
+      <>
+        No runner serves it yet, so its runs would wait. <a href="/fleet">Add a GPU machine</a>{" "}
+        first.
+      </>
+    ) : (
+      "No runner serves it yet, so its runs would wait. Ask the operator of this deployment to add a GPU machine."
+    )}
+  </p>
+);
