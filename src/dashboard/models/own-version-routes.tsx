@@ -2,12 +2,13 @@
 
 import { imagePath } from "../../services/accounts/users.ts";
 import { readOwnModel } from "../../services/models/models.ts";
-import { createVersion, deleteVersion, readVersion } from "../../services/models/versions.ts";
+import { createVersion, deleteVersion } from "../../services/models/versions.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, handleForm } from "../form.ts";
+import { loadVersion } from "./load-version.ts";
 import { readVersionForm, withFieldIssues } from "./read-form.ts";
 import { VersionPage } from "./version.tsx";
 import { NewVersionPage } from "./version-form.tsx";
@@ -42,13 +43,8 @@ async function showVersion(
   [owner, name, number]: [owner: string, name: string, number: number],
   draft: Draft,
 ) {
-  const { services } = c.var;
-  const viewer = viewerOf(c);
-  const [model, { version }] = await Promise.all([
-    readOwnModel(services, viewer.caller, owner, name),
-    readVersion(services, viewer.caller, owner, name, number),
-  ]);
-  return c.render(<VersionPage model={model} version={version} viewer={viewer} draft={draft} />, {
+  const loaded = await loadVersion(c, owner, name, number);
+  return c.render(<VersionPage {...loaded} draft={draft} />, {
     title: `${owner}/${name}:${number}`,
   });
 }

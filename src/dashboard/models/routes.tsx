@@ -5,7 +5,7 @@ import { listCategories } from "../../services/models/categories.ts";
 import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
-import { listVersions, readVersion } from "../../services/models/versions.ts";
+import { listVersions } from "../../services/models/versions.ts";
 import type { PageRequest } from "../../services/pagination.ts";
 import { type PageContext, pages } from "../context.ts";
 import { emptyDraft } from "../form.ts";
@@ -13,6 +13,7 @@ import { publishState } from "../publish/state.ts";
 import { ApiPage } from "./api.tsx";
 import { isOwner } from "./header.tsx";
 import { type ModelQuery, ModelsPage } from "./list.tsx";
+import { loadVersion } from "./load-version.ts";
 import { OverviewPage } from "./overview.tsx";
 import { ownModelPages } from "./own-routes.tsx";
 import { ownVersionPages } from "./own-version-routes.tsx";
@@ -100,18 +101,11 @@ export const modelPages = pages()
     });
   })
   .get("/models/:owner/:name/versions/:number{[1-9][0-9]{0,8}}", async (c) => {
-    const { services, viewer } = c.var;
     const { owner, name, number } = c.req.param();
-    const [model, { version }] = await Promise.all([
-      loadModel(c, owner, name),
-      readVersion(services, viewer?.caller, owner, name, Number(number)),
-    ]);
-    return c.render(
-      <VersionPage model={model} version={version} viewer={viewer} draft={emptyDraft} />,
-      {
-        title: `${owner}/${name}:${number}`,
-      },
-    );
+    const loaded = await loadVersion(c, owner, name, Number(number));
+    return c.render(<VersionPage {...loaded} draft={emptyDraft} />, {
+      title: `${owner}/${name}:${number}`,
+    });
   })
   .get("/models/:owner/:name/api", async (c) => {
     const { viewer, origin } = c.var;

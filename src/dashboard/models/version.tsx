@@ -12,17 +12,20 @@ import { COMPATIBILITIES } from "./compatibilities.ts";
 import { Detail } from "./detail.tsx";
 import { egressText } from "./egress.ts";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
+import { ImageDetails, ImageNotice, ImageParts, type VersionImage } from "./image.tsx";
 import { isolationText } from "./isolation.ts";
 import { SchemaView } from "./schema-view.tsx";
 
-interface Props {
+export interface VersionPageProps {
   model: DetailedModelRow;
   version: VersionRow;
+  image: VersionImage;
   viewer: Viewer | undefined;
+  origin: string;
   draft: Draft;
 }
 
-export function VersionPage({ model, version, viewer, draft }: Props) {
+export function VersionPage({ model, version, image, viewer, origin, draft }: VersionPageProps) {
   const { number, schemas, release_notes } = version;
   return (
     <>
@@ -38,10 +41,12 @@ export function VersionPage({ model, version, viewer, draft }: Props) {
         </a>
       </div>
       {release_notes && <p>{release_notes}</p>}
+      <ImageNotice image={image} isOwner={isOwner(model, viewer)} />
       {version.awaits && (
-        <p class="hint">
-          Waiting for a first start: its image does not say what it takes and answers. Run it once,
-          and the runner reports it.
+        <p class="warning-note">
+          <strong>Waiting for a first start.</strong> Its image does not say what it takes and
+          answers. <a href={modelAddress(model, `/playground?version=${number}`)}>Run it once</a>:
+          when that run ends, its runner reports it, and this page is complete.
         </p>
       )}
       <dl class="details side-by-side">
@@ -51,13 +56,7 @@ export function VersionPage({ model, version, viewer, draft }: Props) {
         <Detail name="Reference">
           <Copy text={`${model.owner.username}/${model.name}:${number}`} />
         </Detail>
-        <Detail name="Image digest">
-          <Copy text={version.container_image_digest} />
-        </Detail>
-        {version.compressed_size !== null && (
-          <Detail name="Image size">{imageSize(version.compressed_size)}</Detail>
-        )}
-        {version.platform !== null && <Detail name="Platform">{version.platform}</Detail>}
+        <ImageDetails model={model} version={version} image={image} origin={origin} />
         <Configuration model={model} version={version} />
       </dl>
       <SchemaView title="Input" schema={versionSchema(schemas, "input")} />
@@ -67,12 +66,13 @@ export function VersionPage({ model, version, viewer, draft }: Props) {
           ? "Output is streamed in parts."
           : "Output is returned as a whole at the end."}
       </p>
+      {image.described.kind === "open" && <ImageParts content={image.described.content} />}
       {isOwner(model, viewer) && <Deletion model={model} number={number} />}
     </>
   );
 }
 
-function Configuration({ model, version }: Pick<Props, "model" | "version">) {
+function Configuration({ model, version }: Pick<VersionPageProps, "model" | "version">) {
   const { interface: spoken = "cog", variable_names = [], ...rest } = version.configuration;
   const targets = [...version.weights, ...version.weight_files].map(({ target }) => target);
   const conventions = COMPATIBILITIES.filter(({ flag }) => version.compatibilities[flag]);
@@ -115,12 +115,6 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
       )}
     </>
   );
-}
-
-/** As registries tell it: of what is downloaded. */
-function imageSize(bytes: number): string {
-  if (bytes < 1e6) return `${Math.ceil(bytes / 1e3)} kB`;
-  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
 const seconds = (count: number) => `${count.toLocaleString("en")} s`;

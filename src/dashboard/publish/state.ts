@@ -1,6 +1,5 @@
 /** What the pages that show the ways to publish need to know. */
-import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
-import { isServed } from "../../services/runners/serving.ts";
+import { hardwareOf, isServed } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";
@@ -18,9 +17,7 @@ export async function publishState(
 ): Promise<PublishState> {
   const { services, origin } = c.var;
   const { user, operator } = viewerOf(c);
-  const wanted =
-    model?.latest_version?.configuration.hardware_identifier ?? model?.hardware?.identifier;
-  const hardware = model && (wanted ?? DEFAULT_HARDWARE);
+  const hardware = model && hardwareOf(model, model.latest_version);
   return {
     names: {
       origin,

@@ -3,6 +3,9 @@ export class UnfitImage extends Error {
   override readonly name = "UnfitImage";
 }
 
+/** It was there, and something that it is made of is not any more. */
+export class LostImage extends UnfitImage {}
+
 const BUILD = "Build it for them: docker build --platform linux/amd64 -t NAME .";
 
 /** @param platforms what it is for, as in linux/arm64 */

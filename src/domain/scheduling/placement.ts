@@ -15,6 +15,13 @@ export interface RunnerState {
 
 export type JobRequirements = Pick<WaitingJob, "image" | "container_key">;
 
+/** A runner that need not download the image of a job. */
+export interface Holder {
+  runner_id: string;
+  /** Whether a container of it is running, with room. */
+  isWarm: boolean;
+}
+
 const WARM_SCORE = 2_000_000;
 const IMAGE_SCORE = 1_000_000;
 
@@ -35,6 +42,19 @@ export class Placement<Runner extends RunnerState> {
 
   remove(runnerId: string): void {
     this.#runners.delete(runnerId);
+  }
+
+  /** Those that have its image, those with a container that has room for it first. */
+  holders({ image, container_key }: JobRequirements): Holder[] {
+    return [...this.#runners.values()]
+      .map(({ runner_id, warm, images }) => ({
+        runner_id,
+        isWarm: warm.has(container_key),
+        hasImage: images.has(image),
+      }))
+      .filter(({ isWarm, hasImage }) => isWarm || hasImage)
+      .map(({ runner_id, isWarm }) => ({ runner_id, isWarm }))
+      .toSorted((a, b) => Number(b.isWarm) - Number(a.isWarm));
   }
 
   /** The best runner with room, among those that are `usable`. */

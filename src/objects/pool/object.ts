@@ -21,6 +21,7 @@ import {
   type OfferResult,
   POLL_SECONDS,
   type PoolClaim,
+  type PoolHolders,
   type PoolStatus,
   poolClaim,
 } from "./rpc-types.ts";
@@ -140,6 +141,12 @@ export class PoolObject extends DurableObject<Bindings> {
   /** The suspended runners, and until when, unix ms. */
   suspendedRunners(): Map<string, number> {
     return this.#standing.suspended(Date.now());
+  }
+
+  /** The runners that need not download an image, as their last claims told. At most so many. */
+  holders(job: JobRequirements, most: number): PoolHolders {
+    const holders = this.#placement.holders(job);
+    return { runners: holders.slice(0, most), more: Math.max(0, holders.length - most) };
   }
 
   status(): PoolStatus {

@@ -1,5 +1,6 @@
 /** What the methods of a pool object take and return. */
 import { z } from "zod";
+import type { Holder } from "../../domain/scheduling/placement.ts";
 import { claimRequest } from "../../protocol/runner.ts";
 
 /** The longest a poll is held. Runners are told so when they begin a session. */
@@ -20,6 +21,12 @@ export interface PoolStatus {
   free: number;
   oldest_wait_ms: number | null;
   median_wait_ms: number | null;
+}
+
+/** Runners that have an image, the warm ones first, and how many more there are. */
+export interface PoolHolders {
+  runners: Holder[];
+  more: number;
 }
 
 /** `none`: the job should come over the queue. `full`: its account has too many waiting jobs. */

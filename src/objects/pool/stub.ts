@@ -27,6 +27,7 @@ export function poolOf(env: Bindings, hardware: string, { ms, locationHint }: Po
       "reportMissed",
       "reportDismissed",
       "suspendedRunners",
+      "holders",
       "status",
     ],
   });

@@ -2,10 +2,20 @@
 import type { z } from "zod";
 import { checkIsImage, type ImageFacts, imageFacts } from "../../domain/images/image-facts.ts";
 import { selectImage } from "../../domain/images/select-image.ts";
-import { UnfitImage } from "../../domain/images/unfit-image.ts";
+import { LostImage, UnfitImage } from "../../domain/images/unfit-image.ts";
 import { parseUntrusted } from "../../domain/images/untrusted-json.ts";
-import { imageConfig, index, kindOf, MAX_CONFIG_BYTES, manifest } from "../../protocol/oci.ts";
-import { findLinkedBlob } from "../../storage/registry/blobs.ts";
+import {
+  type ImageConfig,
+  type Index,
+  imageConfig,
+  index,
+  kindOf,
+  MAX_CONFIG_BYTES,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  manifest,
+} from "../../protocol/oci.ts";
+import { type BlobPlace, findLinkedBlob } from "../../storage/registry/blobs.ts";
 import {
   type FoundManifest,
   findManifest,
@@ -20,6 +30,15 @@ export interface ReadImage {
   facts: ImageFacts;
 }
 
+/** What an image is made of, as it was pushed. */
+export interface OpenImage {
+  /** What the reference names: an index, if it is one. */
+  named: FoundManifest;
+  bundle: Index | undefined;
+  image: Manifest;
+  config: ImageConfig;
+}
+
 /**
  * Undefined if the model's repository has no such image.
  * @param reference a tag or a digest
@@ -30,38 +49,55 @@ export async function readImage(
   modelId: string,
   reference: string,
 ): Promise<ReadImage | undefined> {
+  const open = await openImage(services, modelId, reference, MAX_MANIFEST_BYTES);
+  if (!open) return undefined;
+  const { named, image, config, bundle } = open;
+  // For as long as it takes to write what needs it from then on.
+  await touchManifests(services.db, modelId, [named.digest], Date.now());
+  return { digest: named.digest, facts: imageFacts(image, config, bundle) };
+}
+
+/**
+ * The same, as it is.
+ * @param maxBytes of a manifest
+ * @throws UnfitImage if it is no image, or has lost something
+ */
+export async function openImage(
+  services: Services,
+  modelId: string,
+  reference: string,
+  maxBytes: number,
+): Promise<OpenImage | undefined> {
   const { db } = services;
   const named = await findManifest(db, modelId, reference);
   if (!named) return undefined;
   const isIndex = kindOf(named.media_type) === "index";
-  const bundle = isIndex ? await read(services, named, index) : undefined;
+  const bundle = isIndex ? await read(services, named, index, "manifest", maxBytes) : undefined;
   const own = bundle ? await findManifest(db, modelId, selectImage(bundle).digest) : named;
   if (!own) throw gone("manifest");
-  const image = await read(services, own, manifest);
+  const image = await read(services, own, manifest, "manifest", maxBytes);
   checkIsImage(image);
   const blob = await findLinkedBlob(db, modelId, image.config.digest);
   if (!blob) throw gone("configuration");
-  if (blob.size > MAX_CONFIG_BYTES) {
-    const sizes = `${blob.size} bytes, and at most ${MAX_CONFIG_BYTES} are read`;
-    throw new UnfitImage(`Its configuration has ${sizes}.`);
-  }
-  const config = await read(services, blob, imageConfig);
-  // For as long as it takes to write what needs it from then on.
-  await touchManifests(db, modelId, [named.digest], Date.now());
-  return { digest: named.digest, facts: imageFacts(image, config, bundle) };
+  const config = await read(services, blob, imageConfig, "configuration", MAX_CONFIG_BYTES);
+  return { named, bundle, image, config };
 }
 
-/** Small enough to be read whole. */
+/** Whole. */
 async function read<T extends z.ZodType>(
   { env }: Services,
-  { key, digest }: Pick<FoundManifest, "digest" | "key">,
+  { key, size }: BlobPlace,
   shape: T,
+  what: "manifest" | "configuration",
+  maxBytes: number,
 ): Promise<z.infer<T>> {
+  if (size > maxBytes)
+    throw new UnfitImage(`Its ${what} has ${size} bytes, and at most ${maxBytes} are read.`);
   const object = await getObject(env.IMAGES, key);
-  if (!object) throw gone(digest);
+  if (!object) throw gone(what);
   const parsed = shape.safeParse(parseUntrusted(await object.text()));
   if (parsed.success) return parsed.data;
   throw new UnfitImage("It is no container image: what it is made of has another form.");
 }
 
-const gone = (what: string) => new UnfitImage(`Its ${what} is not in the registry. Push it again.`);
+const gone = (what: string) => new LostImage(`Its ${what} is not in the registry. Push it again.`);

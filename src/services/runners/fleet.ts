@@ -8,6 +8,7 @@ import { findAllHardware, type HardwareRow, listHardware } from "../../storage/r
 import {
   deleteRunner,
   findRunner,
+  findRunners,
   type RunnerRow,
   listRunners as runnersOf,
 } from "../../storage/runners/runners.ts";
@@ -34,6 +35,10 @@ export async function listRunners(
     present: (runner) => runner,
   });
 }
+
+/** Some of them, in any order. */
+export const readRunners = async (services: Services, ids: string[]): Promise<RunnerState[]> =>
+  ids.length === 0 ? [] : readStates(services, await findRunners(services.db, ids));
 
 /** A hardware class with its runners and its queue. */
 export interface FleetClass {

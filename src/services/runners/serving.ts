@@ -1,7 +1,81 @@
-/** Whether somebody would run a model. */
+/** Who would run a model: whether there is a runner for it, and which ones need not download its image. */
+import { isolationKeys } from "../../domain/scheduling/isolation.ts";
+import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
+import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
 import { runnerIsThere } from "../../storage/runners/runners.ts";
+import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
+import { withTimeout } from "../with-timeout.ts";
+import { readRunners } from "./fleet.ts";
+import { findMadePool } from "./pools.ts";
 
-/** Whether a runner of this class has ever registered, and may still connect. @param hardware undefined: of any class */
+/** The class of machine that a version runs on. @param version null: none yet */
+export const hardwareOf = (
+  { hardware }: Pick<DetailedModelRow, "hardware">,
+  version: Pick<VersionRow, "configuration"> | null,
+): string => version?.configuration.hardware_identifier ?? hardware?.identifier ?? DEFAULT_HARDWARE;
+
+/**
+ * Whether a runner has ever registered, and may still connect.
+ * @param hardware undefined: of any class
+ */
 export const isServed = ({ db }: Services, hardware: string | undefined): Promise<boolean> =>
   runnerIsThere(db, hardware);
+
+/** The most runners that are looked at, each with a call. */
+const MAX_RUNNERS = 20;
+
+export interface ImagePlaces {
+  /** Those with a running container first. */
+  runners: { name: string; isWarm: boolean }[];
+  /** How many have it beside these. */
+  more: number;
+}
+
+/**
+ * Which runners have a version's image, or a container of it for this caller, as far as its pool knows.
+ * @returns undefined when the pool does not answer
+ */
+export async function findImagePlaces(
+  services: Services,
+  caller: Caller,
+  model: DetailedModelRow,
+  version: VersionRow,
+): Promise<ImagePlaces | undefined> {
+  const hardware = hardwareOf(model, version);
+  const pool = await findMadePool(services, hardware);
+  if (!pool) return { runners: [], more: 0 };
+  const job = await requirements(services, caller, model, version);
+  const found = await withTimeout(pool.holders(job, MAX_RUNNERS), `pool ${hardware}`);
+  if (!found) return undefined;
+  const warm = new Set(found.runners.flatMap((one) => (one.isWarm ? one.runner_id : [])));
+  const states = await readRunners(
+    services,
+    found.runners.map(({ runner_id }) => runner_id),
+  );
+  // The pool keeps what a runner that vanished while it was busy told last.
+  const runners = states
+    .filter(({ state }) => state === "ready" || state === "draining")
+    .map(({ id, name }) => ({ name, isWarm: warm.has(id) }))
+    .toSorted((a, b) => Number(b.isWarm) - Number(a.isWarm) || a.name.localeCompare(b.name));
+  return { runners, more: found.more };
+}
+
+/** As a prediction of the caller's would have them (services/predictions/prediction-spec.ts). */
+async function requirements(
+  { settings }: Services,
+  { user_id }: Caller,
+  { id: model_id }: DetailedModelRow,
+  { number, configuration, repository, container_image_digest: digest }: VersionRow,
+) {
+  const { container } = await isolationKeys(settings.secretKeys.at(-1) ?? "", {
+    model_id,
+    version_number: number,
+    isolation: configuration.isolation ?? DEFAULT_ISOLATION,
+    user_id,
+    prediction_id: "",
+  });
+  return { image: `${configuration.image ?? repository}@${digest}`, container_key: container };
+}

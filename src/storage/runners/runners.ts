@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNull, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { runners, runnerTokens } from "../schema/index.ts";
@@ -40,6 +40,9 @@ export function saveRunner(db: Database, row: typeof runners.$inferInsert, max: 
 
 export const findRunner = (db: Database, id: string) =>
   withToken(db).where(eq(runners.id, id)).get();
+
+export const findRunners = (db: Database, ids: string[]) =>
+  withToken(db).where(inArray(runners.id, ids)).all();
 
 /** Whether there is one that may connect. @param hardware undefined: of any class */
 export async function runnerIsThere(db: Database, hardware: string | undefined): Promise<boolean> {

@@ -66,3 +66,17 @@ test("a runner is in the pool once", () => {
   expect([...placement.runners]).toHaveLength(1);
   expect(placement.get("a")?.free).toBe(5);
 });
+
+test("who need not download an image: those with a container of the job first", () => {
+  const placement = placementOf(
+    runner("none", 9, { warm: ["other"], images: ["other"] }),
+    runner("image", 0, { images: ["x"] }),
+    runner("warm", 0, { warm: ["k"], images: ["x"] }),
+    runner("warm only", 1, { warm: ["k"] }),
+  );
+  expect(placement.holders(JOB)).toEqual([
+    { runner_id: "warm", isWarm: true },
+    { runner_id: "warm only", isWarm: true },
+    { runner_id: "image", isWarm: false },
+  ]);
+});

@@ -1,16 +1,149 @@
 /** The page of a version whose image lies in the deployment's registry. */
-import { expect, it } from "vitest";
-import { newImages } from "../support/images.ts";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { ClaimRequest } from "../../../src/protocol/runner.ts";
+import { ORIGIN } from "../support/client.ts";
+import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
+import { eventually } from "../support/eventually.ts";
+import { registered } from "../support/fleet.ts";
+import { Images, newImages } from "../support/images.ts";
 import { textOf } from "../support/page-text.ts";
+import { Repository, randomBytes } from "../support/registry.ts";
 import { Visitor } from "../support/visitor.ts";
+import { unique } from "../support/world.ts";
+
+const HOST = new URL(ORIGIN).host;
+
+const at = (model: string, number = 1) => `/models/${model}/versions/${number}`;
+const read = async (visitor: Visitor, model: string, number?: number) =>
+  textOf((await visitor.look(at(model, number))).html);
+
+/** Somebody at their browser, with a model. */
+async function ownImages(fields: object = {}) {
+  const person = await newDashboardUser();
+  const made = await person.client.ok<{ id: string; name: string }>("POST", "/v1/models", {
+    name: unique("model"),
+    ...fields,
+  });
+  const model = `${person.username}/${made.name}`;
+  return { ...person, model, id: made.id, images: new Images(person.client, model) };
+}
 
 it("shows the image's size and platform, and that it waits for a first start", async () => {
   const { images, model } = await newImages({ visibility: "public" });
   await images.push("v1", { Entrypoint: ["vllm", "serve"] });
   await images.publish({ image: "v1" });
   await images.publish({ image: "v1", compatibilities: { vendora_chat_completions: true } });
-  const page = async (n: number) =>
-    textOf((await new Visitor().look(`/models/${model}/versions/${n}`)).html);
-  expect(await page(1)).toMatch(/Waiting for a first start.*Image size 6 kB.*linux\/amd64/s);
+  const page = (n: number) => read(new Visitor(), model, n);
+  const { html } = await new Visitor().look(at(model));
+  expect(textOf(html)).toMatch(
+    /Waiting for a first start.*Image size 5\.1 kB, compressed.*linux\/amd64/s,
+  );
+  expect(html).toContain(`href="/models/${model}/playground?version=1"`);
   expect(await page(2)).not.toContain("Waiting for a first start");
+});
+
+describe("what an image is made of", () => {
+  it("is shown with the command that downloads it, layer by layer and label by label", async () => {
+    const { client, model, images } = await newImages({ visibility: "public" });
+    const layers = [randomBytes(1_000), randomBytes(2_500_000)];
+    const labels = {
+      "run.cog.version": "0.17.0",
+      "run.cog.openapi_schema": '{"secret of the document": 1}',
+      long: `${"l".repeat(300)}end`,
+      hostile: "<script>alert(1)</script>",
+    };
+    const { digest } = await new Repository(client, model).pushImage("v1", { layers, labels });
+    const schemas = { prediction: { input: {}, output: {} } };
+    await images.publish({ image: "v1", schemas });
+    const { html } = await new Visitor().look(at(model));
+    const text = textOf(html);
+    expect(text).toContain(`docker pull ${HOST}/${model}@${digest}`);
+    expect(text).toMatch(
+      /2 layers Digest Size sha256:[0-9a-f]{64} 1 kB sha256:[0-9a-f]{64} 2\.5 MB/,
+    );
+    expect(text).toContain("4 labels");
+    expect(text).toContain(`long ${"l".repeat(160)}… ${"l".repeat(300)}end`);
+    expect(text).toContain("OpenAPI document of 29 characters");
+    expect(html).not.toContain("secret of the document");
+    expect(html).not.toContain("<script>alert");
+  });
+
+  it("is not shown to those who may run it and not download it", async () => {
+    const { images, model } = await newImages({ visibility: "restricted" });
+    await images.push("v1", { Labels: { inner: "matters" } });
+    await images.publish({ image: "v1" });
+    const { visitor } = await newDashboardUser();
+    for (const one of [new Visitor(), visitor]) {
+      const text = await read(one, model);
+      expect(text).toContain("Image size");
+      for (const hidden of ["docker pull", "matters", "1 layer"])
+        expect(text).not.toContain(hidden);
+    }
+  });
+
+  it("is not read when it is too large for a page", async () => {
+    const { client, model, images } = await newImages({ visibility: "public" });
+    const repository = new Repository(client, model);
+    const { manifest } = await repository.pushImage("small");
+    const annotations = { padding: "x".repeat(300_000) };
+    await images.put("large", JSON.stringify({ ...JSON.parse(manifest), annotations }));
+    await images.publish({ image: "large" });
+    expect(await read(new Visitor(), model)).toContain("too large to be shown here");
+  });
+});
+
+describe("an image that is gone", () => {
+  it.each([
+    ["its manifest", "DELETE FROM registry_manifests WHERE model_id = ?"],
+    ["its configuration", "DELETE FROM registry_links WHERE model_id = ?"],
+  ])("is told, with what to do: %s", async (_, statement) => {
+    const { visitor, images, model, id } = await ownImages({ visibility: "public" });
+    await images.push("v1", {});
+    await images.publish({ image: "v1" });
+    expect(await read(new Visitor(), model)).not.toContain("no longer in the registry");
+    await env.DB.prepare(statement).bind(id).run();
+    expect(await read(visitor, model)).toContain(
+      "no longer in the registry, so only runners that have it already can run it. Push the same image again",
+    );
+    expect(await read(new Visitor(), model)).toContain("Its owner has to push it again");
+  });
+});
+
+describe("where it is already", () => {
+  it("is counted for its owner, named for operators, and told to nobody else", async () => {
+    const { hardware, name, runner } = await registered();
+    const { visitor, client, images, model, id } = await ownImages({
+      visibility: "public",
+      hardware_identifier: hardware,
+    });
+    const digest = await images.push("v1", {});
+    await images.publish({ image: "v1" });
+    expect(await read(visitor, model)).toContain("Already on No runner");
+    const run = (await client.create({ model, input: {} })).body.id;
+    const { keys } = await runner.take();
+    await client.cancel(run);
+    const polling = async (claim: Partial<ClaimRequest>, ...checks: (() => Promise<void>)[]) => {
+      const leaving = new AbortController();
+      const poll = runner.poll(claim, leaving.signal).catch(() => {});
+      for (const check of checks) await eventually(check);
+      leaving.abort();
+      await poll;
+    };
+    const says = (who: Visitor, words: string) => async () =>
+      expect(await read(who, model)).toContain(`Already on ${words}`);
+    const { visitor: operator } = await newOperator();
+    const held = [`auspex/models/${id}@${digest}`];
+    await polling(
+      { images: held },
+      says(visitor, "1 runner, 0 of them with a running container"),
+      says(operator, `${name} Hardware`),
+    );
+    await polling(
+      { images: held, warm: [keys.container] },
+      says(visitor, "1 runner, 1 of them with a running container"),
+      says(operator, `${name} (running) Hardware`),
+    );
+    expect(await read(new Visitor(), model)).not.toContain("Already on");
+  });
 });

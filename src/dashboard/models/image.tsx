@@ -1,0 +1,168 @@
+/** The image of a version: what it is made of, what it says of itself, and where it is. */
+import type { ShownLabel } from "../../domain/images/shown-labels.ts";
+import { byteText } from "../../lib/byte-text.ts";
+import type { DescribedImage, ImageContent } from "../../services/images/describe-image.ts";
+import type { ImagePlaces } from "../../services/runners/serving.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
+import { repositoryAt } from "../publish/commands.ts";
+import { Copy } from "../ui/parts.tsx";
+import { Detail } from "./detail.tsx";
+
+/** What is known of a version's image. */
+export interface VersionImage {
+  described: DescribedImage;
+  /** For its owner and for operators; null: unknown, since its queue did not answer. */
+  places: ImagePlaces | null | undefined;
+  /** Whether runners may be named. */
+  namesRunners: boolean;
+}
+
+interface Props {
+  model: DetailedModelRow;
+  version: VersionRow;
+  image: VersionImage;
+}
+
+export const ImageDetails = ({
+  model: { owner, name },
+  version: { container_image_digest: digest, compressed_size: size, platform },
+  image: { described, places, namesRunners },
+  origin,
+}: Props & { origin: string }) => (
+  <>
+    <Detail name="Image digest">
+      <Copy text={digest} />
+    </Detail>
+    {described.kind === "open" && (
+      <Detail name="Download">
+        <Copy text={`docker pull ${repositoryAt(origin, owner.username, name)}@${digest}`} />
+      </Detail>
+    )}
+    {size !== null && <Detail name="Image size">{byteText(size)}, compressed</Detail>}
+    {platform !== null && <Detail name="Platform">{platform}</Detail>}
+    {places !== undefined && (
+      <Detail name="Already on">
+        <Places places={places} namesRunners={namesRunners} />
+      </Detail>
+    )}
+  </>
+);
+
+function Places({
+  places,
+  namesRunners,
+}: Pick<VersionImage, "namesRunners"> & { places: ImagePlaces | null }) {
+  if (places === null) return <>Unknown: its queue did not answer</>;
+  const { runners, more } = places;
+  if (runners.length + more === 0) return <>No runner: the first run downloads it</>;
+  if (namesRunners) {
+    return (
+      <>
+        <a href="/fleet">
+          {runners.map(({ name, isWarm }) => (isWarm ? `${name} (running)` : name)).join(", ")}
+        </a>
+        {more > 0 && ` and ${more} more`}
+      </>
+    );
+  }
+  const warm = runners.filter(({ isWarm }) => isWarm).length;
+  const all = runners.length + more;
+  return (
+    <>{`${all === 1 ? "1 runner" : `${all} runners`}, ${warm} of them with a running container`}</>
+  );
+}
+
+/** Says of an image that it is gone, and what to do. */
+export const ImageNotice = ({ image, isOwner }: { image: VersionImage; isOwner: boolean }) =>
+  image.described.kind !== "gone" ? null : (
+    <p class="problem" role="alert">
+      Its image is no longer in the registry, so only runners that have it already can run it.{" "}
+      {isOwner
+        ? "Push the same image again, or publish another version."
+        : "Its owner has to push it again."}
+    </p>
+  );
+
+/** Its layers and labels, folded away. */
+export const ImageParts = ({ content }: { content: ImageContent | undefined }) => (
+  <section class="image-parts">
+    <h3>Image</h3>
+    {content ? (
+      <>
+        <Layers content={content} />
+        {content.labels.length > 0 && <Labels content={content} />}
+      </>
+    ) : (
+      <p class="hint">
+        What it is made of is too large to be shown here. <code>docker pull</code> it to see.
+      </p>
+    )}
+  </section>
+);
+
+const Layers = ({ content: { layers, moreLayers } }: { content: ImageContent }) => (
+  <details>
+    <summary>{count(layers.length + moreLayers, "layer")}</summary>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Digest</th>
+          <th scope="col" class="number">
+            Size
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {layers.map(({ digest, size }) => (
+          <tr>
+            <td>
+              <code>{digest}</code>
+            </td>
+            <td class="number">{byteText(size)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+    {moreLayers > 0 && <p class="hint">And {count(moreLayers, "layer")} more.</p>}
+  </details>
+);
+
+const Labels = ({ content: { labels, moreLabels } }: { content: ImageContent }) => (
+  <details>
+    <summary>{count(labels.length + moreLabels, "label")}</summary>
+    <dl class="details side-by-side">
+      {labels.map((label) => (
+        <Detail name={label.name}>
+          <LabelValue label={label} />
+        </Detail>
+      ))}
+    </dl>
+    {moreLabels > 0 && <p class="hint">And {count(moreLabels, "label")} more.</p>}
+  </details>
+);
+
+/** Characters of a value that are shown at once. */
+const MAX_SHOWN = 160;
+
+function LabelValue({ label: { value, length, isOpenapi } }: { label: ShownLabel }) {
+  if (isOpenapi)
+    return (
+      <>{`OpenAPI document of ${length.toLocaleString("en")} characters: its schemas are above`}</>
+    );
+  if (length <= MAX_SHOWN) return <code>{value}</code>;
+  return (
+    <details>
+      <summary>
+        <code>{`${value.slice(0, MAX_SHOWN)}…`}</code>
+      </summary>
+      <pre tabindex={0}>{value}</pre>
+      {value.length < length && (
+        <p class="hint">{`The first ${value.length.toLocaleString("en")} of ${length.toLocaleString("en")} characters.`}</p>
+      )}
+    </details>
+  );
+}
+
+const count = (number: number, what: string) =>
+  `${number.toLocaleString("en")} ${number === 1 ? what : `${what}s`}`;
