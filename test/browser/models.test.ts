@@ -38,13 +38,16 @@ it("is made with a page of its own, and its first version published", async () =
 
   await page.getByRole("link", { name: "fill in a form" }).click();
   await visitor.arrives("/models/lewis/rabbit/versions/new");
-  await page.getByLabel("Digest").fill(DIGEST);
+  expect(await page.getByLabel("Digest", { exact: true }).isVisible()).toBe(false);
+  await page.getByLabel("A digest").check();
+  await page.getByLabel("Digest", { exact: true }).fill(DIGEST);
+  await page.getByLabel("Given here").check();
   await page.getByLabel("Input", { exact: true }).fill('{"type": "object",}');
   visitor.expects(422, "/models/lewis/rabbit/versions/new");
   await page.getByRole("button", { name: "Publish version" }).click();
   await page.getByText("Not valid JSON: '}' is unexpected at line 1, column 19").waitFor();
   await visitor.look();
-  expect(await page.getByLabel("Digest").inputValue()).toBe(DIGEST);
+  expect(await page.getByLabel("Digest", { exact: true }).inputValue()).toBe(DIGEST);
   await page.getByLabel("Input", { exact: true }).fill(JSON.stringify(INPUT));
   await page.getByLabel("OpenAI chat completions").check();
   await page.getByRole("button", { name: "Publish version" }).click();

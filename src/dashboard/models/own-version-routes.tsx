@@ -3,11 +3,13 @@
 import { imagePath } from "../../services/accounts/users.ts";
 import { readOwnModel } from "../../services/models/models.ts";
 import { createVersion, deleteVersion } from "../../services/models/versions.ts";
+import { recentTags } from "../../services/registry/lists.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, handleForm } from "../form.ts";
+import { repositoryAt } from "../publish/commands.ts";
 import { loadVersion } from "./load-version.ts";
 import { readVersionForm, withFieldIssues } from "./read-form.ts";
 import { VersionPage } from "./version.tsx";
@@ -19,11 +21,17 @@ const MAX_HARDWARE = 1_000;
 async function showNewVersion(c: PageContext, owner: string, name: string, draft: Draft) {
   const { origin, services } = c.var;
   const viewer = viewerOf(c);
-  const [model, images, hardware] = await Promise.all([
+  const [model, path, hardware] = await Promise.all([
     readOwnModel(services, viewer.caller, owner, name),
     imagePath(services, owner),
     listHardware(services, { cursor: undefined, size: MAX_HARDWARE, url: c.req.url }),
   ]);
+  const images = {
+    repository: repositoryAt(origin, owner, name),
+    tags: await recentTags(services, model.id),
+    isElsewhereAllowed: path !== undefined || services.settings.imageAllowList.length > 0,
+    elsewhere: path && `${path}/${name}`,
+  };
   return c.render(
     <NewVersionPage
       model={model}
@@ -31,7 +39,7 @@ async function showNewVersion(c: PageContext, owner: string, name: string, draft
       hardware={hardware.items}
       draft={draft}
       origin={origin}
-      images={images ?? `${new URL(origin).host}/${owner}`}
+      images={images}
     />,
     { title: `New version of ${owner}/${name}` },
   );

@@ -1,40 +1,28 @@
-/** Publishing a version from the command line. */
+/** Publishing a version from the command line, the short way. */
 import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { pushText } from "../publish/commands.ts";
 import { Copy } from "../ui/parts.tsx";
 import { modelAddress } from "./header.tsx";
 
-export const PublishCommand = ({
-  model,
-  origin,
-  repository,
-}: {
-  model: DetailedModelRow;
-  origin: string;
-  repository: string;
-}) => (
+export const PublishCommand = ({ model, origin }: { model: DetailedModelRow; origin: string }) => (
   <details class="publish-command">
     <summary>Publish from the command line</summary>
-    <p>
-      Push the image, then publish its digest. <code>AUSPEX_TOKEN</code> must hold an{" "}
-      <a href="/tokens">access token</a> with the <code>write</code> scope:
-    </p>
+    <p>Builds, pushes and publishes, in the folder of the model:</p>
+    <Copy text={`auspex publish --model ${model.owner.username}/${model.name}`} />
+    <p>Or push an image, and make a version of it:</p>
     <Copy
       lines
-      text={`cog push ${repository}
-digest=$(docker inspect --format '{{index .RepoDigests 0}}' ${repository} | cut -d @ -f 2)
-curl ${origin}/v1${modelAddress(model, "/versions")} \\
-  -H "Authorization: Bearer $AUSPEX_TOKEN" \\
-  -H 'Content-Type: application/json' \\
-  -d @- <<END
-{
-  "release_notes": "What is new",
-  "container_image_digest": "$digest",
-  "schemas": {"prediction": {"input": {"type": "object"}, "output": {}}}
-}
-END`}
+      text={pushText({
+        origin,
+        username: model.owner.username,
+        name: model.name,
+        token: undefined,
+        isFirst: !model.latest_version,
+      })}
     />
     <p class="hint">
-      See the <a href="/docs#createVersion">API reference</a> for all fields. Without{" "}
+      <a href={modelAddress(model, "/publish")}>How to install and log in, with a token</a>. See the{" "}
+      <a href="/docs#createVersion">API reference</a> for all fields. Without{" "}
       <code>configuration</code>, a version inherits the previous one’s.
     </p>
   </details>

@@ -43,20 +43,15 @@ export function readVersionForm(form: FormData): CreateVersion {
   const flags = fieldTexts(form, "compatibilities");
   const request = {
     release_notes: fieldText(form, "release_notes"),
-    container_image_digest: fieldText(form, "container_image_digest").trim(),
-    schemas: {
-      prediction: {
-        input: readJsonField(form, "input"),
-        output: readJsonField(form, "output"),
-        stream_output: form.has("stream_output"),
-      },
-      components: text("components") && readJsonField(form, "components"),
-    },
-    compatibilities: Object.fromEntries(
-      COMPATIBILITIES.map(({ flag }) => [flag, flags.includes(flag)]),
-    ),
+    ...readImageFields(form),
+    schemas: fieldText(form, "schemas_from") === "image" ? undefined : readSchemas(form),
+    // None: those of the image.
+    compatibilities:
+      flags.length === 0
+        ? undefined
+        : Object.fromEntries(COMPATIBILITIES.map(({ flag }) => [flag, flags.includes(flag)])),
     configuration: {
-      image: text("image"),
+      image: readsDigest(form) ? text("repository") : undefined,
       interface: text("interface"),
       hardware_identifier: text("hardware_identifier"),
       variable_names: list("variable_names"),
@@ -70,6 +65,28 @@ export function readVersionForm(form: FormData): CreateVersion {
   };
   return parse(createVersion, request, "body");
 }
+
+/** The fields of the other choice are hidden, and keep what was typed. */
+const readsDigest = (form: FormData) => fieldText(form, "image_by") !== "tag";
+
+/** @throws ValidationFailure */
+function readImageFields(form: FormData) {
+  if (readsDigest(form))
+    return { container_image_digest: fieldText(form, "container_image_digest").trim() };
+  const image = fieldText(form, "image").trim();
+  if (image !== "") return { image };
+  throw invalid(["body", "image_by"], "Nothing has been pushed to this model yet: push an image.");
+}
+
+const readSchemas = (form: FormData) => ({
+  prediction: {
+    input: readJsonField(form, "input"),
+    output: readJsonField(form, "output"),
+    stream_output: form.has("stream_output"),
+  },
+  components:
+    fieldText(form, "components").trim() === "" ? undefined : readJsonField(form, "components"),
+});
 
 function readJsonField(form: FormData, name: "input" | "output" | "components") {
   const read = readJson(fieldText(form, name));
@@ -90,11 +107,14 @@ export async function withFieldIssues<Done>(make: () => Promise<Done>): Promise<
 function toFieldIssue(issue: ValidationIssue): ValidationIssue {
   const [, group, part, ...place] = issue.loc;
   if (group === "schemas") {
+    if (part === undefined) return { ...issue, loc: ["body", "schemas_from"] };
     const [field = "", ...way] = part === "components" ? [part, ...place] : place;
     if (way.length === 0) return issue;
     return { ...issue, loc: ["body", field], msg: `${way.join(".")}: ${issue.msg}` };
   }
   if (group !== "configuration") return issue;
+  // The form's own `image` is a tag.
+  if (part === "image") return { ...issue, loc: ["body", "repository"] };
   if (part === "weights") {
     const loc = ["body", "configuration", "weights"];
     return { ...issue, loc, msg: weightIssueText(issue, place) };

@@ -1,5 +1,6 @@
 /** The runtime settings of the version form. */
 import type { Hardware } from "../../protocol/hardware.ts";
+import { ownConfiguration } from "../../services/models/version-image.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { type Draft, fieldText } from "../form.ts";
 import { Choices, controlAttributes, Field, Select, TextArea, TextField } from "../ui/fields.tsx";
@@ -14,7 +15,7 @@ interface Props {
 }
 
 export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware[] }) {
-  const configuration = model.latest_version?.configuration;
+  const configuration = ownConfiguration(model.latest_version);
   return (
     <fieldset class="group">
       <legend>Runtime</legend>
@@ -22,7 +23,7 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
         name="hardware_identifier"
         label="Hardware"
         draft={draft}
-        value={configuration?.hardware_identifier ?? ""}
+        value={configuration.hardware_identifier ?? ""}
         options={[
           { value: "", label: "Same as the model" },
           ...hardware.map(({ identifier, name }) => ({
@@ -36,7 +37,7 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
         label="Timeout, seconds"
         hint="Counted from when the container is ready. Defaults to 1,800."
         draft={draft}
-        value={numberText(configuration?.timeout_seconds)}
+        value={numberText(configuration.timeout_seconds)}
         type="number"
         min="1"
         max="86400"
@@ -45,17 +46,17 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
         name="isolation"
         label="Container sharing"
         draft={draft}
-        values={[isolationOf(configuration ?? {})]}
+        values={[isolationOf(configuration)]}
         options={[...ISOLATION_CHOICES]}
         one
       />
-      <Egress draft={draft} {...egressOf(configuration ?? {})} />
+      <Egress draft={draft} {...egressOf(configuration)} />
       <TextField
         name="max_concurrency"
         label="Concurrent predictions per container"
-        hint="Defaults to 1, or to 32 for OpenAI-compatible servers."
+        hint="Read from Cog’s labels. Otherwise 1, or 32 for OpenAI-compatible servers."
         draft={draft}
-        value={numberText(configuration?.max_concurrency)}
+        value={numberText(configuration.max_concurrency)}
         type="number"
         min="1"
         max="1000"
@@ -65,7 +66,7 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
         label="Idle time before a container stops, seconds"
         hint="Defaults to 300."
         draft={draft}
-        value={numberText(configuration?.idle_seconds)}
+        value={numberText(configuration.idle_seconds)}
         type="number"
         min="0"
         max="86400"
@@ -80,7 +81,7 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
           </>
         }
         draft={draft}
-        value={configuration?.variable_names?.join("\n")}
+        value={configuration.variable_names?.join("\n")}
         rows={3}
         class="code"
       />
@@ -95,7 +96,7 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
           </>
         }
         draft={draft}
-        value={weightLines(configuration ?? {})}
+        value={weightLines(configuration)}
         rows={3}
         class="code"
       />

@@ -50,13 +50,13 @@ const loginText = ({ origin, username, token = NO_TOKEN }: PublishNames) =>
   `export AUSPEX_TOKEN=${token}
 echo "$AUSPEX_TOKEN" | docker login ${new URL(origin).host} --username ${username} --password-stdin`;
 
-export function dockerText(names: PublishNames): string {
-  const repository = repositoryOf(names);
-  return `${loginText(names)}
-docker build --platform linux/amd64 --tag ${repository} .
-docker push ${repository}
+export const dockerText = (names: PublishNames): string => `${loginText(names)}
+docker build --platform linux/amd64 --tag ${repositoryOf(names)} .
+${pushText(names)}`;
+
+/** For whoever has logged in and has AUSPEX_TOKEN set. */
+export const pushText = (names: PublishNames): string => `docker push ${repositoryOf(names)}
 ${createText(names)}`;
-}
 
 /**
  * By Cog's own uploader, which sends large layers in chunks. Its threshold for that, 128 MiB, lies above

@@ -171,6 +171,6 @@ const placeOf = ({ image }: CreateVersion): Loc => [
 
 const missing = (place: Loc, why: string) => invalid(place, `Field required: ${why}`, "missing");
 
-/** What a version hands on. */
-const ownConfiguration = (row: VersionRow | null): Configuration =>
+/** What a version hands on: without what was read from its image. */
+export const ownConfiguration = (row: VersionRow | null): Configuration =>
   row?.own_configuration ?? row?.configuration ?? {};

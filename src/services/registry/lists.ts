@@ -32,6 +32,26 @@ export async function tagsOf(
   return { ...page, items: page.items.map(({ tag }) => tag) };
 }
 
+export interface PushedTag {
+  tag: string;
+  digest: string;
+  updated_at: number;
+}
+
+/** Of a list to choose from. */
+const CHOICES = 200;
+
+/** Cog's own, of the parts of an image. */
+const COG = "cog-";
+
+/** The tags of a model's images to choose from, pushed last first; of very many, the first by name. */
+export async function recentTags({ db }: Services, modelId: string): Promise<PushedTag[]> {
+  const found = await listTags(db, modelId, "", CHOICES);
+  return found
+    .filter(({ tag }) => !tag.startsWith(COG))
+    .toSorted((a, b) => b.updated_at - a.updated_at);
+}
+
 /** Annotations of a page may have 32 KiB each. */
 const REFERRERS = 100;
 

@@ -24,7 +24,11 @@ export const tagging = (db: Database, { now, ...row }: NewTag) =>
 /** Sorted bytewise, as OCI wants it. @param last the tag after which they begin */
 export const listTags = (db: Database, modelId: string, last: string, limit: number) =>
   db
-    .select({ tag: registryTags.tag, digest: registryTags.digest })
+    .select({
+      tag: registryTags.tag,
+      digest: registryTags.digest,
+      updated_at: registryTags.updated_at,
+    })
     .from(registryTags)
     .where(and(eq(registryTags.model_id, modelId), gt(registryTags.tag, last)))
     .orderBy(asc(registryTags.tag))

@@ -6,28 +6,16 @@ import { ORIGIN } from "../support/client.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
 import { registered } from "../support/fleet.ts";
-import { Images, newImages } from "../support/images.ts";
+import { newImages, newOwnImages } from "../support/images.ts";
 import { textOf } from "../support/page-text.ts";
 import { Repository, randomBytes } from "../support/registry.ts";
 import { Visitor } from "../support/visitor.ts";
-import { unique } from "../support/world.ts";
 
 const HOST = new URL(ORIGIN).host;
 
 const at = (model: string, number = 1) => `/models/${model}/versions/${number}`;
 const read = async (visitor: Visitor, model: string, number?: number) =>
   textOf((await visitor.look(at(model, number))).html);
-
-/** Somebody at their browser, with a model. */
-async function ownImages(fields: object = {}) {
-  const person = await newDashboardUser();
-  const made = await person.client.ok<{ id: string; name: string }>("POST", "/v1/models", {
-    name: unique("model"),
-    ...fields,
-  });
-  const model = `${person.username}/${made.name}`;
-  return { ...person, model, id: made.id, images: new Images(person.client, model) };
-}
 
 it("shows the image's size and platform, and that it waits for a first start", async () => {
   const { images, model } = await newImages({ visibility: "public" });
@@ -98,7 +86,7 @@ describe("an image that is gone", () => {
     ["its manifest", "DELETE FROM registry_manifests WHERE model_id = ?"],
     ["its configuration", "DELETE FROM registry_links WHERE model_id = ?"],
   ])("is told, with what to do: %s", async (_, statement) => {
-    const { visitor, images, model, id } = await ownImages({ visibility: "public" });
+    const { visitor, images, model, id } = await newOwnImages({ visibility: "public" });
     await images.push("v1", {});
     await images.publish({ image: "v1" });
     expect(await read(new Visitor(), model)).not.toContain("no longer in the registry");
@@ -113,7 +101,7 @@ describe("an image that is gone", () => {
 describe("where it is already", () => {
   it("is counted for its owner, named for operators, and told to nobody else", async () => {
     const { hardware, name, runner } = await registered();
-    const { visitor, client, images, model, id } = await ownImages({
+    const { visitor, client, images, model, id } = await newOwnImages({
       visibility: "public",
       hardware_identifier: hardware,
     });

@@ -171,7 +171,7 @@ describe("a version", () => {
     ["timeout_seconds", "soon", "finite number"],
     ["max_concurrency", "0", "greater than or equal to 1"],
     ["variable_names", "HF_TOKEN lower case", "'lower': upper-case letters"],
-    ["image", "elsewhere.example.com/story", "is not below"],
+    ["repository", "elsewhere.example.com/story", "is not below"],
     ["hardware_identifier", "abacus", "'abacus' does not exist"],
   ])("is not published with a wrong %s: %s", async (field, value, words) => {
     const { visitor, path } = await owner();

@@ -4,6 +4,7 @@ import type { Model, Version } from "../../../src/protocol/model.ts";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import { referenceOf } from "./catalogue.ts";
 import type { Client } from "./client.ts";
+import { newDashboardUser } from "./dashboard-users.ts";
 import { bytesOf, digestOf, manifestOf, Repository, randomBytes } from "./registry.ts";
 import { newUser, unique } from "./world.ts";
 
@@ -59,4 +60,13 @@ export async function newImages(fields: object = {}) {
   const made = await client.ok<Model>("POST", "/v1/models", { name: unique("model"), ...fields });
   const model = referenceOf(made);
   return { client, model, id: made.id, images: new Images(client, model) };
+}
+
+/** The same, of somebody at their browser. */
+export async function newOwnImages(fields: object = {}) {
+  const person = await newDashboardUser();
+  const { client } = person;
+  const made = await client.ok<Model>("POST", "/v1/models", { name: unique("model"), ...fields });
+  const model = referenceOf(made);
+  return { ...person, model, id: made.id, images: new Images(client, model) };
 }

@@ -18,8 +18,10 @@ export const NEW_MODEL = {
 
 export const NEW_VERSION = {
   release_notes: "First",
+  image_by: "digest",
   container_image_digest: DIGEST,
-  image: "",
+  repository: "",
+  schemas_from: "form",
   interface: "cog",
   input: '{"type": "object"}',
   output: "{}",
@@ -28,6 +30,7 @@ export const NEW_VERSION = {
   timeout_seconds: "",
   max_concurrency: "",
   idle_seconds: "",
+  weights: "",
 };
 
 /** Somebody with a model, made through the pages. */

@@ -1,0 +1,173 @@
+/** The form for a new version of what was pushed here, without client code. */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { app } from "../../../src/app.ts";
+import { createDashboard } from "../../../src/dashboard/app.tsx";
+import type { Version } from "../../../src/protocol/model.ts";
+import { ORIGIN } from "../support/client.ts";
+import { newOwnImages } from "../support/images.ts";
+import { issueOf, NEW_VERSION } from "../support/model-pages.ts";
+import { textOf } from "../support/page-text.ts";
+import { DIGEST } from "../support/world.ts";
+
+const HOST = new URL(ORIGIN).host;
+
+/** What the form sends when nothing is changed in it but the tag. */
+const BY_TAG = {
+  ...NEW_VERSION,
+  image_by: "tag",
+  image: "v1",
+  container_image_digest: "",
+  schemas_from: "image",
+  interface: "",
+};
+
+const OPENAPI = JSON.stringify({
+  openapi: "3.0.2",
+  components: {
+    schemas: {
+      Input: { type: "object", properties: { verse: { type: "string" } }, required: ["verse"] },
+      Output: { type: "string" },
+    },
+  },
+});
+const COG = { "run.cog.version": "0.17.0", "run.cog.openapi_schema": OPENAPI };
+
+const checked = (html: string, name: string) =>
+  [...html.matchAll(new RegExp(`name="${name}" value="(\\w*)" checked`, "g"))].map(
+    ([, one]) => one,
+  );
+
+async function withForm() {
+  const made = await newOwnImages();
+  const path = `/models/${made.model}/versions`;
+  return {
+    ...made,
+    form: async () => (await made.visitor.look(`${path}/new`)).html,
+    send: (fields: object) => made.visitor.send(`${path}/new`, { ...BY_TAG, ...fields }),
+    version: (n: number) => made.client.ok<Version>("GET", `/v1${path}/${n}`),
+    path,
+  };
+}
+
+describe("a tag", () => {
+  it("is all that it takes: the rest is read from the image", async () => {
+    const { images, send, version, path } = await withForm();
+    const digest = await images.push("v1", { Labels: COG });
+    expect((await send({})).location).toBe(`${path}/1`);
+    const made = await version(1);
+    expect(made).toMatchObject({ container_image_digest: digest, status: "ready" });
+    expect(made.configuration).toMatchObject({ interface: "cog" });
+    expect(JSON.stringify(made.schemas.prediction.input)).toContain("verse");
+  });
+
+  it("is chosen among those that were pushed, and not among Cog's own", async () => {
+    const { images, form } = await withForm();
+    for (const tag of ["v1", "latest", "cog-image.v1", "v2"]) await images.push(tag, {});
+    const html = await form();
+    const options = [...html.matchAll(/<option value="([^"]*)"( selected)?[^>]*>\1 \(sha256/g)];
+    expect(options.map(([, tag]) => tag).toSorted()).toEqual(["latest", "v1", "v2"]);
+    expect(options.find(([, , selected]) => selected)?.[1]).toBe("latest");
+    expect(checked(html, "image_by")).toEqual(["tag"]);
+    expect(checked(html, "schemas_from")).toEqual(["image"]);
+    expect(checked(html, "interface")).toEqual([""]);
+  });
+
+  it("cannot be named before anything was pushed, which is said with what to do", async () => {
+    const { model, form, send } = await withForm();
+    const text = textOf(await form());
+    expect(text).toContain(`Nothing has been pushed to ${HOST}/${model} yet`);
+    expect(text).toContain(`auspex publish --model ${model}`);
+    const { status, html } = await send({ image: "" });
+    expect(status).toBe(422);
+    expect(issueOf(html, "image_by")).toContain("push an image");
+  });
+
+  it("that is gone, or whose image does not fit, is told at its field", async () => {
+    const { images, send } = await withForm();
+    await images.push("v1", {}, "arm64");
+    expect(issueOf((await send({})).html, "image")).toContain(
+      "docker build --platform linux/amd64",
+    );
+    expect(issueOf((await send({ image: "v2" })).html, "image")).toContain("push it first");
+  });
+});
+
+describe("what is given in the form", () => {
+  it("wins over what the image says", async () => {
+    const { images, send, version } = await withForm();
+    await images.push("v1", { Labels: COG });
+    await send({ schemas_from: "form", input: '{"title": "mine"}', interface: "vendora" });
+    expect(await version(1)).toMatchObject({
+      schemas: { prediction: { input: { title: "mine" } } },
+      configuration: { interface: "vendora" },
+    });
+    await send({ compatibilities: ["vendora_embeddings"] });
+    const { compatibilities } = await version(2);
+    expect(compatibilities).toMatchObject({
+      vendora_embeddings: true,
+      vendora_chat_completions: false,
+    });
+  });
+
+  it("begins the next version, and what was read does not", async () => {
+    const { images, form, send } = await withForm();
+    await images.push("v1", {
+      Labels: { ...COG, "run.cog.config": '{"concurrency": {"max": 7}}' },
+    });
+    await send({ timeout_seconds: "90" });
+    const html = await form();
+    expect(html).toContain('value="90"');
+    expect(html).not.toContain('value="7"');
+    expect(checked(html, "interface")).toEqual([""]);
+    expect(checked(html, "schemas_from")).toEqual(["image"]);
+    expect(textOf(html)).toContain('"verse"');
+  });
+});
+
+describe("an image in another registry", () => {
+  it("is not offered where the operator allows none", async () => {
+    const { visitor, model, form } = await withForm();
+    const offer = "Also of an image in another registry";
+    expect(await form()).toContain(offer);
+    const request = new Request(`${ORIGIN}/models/${model}/versions/new`, {
+      headers: {
+        accept: "text/html",
+        cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; "),
+      },
+    });
+    const here = { ...env, IMAGE_REGISTRY: "" };
+    const response = await createDashboard(app).fetch(request, here, createExecutionContext());
+    const html = await response.text();
+    expect(html).toContain('name="container_image_digest"');
+    expect(html).not.toContain(offer);
+    expect(html).not.toContain('name="repository"');
+  });
+
+  it("needs its schemas, which is said at the choice", async () => {
+    const { send } = await withForm();
+    const fields = { image_by: "digest", container_image_digest: DIGEST };
+    const { status, html } = await send(fields);
+    expect(status).toBe(422);
+    expect(issueOf(html, "schemas_from")).toContain("its schemas cannot be read");
+    expect(checked(html, "image_by")).toEqual(["digest"]);
+  });
+
+  it("begins the next version where it was", async () => {
+    const { form, send } = await withForm();
+    const fields = { image_by: "digest", container_image_digest: DIGEST, schemas_from: "form" };
+    await send({ ...fields, image: "ignored", interface: "vendora" });
+    const html = await form();
+    expect(checked(html, "image_by")).toEqual(["digest"]);
+    expect(checked(html, "schemas_from")).toEqual(["form"]);
+    expect(checked(html, "interface")).toEqual(["vendora"]);
+  });
+
+  it("may be one that is here, by its digest", async () => {
+    const { images, send, version } = await withForm();
+    const digest = await images.push("v1", { Labels: COG });
+    await send({ image_by: "digest", container_image_digest: digest });
+    expect(await version(1)).toMatchObject({ container_image_digest: digest, status: "ready" });
+  });
+});
