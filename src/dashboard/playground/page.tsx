@@ -167,6 +167,12 @@ function InputForm({ play }: { play: PlaygroundState }) {
     <Form action={modelAddress(model, "/playground")} id="playground-form">
       <input type="hidden" name="version" value={String(version.number)} />
       {note && <p class="hint">{note}</p>}
+      {version.awaits?.includes("schemas") && (
+        <p class="hint">
+          This version waits for a first start: its inputs are not known yet. Enter them as JSON, as
+          its container takes them. When a run has ended, reload this page for a form.
+        </p>
+      )}
       <Problem draft={draft} />
       <p class="problem" role="alert" data-form-problem hidden />
       {fields.length > 0 && (

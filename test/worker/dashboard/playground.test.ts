@@ -6,6 +6,8 @@ import { app } from "../../../src/app.ts";
 import { createDashboard } from "../../../src/dashboard/app.tsx";
 import type { Bindings } from "../../../src/env.ts";
 import { ORIGIN } from "../support/client.ts";
+import { newOwnImages } from "../support/images.ts";
+import { textOf } from "../support/page-text.ts";
 import { control, form, INPUT, newPlayground } from "../support/playground.ts";
 import { signedUp } from "../support/visitor.ts";
 import { DIGEST, newWorld, unique } from "../support/world.ts";
@@ -62,6 +64,19 @@ describe("the page", () => {
     const id = location?.split("prediction=")[1];
     const { body } = await client.json<{ input: object }>("GET", `/v1/predictions/${id}`);
     expect(body.input).toEqual({ messages: [{ role: "user", content: "Who is it?" }] });
+  });
+
+  it("takes JSON of a version that waits for its first start, and says why", async () => {
+    const { visitor: own, images, model } = await newOwnImages();
+    await images.push("v1", { Entrypoint: ["vllm", "serve"] });
+    await images.publish({ image: "v1" });
+    const page = `/models/${model}/playground`;
+    const { html } = await own.look(page);
+    expect(textOf(html)).toContain("its inputs are not known yet. Enter them as JSON");
+    expect(html).toMatch(/<textarea id="input" name="input"/);
+    expect((await own.send(page, { version: "1", input: '{"prompt": "x"}' })).status).toBe(303);
+    await images.publish({ image: "v1", compatibilities: { vendora_chat_completions: true } });
+    expect((await own.look(page)).html).not.toContain("its inputs are not known yet");
   });
 
   it("says how to publish a version where there is none, to whom it concerns", async () => {
