@@ -10,12 +10,8 @@ import { readOpenapi } from "./openapi-document.ts";
 import { ARCHITECTURE, OS, platformName, type WeightEntry, weightsOf } from "./select-image.ts";
 import { UnfitImage, unfitPlatform } from "./unfit-image.ts";
 
-export interface ImageFacts {
-  /** As in `linux/amd64`. */
-  platform: string;
-  /** Bytes of its configuration and of its layers, as they are stored. */
-  compressedSize: number;
-  layers: number;
+/** What its configuration says of the server in it. */
+export interface ServerFacts {
   labels: Record<string, string>;
   /** Undefined: it does not say. */
   interface: ContainerInterface | undefined;
@@ -28,10 +24,18 @@ export interface ImageFacts {
   maxConcurrency: number | undefined;
   schemas: Schemas | undefined;
   compatibilities: Compatibilities | undefined;
+  /** Whether it expects Cog's managed weights. If there are none, its index was not pushed. */
+  expectsWeights: boolean;
+}
+
+export interface ImageFacts extends ServerFacts {
+  /** As in `linux/amd64`. */
+  platform: string;
+  /** Bytes of its configuration and of its layers, as they are stored. */
+  compressedSize: number;
+  layers: number;
   /** Cog's managed weights, which are pushed beside it. */
   weights: WeightEntry[];
-  /** Whether it expects managed weights. If there are none, its index was not pushed. */
-  expectsWeights: boolean;
 }
 
 const IMAGE_CONFIGS: string[] = [MEDIA_TYPES.ociConfig, MEDIA_TYPES.dockerConfig];
@@ -46,15 +50,22 @@ export function checkIsImage({ config }: Manifest): void {
 export function imageFacts(manifest: Manifest, image: ImageConfig, index?: Index): ImageFacts {
   const platform = platformName(image);
   if (image.os !== OS || image.architecture !== ARCHITECTURE) throw unfitPlatform([platform]);
-  const { Labels: labels } = image.config;
-  const cog = cogLabels(labels);
-  const server = cog ? undefined : knownServer(image.config);
-  const document = cog?.openapi === undefined ? undefined : readOpenapi(cog.openapi);
-  const schemas = document && cogSchemas(document);
   return {
+    ...serverFacts(image.config),
     platform,
     compressedSize: [manifest.config, ...manifest.layers].reduce((sum, { size }) => sum + size, 0),
     layers: manifest.layers.length,
+    weights: index ? weightsOf(index) : [],
+  };
+}
+
+export function serverFacts(config: ImageConfig["config"]): ServerFacts {
+  const { Labels: labels } = config;
+  const cog = cogLabels(labels);
+  const server = cog ? undefined : knownServer(config);
+  const document = cog?.openapi === undefined ? undefined : readOpenapi(cog.openapi);
+  const schemas = document && cogSchemas(document);
+  return {
     labels,
     interface: cog ? "cog" : server && "vendora",
     server,
@@ -63,7 +74,6 @@ export function imageFacts(manifest: Manifest, image: ImageConfig, index?: Index
     maxConcurrency: cog?.maxConcurrency,
     schemas,
     compatibilities: schemas && cogCompatibilities(schemas),
-    weights: index ? weightsOf(index) : [],
     expectsWeights: cog?.expectsWeights ?? false,
   };
 }

@@ -26,6 +26,18 @@ export const ANY_SCHEMAS: Schemas = {
   prediction: { input: { type: "object" }, output: {}, stream_output: false },
 };
 
+/**
+ * What is known of a version before its server has told anything: what is given wins over what its image
+ * says, and what the one says of the other.
+ */
+export function knownOf(spoken: ContainerInterface, given: Known, image: Known): Known {
+  const { schemas, compatibilities } = given;
+  return derived(spoken, {
+    schemas: schemas ?? image.schemas,
+    compatibilities: compatibilities ?? (schemas ? undefined : image.compatibilities),
+  });
+}
+
 /** Undefined: not known without what its server tells. */
 export function derived(spoken: ContainerInterface, known: Known): Known {
   const { schemas, compatibilities } = known;

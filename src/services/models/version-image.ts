@@ -5,7 +5,7 @@
  */
 import { NO_COMPATIBILITIES } from "../../domain/images/cog-compatibilities.ts";
 import type { ImageFacts } from "../../domain/images/image-facts.ts";
-import { ANY_SCHEMAS, derived } from "../../domain/images/server-description.ts";
+import { ANY_SCHEMAS, knownOf } from "../../domain/images/server-description.ts";
 import { UnfitImage } from "../../domain/images/unfit-image.ts";
 import { ownRepository } from "../../domain/registry/own-image.ts";
 import { checkVersionSchemas, faultOfSchemas } from "../../domain/schemas/check-version-schemas.ts";
@@ -70,10 +70,8 @@ export async function versionImage(
   }
   const { facts } = image;
   const inherited = configuration ?? ownConfiguration(model.latest_version);
-  const known = derived(inherited.interface ?? facts.interface ?? "cog", {
-    schemas: schemas ?? usable(facts.schemas, request),
-    compatibilities: compatibilities ?? (schemas ? undefined : facts.compatibilities),
-  });
+  const told = schemas ? facts : { ...facts, schemas: usable(facts.schemas, request) };
+  const known = knownOf(inherited.interface ?? facts.interface ?? "cog", request, told);
   const awaits = (["schemas", "compatibilities"] as const).filter((name) => !known[name]);
   return {
     content: {

@@ -20,7 +20,7 @@ import { DockerContainer } from "./docker-container.ts";
 import { FIREWALL_ADVICE, firewallProblem, NO_FIREWALL } from "./firewall.ts";
 import { FirewallGuard } from "./firewall-guard.ts";
 import { usesGpus } from "./gpus.ts";
-import { imageFacts } from "./image.ts";
+import { COG_COMMAND, imageFacts } from "./image.ts";
 import { DockerImages } from "./images.ts";
 import { DOCKER_ADVICE, dockerInfo, noDocker } from "./info.ts";
 import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "./isolation.ts";
@@ -47,9 +47,6 @@ const EGRESS_NOT_ENFORCED =
  * out.
  */
 const UNREACHABLE_DNS = ["192.0.2.1"];
-
-/** `--await-explicit-shutdown`: the server stops on POST /shutdown and ignores a SIGTERM. */
-const COG_COMMAND = ["python", "-m", "cog.server.http", "--await-explicit-shutdown=true"];
 
 export class DockerEngine implements Engine {
   readonly noMounts = undefined;

@@ -22,7 +22,8 @@ export function usesGpus(
   return wish === "needed" || (wish === "welcome" && hasNvidia(docker));
 }
 
-function hasNvidia(docker: unknown): boolean {
+/** @param docker its GET /info */
+export function hasNvidia(docker: unknown): boolean {
   const { Runtimes, DiscoveredDevices } = info.safeParse(docker).data ?? {};
   const listed = DiscoveredDevices?.some(({ ID }) => ID.startsWith("nvidia.com/gpu"));
   return "nvidia" in (Runtimes ?? {}) || listed === true;

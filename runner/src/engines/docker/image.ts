@@ -6,6 +6,9 @@ import { listsFiles, openapi, parseAs } from "../../interfaces/cog/protocol.ts";
 /** Cog used `org.cogmodel.` before 2022. */
 const PREFIXES = ["run.cog.", "org.cogmodel."];
 
+/** `--await-explicit-shutdown`: the server stops on POST /shutdown and ignores a SIGTERM. */
+export const COG_COMMAND = ["python", "-m", "cog.server.http", "--await-explicit-shutdown=true"];
+
 const cogConfiguration = z.object({
   build: z.object({ gpu: z.boolean().default(false) }).prefault({}),
 });
