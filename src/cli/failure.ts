@@ -27,7 +27,7 @@ export class CommandEnded extends Failure {
   }
 }
 
-export type StopSignal = "SIGINT" | "SIGTERM";
+export type StopSignal = "SIGHUP" | "SIGINT" | "SIGTERM";
 
 /** Somebody stopped it. */
 export class Interrupted extends Failure {

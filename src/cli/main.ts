@@ -8,7 +8,7 @@ import { foldersOf } from "./state/folders.ts";
 async function main(): Promise<number> {
   const stop = new AbortController();
   // `once`: a second signal ends the process at once.
-  for (const name of ["SIGINT", "SIGTERM"] as const)
+  for (const name of ["SIGHUP", "SIGINT", "SIGTERM"] as const)
     process.once(name, () => stop.abort(new Interrupted(name)));
   // Whoever reads the output has enough of it, as `head` does.
   process.stdout.on("error", () => process.exit(EXIT.failed));

@@ -70,6 +70,16 @@ describe.runIf(dockerIsUp)("a new model", () => {
     });
   });
 
+  it("with --check, the publisher's machine makes the first start", async () => {
+    const args = ["publish", "--image", "auspex/ada-greeter", "--model", "checked", "--check"];
+    const { out, err, code } = await home.run([...args, "--json"]);
+    expect(code, err).toBe(0);
+    const { version: checked, call } = JSON.parse(out);
+    expect(checked.status).toBe("ready");
+    expect(JSON.stringify(checked.schemas.prediction.input)).toContain("Who to greet");
+    expect(call).toBe("auspex run ada/checked name=world");
+  });
+
   it("the trial costs a prediction, and leaves none that runs", async () => {
     const list = pageOf(prediction);
     const idle = async () => {

@@ -1,14 +1,15 @@
 /** `auspex publish`: from a folder, or an image, to a version that can be called. */
 import { rm } from "node:fs/promises";
 import { version, visibility } from "../../protocol/model.ts";
+import { checkImage } from "../check/check-image.ts";
 import { Interrupted, Misuse } from "../failure.ts";
 import { type Pushed, pushImage } from "../image/push-image.ts";
 import { PushProgress } from "../image/push-progress.ts";
-import { choice } from "../options.ts";
-import { buildImage } from "../publish/build.ts";
+import { choice, repeated } from "../options.ts";
+import { type BuiltImage, buildImage } from "../publish/build.ts";
 import { findOrMakeModel } from "../publish/model.ts";
 import { modelName, readProject } from "../publish/project.ts";
-import { exampleCall, newVersion } from "../publish/version.ts";
+import { configurationOf, exampleCall, newVersion } from "../publish/version.ts";
 import { warmUp } from "../publish/warm-up.ts";
 import { RegistryClient } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
@@ -26,7 +27,8 @@ a break: what was sent is not sent again.
 
   auspex publish
   auspex publish story --model ada/story --message "Longer stories" --wait
-  auspex publish --image vllm/vllm-openai:v0.11.0 --model qwen --hardware l40s`;
+  auspex publish --image vllm/vllm-openai:v0.11.0 --model qwen --hardware l40s
+  auspex publish --check --env HF_TOKEN`;
 
 export const publishCommand = (host: Host) =>
   newServiceCommand("publish", "Build a model, push its image, and make it a version")
@@ -38,6 +40,8 @@ export const publishCommand = (host: Host) =>
     .option("--visibility <who>", "of a new model", choice(visibility.options))
     .option("--tag <tag>", "the image's tag in the registry", "latest")
     .option("--engine <name>", "docker or podman (default: the first that answers)")
+    .option("--check", "start it on this machine first: it is ready without a runner's first start")
+    .option("--env <name>", "with --check: a variable of this shell for the container", repeated)
     .option("--wait", "until a runner has started it")
     .addHelpText("after", MORE)
     .action(async (folder, options) => {
@@ -47,6 +51,8 @@ export const publishCommand = (host: Host) =>
       const { manifest } = project;
       if (options.message.length > MAX_NOTES)
         throw new Misuse(`--message has at most ${MAX_NOTES} characters.`);
+      if (options.env && !options.check)
+        throw new Misuse("--env is for --check. What runners set are the model's variables.");
       const model = modelName(project, options.model, await usernameOf(service));
       const hardware = options.hardware ?? manifest.hardware;
       const { found, isNew } = await findOrMakeModel(service, {
@@ -58,14 +64,21 @@ export const publishCommand = (host: Host) =>
       });
       if (isNew) display.say(`Made ${model} (${found.visibility}).`);
       await requirePush(session, model);
-      const { digest, size } = await build(session, { ...options, project, model });
-      const body = newVersion({
-        digest,
-        notes: options.message,
-        manifest,
-        hardware: isNew ? undefined : hardware,
-        latest: found.latest_version,
+      const built = await buildImage({
+        ...{ project, image: options.image, tag: `auspex/${model.replace("/", "-")}` },
+        ...{ engineName: options.engine, display, signal },
       });
+      const latest = found.latest_version;
+      const own = isNew ? undefined : hardware;
+      const configuration = configurationOf({ manifest, hardware: own, latest });
+      const told = options.check
+        ? await checkImage({
+            ...{ ...built, given: manifest, configuration, inherited: latest?.configuration },
+            ...{ variables: options.env ?? [], display, signal },
+          })
+        : {};
+      const { digest, size } = await push(session, built, model, options.tag);
+      const body = newVersion({ digest, notes: options.message, manifest, configuration, told });
       const made = await service.post(`/models/${model}/versions`, version, { body });
       const reference = `${model}:${made.number}`;
       const url = `${access.url}/models/${model}/versions/${made.number}`;
@@ -74,10 +87,10 @@ export const publishCommand = (host: Host) =>
         await warmUp(session, reference, made);
         display.say(`A runner has ${reference} warm.`);
       }
-      const own = options.wait
+      const shown = options.wait
         ? await service.get(`/models/${model}/versions/${made.number}`, version)
         : made;
-      const call = exampleCall(model, own.schemas);
+      const call = exampleCall(model, shown.schemas);
       signal.throwIfAborted();
       output.result(`${url}\n${call}`, {
         model,
@@ -85,7 +98,7 @@ export const publishCommand = (host: Host) =>
         digest,
         url,
         call,
-        version: own,
+        version: shown,
       });
     });
 
@@ -97,28 +110,16 @@ async function requirePush({ access, signal, onRetry, folders }: ServiceSession,
   await new Repository({ client, name, state: folders.state }).requirePush();
 }
 
-interface BuildOptions {
-  project: Awaited<ReturnType<typeof readProject>>;
-  model: string;
-  image?: string;
-  engine?: string;
-  tag: string;
-}
-
-async function build(session: ServiceSession, options: BuildOptions): Promise<Pushed> {
+async function push(
+  session: ServiceSession,
+  { engine, image }: BuiltImage,
+  model: string,
+  tag: string,
+): Promise<Pushed> {
   const { access, display, signal, folders, onRetry } = session;
-  const { project, model } = options;
-  const { engine, image } = await buildImage({
-    project,
-    image: options.image,
-    tag: `auspex/${model.replace("/", "-")}`,
-    engineName: options.engine,
-    display,
-    signal,
-  });
   const scratch = await makeScratch(folders.cache);
   const progress = new PushProgress();
-  display.say(`Pushing to ${access.url} as ${model}:${options.tag}`);
+  display.say(`Pushing to ${access.url} as ${model}:${tag}`);
   const hide = display.show(progress);
   try {
     const pushed = await pushImage({
@@ -126,7 +127,7 @@ async function build(session: ServiceSession, options: BuildOptions): Promise<Pu
       image,
       access,
       name: model,
-      tag: options.tag,
+      tag,
       scratch,
       state: folders.state,
       progress,

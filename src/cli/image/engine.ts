@@ -4,6 +4,7 @@
  */
 import type { Readable } from "node:stream";
 import { z } from "zod";
+import { type ImageConfig, imageConfig } from "../../protocol/oci.ts";
 import { Failure, Misuse } from "../failure.ts";
 import { answers, outputOf, start, watched } from "./program.ts";
 
@@ -13,9 +14,16 @@ const ENGINES = ["docker", "podman"] as const;
 export type EngineName = (typeof ENGINES)[number];
 
 const inspected = z
-  .array(z.object({ Os: z.string(), Architecture: z.string() }))
-  .min(1)
-  .transform(([one]) => one);
+  .tuple([z.object({ Os: z.string(), Architecture: z.string(), Config: imageConfig.shape.config })])
+  .transform(([{ Os, Architecture, Config }]) => {
+    return { platform: `${Os}/${Architecture}`, config: Config };
+  });
+
+export interface LocalImage {
+  /** As in `linux/amd64`. */
+  platform: string;
+  config: ImageConfig["config"];
+}
 
 export class Engine {
   readonly name: EngineName;
@@ -54,13 +62,14 @@ export class Engine {
     await watched(command, { signal: this.#signal }, onText);
   }
 
+  async inspect(reference: string): Promise<LocalImage> {
+    const command = [this.name, "image", "inspect", reference];
+    return inspected.parse(JSON.parse(await outputOf(command, { signal: this.#signal })));
+  }
+
   /** @throws Failure that says how to build the right one */
   async requirePlatform(reference: string): Promise<void> {
-    const text = await outputOf([this.name, "image", "inspect", reference], {
-      signal: this.#signal,
-    });
-    const image = inspected.parse(JSON.parse(text));
-    const platform = `${image?.Os}/${image?.Architecture}`;
+    const { platform } = await this.inspect(reference);
     if (platform === PLATFORM) return;
     throw new Failure(
       `${reference} is for ${platform}, and runners need ${PLATFORM}. Build it with: ${this.name} build --platform ${PLATFORM} --tag ${reference} .`,

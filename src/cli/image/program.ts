@@ -11,14 +11,13 @@ const MAX_REASON = 2_000;
 export interface ProgramOptions {
   signal: AbortSignal;
   cwd?: string;
+  /** In a process group of its own, which a terminal's Ctrl+C does not reach. */
+  detached?: boolean;
 }
 
 /** @returns what it printed. @throws Failure with what it said */
-export async function outputOf(
-  command: string[],
-  { signal, cwd }: ProgramOptions,
-): Promise<string> {
-  const running = start(command, { signal, ...(cwd && { cwd }) });
+export async function outputOf(command: string[], options: ProgramOptions): Promise<string> {
+  const running = start(command, options);
   const [out] = await Promise.all([text(running.stdout), running.ended]);
   return out.trim();
 }
@@ -26,10 +25,10 @@ export async function outputOf(
 /** Shows what it says. @throws CommandEnded */
 export async function watched(
   command: string[],
-  { signal, cwd }: ProgramOptions,
+  options: ProgramOptions,
   onText: (text: string) => void,
 ): Promise<void> {
-  const { stdout, stderr, ended } = start(command, { signal, ...(cwd && { cwd }) });
+  const { stdout, stderr, ended } = start(command, options);
   for (const stream of [stdout, stderr])
     stream.setEncoding("utf8").on("data", (chunk: string) => onText(chunk));
   await ended;
@@ -43,8 +42,9 @@ export interface Running {
 }
 
 /** The signal ends it. */
-export function start([name = "", ...args]: string[], { signal, cwd }: ProgramOptions): Running {
-  const child = spawn(name, args, { stdio: ["ignore", "pipe", "pipe"], signal, cwd });
+export function start([name = "", ...args]: string[], options: ProgramOptions): Running {
+  const { signal } = options;
+  const child = spawn(name, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => {
     said = `${said}${chunk}`.slice(-MAX_REASON);

@@ -1,4 +1,5 @@
 /** The version that is published: what the image does not say of itself, and a call to paste. */
+import type { Known } from "../../domain/images/server-description.ts";
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { formFields } from "../../domain/schemas/input-form.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
@@ -18,29 +19,36 @@ export interface VersionOptions {
   digest: string;
   notes: string;
   manifest: ProjectManifest;
-  /** If it is not the model's own. */
-  hardware: string | undefined;
-  latest: Version | null;
+  configuration: Configuration | undefined;
+  /** What its server has told on this machine. */
+  told: Known;
 }
 
 export function newVersion(options: VersionOptions): NewVersion {
-  const { digest, notes, manifest } = options;
-  const configuration = configurationOf(options);
+  const { digest, notes, manifest, configuration, told } = options;
   return {
     release_notes: notes,
     image: digest,
+    ...told,
     ...(manifest.schemas && { schemas: manifest.schemas }),
     ...(manifest.compatibilities && { compatibilities: manifest.compatibilities }),
     ...(configuration && { configuration }),
   };
 }
 
+interface ConfigurationOptions {
+  manifest: ProjectManifest;
+  /** If it is not the model's own. */
+  hardware: string | undefined;
+  latest: Version | null;
+}
+
 /** Undefined leaves it as it was in the version before: one that is sent replaces all of it. */
-function configurationOf({
+export function configurationOf({
   manifest,
   hardware,
   latest,
-}: VersionOptions): Configuration | undefined {
+}: ConfigurationOptions): Configuration | undefined {
   const own: Configuration = {
     ...manifest.configuration,
     ...(manifest.interface && { interface: manifest.interface }),

@@ -210,6 +210,7 @@ test("what cannot be published says what to do, before anything is built", async
     /Only bob can publish there: this token is ada's/,
   );
   await says(["story", "--model", "Story!"], 2, /is no name for a model/);
+  await says(["story", "--env", "HF_TOKEN"], 2, /--env is for --check/);
   await says(["story", "--visibility", "secret"], 2, /private, public, restricted/);
   writeFileSync(join(home.folder, "story/auspex.json"), '{"visibility": "secret"}');
   await says(["story"], 2, /auspex\.json: /);

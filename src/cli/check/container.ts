@@ -1,0 +1,110 @@
+/** A container on this machine, for as long as it takes to learn what its server tells. */
+import { randomUUID } from "node:crypto";
+import { external } from "../../../runner/src/containers/failure.ts";
+import { LogTail } from "../../../runner/src/engines/log-tail.ts";
+import type { EngineName } from "../image/engine.ts";
+import { outputOf, start } from "../image/program.ts";
+
+export interface ContainerPlan {
+  image: string;
+  /** Replaces the image's CMD. */
+  command: readonly string[];
+  environment: Record<string, string>;
+  /** Names of variables whose values are not for the list of processes: the engine's command reads them. */
+  variables: readonly string[];
+  port: number;
+  /** Further flags of the engine's `run`. */
+  flags: readonly string[];
+}
+
+/** An engine that takes longer than this to remove a container has other troubles. */
+const REMOVE_MS = 60_000;
+
+export class TrialContainer {
+  readonly address: URL;
+  readonly logs = new LogTail();
+  readonly #command: (...args: string[]) => string[];
+  readonly #name: string;
+  readonly #ended = new AbortController();
+  readonly #removed = new AbortController();
+
+  /** Starts one, and removes it when `use` is done, whatever happened. */
+  static async with<Result>(
+    engine: EngineName,
+    plan: ContainerPlan,
+    use: (container: TrialContainer) => Promise<Result>,
+  ): Promise<Result> {
+    const name = `auspex-check-${randomUUID()}`;
+    const command = (...args: string[]) => [engine, ...args];
+    try {
+      const container = await TrialContainer.#start(command, name, plan);
+      try {
+        return await use(container);
+      } finally {
+        container.#removed.abort();
+      }
+    } finally {
+      await remove(command, name);
+    }
+  }
+
+  /** Not interrupted: whether it is there must be known before it is removed. */
+  static async #start(
+    command: (...args: string[]) => string[],
+    name: string,
+    plan: ContainerPlan,
+  ): Promise<TrialContainer> {
+    const options = { signal: new AbortController().signal, detached: true };
+    await outputOf(command("run", "--detach", "--name", name, ...argumentsOf(plan)), options);
+    // One that has ended at once has no port: its end says what happened.
+    const port = await outputOf(command("port", name, `${plan.port}/tcp`), options).catch(() => "");
+    const [address = "127.0.0.1:9"] = port.match(/127\.0\.0\.1:\d+/) ?? [];
+    return new TrialContainer(command, name, new URL(`http://${address}`));
+  }
+
+  private constructor(command: (...args: string[]) => string[], name: string, address: URL) {
+    this.#command = command;
+    this.#name = name;
+    this.address = address;
+    void this.#watch();
+  }
+
+  /** Aborted with a failure when it has ended by itself. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#removed;
+    const following = start(this.#command("logs", "--follow", this.#name), { signal });
+    for (const stream of [following.stdout, following.stderr])
+      stream.on("data", (chunk: Buffer) => this.logs.push(chunk));
+    try {
+      const code = await outputOf(this.#command("wait", this.#name), { signal });
+      await following.ended.catch(() => {});
+      this.#ended.abort(external(`the container exited with code ${code}`));
+    } catch (error) {
+      this.#ended.abort(error);
+    }
+  }
+}
+
+async function remove(command: (...args: string[]) => string[], name: string): Promise<void> {
+  const signal = AbortSignal.timeout(REMOVE_MS);
+  const options = { signal, detached: true };
+  await outputOf(command("rm", "--force", "--volumes", name), options).catch((error: unknown) => {
+    // It has not been created.
+    if (!/no such container|no container with/i.test(String(error))) throw error;
+  });
+}
+
+export const argumentsOf = (plan: ContainerPlan): string[] => [
+  ...plan.flags,
+  "--publish",
+  `127.0.0.1::${plan.port}`,
+  ...plan.variables.flatMap((name) => ["--env", name]),
+  // The runner's own win.
+  ...Object.entries(plan.environment).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
+  plan.image,
+  ...plan.command,
+];

@@ -1,0 +1,158 @@
+/** `auspex publish --check` with a real engine: what only a server tells is in the version. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { buildExample, docker } from "../../docker/registry.ts";
+import { dockerIsUp } from "../../runner/support/containers.ts";
+import { Home } from "../support/command.ts";
+import { FakeDeployment } from "../support/fake-deployment.ts";
+
+if (!dockerIsUp) console.log("Docker does not answer: checking with a real engine is left out.");
+
+/** The images have 50 MB compressed. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+/** Says what it can do as vLLM does, crashes, or never listens: as MODE says. */
+const SERVER = `
+import http from "node:http";
+const answers = {
+  "/health": "",
+  "/v1/models": JSON.stringify({ data: [{ id: "qwen" }] }),
+  "/openapi.json": JSON.stringify({ openapi: "3.1.0", paths: { "/v1/chat/completions": {} } }),
+};
+console.log("loading \\x1b[2Jweights");
+if (process.env.MODE === "crashes") throw new Error("no such model");
+const loadedAt = Date.now() + 300;
+const server = http.createServer(({ url }, response) => {
+  if (Date.now() < loadedAt) return response.writeHead(503).end();
+  response.writeHead(url in answers ? 200 : 404).end(answers[url]);
+});
+if (process.env.MODE === "hangs") setInterval(() => {}, 1_000);
+else server.listen(process.env.PORT, "0.0.0.0");
+`;
+
+describe.runIf(dockerIsUp)("publish --check", () => {
+  let deployment: FakeDeployment;
+  let home: Home;
+
+  beforeAll(async () => {
+    deployment = await FakeDeployment.open();
+    home = new Home({
+      AUSPEX_URL: deployment.url,
+      AUSPEX_TOKEN: "aus_x",
+      DOCKER_BUILDKIT: "0",
+      DOCKER_HOST: process.env.DOCKER_HOST ?? "",
+    });
+    // Makes node:24-slim, where it cannot be pulled.
+    await docker("image", "rm", await buildExample("hello", "auspex-test/base"));
+    await home.run(["init", "greeter", "--template", "node"]);
+    const served = join(home.folder, "served");
+    mkdirSync(served);
+    const dockerfile =
+      'FROM node:24-slim\nCOPY server.mjs /\nEXPOSE 8000\nCMD ["node", "/server.mjs"]\n';
+    writeFileSync(join(served, "Dockerfile"), dockerfile);
+    writeFileSync(join(served, "server.mjs"), SERVER);
+    await docker("build", "--quiet", "--tag", "auspex-test/served", served);
+    writeFileSync(join(served, "auspex.json"), '{"interface": "vendora"}');
+  });
+  afterEach(async () => {
+    expect(await containers()).toBe("");
+  });
+  afterAll(async () => {
+    const images = ["auspex-test/told", "auspex-test/served"];
+    await docker("image", "rm", "--force", ...images).catch(() => {});
+    deployment.close();
+    home.remove();
+  });
+
+  /** Those of this test's images, running or not. */
+  const containers = () => docker("ps", "--all", "--quiet", "--filter", "name=auspex-check-");
+
+  const served = (...more: string[]) => [
+    ...["publish", "served", "--image", "auspex-test/served", "--model", "served", "--check"],
+    ...more,
+  ];
+  const patches = () =>
+    deployment.registry.requests.filter((one) => one.startsWith("PATCH")).length;
+  const versions = (model: string) => deployment.models.get(model)?.versions ?? [];
+
+  test("a Cog server: its schemas go into the version", async () => {
+    await docker("build", "--quiet", "--tag", "auspex-test/told", join(home.folder, "greeter"));
+    // Without the folder's auspex.json, nobody but the server says what it takes.
+    const args = ["publish", "--image", "auspex-test/told", "--model", "told", "--check"];
+    const { code, err } = await home.run(args);
+    expect(code, err).toBe(0);
+    expect(err).toMatch(/It starts: ready after \d+ s\./);
+    const [told] = versions("told");
+    expect(JSON.stringify(told?.schemas)).toContain("Who to greet");
+    expect(told).toMatchObject({
+      schemas: { prediction: { stream_output: true } },
+      compatibilities: { vendora_chat_completions: false },
+    });
+  });
+
+  test("what auspex.json says wins, and the rest follows from it", async () => {
+    const image = ["--image", "auspex-test/told"];
+    const plain = await home.run(["publish", "greeter", ...image]);
+    const checked = await home.run(["publish", "greeter", ...image, "--check"]);
+    expect([plain.code, checked.code], checked.err).toEqual([0, 0]);
+    expect(checked.err).toMatch(/It starts: ready/);
+    expect(versions("hello")[1]).toEqual(versions("hello")[0]);
+  });
+
+  test("a server of OpenAI's API, which takes its time: its calls go into the version", async () => {
+    const { code, err } = await home.run(served());
+    expect(code, err).toBe(0);
+    expect(versions("served")).toMatchObject([
+      {
+        compatibilities: {
+          vendora_chat_completions: true,
+          vendora_responses: true,
+          vendora_embeddings: false,
+        },
+        schemas: { prediction: { input: { required: ["messages"] }, stream_output: true } },
+        configuration: { interface: "vendora" },
+      },
+    ]);
+  });
+
+  test("one that ends is not published, and says why and what to do", async () => {
+    const [before, pushed] = [versions("served").length, patches()];
+    const args = served("--env", "MODE", "--quiet");
+    const { code, err } = await home.run(args, { environment: { MODE: "crashes" } });
+    expect(code).toBe(1);
+    expect(err).toMatch(/does not start on this machine: the container exited with code 1\n/);
+    expect(err).toMatch(/^loading weights$/m);
+    expect(err).toMatch(/^Error: no such model$/m);
+    expect(err).toMatch(/publish without --check: the first runner that starts it/);
+    expect(versions("served")).toHaveLength(before);
+    expect(patches()).toBe(pushed);
+  });
+
+  test("without a word about its interface, it is taken for Cog's, and the error says so", async () => {
+    const args = ["publish", "--image", "auspex-test/served", "--model", "silent", "--check"];
+    const { code, err } = await home.run(args);
+    expect(code).toBe(1);
+    expect(err).toMatch(/the container has no \/health-check/);
+    expect(err).toContain('set "interface": "vendora" in auspex.json');
+  });
+
+  test("Ctrl+C removes the container", async () => {
+    const run = home.start(served("--env", "MODE"), { environment: { MODE: "hangs" } });
+    await expect.poll(containers, { timeout: 20_000 }).not.toBe("");
+    await run.says(/Starting it on this machine/);
+    run.child.kill("SIGINT");
+    const { code, err } = await run.end();
+    expect([code, err]).toEqual([130, expect.stringMatching(/auspex: Interrupted\./)]);
+  });
+
+  test("a variable that the shell does not have, and weights that only runners fetch", async () => {
+    const missing = await home.run(served("--env", "NOT_SET"));
+    expect(missing).toMatchObject({ code: 2, err: expect.stringMatching(/--env NOT_SET: /) });
+    const weights = [{ target: "/w", file: `${deployment.url}/files/x` }];
+    const said = { interface: "vendora", configuration: { weights } };
+    writeFileSync(join(home.folder, "served/auspex.json"), JSON.stringify(said));
+    const { code, err } = await home.run(served());
+    expect([code, err]).toEqual([1, expect.stringMatching(/only runners fetch its weights/)]);
+  });
+});
