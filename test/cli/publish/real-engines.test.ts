@@ -1,11 +1,10 @@
 /** Real engines: what `auspex init` writes is built, pushed, and pulled and run as it was published. */
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildExample, docker } from "../../docker/registry.ts";
 import { dockerIsUp } from "../../runner/support/containers.ts";
+import { hasClient, withStore } from "../support/clients.ts";
 import { Home } from "../support/command.ts";
 import { FakeDeployment } from "../support/fake-deployment.ts";
 
@@ -57,27 +56,18 @@ describe.runIf(dockerIsUp)("publish", () => {
     await docker("image", "rm", "--force", reference);
   });
 
-  test.runIf(existsSync("/usr/bin/podman"))("podman: an image that there is", async () => {
-    const own = [
-      "--storage-driver",
-      "vfs",
-      "--root",
-      join(home.folder, "podman"),
-      "--runroot",
-      join(home.folder, "run"),
-    ];
-    const podman = promisify(execFile);
+  test.runIf(hasClient("podman"))("podman: an image that there is", async () => {
+    const podman = withStore("podman", home.folder);
     const context = join(home.folder, "context");
     const dockerfile = "FROM scratch\nCOPY model.mjs /\nLABEL told=true\n";
     await home.run(["init", context, "--template", "node"]);
-    await podman("sh", ["-c", `printf '${dockerfile}' >'${context}/Dockerfile'`]);
-    await podman("podman", [...own, "build", "--tag", "localhost/tiny", context]);
+    writeFileSync(join(context, "Dockerfile"), dockerfile);
+    await podman("build", "--tag", "localhost/tiny", context);
     // It finds its store by its own settings.
     const settings = { CONTAINERS_STORAGE_CONF: join(home.folder, "storage.conf") };
-    await podman("sh", [
-      "-c",
-      `printf '[storage]\\ndriver = "vfs"\\ngraphroot = "%s"\\nrunroot = "%s"\\n' '${own[3]}' '${own[5]}' >'${settings.CONTAINERS_STORAGE_CONF}'`,
-    ]);
+    const [root, runroot] = ["podman", "podman-run"].map((name) => join(home.folder, name));
+    const store = `[storage]\ndriver = "vfs"\ngraphroot = "${root}"\nrunroot = "${runroot}"\n`;
+    writeFileSync(settings.CONTAINERS_STORAGE_CONF, store);
     const args = ["publish", "--engine", "podman", "--image", "localhost/tiny", "--model", "tiny"];
     const { code, err } = await home.run(args, { environment: settings });
     expect(code, err).toBe(0);

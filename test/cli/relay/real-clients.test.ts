@@ -4,7 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -14,12 +14,12 @@ import { type Relay, startRelay } from "../../../src/cli/relay/relay.ts";
 import { manifest } from "../../../src/protocol/oci.ts";
 import { docker, type Registry, startRegistry } from "../../docker/registry.ts";
 import { dockerIsUp } from "../../runner/support/containers.ts";
+import { Containerd, hasClient, withStore } from "../support/clients.ts";
 import { Edge } from "../support/edge.ts";
 
 const MIB = 1024 * 1024;
 const LIMIT = 3 * MIB;
 const ANNOUNCED = { "oci-chunk-max-length": String(2 * MIB + 65_536) };
-const has = (client: string) => existsSync(`/usr/bin/${client}`);
 
 if (!dockerIsUp) console.log("Docker does not answer: real clients of the relay are left out.");
 
@@ -28,6 +28,9 @@ describe.runIf(dockerIsUp)("through the relay", () => {
   let edge: Edge;
   let relay: Relay;
   let folder: string;
+  /** What `docker save` has written, and what podman, buildah and skopeo call it. */
+  let file: string;
+  let archive: string;
 
   beforeAll(async () => {
     registry = await startRegistry();
@@ -38,6 +41,9 @@ describe.runIf(dockerIsUp)("through the relay", () => {
     writeFileSync(join(context, "weights"), randomBytes(5 * MIB));
     writeFileSync(join(context, "Dockerfile"), "FROM scratch\nCOPY weights /\n");
     await docker("build", "--quiet", "--tag", "auspex-test/relayed", context);
+    file = join(folder, "image.tar");
+    archive = `docker-archive:${file}`;
+    await docker("save", "--output", file, "auspex-test/relayed");
     const scratch = join(folder, "scratch");
     mkdirSync(scratch);
     const signal = new AbortController().signal;
@@ -77,31 +83,50 @@ describe.runIf(dockerIsUp)("through the relay", () => {
     await docker("image", "rm", `${name}@${digest}`);
   });
 
-  test.runIf(has("skopeo"))("skopeo copies", async () => {
-    const source = `docker-archive:${join(folder, "image.tar")}`;
-    await docker("save", "--output", join(folder, "image.tar"), "auspex-test/relayed");
-    const args = ["copy", "--insecure-policy", "--dest-tls-verify=false", source];
-    const copy = (host: string) =>
-      promisify(execFile)("skopeo", [...args, `docker://${host}/ada/copied`]);
-    await expect(copy(new URL(edge.url).host)).rejects.toThrow(/413/);
-    await copy(relay.host);
-    expect(await digestAt("ada/copied")).toMatch(/^sha256:/);
+  test.runIf(hasClient("skopeo"))("skopeo copies, there and back", async () => {
+    const skopeo = (...args: string[]) =>
+      promisify(execFile)("skopeo", ["copy", "--insecure-policy", ...args]);
+    const push = (host: string) =>
+      skopeo("--dest-tls-verify=false", archive, `docker://${host}/ada/copied`);
+    await expect(push(new URL(edge.url).host)).rejects.toThrow(/413/);
+    await push(relay.host);
+    const name = `docker://${relay.host}/ada/copied@${await digestAt("ada/copied")}`;
+    await skopeo("--src-tls-verify=false", name, `dir:${join(folder, "copied")}`);
   });
 
-  test.runIf(has("podman"))("podman pushes", async () => {
-    const own = [
-      "--storage-driver",
-      "vfs",
-      "--root",
-      join(folder, "podman"),
-      "--runroot",
-      join(folder, "run"),
-    ];
-    const podman = (...args: string[]) => promisify(execFile)("podman", [...own, ...args]);
-    await docker("save", "--output", join(folder, "image.tar"), "auspex-test/relayed");
-    const { stdout } = await podman("load", "--input", join(folder, "image.tar"));
-    const image = /^Loaded image: (.*)$/m.exec(stdout)?.[1] ?? "";
-    await podman("push", "--tls-verify=false", image, `${relay.host}/ada/podded`);
-    expect(await digestAt("ada/podded")).toMatch(/^sha256:/);
+  test.runIf(hasClient("podman"))("podman pushes and pulls", async () => {
+    const podman = withStore("podman", folder);
+    const image = await podman("pull", "--quiet", archive);
+    const name = `${relay.host}/ada/podded`;
+    await podman("push", "--tls-verify=false", image, name);
+    const pushed = `${name}@${await digestAt("ada/podded")}`;
+    await podman("image", "rm", "--force", image);
+    expect(await podman("pull", "--quiet", "--tls-verify=false", pushed)).toBe(image);
+  });
+
+  test.runIf(hasClient("buildah"))("buildah pushes and pulls", async () => {
+    const buildah = withStore("buildah", folder);
+    const image = await buildah("pull", "--quiet", archive);
+    const name = `${relay.host}/ada/built`;
+    await buildah("push", "--tls-verify=false", image, `docker://${name}`);
+    const pushed = `${name}@${await digestAt("ada/built")}`;
+    await buildah("rmi", "--force", image);
+    expect(await buildah("pull", "--quiet", "--tls-verify=false", pushed)).toBe(image);
+  });
+
+  test.runIf(hasClient("ctr"))("ctr pushes and pulls", async () => {
+    const containerd = await Containerd.start(folder);
+    try {
+      const ctr = (...args: string[]) => containerd.ctr("images", ...args);
+      await ctr("import", file);
+      const image = await ctr("list", "--quiet");
+      await ctr("push", "--plain-http", `${relay.host}/ada/contained:latest`, image);
+      const pushed = `${relay.host}/ada/contained@${await digestAt("ada/contained")}`;
+      await ctr("remove", image);
+      await ctr("pull", "--plain-http", pushed);
+      expect(await ctr("list", "--quiet")).toBe(pushed);
+    } finally {
+      await containerd.stop();
+    }
   });
 });
