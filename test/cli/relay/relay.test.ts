@@ -162,7 +162,13 @@ test("pages in a browser, and other names for this machine, are refused", async 
 
 test("nobody gets the token itself: what is no repository is not passed on", async () => {
   const before = registry.requests.length;
-  for (const path of ["/v2/token", "/v2/%74oken", "/v2/ada/../token", "/v2/_catalog", "/v2/ada/story"])
+  for (const path of [
+    "/v2/token",
+    "/v2/%74oken",
+    "/v2/ada/../token",
+    "/v2/_catalog",
+    "/v2/ada/story",
+  ])
     expect((await call("GET", `${path}?service=x`)).status, path).toBe(405);
   expect(registry.requests.length).toBe(before);
 });
