@@ -56,7 +56,7 @@ export function registryResponse({ status, code, message, headers }: RegistryErr
  */
 export function bearerChallenge({ req }: Context): string {
   const { origin, host } = new URL(req.url);
-  const [, name] = /^\/v2\/(.+)\/(?:blobs|manifests|tags|referrers)\//.exec(req.path) ?? [];
+  const [, name] = /^\/v2\/([\w./-]+)\/(?:blobs|manifests|tags|referrers)\//.exec(req.path) ?? [];
   const actions = ["GET", "HEAD"].includes(req.method) ? "pull" : "pull,push";
   const scope = name === undefined ? "" : `,scope="repository:${name}:${actions}"`;
   return `Bearer realm="${origin}/v2/token",service="${host}"${scope}`;
