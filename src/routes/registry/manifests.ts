@@ -22,6 +22,9 @@ import {
   REPOSITORY,
 } from "./repository.ts";
 
+/** In one request. */
+const MAX_TAGS = 50;
+
 const MANIFEST = "/manifests/:reference";
 
 export const registryManifestRoutes = new Hono<AppEnv>()
@@ -75,6 +78,10 @@ async function put(c: Context<AppEnv>): Promise<Response> {
   const reference = referenceIn(c);
   const digest = reference.includes(":") ? reference : undefined;
   const further = (c.req.queries("tag") ?? []).map(tagIn);
+  if (further.length > MAX_TAGS) {
+    const message = `${further.length} tags at once are too many: at most ${MAX_TAGS}.`;
+    throw new RegistryError(400, "MANIFEST_INVALID", message);
+  }
   const repository = await openToFirstPush(services, caller, name);
   const stored = await putManifest(services, caller, repository, {
     bytes: new Uint8Array(await c.req.arrayBuffer()),

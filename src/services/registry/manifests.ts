@@ -2,7 +2,7 @@
 import { attachmentOf, namedBy, parseDocument } from "../../domain/registry/named.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import { hex } from "../../lib/hex.ts";
-import { MAX_MANIFEST_BYTES, ociDigest } from "../../protocol/oci.ts";
+import { kindOf, MAX_MANIFEST_BYTES, ociDigest } from "../../protocol/oci.ts";
 import { touchLinks } from "../../storage/registry/blobs.ts";
 import {
   deleteManifest,
@@ -90,6 +90,8 @@ async function storeBytes(services: Services, digest: string, bytes: Uint8Array)
 }
 
 function parse(bytes: Uint8Array, mediaType: string | undefined) {
+  // Before it is parsed: as a form it was not counted how many values it has.
+  if (mediaType !== undefined && kindOf(mediaType) === undefined) throw unknownType(mediaType);
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
@@ -102,11 +104,7 @@ function parse(bytes: Uint8Array, mediaType: string | undefined) {
       : undefined;
   const type = mediaType ?? own ?? "";
   const document = parseDocument(type, json);
-  if (document === undefined) {
-    throw invalid(
-      `'${type.slice(0, 100)}' is neither an image manifest nor an index, of OCI or of Docker (schema 2)`,
-    );
-  }
+  if (document === undefined) throw unknownType(type);
   if (typeof document === "string") throw invalid(document);
   if (own !== undefined && own !== type) {
     throw invalid(`it says it is '${own.slice(0, 100)}', and the request '${type.slice(0, 100)}'`);
@@ -167,6 +165,11 @@ export async function removeManifest(
 
 const invalid = (why: string) =>
   new RegistryError(400, "MANIFEST_INVALID", `This manifest is not valid: ${why}.`);
+
+const unknownType = (type: string) =>
+  invalid(
+    `'${type.slice(0, 100)}' is neither an image manifest nor an index, of OCI or of Docker (schema 2)`,
+  );
 
 const tooLarge = () =>
   new RegistryError(
