@@ -5,11 +5,11 @@ import { deleteObjects } from "../../storage/registry/objects.ts";
 import type { Services } from "../services.ts";
 
 /** At a time: R2 deletes 1,000 objects in one call, and aborts one upload in each. */
-const OBJECTS = 100;
+const AT_ONCE = { objects: 1_000, uploads: 100 };
 
 /** @returns how many there were; if it fails, they stay for the next time */
 export async function collectGarbage({ db, env }: Services): Promise<number> {
-  const found = await listGarbage(db, OBJECTS);
+  const found = await listGarbage(db, AT_ONCE);
   if (found.length === 0) return 0;
   const keys = found.map(({ key }) => key);
   await Promise.all(

@@ -3,8 +3,15 @@ import { sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { registryGarbage } from "../schema/index.ts";
 
-export const listGarbage = (db: Database, limit: number) =>
-  db.select().from(registryGarbage).limit(limit).all();
+/** @param uploads of which so many are multipart uploads at most */
+export async function listGarbage(
+  db: Database,
+  { objects, uploads }: { objects: number; uploads: number },
+) {
+  const found = await db.select().from(registryGarbage).limit(objects).all();
+  let left = uploads;
+  return found.filter(({ multipart_id }) => multipart_id === null || left-- > 0);
+}
 
 /** Once it is deleted. @param keys any number: they are one parameter */
 export const forgetGarbage = (db: Database, keys: string[]) =>
