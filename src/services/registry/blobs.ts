@@ -1,5 +1,6 @@
 /** Blobs of repositories: read, mounted from another repository, and removed. */
 import { parseRange } from "../../domain/files/byte-range.ts";
+import { ProblemError } from "../../errors.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import {
   findLinkedBlob,
@@ -16,9 +17,6 @@ import type { Services } from "../services.ts";
 import { openToPull, type Repository, type RepositoryName } from "./repositories.ts";
 import { requireRoom } from "./room.ts";
 
-/** How exactly the last use by a push is known. */
-const USE_MS = 3_600_000;
-
 /**
  * @param isPush whether a push that is told that the blob is there will count on it
  * @throws RegistryError BLOB_UNKNOWN
@@ -34,11 +32,7 @@ export async function findBlobOf(
   if (!isPush) return blob;
   // A push that is told so sends it no more: it must be there in R2 as well.
   if (!(await headObject(services.env.IMAGES, blob.key))) throw unknownBlob(digest);
-  const now = Date.now();
-  if (
-    blob.used_at < now - USE_MS &&
-    (await touchLinks(services.db, id, [digest], now)).length === 0
-  )
+  if ((await touchLinks(services.db, id, [digest], Date.now())).length === 0)
     throw unknownBlob(digest);
   return blob;
 }
@@ -92,7 +86,7 @@ export const isKnown = (headers: Headers, digest: string): boolean =>
 
 /**
  * Makes a blob of another repository one of this one, if the caller may download it there.
- * @param from undefined: any other repository of the caller
+ * @param from undefined: any other repository of the caller that the token covers
  * @returns whether it is there now; otherwise it has to be sent
  */
 export async function mountBlob(
@@ -104,7 +98,7 @@ export async function mountBlob(
 ): Promise<boolean> {
   const source = from
     ? await findSource(services, caller, from)
-    : (await findOwnLink(services.db, caller.user_id, digest))?.model_id;
+    : (await findOwnLink(services.db, caller, digest))?.model_id;
   if (source === undefined) return false;
   const blob = await findLinkedBlob(services.db, source, digest);
   if (!blob || !(await headObject(services.env.IMAGES, blob.key))) return false;
@@ -123,6 +117,8 @@ async function findSource(
     return (await openToPull(services, { caller, granted: undefined }, from)).id;
   } catch (error) {
     if (error instanceof RegistryError) return undefined;
+    // A token that is limited to other models.
+    if (error instanceof ProblemError && error.code === "forbidden") return undefined;
     throw error;
   }
 }

@@ -63,9 +63,13 @@ export async function referrersOf(
   artifactType: string | undefined,
   last: string,
 ) {
-  const found = await listReferrers(db, id, subject, { artifactType, last, limit: REFERRERS + 1 });
+  const found = await listReferrers(db, id, subject, { last, limit: REFERRERS + 1 });
   const page = pageOf(found, REFERRERS, ({ digest }) => digest);
-  const manifests = page.items.map(({ digest, media_type, size, artifact_type, annotations }) => ({
+  // Here, so that a type that few have does not look at all: a page may have none, and a next one.
+  const chosen = page.items.filter(
+    ({ artifact_type }) => artifactType === undefined || artifact_type === artifactType,
+  );
+  const manifests = chosen.map(({ digest, media_type, size, artifact_type, annotations }) => ({
     mediaType: media_type,
     digest,
     size,

@@ -1,11 +1,12 @@
 /** Blobs, and which repositories have them. */
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, lt, sql } from "drizzle-orm";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import {
   registryBlobs,
   registryGarbage,
   registryLinks,
+  type registryManifests,
   registryReferences,
 } from "../schema/index.ts";
 import { endingUpload, type RegistryUploadRow } from "./uploads.ts";
@@ -38,12 +39,24 @@ export const findLinkedBlob = (
     .where(isLink(modelId, digest))
     .get();
 
-/** Some repository of the account that has the blob. */
-export const findOwnLink = (db: Database, userId: string, digest: string) =>
+/** Some repository of the account that has the blob. @param models ids: only these; null: any */
+export const findOwnLink = (
+  db: Database,
+  { user_id, models }: { user_id: string; models: string[] | null },
+  digest: string,
+) =>
   db
     .select({ model_id: registryLinks.model_id })
     .from(registryLinks)
-    .where(and(eq(registryLinks.user_id, userId), eq(registryLinks.digest, digest)))
+    .where(
+      and(
+        eq(registryLinks.user_id, user_id),
+        eq(registryLinks.digest, digest),
+        models === null
+          ? undefined
+          : sql`${registryLinks.model_id} IN (SELECT value FROM json_each(${JSON.stringify(models)}))`,
+      ),
+    )
     .limit(1)
     .get();
 
@@ -131,26 +144,33 @@ export const replaceObject = (db: Database, digest: string, from: string, to: st
     .set({ key: to })
     .where(and(eq(registryBlobs.digest, digest), eq(registryBlobs.key, from)));
 
+/** How exactly the last use by a push is known: a manifest of 10,000 layers would write 20,000 rows each time. */
+const USE_MS = 3_600_000;
+
 /**
  * A push counts on these: they stay for as long as one may take.
  * @returns which of them the repository has
  */
-export async function touchLinks(
+export const touchLinks = (db: Database, modelId: string, digests: string[], now: number) =>
+  touch(db, registryLinks, { modelId, digests, now });
+
+/** Of links or of manifests. */
+export async function touch(
   db: Database,
-  modelId: string,
-  digests: string[],
-  now: number,
+  table: typeof registryLinks | typeof registryManifests,
+  { modelId, digests, now }: { modelId: string; digests: string[]; now: number },
 ): Promise<string[]> {
-  const rows = await db
-    .update(registryLinks)
-    .set({ used_at: now })
-    .where(
-      and(
-        eq(registryLinks.model_id, modelId),
-        sql`${registryLinks.digest} IN (SELECT value FROM json_each(${JSON.stringify(digests)}))`,
-      ),
-    )
-    .returning({ digest: registryLinks.digest });
+  const isNamed = and(
+    eq(table.model_id, modelId),
+    sql`${table.digest} IN (SELECT value FROM json_each(${JSON.stringify(digests)}))`,
+  );
+  const [, rows] = await db.batch([
+    db
+      .update(table)
+      .set({ used_at: now })
+      .where(and(isNamed, lt(table.used_at, now - USE_MS))),
+    db.select({ digest: table.digest }).from(table).where(isNamed),
+  ]);
   return rows.map(({ digest }) => digest);
 }
 

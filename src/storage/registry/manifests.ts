@@ -10,7 +10,7 @@ import {
   registryTags,
   versions,
 } from "../schema/index.ts";
-import { type BlobPlace, droppingUnused, storing } from "./blobs.ts";
+import { type BlobPlace, droppingUnused, storing, touch } from "./blobs.ts";
 import { tagging } from "./tags.ts";
 
 export type ManifestRow = typeof registryManifests.$inferSelect;
@@ -82,31 +82,15 @@ export async function insertManifest(
 }
 
 /** A push counts on these. @returns which of them the repository has */
-export async function touchManifests(
-  db: Database,
-  modelId: string,
-  digests: string[],
-  now: number,
-): Promise<string[]> {
-  const rows = await db
-    .update(registryManifests)
-    .set({ used_at: now })
-    .where(
-      and(
-        eq(registryManifests.model_id, modelId),
-        sql`${registryManifests.digest} IN (SELECT value FROM json_each(${JSON.stringify(digests)}))`,
-      ),
-    )
-    .returning({ digest: registryManifests.digest });
-  return rows.map(({ digest }) => digest);
-}
+export const touchManifests = (db: Database, modelId: string, digests: string[], now: number) =>
+  touch(db, registryManifests, { modelId, digests, now });
 
 /** What is attached to a digest, by digest. @param last the digest after which they begin */
 export const listReferrers = (
   db: Database,
   modelId: string,
   subject: string,
-  { artifactType, last, limit }: { artifactType: string | undefined; last: string; limit: number },
+  { last, limit }: { last: string; limit: number },
 ) =>
   db
     .select({
@@ -121,7 +105,6 @@ export const listReferrers = (
       and(
         eq(registryManifests.model_id, modelId),
         eq(registryManifests.subject, subject),
-        artifactType === undefined ? undefined : eq(registryManifests.artifact_type, artifactType),
         gt(registryManifests.digest, last),
       ),
     )

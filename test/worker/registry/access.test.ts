@@ -167,3 +167,21 @@ test("a token for some models pushes to those", async () => {
   await expectError(await other.send("POST", "blobs/uploads/"), 403, "DENIED");
   await expectError(await other.send("GET", "manifests/latest"), 403, "DENIED");
 });
+
+test("a limited token mounts nothing of another model, named or not", async () => {
+  const first = await newRepository("first");
+  const secret = randomBytes(50);
+  const digest = await first.push(secret);
+  const second = new Repository(first.client, `${first.username}/second`);
+  await second.push(randomBytes(5));
+  const scopes = ["read", "write"];
+  const limited = second.as(await newClient(first.username, { models: [second.name], scopes }));
+  for (const from of ["", `&from=${first.name}`]) {
+    const answer = await limited.send("POST", `blobs/uploads/?mount=${digest}${from}`);
+    // Clients then send the layer.
+    expect(answer.status).toBe(202);
+    expect((await limited.send("GET", `blobs/${digest}`)).status).toBe(404);
+  }
+  const both = await newClient(first.username, { models: [first.name, second.name], scopes });
+  expect((await second.as(both).send("POST", `blobs/uploads/?mount=${digest}`)).status).toBe(201);
+});
