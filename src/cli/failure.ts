@@ -1,5 +1,6 @@
 /** What ends a command, for the person or script that called it. */
 import { constants } from "node:os";
+import { CommanderError } from "@commander-js/extra-typings";
 import { isRetryable, messageOf, statusOf } from "../../runner/src/control-plane/error.ts";
 
 export const EXIT = { failed: 1, misused: 2 };
@@ -47,6 +48,9 @@ export class Interrupted extends Failure {
   }
 }
 
+/** Below what the parser says. */
+export const TELLS_MORE = "(--help tells more)";
+
 export interface Explanation {
   /** What happened, and what to do next. */
   message: string;
@@ -56,9 +60,17 @@ export interface Explanation {
 }
 
 export function explain(error: unknown): Explanation {
+  if (error instanceof CommanderError) return explainMisuse(error);
   const status = statusOf(error);
   const code = error instanceof Failure ? error.code : EXIT.failed;
   return { message: [messageOf(error), ...adviceFor(error)].join("\n"), status, code };
+}
+
+/** What the parser of options and arguments refuses. */
+function explainMisuse({ code, message }: CommanderError): Explanation {
+  const isHelp = code === "commander.help";
+  const why = isHelp ? "A command is needed." : message.replace(/^error: /, "");
+  return { message: `${why}\n${TELLS_MORE}`, status: undefined, code: EXIT.misused };
 }
 
 /** Failures say it themselves. */

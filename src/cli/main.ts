@@ -14,14 +14,17 @@ async function main(): Promise<number> {
   process.stdout.on("error", () => process.exit(EXIT.failed));
   const { env: environment } = process;
   const host = { environment, folders: foldersOf(environment), signal: stop.signal };
+  const isJson = isJsonWanted(process.argv);
+  const program = createProgram(host, { printsMisuse: !isJson });
   try {
-    await createProgram(host).parseAsync();
+    await program.parseAsync();
     return 0;
   } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
     // Commander has printed what is wrong, or the help.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.misused;
+    if (error instanceof CommanderError && !isJson) return EXIT.misused;
     const explanation = explain(stop.signal.aborted ? whileStopped(error, stop.signal) : error);
-    process.stderr.write(`${asText(explanation)}\n`);
+    process.stderr.write(`${isJson ? asJson(explanation) : `auspex: ${explanation.message}`}\n`);
     return explanation.code;
   }
 }
@@ -31,10 +34,8 @@ const whileStopped = (error: unknown, { reason }: AbortSignal): unknown =>
   error instanceof Interrupted ? error : reason;
 
 /** With --json, errors are for programs, too. */
-function asText({ message, status, code }: Explanation): string {
-  if (!isJsonWanted(process.argv)) return `auspex: ${message}`;
-  return JSON.stringify({ error: { message, ...(status && { status }), exit_code: code } });
-}
+const asJson = ({ message, status, code }: Explanation): string =>
+  JSON.stringify({ error: { message, ...(status && { status }), exit_code: code } });
 
 function isJsonWanted(argv: string[]): boolean {
   const end = argv.indexOf("--");

@@ -12,19 +12,26 @@ import { runCommand } from "./commands/run.ts";
 import type { Host } from "./commands/session.ts";
 import { uploadCommand } from "./commands/upload.ts";
 import { versionsCommand } from "./commands/versions.ts";
+import { TELLS_MORE } from "./failure.ts";
 import { VERSION } from "./package.ts";
 
 const END = `
 Settings: AUSPEX_URL and AUSPEX_TOKEN, or what auspex login keeps.
 Exit codes: 0 done, 1 failed, 2 used wrongly, 130 interrupted.`;
 
-export function createProgram(host: Host): Command {
+interface ProgramOptions {
+  /** Whether it prints itself what is wrong with options and arguments. */
+  printsMisuse: boolean;
+}
+
+export function createProgram(host: Host, { printsMisuse }: ProgramOptions): Command {
   const program = new Command("auspex")
     .description("Publishes models to an Auspex deployment, and runs them.")
     .version(VERSION, "-v, --version")
     .showSuggestionAfterError()
     .addHelpText("after", END)
     .exitOverride();
+  if (!printsMisuse) program.configureOutput({ writeErr: () => {} });
   for (const create of [
     loginCommand,
     logoutCommand,
@@ -39,9 +46,7 @@ export function createProgram(host: Host): Command {
     uploadCommand,
     relayCommand,
   ]) {
-    program.addCommand(
-      create(host).copyInheritedSettings(program).showHelpAfterError("(--help tells more)"),
-    );
+    program.addCommand(create(host).copyInheritedSettings(program).showHelpAfterError(TELLS_MORE));
   }
   return program;
 }

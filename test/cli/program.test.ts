@@ -1,0 +1,33 @@
+/** What is said about options and arguments that are wrong: in words, or as JSON. */
+import { afterAll, expect, test } from "vitest";
+import { Home } from "./support/command.ts";
+
+const home = new Home();
+afterAll(() => home.remove());
+
+test.each([
+  ["an option", ["models", "--json", "--quite"], /unknown option '--quite'\n.*mean --quiet/],
+  ["an argument", ["logs", "--json", "none"], /^command-argument value 'none' is invalid/],
+  ["a missing argument", ["run", "--json"], /^missing required argument 'model'/],
+  ["a command", ["publsh", "--json"], /^unknown command 'publsh'/],
+])("%s that is wrong, with --json: an error for programs", async (_, args, message) => {
+  const { code, out, err } = await home.run(args);
+  expect([code, out]).toEqual([2, ""]);
+  expect(JSON.parse(err)).toEqual({
+    error: { message: expect.stringMatching(message), exit_code: 2 },
+  });
+});
+
+test("without it: one for people", async () => {
+  const { code, out, err } = await home.run(["models", "--quite"]);
+  expect([code, out]).toEqual([2, ""]);
+  expect(err).toBe(
+    "error: unknown option '--quite'\n(Did you mean --quiet?)\n(--help tells more)\n",
+  );
+});
+
+test("help is no error, with --json neither", async () => {
+  const { code, out, err } = await home.run(["models", "--help", "--json"]);
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).toMatch(/^Usage: auspex models/);
+});
