@@ -12,7 +12,7 @@ import { publishModels, type Seed, seed } from "../../src/dev/seed.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import type { Webhook } from "../../src/protocol/webhook.ts";
 
-const OPERATOR_TOKEN = "the-operator-token-of-the-bench";
+export const OPERATOR_TOKEN = "the-operator-token-of-the-bench";
 export const USERNAME = "bench";
 const MODELS = join(ROOT, "test/bench/models");
 /** Room for the 400 predictions of the memory part, and for 32 at a time elsewhere. */

@@ -14,6 +14,8 @@ export interface Effort {
   timed: boolean;
   /** MiB of a layer that is pushed and pulled. */
   pushed: number;
+  /** MiB of the weights in an image that is started. */
+  image: number;
   /** Tokens of a stream whose price is counted. */
   tokens: number;
 }
@@ -26,6 +28,7 @@ export const FULL: Effort = {
   silent: 1_000,
   timed: true,
   pushed: 1_024,
+  image: 2_048,
   tokens: 500,
 };
 export const QUICK: Effort = {
@@ -36,5 +39,6 @@ export const QUICK: Effort = {
   silent: 100,
   timed: false,
   pushed: 96,
+  image: 100,
   tokens: 150,
 };

@@ -10,6 +10,7 @@ import { bundle } from "../../src/dev/bundle.ts";
 import { misused, readCommandLine } from "../../src/dev/command-line.ts";
 import { type Bed, startBed } from "./bed.ts";
 import { countOperations } from "./bill.ts";
+import { measureColdStart } from "./cold-start.ts";
 import { type Effort, FULL, QUICK } from "./effort.ts";
 import { measureFanout } from "./fanout.ts";
 import { measureFar } from "./far.ts";
@@ -47,6 +48,7 @@ const ALONE: Record<string, (effort: Effort) => Promise<Table>> = {
   hostile: measureHostile,
   bill: countOperations,
   far: measureFar,
+  cold: measureColdStart,
 };
 
 const NAMES = [...Object.keys(PARTS), ...Object.keys(ALONE)];
