@@ -7,9 +7,13 @@ import { foldersOf } from "./state/folders.ts";
 
 async function main(): Promise<number> {
   const stop = new AbortController();
-  // `once`: a second signal ends the process at once.
+  // Not `once`: what log-update restores the cursor with ends the process if no other listener is left.
   for (const name of ["SIGHUP", "SIGINT", "SIGTERM"] as const)
-    process.once(name, () => stop.abort(new Interrupted(name)));
+    process.on(name, () => {
+      const interrupted = new Interrupted(name);
+      if (stop.signal.aborted) process.exit(interrupted.code);
+      stop.abort(interrupted);
+    });
   // Whoever reads the output has enough of it, as `head` does.
   process.stdout.on("error", () => process.exit(EXIT.failed));
   const { env: environment } = process;

@@ -1,9 +1,13 @@
 /** `auspex publish` as one calls it, with an engine that has one image. */
+import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { text } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { ROOT } from "../../../src/dev/bundle.ts";
 import { manifest } from "../../../src/protocol/oci.ts";
 import { archiveOf, type Format, fakeDocker } from "../support/archives.ts";
 import { Home } from "../support/command.ts";
@@ -126,6 +130,24 @@ test("Ctrl+C ends it cleanly, and says how to go on", async () => {
   const { code, err } = await run.end();
   expect(code).toBe(130);
   expect(err).toMatch(/auspex: Interrupted\. Run the same command again/);
+});
+
+// `script` of util-linux gives it a terminal; that of BSD is called otherwise.
+const hasScript = spawnSync("script", ["--version"]).stdout?.includes("util-linux") ?? false;
+test.skipIf(!hasScript)("Ctrl+C in a terminal, where it is drawn, does the same", async () => {
+  await useEngine("oci");
+  edge.fate = (method) => (method === "PATCH" ? "held" : "pass");
+  const command = [process.execPath, join(ROOT, "src/cli/main.ts"), "publish", "story"];
+  const terminal = spawn("script", ["-qec", command.join(" "), "/dev/null"], {
+    cwd: home.folder,
+    env: { ...home.environment, TERM: "xterm", SHELL: "/bin/sh" },
+  });
+  const printed = text(terminal.stdout);
+  await expect.poll(() => edge.bytesOf("PATCH").length, { timeout: 10_000 }).toBeGreaterThan(0);
+  terminal.stdin.write("\x03");
+  const [code] = await once(terminal, "close");
+  expect(await printed).toMatch(/auspex: Interrupted\. Run the same command again/);
+  expect(code).toBe(130);
 });
 
 test("what auspex.json says goes into the model and its version", async () => {
