@@ -2,6 +2,7 @@
 /** The command `auspex`: what it was called with, its signals, and how it ends. */
 import { CommanderError } from "@commander-js/extra-typings";
 import { EXIT, type Explanation, explain, Interrupted } from "./failure.ts";
+import { requireNode } from "./package.ts";
 import { createProgram } from "./program.ts";
 import { foldersOf } from "./state/folders.ts";
 
@@ -21,6 +22,7 @@ async function main(): Promise<number> {
   const isJson = isJsonWanted(process.argv);
   const program = createProgram(host, { printsMisuse: !isJson });
   try {
+    requireNode(process.versions.node);
     await program.parseAsync();
     return 0;
   } catch (error) {
