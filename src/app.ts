@@ -3,6 +3,7 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
 import { mountDocs } from "./dashboard/docs/routes.tsx";
 import { errorResponse, ProblemError } from "./errors.ts";
+import { isRegistryRequest } from "./errors-registry.ts";
 import { vendoraProblem } from "./errors-vendora.ts";
 import { requestBody } from "./middleware/body.ts";
 import { separateFilesOrigin } from "./middleware/files-origin.ts";
@@ -70,10 +71,10 @@ api.notFound((c) => {
     const detail = `${nothing} The base URL for this client is ${base}.`;
     return errorResponse(vendoraProblem(404, detail), c);
   }
-  return errorResponse(
-    new ProblemError("not_found", `${nothing} All endpoints are listed at /docs.`),
-    c,
-  );
+  const next = isRegistryRequest(c)
+    ? "Images are {owner}/{model}, such as ada/story."
+    : "All endpoints are listed at /docs.";
+  return errorResponse(new ProblemError("not_found", `${nothing} ${next}`), c);
 });
 
 api.route("/v1", predictionRoutes);

@@ -45,6 +45,10 @@ export const isRegistryRequest = ({ req }: Context) => /^\/v2(?:\/|$)/.test(req.
 export const registryProblem = (status: ContentfulStatusCode, message: string) =>
   new RegistryError(status, CODES[status] ?? "UNKNOWN", message);
 
+/** @param why without a full stop */
+export const invalidManifest = (why: string) =>
+  new RegistryError(400, "MANIFEST_INVALID", `This manifest is not valid: ${why}.`);
+
 export function registryResponse({ status, code, message, headers }: RegistryError): Response {
   const body: RegistryErrors = { errors: [{ code, message }] };
   return Response.json(body, { status, headers });

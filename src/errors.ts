@@ -5,6 +5,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { malformedJson, ValidationFailure } from "./domain/schemas/validation.ts";
 import {
   bearerChallenge,
+  invalidManifest,
   isRegistryRequest,
   RegistryError,
   registryProblem,
@@ -96,7 +97,7 @@ export const problemLine = ({ code, message }: ProblemError, c: Context): string
 
 function validationResponse(failure: ValidationFailure, c: Context): Response {
   if (isVendoraRequest(c)) return vendoraValidationResponse(failure);
-  if (isRegistryRequest(c)) return registryResponse(registryProblem(400, failure.message));
+  if (isRegistryRequest(c)) return registryResponse(invalidManifest(failure.message));
   return Response.json({ detail: failure.issues }, { status: 422 });
 }
 

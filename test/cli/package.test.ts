@@ -5,8 +5,11 @@ test.each(["22.13.0", "22.20.0", "24.0.0", "100.0.0"])("runs on Node %s", (versi
   expect(() => requireNode(version)).not.toThrow();
 });
 
-test.each(["22.12.0", "22.2.0", "20.20.2", "9.0.0"])("says which Node it needs on %s", (version) => {
-  expect(() => requireNode(version)).toThrow(
-    `This is Node ${version}, and auspex needs 22.13 or newer.`,
-  );
-});
+test.each(["22.12.0", "22.2.0", "20.20.2", "9.0.0"])(
+  "says which Node it needs on %s",
+  (version) => {
+    expect(() => requireNode(version)).toThrow(
+      `This is Node ${version}, and auspex needs 22.13 or newer.`,
+    );
+  },
+);

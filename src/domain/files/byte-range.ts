@@ -6,6 +6,12 @@ export interface ByteRange {
   last: number;
 }
 
+/** `5-3`: the RFC lets us send all, and OCI wants it refused. */
+export function isBackward(header: string | undefined): boolean {
+  const [, from, to] = /^bytes=(\d{1,15})-(\d{1,15})$/.exec(header?.trim() ?? "") ?? [];
+  return Number(to) < Number(from);
+}
+
 /**
  * @param size of the file, bytes.
  * @returns undefined for no range, one that is not understood and several: then all is sent, as

@@ -46,7 +46,7 @@ export const registryManifestRoutes = new Hono<AppEnv>()
   .get(`${REPOSITORY}/referrers/:digest`, async (c) => {
     const digest = digestIn(c.req.param("digest"));
     const { artifactType, last = "" } = c.req.query();
-    const repository = await pulledFrom(c);
+    const repository = await pulledFrom(c).catch(unlessUnknown);
     const page = await referrersOf(c.var.services, repository, digest, artifactType, last);
     return c.body(JSON.stringify(page.index), 200, {
       "content-type": MEDIA_TYPES.ociIndex,
@@ -96,6 +96,12 @@ async function put(c: Context<AppEnv>): Promise<Response> {
   });
   for (const one of further) headers.append("oci-tag", one);
   return new Response(null, { status: 201, headers });
+}
+
+/** A 404 would say that this registry has no referrers, and clients would look for tags instead. */
+function unlessUnknown(error: unknown): undefined {
+  if (error instanceof RegistryError && error.code === "NAME_UNKNOWN") return undefined;
+  throw error;
 }
 
 /** A tag or a digest. @throws RegistryError */

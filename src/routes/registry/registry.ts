@@ -5,7 +5,6 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { ProblemError } from "../../errors.ts";
-import { RegistryError } from "../../errors-registry.ts";
 import { credentialOf, hasCredential, registryCaller } from "../../middleware/registry.ts";
 import { ANONYMOUS_TOKEN, type RegistryToken } from "../../protocol/registry.ts";
 import { registryBlobRoutes } from "./blobs.ts";
@@ -37,11 +36,4 @@ export const registryRoutes = new Hono<AppEnv>()
   })
   .route("/", registryUploadRoutes)
   .route("/", registryBlobRoutes)
-  .route("/", registryManifestRoutes)
-  .get("/v2/*", (c) => {
-    throw new RegistryError(
-      404,
-      "NAME_UNKNOWN",
-      `There is nothing at ${c.req.path.slice(0, 200)}. Images are {owner}/{model}, such as ada/story.`,
-    );
-  });
+  .route("/", registryManifestRoutes);

@@ -1,5 +1,5 @@
 /** Blobs of repositories: read, mounted from another repository, and removed. */
-import { parseRange } from "../../domain/files/byte-range.ts";
+import { isBackward, parseRange } from "../../domain/files/byte-range.ts";
 import { ProblemError } from "../../errors.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import {
@@ -60,8 +60,9 @@ export async function readBlob(
     "accept-ranges": "bytes",
   };
   if (isKnown(headers, digest)) return new Response(null, { status: 304, headers: common });
-  const range = size === 0 ? undefined : parseRange(headers.get("range") ?? undefined, size);
-  if (range === "unsatisfiable") {
+  const wished = headers.get("range") ?? undefined;
+  const range = size === 0 ? undefined : parseRange(wished, size);
+  if (range === "unsatisfiable" || isBackward(wished)) {
     const message = `The blob has ${size} bytes.`;
     throw new RegistryError(416, "SIZE_INVALID", message, { "content-range": `bytes */${size}` });
   }

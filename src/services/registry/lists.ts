@@ -55,15 +55,16 @@ export async function recentTags({ db }: Services, modelId: string): Promise<Pus
 /** Annotations of a page may have 32 KiB each. */
 const REFERRERS = 100;
 
-/** @param last the digest before the first */
+/** @param repository undefined: one that is not there has none @param last the digest before the first */
 export async function referrersOf(
   { db }: Services,
-  { id }: Repository,
+  repository: Repository | undefined,
   subject: string,
   artifactType: string | undefined,
   last: string,
 ) {
-  const found = await listReferrers(db, id, subject, { last, limit: REFERRERS + 1 });
+  const limits = { last, limit: REFERRERS + 1 };
+  const found = repository ? await listReferrers(db, repository.id, subject, limits) : [];
   const page = pageOf(found, REFERRERS, ({ digest }) => digest);
   // Here, so that a type that few have does not look at all: a page may have none, and a next one.
   const chosen = page.items.filter(

@@ -1,6 +1,6 @@
 /** Manifests, indexes and their tags: stored as they came, once all that they name is there. */
 import { attachmentOf, namedBy, parseDocument } from "../../domain/registry/named.ts";
-import { RegistryError } from "../../errors-registry.ts";
+import { invalidManifest, RegistryError } from "../../errors-registry.ts";
 import { hex } from "../../lib/hex.ts";
 import { kindOf, MAX_MANIFEST_BYTES, ociDigest } from "../../protocol/oci.ts";
 import { touchLinks } from "../../storage/registry/blobs.ts";
@@ -54,7 +54,7 @@ export async function putManifest(
   const { subject, artifactType, annotations } = attachmentOf(document);
   const shown = subject === undefined ? undefined : annotations;
   if (shown && JSON.stringify(shown).length > ANNOTATIONS_BYTES) {
-    throw invalid(`its annotations may have ${ANNOTATIONS_BYTES} characters at most`);
+    throw invalidManifest(`its annotations may have ${ANNOTATIONS_BYTES} characters at most`);
   }
   await requireRoom(services, caller.user_id, bytes.byteLength);
   const now = Date.now();
@@ -96,7 +96,7 @@ function parse(bytes: Uint8Array, mediaType: string | undefined) {
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
   } catch {
-    throw invalid("it is not JSON");
+    throw invalidManifest("it is not JSON");
   }
   const own =
     typeof json === "object" && json !== null && "mediaType" in json
@@ -105,9 +105,11 @@ function parse(bytes: Uint8Array, mediaType: string | undefined) {
   const type = mediaType ?? own ?? "";
   const document = parseDocument(type, json);
   if (document === undefined) throw unknownType(type);
-  if (typeof document === "string") throw invalid(document);
+  if (typeof document === "string") throw invalidManifest(document);
   if (own !== undefined && own !== type) {
-    throw invalid(`it says it is '${own.slice(0, 100)}', and the request '${type.slice(0, 100)}'`);
+    throw invalidManifest(
+      `it says it is '${own.slice(0, 100)}', and the request '${type.slice(0, 100)}'`,
+    );
   }
   return { document, type };
 }
@@ -163,11 +165,8 @@ export async function removeManifest(
   );
 }
 
-const invalid = (why: string) =>
-  new RegistryError(400, "MANIFEST_INVALID", `This manifest is not valid: ${why}.`);
-
 const unknownType = (type: string) =>
-  invalid(
+  invalidManifest(
     `'${type.slice(0, 100)}' is neither an image manifest nor an index, of OCI or of Docker (schema 2)`,
   );
 

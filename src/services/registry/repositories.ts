@@ -95,7 +95,11 @@ export async function openToFirstPush(
   const valid = slug.safeParse(name.name);
   if (!valid.success) {
     const why = valid.error.issues[0]?.message ?? "not a name";
-    throw new RegistryError(400, "NAME_INVALID", `'${name.name}' cannot be a model's name: ${why}`);
+    throw new RegistryError(
+      400,
+      "NAME_INVALID",
+      `'${name.name.slice(0, 150)}' cannot be a model's name: ${why}.`,
+    );
   }
   try {
     await createModel(services, caller, { name: name.name, visibility: "private" });

@@ -6,6 +6,7 @@ import { collectLinks, collectManifests, endHolds } from "../../storage/registry
 import { endUpload, listStaleUploads } from "../../storage/registry/uploads.ts";
 import type { Services } from "../services.ts";
 import { collectGarbage } from "./garbage.ts";
+import { dropStrays } from "./strays.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -29,6 +30,7 @@ export async function sweepRegistry(services: Services, now: number): Promise<vo
   const { db } = services;
   const end = Date.now() + MAX_MS;
   await endHolds(db, now);
+  await dropStrays(services, now, end);
   const step = { before: now - PUSH_MS, now, limit: ROWS };
   for (let steps = 0; steps < STEPS && Date.now() < end; steps++) {
     const stale = await listStaleUploads(db, now - UPLOAD_MS, ROWS);

@@ -11,6 +11,8 @@ import {
   accountCounts,
   invitations,
   models,
+  registryBytes,
+  registryUploads,
   tokens,
   uploads,
   usernames,
@@ -119,12 +121,15 @@ export async function endRemoval(db: Database, { id }: UserRow, now: number): Pr
   const left = sql<number>`
     EXISTS (SELECT 1 FROM ${models} WHERE owner_id = ${id})
     OR EXISTS (SELECT 1 FROM ${accountCounts} WHERE user_id = ${id})
-    OR EXISTS (SELECT 1 FROM ${uploads} WHERE user_id = ${id})`;
+    OR EXISTS (SELECT 1 FROM ${uploads} WHERE user_id = ${id})
+    OR EXISTS (SELECT 1 FROM ${registryUploads} WHERE user_id = ${id})
+    OR EXISTS (SELECT 1 FROM ${registryBytes} WHERE user_id = ${id} AND bytes > 0)`;
   const [row] = await db.all<{ left: number }>(sql`SELECT ${left} AS left`);
   if (row?.left !== 0) return false;
   await runBatch(db, [
     ...called(db, id, "gone"),
     db.delete(accountBytes).where(eq(accountBytes.user_id, id)),
+    db.delete(registryBytes).where(eq(registryBytes.user_id, id)),
   ]);
   return true;
 }

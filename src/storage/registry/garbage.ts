@@ -13,6 +13,18 @@ export async function listGarbage(
   return found.filter(({ multipart_id }) => multipart_id === null || left-- > 0);
 }
 
+/** Those that neither a blob nor an upload has. @param keys any number: they are one parameter */
+export const dropUnknown = (db: Database, keys: string[]) =>
+  db
+    .insert(registryGarbage)
+    .select(
+      sql`SELECT value, NULL FROM json_each(${JSON.stringify(keys)})
+        WHERE NOT EXISTS (SELECT 1 FROM registry_blobs WHERE key = value)
+          AND value NOT IN (SELECT key FROM registry_uploads UNION ALL
+            SELECT rest_key FROM registry_uploads WHERE rest_key IS NOT NULL)`,
+    )
+    .onConflictDoNothing();
+
 /** Once it is deleted. @param keys any number: they are one parameter */
 export const forgetGarbage = (db: Database, keys: string[]) =>
   db

@@ -3,7 +3,23 @@
  * content: what is being deleted is never what is being stored.
  */
 
-export const objectKey = () => `blobs/${crypto.randomUUID()}`;
+const PREFIX = "blobs/";
+
+export const objectKey = () => `${PREFIX}${crypto.randomUUID()}`;
+
+/** Their keys begin with every byte as often: each is an equal share of them. */
+export const SHARES = 256;
+
+/** The objects of a share, 1,000 at a time. */
+export async function* listShare(bucket: R2Bucket, share: number) {
+  const prefix = `${PREFIX}${share.toString(16).padStart(2, "0")}`;
+  let cursor: string | undefined;
+  do {
+    const page = await bucket.list({ prefix, ...(cursor && { cursor }) });
+    yield page.objects;
+    cursor = page.truncated ? page.cursor : undefined;
+  } while (cursor !== undefined);
+}
 
 /** @param digest R2 refuses other bytes, with an error that `isOtherDigest` recognises */
 export const putObject = (

@@ -6,13 +6,17 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /** What is stored, once for the whole deployment: layers, configurations, and manifests. */
-export const registryBlobs = sqliteTable("registry_blobs", {
-  digest: text().primaryKey(),
-  /** In R2. A new one for each upload, so that what is being deleted is never what is being stored. */
-  key: text().notNull(),
-  size: integer().notNull(),
-  created_at: integer().notNull(),
-});
+export const registryBlobs = sqliteTable(
+  "registry_blobs",
+  {
+    digest: text().primaryKey(),
+    /** In R2. A new one for each upload, so that what is being deleted is never what is being stored. */
+    key: text().notNull(),
+    size: integer().notNull(),
+    created_at: integer().notNull(),
+  },
+  (t) => [index("registry_blobs_key").on(t.key)],
+);
 
 /** Which repositories have a blob: by an upload of all of its bytes, or by a mount. Nobody reads it elsewhere. */
 export const registryLinks = sqliteTable(

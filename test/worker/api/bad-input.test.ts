@@ -246,7 +246,7 @@ test("other people's predictions are not there: get, stream, cancel, list", asyn
 });
 
 test("what is nowhere", async () => {
-  for (const path of ["/v1/nothing", "/v1", "/v2/predictions", "/predictions"])
+  for (const path of ["/v1/nothing", "/v1", "/v3/predictions", "/predictions"])
     expectProblem(await client.json<Refusal>("GET", path), 404, "not_found");
   const answer = await client.json<Refusal>("DELETE", "/v1/predictions");
   expectProblem(answer, 405, "method_not_allowed");

@@ -46,7 +46,8 @@ describe("another method than an address takes", () => {
     );
     for (const [path, routes] of methodsOf) {
       const own = routes.map(({ method }) => method);
-      const other = ["GET", "PUT", "PATCH", "DELETE"].find((method) => !own.includes(method)) ?? "";
+      const other =
+        ["PATCH", "PUT", "DELETE", "GET", "POST"].find((method) => !own.includes(method)) ?? "";
       const { status, response } = await send(other, path.replaceAll(/:\w+/g, "x"));
       expect([path, status]).toEqual([path, 405]);
       expect(response.headers.get("allow")?.split(", ")).toEqual(expect.arrayContaining(own));
@@ -64,7 +65,8 @@ describe("an address that is none", () => {
     "/v1",
     "/v1/",
     "/v1/unknown",
-    "/v2/predictions",
+    "/v3/predictions",
+    "/v2x/",
     "/v1/predictions/",
     "//v1/predictions",
     "/v1//predictions",
@@ -106,7 +108,7 @@ describe("an address that a client of OpenAI has with the wrong base", () => {
     expect(body.error.message).toContain(`The base URL for this client is ${ORIGIN}/v1/vendora.`);
   });
 
-  test.each(["/v1/embeddings-2", "/v1/vendors", "/v2/responses"])("%s is not one", async (path) => {
+  test.each(["/v1/embeddings-2", "/v1/vendors", "/v3/responses"])("%s is not one", async (path) => {
     expectRawProblem(await send("POST", path), 404, "not_found");
   });
 });

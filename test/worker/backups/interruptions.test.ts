@@ -22,6 +22,7 @@ import {
   withoutKey,
 } from "../support/backups.ts";
 import { captureLog } from "../support/log.ts";
+import { LONG } from "../support/one-at-a-time.ts";
 import { newWorld, operator, type World } from "../support/world.ts";
 
 const pages = BACKUP_TABLES.map(({ pageRows }) => pageRows);
@@ -80,26 +81,30 @@ async function ticksUntilWhole(id: string): Promise<number> {
   throw new Error("the backup does not end");
 }
 
-test.each(STEPS)("a backup whose tick dies when $name goes on with the next", async (step) => {
-  captureLog("error");
-  const expected = await expectedContent();
-  for (const when of ["before", "after"] as const) {
-    for (let nth = 1; ; nth++) {
-      const { id } = await operator.ok<{ id: string }>("POST", "/v1/operator/backups");
-      const fault = failAt(step.object, step.method, nth, when);
-      const ticks = await ticksUntilWhole(id);
-      const wasReached = fault.wasReached();
-      vi.restoreAllMocks();
-      captureLog("error");
-      expect([when, nth, await wholeContent(id)]).toEqual([when, nth, expected]);
-      if (!wasReached) {
-        expect(ticks).toBe(1);
-        expect(nth).toBeGreaterThan(1);
-        break;
+test.each(STEPS)(
+  "a backup whose tick dies when $name goes on with the next",
+  LONG,
+  async (step) => {
+    captureLog("error");
+    const expected = await expectedContent();
+    for (const when of ["before", "after"] as const) {
+      for (let nth = 1; ; nth++) {
+        const { id } = await operator.ok<{ id: string }>("POST", "/v1/operator/backups");
+        const fault = failAt(step.object, step.method, nth, when);
+        const ticks = await ticksUntilWhole(id);
+        const wasReached = fault.wasReached();
+        vi.restoreAllMocks();
+        captureLog("error");
+        expect([when, nth, await wholeContent(id)]).toEqual([when, nth, expected]);
+        if (!wasReached) {
+          expect(ticks).toBe(1);
+          expect(nth).toBeGreaterThan(1);
+          break;
+        }
       }
     }
-  }
-});
+  },
+);
 
 test("of two ticks at the same part one goes on, and the other ends", async () => {
   const table = backupTable("released_usernames") ?? expect.fail();

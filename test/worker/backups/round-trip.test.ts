@@ -17,9 +17,10 @@ import {
   withKey,
   withoutKey,
 } from "../support/backups.ts";
-import { newModel, referenceOf } from "../support/catalogue.ts";
+import { newModel, referenceOf, VERSION } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
 import { accountOf, inAccount, keepUp, tellCounts } from "../support/objects.ts";
+import { Repository } from "../support/registry.ts";
 import { setVariable } from "../support/variables.ts";
 import { newUser, newWorld, operator, unique } from "../support/world.ts";
 
@@ -42,11 +43,8 @@ beforeAll(async () => {
   owner = world.client;
   model = world.model;
   // The last version is gone, and so is the first user's name, and an account, half and whole.
-  const body = {
-    release_notes: "",
-    container_image_digest: `sha256:${"b".repeat(64)}`,
-    schemas: { prediction: { input: {}, output: {} } },
-  };
+  const { digest } = await new Repository(owner, model).pushImage();
+  const body = { ...VERSION, container_image_digest: digest };
   await owner.ok("POST", `/v1/models/${model}/versions`, body);
   await owner.ok("DELETE", `/v1/models/${model}/versions/2`);
   const former = await newUser();
@@ -59,6 +57,8 @@ beforeAll(async () => {
   await giveUp(leaving);
   // As two days later: the model still counts what the account has run.
   await run("DELETE FROM account_counts WHERE user_id = ?", leaving.user_id);
+  // Whoever pushed begins again.
+  await run("DELETE FROM registry_uploads");
   // As of an account whose history was full once.
   const account = (await accountOf(world.user_id)) ?? expect.fail();
   await runInDurableObject(account, (_, { storage }) => {
@@ -117,6 +117,7 @@ describe("the database", () => {
     const bytes = ({ account_bytes = [] }: Tables) =>
       account_bytes.flatMap(({ user_id, bytes }) => (bytes === 0 ? [] : [[user_id, bytes]]));
     expect(bytes(after.tables)).toEqual(bytes(before.tables));
+    expect(after.tables.registry_bytes).toEqual(before.tables.registry_bytes);
     expect(after.tables.listings).toEqual(before.tables.listings);
     expect(after.search).toEqual(before.search);
   });
@@ -233,10 +234,7 @@ describe("an account", () => {
 test("a model is found, and the next version has the next number", async () => {
   const found = await owner.ok<{ items: { name: string }[] }>("GET", `/v1/search/models?q=story`);
   expect(found.items.length).toBeGreaterThan(0);
-  const body = {
-    release_notes: "",
-    container_image_digest: `sha256:${"c".repeat(64)}`,
-    schemas: { prediction: { input: {}, output: {} } },
-  };
-  expect(await owner.ok("POST", `/v1/models/${model}/versions`, body)).toMatchObject({ number: 3 });
+  expect(await owner.ok("POST", `/v1/models/${model}/versions`, VERSION)).toMatchObject({
+    number: 3,
+  });
 });

@@ -79,24 +79,18 @@ test("a private image answers as if it were not there, a public one to everybody
   const stranger = repository.as((await newUser()).client);
   const nobody = repository.as(anonymous);
   const missing = new Repository(stranger.client, `${repository.username}/missing`);
-  for (const path of [
-    `manifests/${digest}`,
-    `blobs/${layer}`,
-    "tags/list",
-    `referrers/${digest}`,
-  ]) {
+  const referrers = `referrers/${digest}`;
+  for (const one of [stranger, missing])
+    expect(await (await one.send("GET", referrers)).json()).toMatchObject({ manifests: [] });
+  await expectError(await nobody.send("GET", referrers), 401, "UNAUTHORIZED");
+  for (const path of [`manifests/${digest}`, `blobs/${layer}`, "tags/list"]) {
     const told = await expectError(await stranger.send("GET", path), 404, "NAME_UNKNOWN");
     const same = await expectError(await missing.send("GET", path), 404, "NAME_UNKNOWN");
     expect(told.replace("/story", "/missing")).toBe(same);
     await expectError(await nobody.send("GET", path), 401, "UNAUTHORIZED");
   }
   await repository.client.ok("PATCH", `/v1/models/${repository.name}`, { visibility: "public" });
-  for (const path of [
-    `manifests/${digest}`,
-    `blobs/${layer}`,
-    "tags/list",
-    `referrers/${digest}`,
-  ]) {
+  for (const path of [`manifests/${digest}`, `blobs/${layer}`, "tags/list", referrers]) {
     expect((await stranger.send("GET", path)).status).toBe(200);
     expect((await nobody.send("GET", path)).status).toBe(200);
   }

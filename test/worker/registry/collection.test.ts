@@ -2,8 +2,11 @@
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
+import { dropStrays } from "../../../src/services/registry/strays.ts";
 import { PUSH_MS, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
+import { SHARES } from "../../../src/storage/registry/objects.ts";
 import { run, services } from "../support/accounts.ts";
+import { VERSION } from "../support/catalogue.ts";
 import {
   digestOf,
   expectError,
@@ -13,11 +16,20 @@ import {
 } from "../support/registry.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 
+const DAY = 86_400;
 const SECONDS = PUSH_MS / 1000 + 60;
 
 /** A week later. */
 async function later() {
   advance(SECONDS);
+  await sweepRegistry(services, Date.now());
+}
+
+/** Each share of R2 has its minute. */
+async function allShares() {
+  const now = Date.now();
+  for (let minute = 0; minute < SHARES; minute++)
+    await dropStrays(services, now + minute * 60_000, Number.POSITIVE_INFINITY);
   await sweepRegistry(services, Date.now());
 }
 
@@ -98,6 +110,53 @@ test("deleting what a live version needs is refused; after a version's end it st
   await expectError(await repository.send("DELETE", `manifests/${digest}`), 409, "DENIED");
 });
 
+test("an image goes with its model at once, but for what accepted predictions need", async () => {
+  // A version's end is noted by the clock of D1, which does not move.
+  startClock();
+  stopClock();
+  const [free, held] = [await newRepository(), await newRepository()];
+  const images = [await free.pushImage(), await held.pushImage()];
+  await held.client.ok("POST", `/v1/models/${held.name}/versions`, versionOf(images[1]?.digest));
+  const links = () => run("SELECT model_id FROM registry_links WHERE user_id IN (?, ?)", ...owners);
+  const owners = [await ownerOf(free), await ownerOf(held)];
+  const { id } = await held.client.ok<Model>("GET", `/v1/models/${held.name}`);
+  for (const { client, name } of [free, held]) await client.ok("DELETE", `/v1/models/${name}`);
+  await sweepRegistry(services, Date.now());
+  expect(await links()).toEqual([{ model_id: id }, { model_id: id }]);
+  advance(4 * DAY - 60);
+  await sweepRegistry(services, Date.now());
+  expect(await links()).toHaveLength(2);
+  advance(120);
+  await sweepRegistry(services, Date.now());
+  expect(await links()).toEqual([]);
+  expect(await run("SELECT key FROM registry_garbage")).toEqual([]);
+});
+
+test("an object that nothing names goes within hours of a day, and nothing else", async () => {
+  // The clock of R2 does not move.
+  startClock();
+  stopClock();
+  const repository = await newRepository();
+  const layer = randomBytes(10);
+  const digest = await repository.push(layer);
+  const location = await repository.begin();
+  await repository.patch(location, layer);
+  const before = await objects();
+  const stray = `blobs/00${crypto.randomUUID().slice(2)}`;
+  await env.IMAGES.put(stray, "x");
+  await allShares();
+  expect(await env.IMAGES.head(stray)).not.toBe(null);
+  advance(DAY - 5 * 3_600);
+  await repository.patch(location, layer);
+  advance(5 * 3_600);
+  await allShares();
+  expect(await env.IMAGES.head(stray)).toBe(null);
+  expect(await objects()).toBe(before);
+  expect(await repository.blob(digest)).toEqual(layer);
+  const both = Uint8Array.from([...layer, ...layer]);
+  expect((await repository.finish(location, digestOf(both))).status).toBe(201);
+});
+
 test("an account pays for a blob once, and no more when it is gone", async () => {
   const repository = await newRepository();
   const bytesOf = async () => {
@@ -117,6 +176,8 @@ test("an account pays for a blob once, and no more when it is gone", async () =>
   expect((await sibling.send("DELETE", `blobs/${digest}`)).status).toBe(202);
   expect(await bytesOf()).toBe(0);
 });
+
+const versionOf = (digest = "") => ({ ...VERSION, container_image_digest: digest });
 
 async function ownerOf({ client }: Repository): Promise<string> {
   return (await client.ok<{ id: string }>("GET", "/v1/user")).id;

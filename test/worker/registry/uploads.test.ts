@@ -1,7 +1,6 @@
 /** Blobs arrive in every way that clients have. */
 import { expect, test } from "vitest";
 import { MAX_CHUNK_BYTES, PART_BYTES } from "../../../src/domain/registry/chunk.ts";
-import { hex } from "../../../src/lib/hex.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   type Bytes,
@@ -9,6 +8,7 @@ import {
   expectError,
   newRepository,
   randomBytes,
+  sha512Of,
   streamOf,
 } from "../support/registry.ts";
 
@@ -109,7 +109,7 @@ test("an empty blob, and one with SHA-512", async () => {
   expect((await repository.finish(location, empty)).status).toBe(201);
   expect((await repository.blob(empty)).byteLength).toBe(0);
   const bytes = randomBytes(500);
-  const digest = `sha512:${hex(await crypto.subtle.digest("SHA-512", bytes))}`;
+  const digest = await sha512Of(bytes);
   const second = await repository.begin();
   await repository.patch(second, bytes);
   expect((await repository.finish(second, digest)).status).toBe(201);

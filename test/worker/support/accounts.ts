@@ -20,6 +20,7 @@ import {
 } from "./files.ts";
 import { countRows, keepUp, objectOf, rowOf, tellCounts } from "./objects.ts";
 import { sweep } from "./queues.ts";
+import { Repository, randomBytes } from "./registry.ts";
 import type { Channel } from "./runner.ts";
 import { advance } from "./time.ts";
 import { newWorld, unique, type World } from "./world.ts";
@@ -113,6 +114,9 @@ export async function settled(world: World, elsewhere: string) {
         status: expect.stringMatching(/succeeded|canceled/),
       });
   });
+  const images = new Repository(client, model);
+  await images.pushImage();
+  await images.patch(await images.begin(), randomBytes(10));
   const predictions = [done, abroad, running, waiting];
   return {
     predictions,

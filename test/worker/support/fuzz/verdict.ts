@@ -10,6 +10,7 @@ import type {
 } from "../../../../src/openapi/types.ts";
 import { validationError } from "../../../../src/protocol/common.ts";
 import { bodyOf } from "../document.ts";
+import { registryFaults } from "./registry-verdict.ts";
 import type { Sent } from "./tricks.ts";
 
 export interface Received {
@@ -99,6 +100,8 @@ export class Verdict {
     if (sent.method === "OPTIONS" && status === 204) return;
     const isHead = sent.method === "HEAD";
     if (isHead && text !== "") yield "HEAD with a body";
+    // A trick has led it astray: what registries answer is no part of the document.
+    if (isOfRegistry(sent)) return yield* registryFaults(received);
     const one = this.operationOf(sent);
     const hasOthers = this.#at(sent.url).length > 0;
     const expected = one ? this.#answerOf(one, status) : strange(sent, status, hasOthers);
@@ -169,6 +172,8 @@ const strange = ({ url }: Sent, status: number, hasOthers: boolean): ResponseObj
   if (status !== (hasOthers ? 405 : 404) && status !== 413) return undefined;
   return new URL(url).pathname.startsWith("/v1/vendora/") ? VENDORA_PROBLEM : PROBLEM;
 };
+
+const isOfRegistry = ({ url }: Sent) => new URL(url).pathname.startsWith("/v2/");
 
 const issuesIn = (text: string) => validationError.safeParse(JSON.parse(text)).data?.detail ?? [];
 

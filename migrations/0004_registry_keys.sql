@@ -1,0 +1,1 @@
+CREATE INDEX `registry_blobs_key` ON `registry_blobs` (`key`);
