@@ -23,9 +23,8 @@ import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import type { Services } from "../services.ts";
 import { replaceLost } from "./lost-objects.ts";
 import type { Repository } from "./repositories.ts";
-import { requireRoom } from "./room.ts";
 import { offsetOf, superseded } from "./upload-writer.ts";
-import type { Arriving } from "./uploads.ts";
+import { type Arriving, beginUpload } from "./uploads.ts";
 
 /** @throws RegistryError DIGEST_INVALID: the upload is ended then; BLOB_UPLOAD_UNKNOWN */
 export async function finishUpload(
@@ -44,11 +43,12 @@ export async function finishUpload(
     if (read !== digest)
       throw await refuse(services, { ...upload, multipart_id: null, rest_key: key }, digest, read);
   }
-  await keepBlob(services, { digest, key, size: offsetOf(upload) }, upload, upload);
+  await keepBlob(services, { digest, key, size: offsetOf(upload) }, upload);
 }
 
 /**
- * A whole blob in one request of known length: R2 itself checks the digest, and the bytes pass by untouched.
+ * A whole blob in one request of known length: R2 itself checks the digest, and the bytes pass by untouched. It has
+ * an upload of its own meanwhile, which nobody else knows.
  * @returns false if it has to be stored in parts, for its size
  * @throws RegistryError DIGEST_INVALID, DENIED
  */
@@ -60,26 +60,26 @@ export async function putWholeBlob(
   { body, length }: Arriving,
 ): Promise<boolean> {
   if (length === undefined || length > MAX_PUT_BYTES) return false;
-  await requireRoom(services, caller.user_id, length);
   const key = objectKey();
+  const upload = await beginUpload(services, caller, repository, { length, key });
   try {
     await putObject(services.env.IMAGES, key, length === 0 || !body ? "" : body, digest);
   } catch (error) {
+    await endUpload(services.db, upload);
     if (isOtherDigest(error)) throw otherDigest(digest);
     throw error;
   }
-  const owner = { model_id: repository.id, user_id: caller.user_id };
-  await keepBlob(services, { digest, key, size: length }, owner);
+  await keepBlob(services, { digest, key, size: length }, upload);
   return true;
 }
 
 async function keepBlob(
   services: Services,
   blob: BlobPlace,
-  { model_id, user_id }: { model_id: string; user_id: string },
-  upload?: RegistryUploadRow,
+  upload: RegistryUploadRow,
 ): Promise<void> {
   const { db } = services;
+  const { model_id, user_id } = upload;
   await replaceLost(services, blob.digest, blob.key);
   const link = { model_id, user_id, digest: blob.digest, now: Date.now() };
   const taking = takeBlob(db, blob, link, quotaOf(services, user_id), upload);

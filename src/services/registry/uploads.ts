@@ -46,14 +46,18 @@ export interface Arriving {
   check: () => Promise<void>;
 }
 
-/** @throws RegistryError DENIED; ProblemError */
+/**
+ * @param whole what comes in this request: it counts from now on, and goes with the upload if the request breaks
+ * @throws RegistryError DENIED; ProblemError
+ */
 export async function beginUpload(
   services: Services,
   caller: Caller,
   { id: model_id }: Repository,
+  whole: { length: number; key: string | null } = { length: 0, key: null },
 ): Promise<Upload> {
   const { user_id } = caller;
-  await requireRoom(services, user_id, 0);
+  await requireRoom(services, user_id, whole.length);
   const now = Date.now();
   const row: Upload = {
     id: crypto.randomUUID(),
@@ -62,8 +66,8 @@ export async function beginUpload(
     key: objectKey(),
     multipart_id: null,
     parts: 0,
-    rest: 0,
-    rest_key: null,
+    rest: whole.length,
+    rest_key: whole.key,
     hash: new ResumableHash().state(),
     holder: "",
     created_at: now,

@@ -91,14 +91,14 @@ export async function linkBlob(
 /**
  * Takes what an upload brought as a blob of its repository. If its bytes are stored already, the new object is
  * garbage.
- * @param upload ends with it; undefined: the blob came in one request
+ * @param upload ends with it
  */
 export async function takeBlob(
   db: Database,
   blob: BlobPlace,
   link: NewLink,
   allowance: StorageQuota,
-  upload?: RegistryUploadRow,
+  upload: RegistryUploadRow,
 ): Promise<void> {
   const { key } = blob;
   await writeWithinQuota(
@@ -107,7 +107,7 @@ export async function takeBlob(
     storing(db, blob, link.now),
     linking(db, link),
     // Its multipart upload was completed, if there was one.
-    ...(upload ? endingUpload(db, { ...upload, multipart_id: null }) : []),
+    ...endingUpload(db, { ...upload, multipart_id: null }),
     droppingUnused(db, blob),
     db.delete(registryGarbage).where(and(eq(registryGarbage.key, key), isStored(blob))),
   );

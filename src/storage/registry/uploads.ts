@@ -18,9 +18,9 @@ export async function insertRegistryUpload(
   max: number,
   allowance: StorageQuota,
 ): Promise<boolean> {
-  const { id, model_id, user_id, key, hash, holder, created_at, updated_at } = row;
+  const { id, model_id, user_id, key, rest, rest_key, hash, holder, created_at, updated_at } = row;
   const inserting = db.insert(registryUploads).select(sql`SELECT ${id}, ${model_id}, ${user_id},
-    ${key}, NULL, 0, 0, NULL, ${hash}, ${holder}, ${created_at}, ${updated_at}
+    ${key}, NULL, 0, ${rest}, ${rest_key}, ${hash}, ${holder}, ${created_at}, ${updated_at}
     WHERE (SELECT count(*) FROM registry_uploads WHERE user_id = ${user_id}) < ${max}`);
   const { meta } = await writeWithinQuota(db, allowance, inserting);
   return meta.changes > 0;

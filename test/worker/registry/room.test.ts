@@ -1,8 +1,10 @@
 /** How much an account may store, and where that is told. */
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { UserUsage } from "../../../src/protocol/user.ts";
+import { sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
 import { services } from "../support/accounts.ts";
 import {
+  digestOf,
   expectError,
   newRepository,
   Repository,
@@ -43,4 +45,46 @@ test("beyond the limit every way to send more is refused, and says what to do", 
   settings.imageBytes = 999;
   await expectError(await repository.patch(location, streamOf(layer)), 403, "DENIED");
   await expectError(await repository.send("POST", "blobs/uploads/"), 403, "DENIED");
+});
+
+test("what comes in one request counts while it comes", async () => {
+  const repository = await newRepository();
+  await repository.push(randomBytes(10));
+  settings.imageBytes = 1_400;
+  const [first, second] = [randomBytes(900), randomBytes(900)];
+  const { readable, writable } = new FixedLengthStream(first.byteLength);
+  const writer = writable.getWriter();
+  const path = (bytes: Uint8Array) => `blobs/uploads/?digest=${digestOf(bytes)}`;
+  const sending = repository.send("POST", path(first), { body: readable });
+  await writer.write(first.subarray(0, 1));
+  await expect.poll(async () => (await usageOf(repository)).images.bytes).toBe(910);
+  const refused = await repository.send("POST", path(second), { body: second });
+  await expectError(refused, 403, "DENIED");
+  await writer.write(first.subarray(1));
+  await writer.close();
+  expect((await sending).status).toBe(201);
+  expect((await usageOf(repository)).images.bytes).toBe(910);
+});
+
+test("what came in a request that died is found again, and goes", async () => {
+  const repository = await newRepository();
+  await repository.push(randomBytes(10));
+  const { IMAGES, DB } = services.env;
+  const dying = vi.spyOn(IMAGES, "put").mockImplementationOnce(async (...given) => {
+    const stored = await IMAGES.put(...given);
+    vi.spyOn(DB, "batch").mockRejectedValue(new Error("the isolate is gone"));
+    vi.spyOn(DB, "prepare").mockImplementation(() => {
+      throw new Error("the isolate is gone");
+    });
+    return stored;
+  });
+  const bytes = randomBytes(500);
+  const path = `blobs/uploads/?digest=${digestOf(bytes)}`;
+  const answer = await repository.send("POST", path, { body: bytes });
+  expect(answer.status).toBeGreaterThanOrEqual(500);
+  const [key = ""] = dying.mock.calls[0] ?? [];
+  vi.restoreAllMocks();
+  expect(await IMAGES.head(key)).not.toBeNull();
+  await sweepRegistry(services, Date.now() + 86_400_000 + 60_000);
+  expect(await IMAGES.head(key)).toBeNull();
 });
