@@ -5,6 +5,7 @@ import { EXIT, type Explanation, explain, Interrupted } from "./failure.ts";
 import { requireNode } from "./package.ts";
 import { createProgram } from "./program.ts";
 import { foldersOf } from "./state/folders.ts";
+import { safeText } from "./ui/safe-text.ts";
 
 async function main(): Promise<number> {
   const stop = new AbortController();
@@ -30,7 +31,7 @@ async function main(): Promise<number> {
     // Commander has printed what is wrong, or the help.
     if (error instanceof CommanderError && !isJson) return EXIT.misused;
     const explanation = explain(stop.signal.aborted ? whileStopped(error, stop.signal) : error);
-    process.stderr.write(`${isJson ? asJson(explanation) : `auspex: ${explanation.message}`}\n`);
+    process.stderr.write(`${isJson ? asJson(explanation) : `auspex: ${safeText(explanation.message)}`}\n`);
     return explanation.code;
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { WriteStream } from "node:tty";
 import { createLogUpdate } from "log-update";
+import { safeText } from "./safe-text.ts";
 
 const REDRAW_MS = 100;
 /** Without a terminal every fifth sample is printed. */
@@ -51,7 +52,7 @@ class TerminalDisplay implements Display {
 
   say(text: string): void {
     this.#area.clear();
-    this.#stream.write(`${text}\n`);
+    this.#stream.write(`${safeText(text)}\n`);
     this.#draw();
   }
 
@@ -70,7 +71,7 @@ class TerminalDisplay implements Display {
 
   #draw(): void {
     if (!this.#shown) return;
-    this.#area(this.#shown.draw(this.#stream.columns || COLUMNS).join("\n"));
+    this.#area(safeText(this.#shown.draw(this.#stream.columns || COLUMNS).join("\n")));
   }
 }
 
@@ -83,7 +84,7 @@ class LogDisplay implements Display {
   }
 
   say(text: string): void {
-    this.#stream.write(`${text}\n`);
+    this.#stream.write(`${safeText(text)}\n`);
   }
 
   show(live: Live): () => void {

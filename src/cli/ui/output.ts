@@ -1,6 +1,7 @@
 /** The result of a command, on standard output: text for people, or JSON with --json. */
 import { styleText } from "node:util";
 import type { Json } from "../../lib/json.ts";
+import { safeText } from "./safe-text.ts";
 
 export interface Output {
   readonly json: boolean;
@@ -10,8 +11,12 @@ export interface Output {
   write(text: string): void;
 }
 
-export function createOutput(json: boolean, stream: NodeJS.WritableStream): Output {
-  const write = (text: string) => void stream.write(text);
+export function createOutput(
+  json: boolean,
+  stream: NodeJS.WritableStream & { isTTY?: boolean },
+): Output {
+  // Into a file or another program it goes as it is.
+  const write = (text: string) => void stream.write(stream.isTTY ? safeText(text) : text);
   return {
     json,
     write,
