@@ -50,16 +50,13 @@ export async function putManifest(
   if (bytes.byteLength > MAX_MANIFEST_BYTES) throw tooLarge();
   const digest = await digestOf(bytes, announced);
   if (announced !== undefined && digest !== announced) throw otherDigest(announced, digest);
-  const { document, type } = parse(bytes, mediaType);
-  const { subject, artifactType, annotations } = attachmentOf(document);
-  const shown = subject === undefined ? undefined : annotations;
+  const { type, kind, names, subject, artifactType, shown } = parse(bytes, mediaType);
   if (shown && JSON.stringify(shown).length > ANNOTATIONS_BYTES) {
     throw invalidManifest(`its annotations may have ${ANNOTATIONS_BYTES} characters at most`);
   }
   await requireRoom(services, caller.user_id, bytes.byteLength);
   const now = Date.now();
-  const names = namedBy(document).map((one) => one.digest);
-  const touch = document.kind === "index" ? touchManifests : touchLinks;
+  const touch = kind === "index" ? touchManifests : touchLinks;
   const there = new Set(await touch(db, model_id, names, now));
   const missing = names.filter((name) => !there.has(name));
   if (missing.length > 0) throw unknownParts(missing);
@@ -89,6 +86,10 @@ async function storeBytes(services: Services, digest: string, bytes: Uint8Array)
   return key;
 }
 
+/**
+ * What is kept of it while it is stored: the document takes ten times its bytes, and many may be on their way.
+ * @throws RegistryError MANIFEST_INVALID
+ */
 function parse(bytes: Uint8Array, mediaType: string | undefined) {
   // Before it is parsed: as a form it was not counted how many values it has.
   if (mediaType !== undefined && kindOf(mediaType) === undefined) throw unknownType(mediaType);
@@ -111,7 +112,10 @@ function parse(bytes: Uint8Array, mediaType: string | undefined) {
       `it says it is '${own.slice(0, 100)}', and the request '${type.slice(0, 100)}'`,
     );
   }
-  return { document, type };
+  const names = namedBy(document).map(({ digest }) => digest);
+  const { annotations, ...attachment } = attachmentOf(document);
+  const shown = attachment.subject === undefined ? undefined : annotations;
+  return { type, kind: document.kind, names, ...attachment, shown };
 }
 
 async function digestOf(bytes: Uint8Array<ArrayBuffer>, announced = ""): Promise<string> {
