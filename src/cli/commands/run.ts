@@ -81,8 +81,10 @@ export const runCommand = (host: Host) =>
           if (!output.json) await printer.add(value);
         },
       }).catch(async (error: unknown) => {
-        if (id === undefined || !signal.aborted) throw error;
-        throw await canceled(access, id, signal.reason);
+        if (id === undefined) throw error;
+        if (signal.aborted) throw await canceled(access, id, signal.reason);
+        display.say(`The prediction is still there: auspex predictions ${id}`);
+        throw error;
       });
       printer.end();
       if (output.json) {
@@ -91,7 +93,8 @@ export const runCommand = (host: Host) =>
         output.result("", { ...full, output: saved });
       }
       const facts = `${done.id} ${done.status} in ${done.execution_time ?? "0.000"} s`;
-      if (done.status === "succeeded") return display.say(facts);
+      display.say(facts);
+      if (done.status === "succeeded") return;
       throw new Failure(done.error?.message ?? `The prediction was ${done.status}.`);
     });
 

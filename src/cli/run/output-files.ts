@@ -3,11 +3,13 @@ import { createWriteStream } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { messageOf } from "../../../runner/src/control-plane/error.ts";
 import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
 import { webName } from "../../../runner/src/files/file-name.ts";
 import { safeName } from "../../domain/files/file-name.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Access } from "../access/access.ts";
+import { Failure } from "../failure.ts";
 
 const FILE = /^\/v1\/files\/[0-9a-f-]{36}\/[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
@@ -20,6 +22,12 @@ export function fileUrl(text: string, access: Access): URL | undefined {
   if (!url || !FILE.test(url.pathname) || !url.searchParams.has("signature")) return undefined;
   return new URL(`${access.url}${url.pathname}${url.search}`);
 }
+
+/** What writing a file fails with; the rest is of the network. */
+const DISK_FAULTS = ["ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS"];
+
+const isOfDisk = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && DISK_FAULTS.includes(String(error.code));
 
 export class OutputFiles {
   /** Paths, in the order in which they were saved. */
@@ -56,15 +64,25 @@ export class OutputFiles {
     if (!response.ok || !response.body)
       throw errorFor(response.status, undefined, await response.text());
     const disposition = response.headers.get("content-disposition") ?? undefined;
-    const path = await this.#reserve(safeName(webName(url, disposition)));
+    const path = await this.#reserve(safeName(webName(url, disposition))).catch(
+      (error: unknown) => {
+        throw this.#unsaved(error);
+      },
+    );
     try {
       await pipeline(response.body, createWriteStream(path), { signal: this.#signal });
     } catch (error) {
       await rm(path, { force: true });
-      throw error;
+      throw isOfDisk(error) ? this.#unsaved(error) : error;
     }
     this.saved.push(path);
     return path;
+  }
+
+  #unsaved(error: unknown): Failure {
+    return new Failure(
+      `The output cannot be saved in ${this.#folder}: ${messageOf(error)}\nName another folder with --output next time.`,
+    );
   }
 
   /** Makes an empty file: `out.png`, or `out-2.png` if there is one. */

@@ -1,0 +1,31 @@
+/** What is said when the files of an output cannot be saved. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { OutputFiles } from "../../../src/cli/run/output-files.ts";
+
+const server = createServer((_, response) => response.end("bytes"));
+let folder: string;
+let url: string;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "auspex-output-"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+test("names the folder, and another way, if a file cannot be saved there", async () => {
+  const taken = join(folder, "taken");
+  writeFileSync(taken, "");
+  const files = new OutputFiles({ url, token: "aus_x" }, taken, AbortSignal.timeout(10_000));
+  const file = `${url}/v1/files/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e/out.png?signature=x`;
+  await expect(files.save(file)).rejects.toThrow(
+    `The output cannot be saved in ${taken}: EEXIST: file already exists, mkdir '${taken}'\nName another folder with --output`,
+  );
+});
