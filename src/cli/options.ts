@@ -9,6 +9,13 @@ export const integerOption = (min: number, max: number) => (text: string) => {
   throw new InvalidArgumentError(`A whole number from ${min} to ${max} is needed.`);
 };
 
+/** How many of a list: the service's pages have 5 at least. */
+export const limitOption = integerOption(1, 50);
+
+/** @returns the path with the size of a page that has so many */
+export const pagePath = (path: string, limit: number): string =>
+  `${path}?page_size=${Math.max(limit, 5)}`;
+
 /** A model, and one of its versions if a number is given. */
 export interface ModelReference {
   /** `owner/name` */

@@ -7,7 +7,7 @@ import {
   predictionWithIO,
   taskStatus,
 } from "../../protocol/prediction.ts";
-import { integerOption, modelArgument, predictionArgument } from "../options.ts";
+import { choice, limitOption, modelArgument, pagePath, predictionArgument } from "../options.ts";
 import { table } from "../ui/output.ts";
 import { type Host, newServiceCommand, openService } from "./session.ts";
 
@@ -15,8 +15,12 @@ export const predictionsCommand = (host: Host) =>
   newServiceCommand("predictions", "List your predictions; with an id, show that one")
     .argument("[id]", "the prediction", predictionArgument)
     .option("--model <model>", "of this model only", modelArgument)
-    .option("--status <status>", `of this status only: ${taskStatus.options.join(", ")}`)
-    .option("--limit <count>", "how many", integerOption(5, 50), 25)
+    .option(
+      "--status <status>",
+      `of this status only: ${taskStatus.options.join(", ")}`,
+      choice(taskStatus.options),
+    )
+    .option("--limit <count>", "how many", limitOption, 25)
     .action(async (id, options) => {
       const { service, output } = await openService(host, options);
       if (id !== undefined) {
@@ -33,12 +37,13 @@ export const predictionsCommand = (host: Host) =>
         );
       }
       const query = new URLSearchParams({
-        page_size: String(options.limit),
         ...(options.model && { model: options.model.model }),
         ...(options.status && { statuses: options.status }),
       });
-      const { items } = await service.get(`/predictions?${query}`, pageOf(prediction));
-      output.result(table(HEAD, items.map(rowOf)), items);
+      const path = `${pagePath("/predictions", options.limit)}&${query}`;
+      const { items } = await service.get(path, pageOf(prediction));
+      const shown = items.slice(0, options.limit);
+      output.result(table(HEAD, shown.map(rowOf)), shown);
     });
 
 const HEAD = ["ID", "MODEL", "STATUS", "CREATED", "SETUP", "RUN"];

@@ -1,7 +1,7 @@
 /** `auspex versions`: all of a model, or one in full. */
 import { pageOf } from "../../protocol/common.ts";
 import { version, versionSummary } from "../../protocol/model.ts";
-import { integerOption, modelArgument } from "../options.ts";
+import { limitOption, modelArgument, pagePath } from "../options.ts";
 import { table } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
 import { type Host, newServiceCommand, openService } from "./session.ts";
@@ -9,7 +9,7 @@ import { type Host, newServiceCommand, openService } from "./session.ts";
 export const versionsCommand = (host: Host) =>
   newServiceCommand("versions", "List a model's versions; with a number, show that one")
     .argument("<model>", "owner/name or owner/name:3", modelArgument)
-    .option("--limit <count>", "how many", integerOption(5, 50), 25)
+    .option("--limit <count>", "how many", limitOption, 25)
     .action(async ({ model, version: number }, options) => {
       const { service, output } = await openService(host, options);
       const path = `/models/${model}/versions`;
@@ -18,14 +18,15 @@ export const versionsCommand = (host: Host) =>
         return output.result(describe(model, one), one);
       }
       const list = pageOf(versionSummary);
-      const { items } = await service.get(`${path}?page_size=${options.limit}`, list);
-      const rows = items.map((one) => [
+      const { items } = await service.get(pagePath(path, options.limit), list);
+      const shown = items.slice(0, options.limit);
+      const rows = shown.map((one) => [
         `${model}:${one.number}`,
         one.created_at,
         one.container_image_digest.slice(0, "sha256:".length + 12),
         one.release_notes,
       ]);
-      output.result(table(["VERSION", "CREATED", "IMAGE", "NOTES"], rows), items);
+      output.result(table(["VERSION", "CREATED", "IMAGE", "NOTES"], rows), shown);
     });
 
 function describe(model: string, one: typeof version._output): string {
