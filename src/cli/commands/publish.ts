@@ -6,8 +6,8 @@ import { Interrupted, Misuse } from "../failure.ts";
 import { type Pushed, pushImage } from "../image/push-image.ts";
 import { PushProgress } from "../image/push-progress.ts";
 import { choice, repeated } from "../options.ts";
-import { type BuiltImage, buildImage } from "../publish/build.ts";
-import { findOrMakeModel } from "../publish/model.ts";
+import { type BuiltImage, buildImage, findEngine } from "../publish/build.ts";
+import { findOrMakeModel, requireHardware } from "../publish/model.ts";
 import { modelName, readProject } from "../publish/project.ts";
 import { configurationOf, exampleCall, newVersion } from "../publish/version.ts";
 import { warmUp } from "../publish/warm-up.ts";
@@ -54,7 +54,10 @@ export const publishCommand = (host: Host) =>
       if (options.env && !options.check)
         throw new Misuse("--env is for --check. What runners set are the model's variables.");
       const model = modelName(project, options.model, await usernameOf(service));
+      const source = { project, image: options.image };
+      const engine = await findEngine(source, options.engine, signal);
       const hardware = options.hardware ?? manifest.hardware;
+      if (hardware !== undefined) await requireHardware(service, hardware);
       const { found, isNew } = await findOrMakeModel(service, {
         model,
         description: manifest.description,
@@ -65,8 +68,8 @@ export const publishCommand = (host: Host) =>
       if (isNew) display.say(`Made ${model} (${found.visibility}).`);
       await requirePush(session, model);
       const built = await buildImage({
-        ...{ project, image: options.image, tag: `auspex/${model.replace("/", "-")}` },
-        ...{ engineName: options.engine, display, signal },
+        ...source,
+        ...{ engine, tag: `auspex/${model.replace("/", "-")}`, display, signal },
       });
       const latest = found.latest_version;
       const own = isNew ? undefined : hardware;

@@ -6,13 +6,16 @@ import { answers, watched } from "../image/program.ts";
 import type { Display } from "../ui/display.ts";
 import type { Project } from "./project.ts";
 
-export interface BuildOptions {
+export interface Source {
   project: Project;
   /** Of an image that there is. */
   image: string | undefined;
+}
+
+export interface BuildOptions extends Source {
+  engine: Engine;
   /** What to call the one that is built. */
   tag: string;
-  engineName: string | undefined;
   display: Display;
   signal: AbortSignal;
 }
@@ -22,27 +25,35 @@ export interface BuiltImage {
   image: string;
 }
 
-/** For the platform of runners. @throws Failure */
-export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
-  const { project, image, tag, display, signal } = options;
-  const show = (text: string) => display.say(text.replace(/\n$/, ""));
+/** What it takes to get the image, before anything is made. @throws Failure */
+export async function findEngine(
+  { project, image }: Source,
+  name: string | undefined,
+  signal: AbortSignal,
+): Promise<Engine> {
   if (image === undefined && project.builder === undefined)
     throw new Misuse(
       `${project.folder} has neither a cog.yaml nor a Dockerfile. auspex init makes one; --image publishes an image that there is.`,
     );
+  if (image !== undefined || project.builder !== "cog") return Engine.find(name, signal);
   // Cog builds with Docker.
-  const isCog = image === undefined && project.builder === "cog";
-  const engine = await Engine.find(isCog ? "docker" : options.engineName, signal);
+  const engine = await Engine.find("docker", signal);
+  if (await answers(["cog", "--version"], signal)) return engine;
+  throw new Failure(
+    "cog.yaml needs Cog. Install it (https://cog.run), or give the folder a Dockerfile and no cog.yaml.",
+  );
+}
+
+/** For the platform of runners. @throws Failure */
+export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
+  const { project, image, engine, tag, display, signal } = options;
+  const show = (text: string) => display.say(text.replace(/\n$/, ""));
   if (image !== undefined) {
     if (!(await engine.has(image))) {
       display.say(`Pulling ${image}`);
       await engine.pull(image, show);
     }
-  } else if (isCog) {
-    if (!(await answers(["cog", "--version"], signal)))
-      throw new Failure(
-        "cog.yaml needs Cog. Install it (https://cog.run), or give the folder a Dockerfile and no cog.yaml.",
-      );
+  } else if (project.builder === "cog") {
     display.say("Building with cog");
     await watched(["cog", "build", "--tag", tag], { signal, cwd: project.folder }, show);
   } else {

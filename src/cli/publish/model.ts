@@ -4,7 +4,7 @@ import { statusOf } from "../../../runner/src/control-plane/error.ts";
 import { pageOf } from "../../protocol/common.ts";
 import { hardware as hardwareItem } from "../../protocol/hardware.ts";
 import { type Model, model, type Visibility } from "../../protocol/model.ts";
-import { Interrupted } from "../failure.ts";
+import { Interrupted, Misuse } from "../failure.ts";
 import type { Service } from "../service/service.ts";
 
 export interface NewModel {
@@ -21,6 +21,8 @@ export interface FoundModel {
   found: Model;
   isNew: boolean;
 }
+
+const CLASSES = "/hardware?page_size=50";
 
 export async function findOrMakeModel(service: Service, wanted: NewModel): Promise<FoundModel> {
   const path = `/models/${wanted.model}`;
@@ -40,12 +42,22 @@ export async function findOrMakeModel(service: Service, wanted: NewModel): Promi
   return { found: made, isNew: true };
 }
 
+/** Before minutes are spent on building and pushing. @throws Misuse */
+export async function requireHardware(service: Service, wanted: string): Promise<void> {
+  const { items, next_cursor } = await service.get(CLASSES, pageOf(hardwareItem));
+  const names = items.map(({ identifier }) => identifier);
+  if (names.includes(wanted) || next_cursor !== null) return;
+  throw new Misuse(
+    `There is no class of hardware “${wanted}” here: ${names.join(", ")}. Operators make them under /fleet/hardware.`,
+  );
+}
+
 /** The only one that there is, or the one that is chosen; undefined leaves it to the service. */
 async function chooseHardware(
   service: Service,
   { model, isInteractive }: NewModel,
 ): Promise<string | undefined> {
-  const { items } = await service.get("/hardware?page_size=50", pageOf(hardwareItem));
+  const { items } = await service.get(CLASSES, pageOf(hardwareItem));
   if (items.length <= 1 || !isInteractive)
     return items.length === 1 ? items[0]?.identifier : undefined;
   const chosen = await select({

@@ -152,6 +152,7 @@ test.skipIf(!hasScript)("Ctrl+C in a terminal, where it is drawn, does the same"
 
 test("what auspex.json says goes into the model and its version", async () => {
   await useEngine("oci");
+  deployment.hardware = ["cpu", "l40s", "h100"];
   const schemas = { prediction: { input: { type: "object" }, output: {}, stream_output: true } };
   const project = {
     name: "poet",
@@ -248,4 +249,21 @@ test("a build that fails is told in the engine's words", async () => {
     1,
     expect.stringMatching(/auspex: docker build failed\.\nno space\n$/),
   ]);
+});
+
+test("what cannot be published makes no model, and builds nothing", async () => {
+  await useEngine("oci");
+  const refused = async (args: string[]) => {
+    const { code, err } = await home.run(["publish", ...args]);
+    expect(code, err).toBe(2);
+    expect(deployment.models.size).toBe(0);
+    return err;
+  };
+  expect(await refused(["story", "--hardware", "h100"])).toContain(
+    "There is no class of hardware “h100” here: cpu.",
+  );
+  mkdirSync(join(home.folder, "empty"));
+  expect(await refused(["empty"])).toContain("neither a cog.yaml nor a Dockerfile");
+  expect(existsSync(join(home.folder, "bin/calls")) ? calls() : "").not.toContain("build");
+  mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
 });
