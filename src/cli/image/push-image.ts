@@ -117,7 +117,7 @@ class ImagePush {
     size: number,
   ): Promise<void> => {
     const known = await this.#notes.find([path]);
-    if (!known || !(await this.#repository.hasBlob(known.digest)))
+    if (!known || !(await this.#repository.takeBlob(known.digest)))
       return this.#pack(path, bytes, size);
     this.#layers.set(path, known);
     if (!this.#sending.has(known.digest)) {
@@ -144,7 +144,7 @@ class ImagePush {
     const content = await fileContent(file);
     const sending = this.#limit(async () => {
       this.#signal.throwIfAborted();
-      if (await this.#repository.hasBlob(blob.digest)) return progress.isThere();
+      if (await this.#repository.takeBlob(blob.digest)) return progress.isThere();
       const { add, end } = progress.sending(blob);
       await this.#repository.pushBlob(blob.digest, content, add).finally(end);
     }).finally(() => rm(file, { force: true }));

@@ -43,6 +43,19 @@ export class Repository {
     return status === 200;
   }
 
+  /** Whether it is here now, if need be from another repository of the account: a base image's layers are. */
+  async takeBlob(digest: string): Promise<boolean> {
+    if (await this.hasBlob(digest)) return true;
+    const url = this.#url("blobs/uploads/");
+    url.searchParams.set("mount", digest);
+    const { status, headers } = await this.#client.retried(url, { method: "POST" }, [201, 202]);
+    if (status === 201) return true;
+    // An upload was begun instead; one that was interrupted goes on elsewhere.
+    const begun = this.#client.urlOf(headers.get("location") ?? "");
+    await this.#client.retried(begun, { method: "DELETE" }, [204, 404]);
+    return false;
+  }
+
   /** @throws RegistryError if the token may not push here */
   async requirePush(): Promise<void> {
     const upload = await BlobUpload.begin(this.#client, this.#url("blobs/uploads/"));

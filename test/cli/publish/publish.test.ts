@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
@@ -119,6 +119,24 @@ test("killed in the middle of a push, the next one sends only what is missing", 
   expect(tars[0]?.equals(layers[0] ?? Buffer.alloc(0))).toBe(true);
   const all = [...deployment.registry.blobs.values()].reduce((sum, one) => sum + one.length, 0);
   expect(patched()).toBe(all - MIB);
+});
+
+test("layers of another model of the account are not sent, be they known here or not", async () => {
+  await useEngine("oci");
+  await home.run(["publish", "story"]);
+  const { blobs, mountable, uploads } = deployment.registry;
+  for (const isKnown of [true, false]) {
+    for (const [digest, bytes] of blobs) mountable.set(digest, bytes);
+    blobs.clear();
+    edge.bodies.length = 0;
+    if (!isKnown) rmSync(join(home.folder, "state"), { recursive: true });
+    const { code, err } = await home.run(["publish", "story", "--model", `again-${isKnown}`]);
+    expect(code, err).toBe(0);
+    expect(err).toContain("0 B sent");
+    // Its configuration.
+    expect(patched()).toBeLessThan(1_000);
+    expect(uploads.size).toBe(0);
+  }
 });
 
 test("Ctrl+C ends it cleanly, and says how to go on", async () => {

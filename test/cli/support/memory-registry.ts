@@ -11,6 +11,8 @@ type Api = (method: string, path: string, body: Record<string, unknown>) => obje
 
 export class MemoryRegistry {
   readonly blobs = new Map<string, Buffer>();
+  /** Those of the account's other repositories. */
+  readonly mountable = new Map<string, Buffer>();
   /** By tag and by digest. */
   readonly manifests = new Map<string, { type: string; bytes: Buffer }>();
   /** Unfinished uploads: the bytes that are there. */
@@ -83,6 +85,12 @@ export class MemoryRegistry {
   async #upload(request: IncomingMessage, response: ServerResponse, id: string, url: URL) {
     const { method, headers } = request;
     if (method === "POST") {
+      const mount = url.searchParams.get("mount") ?? "";
+      const mounted = this.mountable.get(mount);
+      if (mounted) {
+        this.blobs.set(mount, mounted);
+        return void response.writeHead(201, { location: `/v2/x/blobs/${mount}` }).end();
+      }
       const own = String(++this.#begun);
       this.uploads.set(own, Buffer.alloc(0));
       const location = `${url.pathname}${own}`;
