@@ -124,7 +124,7 @@ export class ProcessEngine implements Engine {
     const name = `${model.owner}/${model.name}`;
     const why = folder
       ? `the files of ${name} on the runner's machine do not match this version (${digest}): publish them as a new version, or restore them`
-      : `the runner's machine has no folder ${name} in its models directory (--models)`;
+      : `this runner starts no images (--engine process), and has no folder ${name} in its models directory: a version with an image needs a class of hardware whose runners have Docker`;
     throw internal(why, { cause: new Error(`looked in ${this.#models}`) });
   }
 

@@ -72,7 +72,7 @@ const STARTING: ServerHealth = { status: "STARTING", logs: "" };
 function readHealth({ status, body }: Answer): ServerHealth {
   if (status === 404) {
     throw external(
-      "the container has no /health-check: it is not a Cog container, or older than Cog 0.7",
+      'the container has no /health-check: it is not a Cog container, or older than Cog 0.7. If it speaks OpenAI\'s API, publish it with "interface": "vendora"',
     );
   }
   if (status === 401 || status === 403) throw apiKeyRequired(`/health-check with ${status}`);
