@@ -95,6 +95,9 @@ Paste these into another terminal:
     -H 'Content-Type: application/json' -d '{"model": "${username}/scribe", "stream": true,
     "messages": [{"role": "user", "content": "Where is the golden key?"}]}'
 
+  # a model of your own: ${pages}/docs/publishing says how to go on
+  npx --yes $AUSPEX_URL/auspex.tgz init greeter --template node
+
   # a long prediction: to cancel it, POST to the url in the response, followed by /cancel
   curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' \\
