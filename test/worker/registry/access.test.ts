@@ -72,6 +72,16 @@ test("nobody pushes to the name of another, or with a token that may not", async
   await expectError(await repository.as(reader).send("POST", "blobs/uploads/"), 403, "DENIED");
 });
 
+test("whoever pushes to a name that is none of a model is told what names are", async () => {
+  const { client } = await newUser();
+  for (const name of ["ada", "ada/story/large"]) {
+    const refused = await client.fetch(`/v2/${name}/blobs/uploads/`, { method: "POST" });
+    const { errors } = await refused.clone().json<{ errors: { message: string }[] }>();
+    expect(errors[0]?.message).toContain("Images are {owner}/{model}, such as ada/story.");
+    await expectError(refused, 404, "NAME_UNKNOWN");
+  }
+});
+
 test("a private image answers as if it were not there, a public one to everybody", async () => {
   const repository = await newRepository();
   const { digest, layers } = await repository.pushImage();
