@@ -9,8 +9,8 @@ import { Misuse } from "../failure.ts";
 
 export const MANIFEST = "auspex.json";
 
-/** All of it is optional: what an image says of itself need not be said. */
-const manifest = z.object({
+/** All of it is optional: what an image says of itself need not be said. What is misspelled is refused. */
+const manifest = z.strictObject({
   name: slug.optional(),
   description: z.string().max(1_000).optional(),
   visibility: visibility.optional(),
@@ -19,6 +19,8 @@ const manifest = z.object({
   schemas: createVersion.shape.schemas,
   compatibilities: createVersion.shape.compatibilities,
   configuration: configuration.optional(),
+  /** Runners without Docker start it with this (runner/src/engines/process/model-folder.ts). */
+  command: z.unknown().optional(),
 });
 export type ProjectManifest = z.infer<typeof manifest>;
 

@@ -281,6 +281,8 @@ test("what cannot be published makes no model, and builds nothing", async () => 
     "There is no class of hardware “h100” here: cpu.",
   );
   mkdirSync(join(home.folder, "empty"));
+  writeFileSync(join(home.folder, "story/auspex.json"), '{"interfaces": "vendora"}');
+  expect(await refused(["story"])).toContain('Unrecognized key: "interfaces"');
   expect(await refused(["empty"])).toContain("neither a cog.yaml nor a Dockerfile");
   expect(existsSync(join(home.folder, "bin/calls")) ? calls() : "").not.toContain("build");
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
