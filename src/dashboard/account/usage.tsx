@@ -70,6 +70,10 @@ const Storage = ({ storage: { images, database } }: { storage: UserUsage }) => (
         <dd>{amountOf(database)}</dd>
       </div>
     </dl>
+    <p class="hint">
+      Images of deleted versions and models still count until they are removed:{" "}
+      <a href="/docs/limits#images">days later</a>.
+    </p>
   </section>
 );
 
