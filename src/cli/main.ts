@@ -31,7 +31,9 @@ async function main(): Promise<number> {
     // Commander has printed what is wrong, or the help.
     if (error instanceof CommanderError && !isJson) return EXIT.misused;
     const explanation = explain(stop.signal.aborted ? whileStopped(error, stop.signal) : error);
-    process.stderr.write(`${isJson ? asJson(explanation) : `auspex: ${safeText(explanation.message)}`}\n`);
+    process.stderr.write(
+      `${isJson ? asJson(explanation) : `auspex: ${safeText(explanation.message)}`}\n`,
+    );
     return explanation.code;
   }
 }
