@@ -125,7 +125,7 @@ describe("the engine", () => {
 
   it("says what is missing, and not where", async () => {
     const missing = await box.run("nothing", {}).finish;
-    const words = "the runner's machine has no folder test/nothing";
+    const words = "has no folder test/nothing in its models directory";
     expect(missing).toMatchObject({ error: { source: "internal" } });
     expect(missing.error?.message).toContain(words);
     writeFileSync(join(box.models, "hello/new.txt"), "");
