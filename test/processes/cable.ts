@@ -10,6 +10,8 @@ interface State {
   mode: Mode;
   /** How long each chunk is on its way, ms. */
   delay: number;
+  /** Bytes to the Worker until all is cut. */
+  left: number;
 }
 
 export class Cable {
@@ -21,7 +23,7 @@ export class Cable {
   static async open(target: string): Promise<Cable> {
     const { hostname, port } = new URL(target);
     const sockets = new Set<Socket>();
-    const state: State = { mode: "pass", delay: 0 };
+    const state: State = { mode: "pass", delay: 0, left: Number.POSITIVE_INFINITY };
     const server = createServer((near) => {
       if (state.mode === "refuse") return near.destroy();
       const far = connect(Number(port), hostname);
@@ -31,6 +33,13 @@ export class Cable {
       ] as const) {
         sockets.add(from);
         from.on("data", carry(state, to));
+        if (from === near)
+          from.on("data", ({ length }) => {
+            state.left -= length;
+            if (state.left > 0) return;
+            state.left = Number.POSITIVE_INFINITY;
+            for (const socket of sockets) socket.destroy();
+          });
         from.on("error", () => to.destroy());
         from.on("close", () => {
           sockets.delete(from);
@@ -68,7 +77,12 @@ export class Cable {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** The same, with a RST to both sides. */
+  /** The same, once so many bytes more have been sent. */
+  cutAfter(bytes: number): void {
+    this.#state.left = bytes;
+  }
+
+  /** As `cut`, with a RST to both sides. */
   reset(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
