@@ -8,10 +8,10 @@ import { watchDocker } from "./docker-leftovers.ts";
 /** The models themselves. */
 const GIVEN = ["models", "owners"];
 /**
- * The cache keeps input files, each with a record of where it is from; all else is for as long as a
- * prediction runs.
+ * The cache keeps input files, each with a record of where it is from, and the runner a list of the images that it
+ * has pulled; all else is for as long as a prediction runs.
  */
-const KEPT = /^cache\/(files|sources)\//;
+const KEPT = /^(?:cache\/(?:files|sources)\/|images\.json$)/;
 
 export async function leftoversOf(runner: StormRunner): Promise<Leftovers[]> {
   const { name } = runner;
@@ -34,10 +34,7 @@ export async function leftoversOf(runner: StormRunner): Promise<Leftovers[]> {
 }
 
 const filesIn = (folder: string): string[] =>
-  readdirSync(folder)
-    .filter((name) => !GIVEN.includes(name))
-    .flatMap((name) =>
-      readdirSync(join(folder, name), { recursive: true, withFileTypes: true })
-        .filter((entry) => !entry.isDirectory())
-        .map((entry) => relative(folder, join(entry.parentPath, entry.name))),
-    );
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .filter((path) => !GIVEN.some((given) => path.startsWith(`${given}/`)));
