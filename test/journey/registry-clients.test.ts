@@ -10,7 +10,13 @@ import { hasClient } from "../cli/support/clients.ts";
 import { docker } from "../docker/registry.ts";
 import { dockerIsUp } from "../runner/support/containers.ts";
 import { USERNAME } from "./support/access.ts";
-import { CLIENTS, type ImageClient, OPENERS, running } from "./support/image-client.ts";
+import {
+  CLIENTS,
+  type ClientName,
+  type ImageClient,
+  OPENERS,
+  running,
+} from "./support/image-client.ts";
 import { World } from "./support/world.ts";
 
 if (!dockerIsUp) console.log("Docker does not answer: real clients of the registry are left out.");
@@ -19,6 +25,13 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const IMAGE = "auspex-test/pushed";
 const MIB = 1024 * 1024;
+
+/** What they say to a wrong password; the others have words of their own. */
+const WRONG: Partial<Record<ClientName, string>> = {
+  docker:
+    "unauthorized: The password is not a valid access token. Create one at /tokens, and log in with any user name.",
+  ctr: "401 Unauthorized",
+};
 
 describe.runIf(dockerIsUp)("the registry of a deployment", () => {
   let world: World;
@@ -74,17 +87,17 @@ describe.runIf(dockerIsUp)("the registry of a deployment", () => {
     });
 
     test.runIf(hasClient(name))("is let in with a token only, and told so", async () => {
-      await expect(client.login("wrong")).rejects.toThrow(/unauthorized|401|invalid username/i);
+      await expect(client.login("wrong")).rejects.toThrow(
+        WRONG[name] ?? "invalid username/password",
+      );
       if (name !== "ctr") await client.login(world.access.token);
       else await expect(client.login(world.access.token)).rejects.toThrow(/not found/);
     });
 
     test.runIf(hasClient(name))("pushes, and pulls the same again", async () => {
       await client.push(`${own()}:v1`);
-      const digest = await digestOf(name);
-      await client.pull(`${own()}@${digest}`);
-      await client.push(`${host}/${USERNAME}/${name}:v1`).catch(() => {});
-      expect(await digestOf(name)).toBe(digest);
+      // Whoever pulls by a digest compares it.
+      await client.pull(`${own()}@${await digestOf(name)}`);
     });
 
     test.runIf(hasClient(name))("reads the message of a refusal", async () => {
