@@ -48,8 +48,8 @@ describe("where sign-up is open", () => {
     await stranger.page.getByText("No models yet").waitFor();
     const visitor = await site.visitor({ as: "ellen" });
     await visitor.open("/models");
-    await visitor.page.getByRole("link", { name: "Create the first one" }).click();
-    await visitor.arrives("/models/new");
+    await visitor.page.getByRole("link", { name: "Publish the first one" }).click();
+    await visitor.arrives("/models/publish");
   });
 
   it("anybody signs up, is in, goes out, and comes in again with the password", async () => {
@@ -60,13 +60,13 @@ describe("where sign-up is open", () => {
     await visitor.arrives("/sign-in");
     await page.getByRole("link", { name: "Create an account" }).click();
     await signUp(visitor, "grace");
-    await page.getByText("grace").waitFor();
+    await page.getByText("grace", { exact: true }).first().waitFor();
     await signOut(visitor);
     await visitor.open("/");
     expect(await page.getByText("grace").count()).toBe(0);
     await signIn(visitor, "grace");
     await visitor.arrives("/");
-    await page.getByText("grace").waitFor();
+    await page.getByText("grace", { exact: true }).first().waitFor();
     // No page for operators is there for her, nor named.
     expect(await page.getByRole("link", { name: "Fleet" }).count()).toBe(0);
     await visitor.open("/users", { status: 404 });
@@ -206,7 +206,7 @@ describe("where sign-up is by invitation", () => {
     await fillAccount(guest, "grace");
     await guest.page.getByRole("button", { name: "Create account" }).click();
     await guest.arrives("/");
-    await guest.page.getByText("grace").waitFor();
+    await guest.page.getByText("grace", { exact: true }).first().waitFor();
 
     // The page is open already: it is not loaded for the link, and opens it all the same.
     const answered = uninvited.page.waitForResponse((one) => one.url() === `${site.url}/sign-up`);
