@@ -11,7 +11,7 @@ test("state of another version is refused with what to do about it, and workerd 
   onTestFinished(() => rmSync(stateFolder, { recursive: true, force: true }));
   const first = await startWorker({ stateFolder });
   const db = await first.database();
-  await db.exec("UPDATE d1_migrations SET name = '0000_of_another_version.sql'");
+  await db.exec("UPDATE d1_migrations SET name = '0000_of_another_version.sql' WHERE id = 1");
   await first.stop();
   await expect(startWorker({ stateFolder })).rejects.toThrow(
     `The state in ${stateFolder} was created by another version of Auspex. Delete it and start again: rm -r ${stateFolder}`,

@@ -13,9 +13,7 @@ export interface Address {
 
 export const code = (address: Address): Step => ({
   title: "Worker",
-  async run({ wrangler, configuration, note, change }) {
-    if (configuration.imageRegistry === "registry.example.com")
-      note("IMAGE_REGISTRY in wrangler.toml is not set yet: runners will find no images");
+  async run({ wrangler, configuration, change }) {
     await change(`deploy ${configuration.worker}`, async () => {
       const folder = await mkdtemp(join(tmpdir(), "auspex-deploy-"));
       const report = join(folder, "report.ndjson");

@@ -13,7 +13,6 @@ export interface Configuration {
   queues: string[];
   /** Of Durable Objects, and of all that is made here. Empty: anywhere. */
   jurisdiction: string;
-  imageRegistry: string;
   filesOrigin: string;
 }
 
@@ -24,7 +23,6 @@ const shape = z.object({
   account_id: z.string().optional(),
   vars: z.object({
     JURISDICTION: z.string(),
-    IMAGE_REGISTRY: z.string(),
     FILES_ORIGIN: z.string(),
   }),
   d1_databases: z.tuple([z.object({ database_name: z.string() })]),
@@ -68,7 +66,6 @@ export async function readConfiguration(file = join(ROOT, FILE)): Promise<Config
       ]),
     ],
     jurisdiction: partsIn(vars.JURISDICTION),
-    imageRegistry: vars.IMAGE_REGISTRY,
     filesOrigin: vars.FILES_ORIGIN,
   };
 }

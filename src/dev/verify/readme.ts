@@ -1,4 +1,7 @@
-/** README's calls, as they stand, but for the names that stand for one's own. */
+/**
+ * README's call, as it stands, but for the names that stand for one's own. What it calls is published before: README
+ * does so with the command `auspex`, which needs Docker.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
@@ -12,10 +15,10 @@ import { NAME } from "./visit.ts";
 const CURL_SETTINGS = "fail-with-body\nsilent\nshow-error\nmax-time = 120\n";
 
 export const readmeCalls: Check = {
-  name: "README's calls",
+  name: "README's call",
   async run({ url, token, folder, models }) {
     const digest = models.find(({ manifest }) => manifest.name === "story")?.digest ?? "";
-    const script = withOwnNames(await callsInReadme(), { "sha256:…": digest });
+    const script = [published(digest), withOwnNames(await callInReadme())].join("\n");
     await writeFile(join(folder, ".curlrc"), CURL_SETTINGS);
     const shell = spawn("bash", ["-euo", "pipefail", "-c", script], {
       env: { PATH: process.env.PATH, HOME: folder, AUSPEX_URL: url, AUSPEX_TOKEN: token },
@@ -34,17 +37,23 @@ export const readmeCalls: Check = {
   },
 };
 
-/** The shell block of "Publish a model and call it". */
-async function callsInReadme(): Promise<string> {
+const published = (digest: string) => `
+post() { curl "$AUSPEX_URL/v1$1" -H "Authorization: Bearer $AUSPEX_TOKEN" -H 'Content-Type: application/json' -d "$2"; }
+post /models '{"name": "story", "visibility": "public", "hardware_identifier": "${NAME}"}'
+post /models/${NAME}/story/versions '{"release_notes": "First version", "container_image_digest": "${digest}",
+  "schemas": {"prediction": {"input": {"type": "object"}, "output": {}}}}'`;
+
+/** The last shell block of "Publish a model and call it". */
+async function callInReadme(): Promise<string> {
   const readme = await readFile(join(ROOT, "README.md"), "utf8");
-  const [, block] =
-    /^## Publish a model and call it$[\s\S]*?^```sh.*\n([\s\S]*?)^```$/m.exec(readme) ?? [];
-  if (block === undefined) throw new Error("README.md has no calls any more.");
+  const [, part = ""] = /^## Publish a model and call it$([\s\S]*?)^## /m.exec(readme) ?? [];
+  const block = [...part.matchAll(/^```sh.*\n([\s\S]*?)^```$/gm)].at(-1)?.[1];
+  if (!block?.includes("curl")) throw new Error("README.md has no call any more.");
   return block;
 }
 
-function withOwnNames(script: string, others: Record<string, string>): string {
-  const names = { "ada/": `${NAME}/`, '"l40s"': `"${NAME}"`, ...others };
+function withOwnNames(script: string): string {
+  const names = { "ada/": `${NAME}/`, '"name": "Ada"': '"prompt": "The Queen"' };
   return Object.entries(names).reduce((text, [example, own]) => {
     if (!text.includes(example)) throw new Error(`README.md does not say ${example} any more.`);
     return text.replaceAll(example, own);

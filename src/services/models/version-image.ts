@@ -37,8 +37,8 @@ export interface VersionImage {
 }
 
 /**
- * @param elsewhere the repository of an image that is not here. Undefined: it must be here, unless the configuration
- * names one
+ * A digest with schemas may come before its image, or be that of a folder that runners have, without Docker.
+ * @param elsewhere the repository of images that are not here. Undefined: this one
  * @throws ValidationFailure
  */
 export async function versionImage(
@@ -51,8 +51,7 @@ export async function versionImage(
   if (schemas) checkVersionSchemas(schemas);
   const { digest, image } = await findImage(services, model, request);
   if (!image) {
-    const repository = configuration?.image ?? elsewhere;
-    if (repository === undefined) throw notHere(["body", "container_image_digest"], digest, model);
+    const repository = configuration?.image ?? elsewhere ?? ownRepository(model.id);
     if (!schemas) throw missing(["body", "schemas"], NOT_READABLE);
     return {
       content: {
@@ -119,12 +118,8 @@ async function findImage(
   const place: Loc = ["body", "image"];
   const image = await orUnfit(readImage(services, model.id, reference), place);
   if (image) return { digest: image.digest, image };
-  throw notHere(place, reference, model);
-}
-
-function notHere(place: Loc, reference: string, { owner, name }: DetailedModelRow) {
-  const path = `${owner.username}/${name}`;
-  return invalid(place, `'${reference}' is not in the repository ${path} here: push it first`);
+  const path = `${model.owner.username}/${model.name}`;
+  throw invalid(place, `'${reference}' is not in the repository ${path} here: push it first`);
 }
 
 async function orUnfit<Read>(reading: Promise<Read>, place: Loc): Promise<Read> {

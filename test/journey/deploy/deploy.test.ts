@@ -1,4 +1,5 @@
 /** `npm run deploy` with the real wrangler, on an account that is not there. */
+import { readdirSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -36,17 +37,18 @@ const UPLOAD = [
 ];
 const QUEUES = ["auspex-dispatch", "auspex-counts", "auspex-dispatch-dead", "auspex-counts-dead"];
 
+const BUCKETS = ["auspex-files", "auspex-backups", "auspex-images"];
+const MIGRATIONS = readdirSync(join(ROOT, "migrations")).filter((name) => name.endsWith(".sql"));
+
 /** All that a deploy changes on a fresh account, in order. */
 const FRESH = [
   ...QUEUES.map(() => "POST /queues"),
-  "POST /r2/buckets",
-  "POST /r2/buckets",
+  ...BUCKETS.map(() => "POST /r2/buckets"),
   "POST /d1/database",
   `PATCH ${D1}`,
   // The list of migrations. For each: asks where to put the file, and imports it.
   `POST ${D1}/query`,
-  `POST ${D1}/import`,
-  `POST ${D1}/import`,
+  ...MIGRATIONS.flatMap(() => [`POST ${D1}/import`, `POST ${D1}/import`]),
   // An empty Worker, for its secrets.
   `PUT ${WORKER}`,
   `PATCH ${WORKER}/secrets-bulk`,
@@ -94,10 +96,10 @@ test("--dry-run says what would be done, and changes nothing", async () => {
   expect(cloudflare.changes).toEqual([]);
   for (const what of [
     ...QUEUES.map((name) => `create ${name}`),
-    "create auspex-files",
+    ...BUCKETS.map((name) => `create ${name}`),
     "create auspex",
     "enable read replication of auspex",
-    "apply 0000_baseline.sql",
+    ...MIGRATIONS.map((name) => `apply ${name}`),
     "set OPERATOR_TOKEN",
     "deploy auspex",
   ]) {
@@ -139,7 +141,7 @@ test("with a jurisdiction, all is created there", async () => {
   await expect(readConfiguration(file)).rejects.toThrow('set jurisdiction = "eu"');
   await writeFile(file, eu.replaceAll("[[r2_buckets]]", '$&\njurisdiction = "eu"'));
   const all = await readConfiguration(file);
-  const settings = { ...all, queues: ["auspex-counts"], buckets: all.buckets.slice(1) };
+  const settings = { ...all, queues: ["auspex-counts"], buckets: all.buckets.slice(-1) };
   for (const step of [queues, buckets]) {
     await terminal.run(step, settings);
     expect(await terminal.run(step, settings)).toMatch(/ is there$/);
