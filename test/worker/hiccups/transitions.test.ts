@@ -14,6 +14,7 @@ const NOT_HERE = [
   ...["find", "list", "unfinished", "usage", "usagePage", "copy", "isEmpty"].map(
     (name) => `AccountObject.${name}`,
   ),
+  "PoolObject.holders",
   "PoolObject.offerSecond",
   "PoolObject.reportDismissed",
   "RunnerObject.removeRun",

@@ -1,5 +1,5 @@
 /** Makes backups, moves them to a deployment that has nothing, and compares what is stored. */
-import { applyD1Migrations, reset, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { ACCOUNT_TABLE_NAMES } from "../../../src/domain/backups/account-tables.ts";
@@ -18,6 +18,7 @@ import { sweepListings } from "../../../src/services/models/prediction-counts.ts
 import { getPart } from "../../../src/storage/backups/bucket.ts";
 import { NOT_BACKED_UP } from "../../../src/storage/backups/tables.ts";
 import { run, services } from "./accounts.ts";
+import { emptyStorage } from "./empty.ts";
 import { accountOf, inAccount } from "./objects.ts";
 import { operator } from "./world.ts";
 
@@ -85,11 +86,7 @@ export async function upload(id: string, [manifest, ...parts]: Bytes[]): Promise
 /** As another deployment: nothing is stored. */
 export async function emptyDeployment(): Promise<void> {
   vi.restoreAllMocks();
-  await reset();
-  // What R2 has not been asked for lately outlives a reset.
-  const { objects } = await env.BACKUPS.list();
-  await env.BACKUPS.delete(objects.map(({ key }) => key));
-  await applyD1Migrations(env.DB, env.MIGRATIONS);
+  await emptyStorage();
 }
 
 export const restore = async (id: string): Promise<RestoreState> =>

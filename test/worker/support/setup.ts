@@ -1,6 +1,4 @@
 /** Before each file: an empty D1 of its own, with all tables, and no objects. */
-import { applyD1Migrations, reset } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { emptyStorage } from "./empty.ts";
 
-await reset();
-await applyD1Migrations(env.DB, env.MIGRATIONS);
+await emptyStorage();

@@ -26,12 +26,12 @@ const INSIDE = /D1_ERROR|SQLITE|^\s+at \S+ \(/m;
 const TELLS_SECRET = /^createWebhook(?:Endpoint|Secret)$/;
 
 /**
- * A value that is nowhere, say; the input of a prediction is held against its version's own schema,
- * and that against what JSON Schema is; sizes and times against variables of the deployment, the
- * number of ETags against that of an upload's parts.
+ * A value that is nowhere, say; a version names its image in one of two ways; the input of a prediction is
+ * held against its version's own schema, and that against what JSON Schema is; sizes and times against
+ * variables of the deployment, the number of ETags against that of an upload's parts.
  */
 const MEANING =
-  /value_error$|^(?:input|schemas) |^(?:size|retention_seconds) (?:less_than_equal|finite_number)$|^etags too_(?:short|long)$/;
+  /value_error$|^(?:input|schemas) |^(?:size|retention_seconds) (?:less_than_equal|finite_number)$|^etags too_(?:short|long)$|^container_image_digest missing$/;
 
 const PROBLEM: ResponseObject = {
   description: "",
