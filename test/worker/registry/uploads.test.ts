@@ -36,7 +36,7 @@ test("one PATCH without a length, and a PUT without a body, as docker and podman
   const put = await repository.finish(patched.headers.get("location") ?? "", digest);
   expect(put.status).toBe(201);
   expect(put.headers.get("docker-content-digest")).toBe(digest);
-  expect(await repository.blob(digest)).toEqual(bytes);
+  expect(digestOf(await repository.blob(digest))).toBe(digest);
 });
 
 test("one PATCH with its length, as crane sends it", async () => {
