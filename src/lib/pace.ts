@@ -12,9 +12,9 @@ export class Pace {
   readonly #error: () => Error;
   #timer = setTimeout(() => this.#check(), PACE_MS);
   #received = 0;
-  #paused = false;
-  /** In this period: one that the client did not have to itself does not count. */
-  #hasPaused = false;
+  /** When the client began to wait for us, and how long it has in this period. */
+  #waitsSince: number | undefined;
+  #waitedMs = 0;
 
   /** @param error what it rejects with */
   constructor(error: () => Error) {
@@ -34,9 +34,10 @@ export class Pace {
 
   /** Does not count the time that the client waits for us. */
   async excluding<T>(waiting: Promise<T>): Promise<T> {
-    this.#paused = this.#hasPaused = true;
+    this.#waitsSince = Date.now();
     const result = await waiting;
-    this.#paused = false;
+    this.#waitedMs += this.#waited();
+    this.#waitsSince = undefined;
     return result;
   }
 
@@ -44,9 +45,14 @@ export class Pace {
     clearTimeout(this.#timer);
   }
 
+  #waited = (): number => (this.#waitsSince === undefined ? 0 : Date.now() - this.#waitsSince);
+
+  /** What is left of the period has to bring its share. */
   #check(): void {
-    if (!this.#hasPaused && this.#received < MIN_BYTES) this.#tooSlow.reject(this.#error());
-    this.#hasPaused = this.#paused;
+    const ownMs = Math.max(0, PACE_MS - this.#waitedMs - this.#waited());
+    if (this.#received < (MIN_BYTES * ownMs) / PACE_MS) this.#tooSlow.reject(this.#error());
+    if (this.#waitsSince !== undefined) this.#waitsSince = Date.now();
+    this.#waitedMs = 0;
     this.#received = 0;
     this.#timer = setTimeout(() => this.#check(), PACE_MS);
   }
