@@ -32,7 +32,9 @@ describe.runIf(dockerIsUp)("publish", () => {
     home.remove();
   });
 
-  test("docker: built, pushed once, pulled by its digest, and run", async () => {
+  test("docker: built, pushed once, pulled by its digest, and run", {
+    timeout: 120_000,
+  }, async () => {
     const first = await home.run(["publish", "greeter", "--json"]);
     expect(first.code, first.err).toBe(0);
     const { digest } = JSON.parse(first.out);

@@ -88,7 +88,9 @@ describe.runIf(dockerIsUp)("through the relay", () => {
       promisify(execFile)("skopeo", ["copy", "--insecure-policy", ...args]);
     const push = (host: string) =>
       skopeo("--dest-tls-verify=false", archive, `docker://${host}/ada/copied`);
-    await expect(push(new URL(edge.url).host)).rejects.toThrow(/413/);
+    // Who is refused while it still sends may see the cut connection instead of the answer.
+    const refused = /413|broken pipe|connection reset/;
+    await expect(push(new URL(edge.url).host)).rejects.toThrow(refused);
     await push(relay.host);
     const name = `docker://${relay.host}/ada/copied@${await digestAt("ada/copied")}`;
     await skopeo("--src-tls-verify=false", name, `dir:${join(folder, "copied")}`);
