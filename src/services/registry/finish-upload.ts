@@ -4,7 +4,7 @@ import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import { hex } from "../../lib/hex.ts";
 import { completeMultipart, isStale, putPart } from "../../storage/files/files.ts";
-import { type BlobPlace, droppingUnused, takeBlob } from "../../storage/registry/blobs.ts";
+import { type BlobPlace, takeBlob } from "../../storage/registry/blobs.ts";
 import {
   getObject,
   headObject,
@@ -82,14 +82,8 @@ async function keepBlob(
   const { model_id, user_id } = upload;
   await replaceLost(services, blob.digest, blob.key);
   const link = { model_id, user_id, digest: blob.digest, now: Date.now() };
-  const taking = takeBlob(db, blob, link, quotaOf(services, user_id), upload);
-  try {
-    await withinQuota(services, taking);
-  } catch (error) {
-    // Whatever became of it: an object that is no blob must not stay for ever.
-    await droppingUnused(db, blob).catch(() => {});
-    throw error;
-  }
+  // If this fails, the upload still names the object: who sends the PUT again finds it, or the sweep does in a day.
+  await withinQuota(services, takeBlob(db, blob, link, quotaOf(services, user_id), upload));
 }
 
 /** @returns the key of the whole */

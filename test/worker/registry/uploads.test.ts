@@ -1,6 +1,9 @@
 /** Blobs arrive in every way that clients have. */
-import { expect, test } from "vitest";
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
 import { MAX_CHUNK_BYTES, PART_BYTES } from "../../../src/domain/registry/chunk.ts";
+import { sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
+import { services } from "../support/accounts.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   type Bytes,
@@ -150,4 +153,17 @@ test("a body that breaks off loses less than a part", async () => {
   await patching;
   expect((await repository.chunk(location, bytes.slice(PART_BYTES), PART_BYTES)).status).toBe(202);
   expect((await repository.finish(location, digestOf(bytes))).status).toBe(201);
+});
+
+test("a PUT that the database has failed finds its bytes when it is sent again, also after a sweep", async () => {
+  const repository = await newRepository();
+  const bytes = randomBytes(50);
+  const location = await repository.begin();
+  await repository.patch(location, bytes);
+  const batch = vi.spyOn(env.DB, "batch").mockRejectedValueOnce(new Error("D1 is down"));
+  expect((await repository.finish(location, digestOf(bytes))).status).toBe(500);
+  batch.mockRestore();
+  await sweepRegistry(services, Date.now());
+  expect((await repository.finish(location, digestOf(bytes))).status).toBe(201);
+  expect(await repository.blob(digestOf(bytes))).toEqual(bytes);
 });
