@@ -15,7 +15,7 @@ const list = createRoute({
   tags,
   summary: "List compatible models",
   description:
-    "Lists your own and public models whose latest version is compatible with these endpoints and which the token can run. Newest first, at most 1,000. Requires the scope `read` or `predict`.",
+    "Lists your own and public models whose latest version is compatible with these endpoints and which the token can run; a version that awaits its first start counts once it is complete. Newest first, at most 1,000. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   responses: { 200: jsonResponse("Models", vendoraModels), ...vendoraErrors },
 });

@@ -103,6 +103,25 @@ export async function resolveVersion(
   throw new ProblemError("not_found", detail);
 }
 
+/**
+ * As `resolveVersion`, for callers that need certain compatibilities: while the latest version awaits
+ * the first start that tells them, the one before goes on answering `owner/name`.
+ */
+export async function resolveAnswering(
+  services: Services,
+  caller: Caller,
+  reference: string,
+  answers: (version: VersionRow) => boolean,
+): Promise<ResolvedVersion> {
+  const target = await resolveVersion(services, caller, reference);
+  const { model, version } = target;
+  const isKnown = answers(version) || !version.awaits?.includes("compatibilities");
+  if (isKnown || model.answering_number === null) return target;
+  if (targetNameOf(reference).number !== undefined) return target;
+  const before = await resolveVersion(services, caller, `${reference}:${model.answering_number}`);
+  return answers(before.version) ? before : target;
+}
+
 /** @param path `owner/name` */
 export const versionNotFound = (path: string, number: number | string) =>
   notFound(

@@ -16,11 +16,12 @@ import {
 } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { createResolved } from "../predictions/create-prediction.ts";
 import type { CreatedPrediction, CreateOptions, Follow } from "../predictions/creation.ts";
 import { predictionText } from "../predictions/prediction-text.ts";
-import { type ResolvedVersion, resolveVersion } from "../predictions/version-resolution.ts";
+import { type ResolvedVersion, resolveAnswering } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { timeoutProblem } from "./failure.ts";
 import { LogReader } from "./log-reader.ts";
@@ -73,17 +74,17 @@ export async function findCallable(
   model: string,
   call: VendoraCall,
 ): Promise<ResolvedVersion> {
-  const target = await resolveVersion(services, caller, model).catch((error: unknown) => {
+  const answers = (version: VersionRow) => version.compatibilities[COMPATIBILITY[call]];
+  const target = await resolveAnswering(services, caller, model, answers).catch((error) => {
     if (!(error instanceof ProblemError && error.code === "not_found")) throw error;
     const message = `The model '${model}' does not exist or you do not have access to it. ${MODELS_HINT}`;
     throw new VendoraProblem(404, { message, param: "model", code: "model_not_found" });
   });
-  if (target.version.compatibilities[COMPATIBILITY[call]]) return target;
-  if (target.version.awaits?.includes("compatibilities")) {
-    const message = `Version ${target.version.number} of '${model}' has not been started yet, so it is not known which calls it answers. Run it once with POST /v1/predictions: its first start completes it, everywhere within 10 s.`;
-    throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
-  }
-  const message = `Version ${target.version.number} of '${model}' has no ${COMPATIBILITY[call]} among its compatibilities. Run it with POST /v1/predictions, or call another: GET /v1/vendora/models lists them.`;
+  const { version } = target;
+  if (answers(version)) return target;
+  const message = version.awaits?.includes("compatibilities")
+    ? `Version ${version.number} of '${model}' has not been started yet, so it is not known which calls it answers. Run it once with POST /v1/predictions: its first start completes it, everywhere within 10 s.`
+    : `Version ${version.number} of '${model}' has no ${COMPATIBILITY[call]} among its compatibilities. Run it with POST /v1/predictions, or call another: GET /v1/vendora/models lists them.`;
   throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
 }
 

@@ -5,8 +5,9 @@ import { ProblemError } from "../../errors.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
 import type { VendoraModel } from "../../protocol/vendora/model.ts";
 import { listCallable } from "../../storage/models/models.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { resolveVersion } from "../predictions/version-resolution.ts";
+import { resolveAnswering } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { MODELS_HINT, unixSeconds } from "./calls.ts";
 
@@ -28,14 +29,15 @@ export async function readVendoraModel(
   caller: Caller,
   reference: string,
 ): Promise<VendoraModel> {
-  const target = await resolveVersion(services, caller, reference).catch((error: unknown) => {
-    if (error instanceof ProblemError && error.code === "not_found") return undefined;
-    throw error;
-  });
-  const callable = Object.values(COMPATIBILITY).some(
-    (flag) => target?.version.compatibilities[flag],
+  const isCallable = ({ compatibilities }: VersionRow) =>
+    Object.values(COMPATIBILITY).some((flag) => compatibilities[flag]);
+  const target = await resolveAnswering(services, caller, reference, isCallable).catch(
+    (error: unknown) => {
+      if (error instanceof ProblemError && error.code === "not_found") return undefined;
+      throw error;
+    },
   );
-  if (target && callable) {
+  if (target && isCallable(target.version)) {
     const { owner, name } = target.model;
     return { ...present({ owner, name, created_at: target.version.created_at }), id: reference };
   }

@@ -67,6 +67,19 @@ export const modelItem = {
 export const latestNumber = sql`(
   SELECT v.number FROM ${versions} v WHERE v.model_id = ${models.id} ORDER BY v.number DESC LIMIT 1)`;
 
+/** How far back callers by compatibility are answered while newer versions await their first start. */
+const ANSWERING_AMONG = 20;
+
+/**
+ * Of a query of `models`: the latest version whose compatibilities are known, so that a version that
+ * awaits its first start takes no answers away.
+ */
+export const answeringNumber = sql<number | null>`(
+  SELECT v.number FROM ${versions} v
+  WHERE v.model_id = ${models.id} AND v.number > ${models.last_version} - ${sql.raw(String(ANSWERING_AMONG))}
+    AND coalesce(v.awaits, '') NOT LIKE '%"compatibilities"%'
+  ORDER BY v.number DESC LIMIT 1)`;
+
 /** The hardware that the latest version asks for, if any. */
 const latestHardware = alias(hardware, "latest_hardware");
 
@@ -236,8 +249,8 @@ export type ListedModelRow = Awaited<ReturnType<typeof listModels>>[number][numb
 export type ModelItemRow = Omit<ListedModelRow, "listed_count">;
 
 /**
- * Models that a user may see and whose latest version can be called through the OpenAI-compatible
- * endpoints, newest first.
+ * Models that a user may see and whose latest version of known compatibilities can be called through
+ * the OpenAI-compatible endpoints, newest first.
  * @param ids limits the list to these; null: all
  */
 export const listCallable = (db: Database, userId: string, ids: string[] | null, limit: number) =>
@@ -245,7 +258,10 @@ export const listCallable = (db: Database, userId: string, ids: string[] | null,
     .select({ owner: users.username, name: models.name, created_at: versions.created_at })
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))
-    .innerJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
+    .innerJoin(
+      versions,
+      and(eq(versions.model_id, models.id), eq(versions.number, answeringNumber)),
+    )
     .where(
       and(
         or(ne(models.visibility, "private"), eq(models.owner_id, userId)),

@@ -2,7 +2,7 @@
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { models, users, versions } from "../schema/index.ts";
-import { isSeenBy, latestNumber } from "./models.ts";
+import { answeringNumber, isSeenBy, latestNumber } from "./models.ts";
 import { sealedVariables } from "./variables.ts";
 
 export interface TargetName {
@@ -37,6 +37,8 @@ const selectModel = (db: Database, target: TargetName, viewer: string | SQL) =>
       visibility: models.visibility,
       hardware_identifier: models.hardware_identifier,
       variables: sealedVariables,
+      /** The latest version whose compatibilities are known. */
+      answering_number: answeringNumber.as("answering_number"),
       latest_version: versions,
     })
     .from(models)

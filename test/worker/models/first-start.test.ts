@@ -150,6 +150,31 @@ describe("until then", () => {
     });
   });
 
+  test("the version before goes on answering them, unless one is named", async () => {
+    const world = await newServer();
+    const { client, model } = world;
+    await start(world, chats);
+    await eventually(async () => expect(await versionOf(world)).toMatchObject({ status: "ready" }));
+    const images = new Images(client, model);
+    await images.push("v2", { Entrypoint: ["vllm", "serve"], Labels: { v: "2" } });
+    await images.publish({ image: "v2", configuration: {} });
+    advance(11);
+    const ask = (model: string) =>
+      client.json("POST", "/v1/vendora/responses", { model, input: "Hi", background: true });
+    const listed = async () =>
+      (await client.json<{ data: { id: string }[] }>("GET", "/v1/vendora/models")).body.data;
+    expect(await ask(model)).toMatchObject({ status: 202 });
+    expect((await world.begun()).job).toMatchObject({ model: { version_number: 2 } });
+    expect(await listed()).toEqual([expect.objectContaining({ id: model })]);
+    expect((await client.json("GET", `/v1/vendora/models/${model}`)).status).toBe(200);
+    expect((await ask(`${model}:3`)).status).toBe(400);
+    // What it cannot answer is what the new one may.
+    const embeddings = { model, input: "Hi" };
+    expect((await client.json("POST", "/v1/vendora/embeddings", embeddings)).body).toMatchObject({
+      error: { message: expect.stringContaining("Version 3") },
+    });
+  });
+
   test("Validate-Input takes any object", async () => {
     const world = await newServer();
     const { client, model } = world;
