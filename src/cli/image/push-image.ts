@@ -145,8 +145,8 @@ class ImagePush {
     const sending = this.#limit(async () => {
       this.#signal.throwIfAborted();
       if (await this.#repository.takeBlob(blob.digest)) return progress.isThere();
-      const { add, end } = progress.sending(blob);
-      await this.#repository.pushBlob(blob.digest, content, add).finally(end);
+      const { end, ...events } = progress.sending(blob);
+      await this.#repository.pushBlob(blob.digest, content, events).finally(end);
     }).finally(() => rm(file, { force: true }));
     // The first failure stops the reading, and what else is on its way.
     sending.catch((error: unknown) => this.#failed.abort(error));
@@ -155,7 +155,7 @@ class ImagePush {
 
   async #sendConfig(digest: string, bytes: Buffer): Promise<void> {
     if (!(await this.#repository.hasBlob(digest)))
-      await this.#repository.pushBlob(digest, bufferContent(bytes), () => {});
+      await this.#repository.pushBlob(digest, bufferContent(bytes));
   }
 
   /** All layers in their order. @throws Failure if one is not what the image says */

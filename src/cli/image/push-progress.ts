@@ -14,6 +14,7 @@ export class PushProgress implements Live {
   #layers = 0;
   #there = 0;
   #sentBytes = 0;
+  #arrivedBytes = 0;
 
   /** A layer is read out of the engine. @returns what counts its bytes, and what ends it */
   reading(size: number) {
@@ -25,8 +26,12 @@ export class PushProgress implements Live {
     this.#layers += 1;
     const { add, end } = this.#show(shortDigest(digest), size);
     return {
-      add: (bytes: number) => {
+      onSent: (bytes: number) => {
         this.#sentBytes += bytes;
+        add(bytes);
+      },
+      onArrived: (bytes: number) => {
+        this.#arrivedBytes += bytes;
         add(bytes);
       },
       end,
@@ -39,9 +44,11 @@ export class PushProgress implements Live {
     this.#there += 1;
   }
 
-  /** `4 layers: 3 were there, 12.0 MB sent` */
+  /** `4 layers: 3 were there, 12.0 MB sent`, and ` (40.0 MB had arrived before)` */
   get summary(): string {
-    return `${this.#layers} layers: ${this.#there} were there, ${formatBytes(this.#sentBytes)} sent`;
+    const arrived =
+      this.#arrivedBytes > 0 ? ` (${formatBytes(this.#arrivedBytes)} had arrived before)` : "";
+    return `${this.#layers} layers: ${this.#there} were there, ${formatBytes(this.#sentBytes)} sent${arrived}`;
   }
 
   draw(columns: number): string[] {

@@ -15,6 +15,13 @@ const uploadState = z.object({
   leastChunkBytes: z.int().positive(),
 });
 
+export interface PushEvents {
+  /** Bytes that were sent. */
+  onSent?: (bytes: number) => void;
+  /** Bytes that an earlier process had sent. */
+  onArrived?: (bytes: number) => void;
+}
+
 export interface RepositoryOptions {
   client: RegistryClient;
   /** `owner/name` */
@@ -64,28 +71,34 @@ export class Repository {
 
   /**
    * Sends a blob, from where an earlier process was interrupted.
-   * @param onSent bytes that the registry has, or negative, when it has them no more
+   * Both counts are negative for bytes that the registry has no more.
    */
-  async pushBlob(digest: string, content: Content, onSent: (bytes: number) => void): Promise<void> {
+  async pushBlob(
+    digest: string,
+    content: Content,
+    { onSent, onArrived }: PushEvents = {},
+  ): Promise<void> {
     await this.#notes.sweep(STALE_MS);
     const url = this.#url("blobs/uploads/");
     // Nobody else may go on with it: an upload's address is its key.
     const identity: Identity = [url.href, digest];
     const events = {
-      onSent,
+      ...(onSent && { onSent }),
       onState: (state: UploadState) => this.#notes.save(identity, state),
     };
     const known = await this.#notes.find(identity);
     const resumed = known && (await BlobUpload.resume(this.#client, known, events));
     if (resumed) {
-      onSent(resumed.offset);
+      const { offset } = resumed;
+      onArrived?.(offset);
       try {
         return await this.#send(resumed, digest, content, identity);
       } catch (error) {
         // Ended meanwhile, or of other bytes: it is begun anew.
         if (![400, 404, 409, 416].includes(statusOf(error) ?? 0)) throw error;
         if (await this.hasBlob(digest)) return;
-        onSent(-resumed.offset);
+        onSent?.(offset - resumed.offset);
+        onArrived?.(-offset);
       }
     }
     const begun = await BlobUpload.begin(this.#client, url, events);

@@ -119,6 +119,7 @@ test("killed in the middle of a push, the next one sends only what is missing", 
   expect(tars[0]?.equals(layers[0] ?? Buffer.alloc(0))).toBe(true);
   const all = [...deployment.registry.blobs.values()].reduce((sum, one) => sum + one.length, 0);
   expect(patched()).toBe(all - MIB);
+  expect(err).toMatch(/4 layers: 0 were there, 4\.2 MB sent \(1\.0 MB had arrived before\)/);
 });
 
 test("layers of another model of the account are not sent, be they known here or not", async () => {
@@ -232,6 +233,8 @@ test("an image that there is; one that there is not is pulled; one of another pl
   expect(calls()).not.toMatch(/^(build|pull|save)/m);
   await home.run(["publish", "--image", "missing", "--model", "story"]);
   expect(calls()).toMatch(/^pull --platform linux\/amd64 missing$/m);
+  // Nothing is made for what there is no image of.
+  expect(deployment.models.size).toBe(0);
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
 });
 

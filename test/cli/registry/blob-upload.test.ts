@@ -38,9 +38,11 @@ function repository(signal = new AbortController().signal) {
 
 async function push(bytes: Buffer, { blobs } = repository()): Promise<number> {
   let sent = 0;
-  await blobs.pushBlob(sha256(bytes), bufferContent(bytes), (more) => {
+  const count = (more: number) => {
     sent += more;
-  });
+  };
+  const events = { onSent: count, onArrived: count };
+  await blobs.pushBlob(sha256(bytes), bufferContent(bytes), events);
   expect(registry.blobs.get(sha256(bytes))?.equals(bytes)).toBe(true);
   return sent;
 }
