@@ -55,8 +55,12 @@ describe.runIf(dockerIsUp)("a new model", () => {
     // Without the folder, nobody says more than the image does.
     rmSync(`${home.folder}/greeter`, { recursive: true });
     const args = ["publish", "--image", "auspex/ada-greeter", "--model", "told", "--json"];
-    const first = JSON.parse((await home.run(args)).out);
+    const made = await home.run(args);
+    const first = JSON.parse(made.out);
     expect(first.version.status).toBe("awaiting_first_start");
+    expect(made.err).toContain("It awaits its first start");
+    const listed = await home.run(["versions", "ada/told"]);
+    expect(listed.out).toContain("ada/told:1 waits for its first start: run it once.");
     const { out, err, code } = await home.run([...args, "--wait"]);
     expect(code, err).toBe(0);
     const { number, digest } = JSON.parse(out);

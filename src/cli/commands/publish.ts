@@ -7,7 +7,7 @@ import { type Pushed, pushImage } from "../image/push-image.ts";
 import { PushProgress } from "../image/push-progress.ts";
 import { choice, repeated } from "../options.ts";
 import { type BuiltImage, buildImage, findEngine } from "../publish/build.ts";
-import { findOrMakeModel, requireHardware } from "../publish/model.ts";
+import { findModel, requireHardware } from "../publish/model.ts";
 import { modelName, readProject } from "../publish/project.ts";
 import { configurationOf, exampleCall, newVersion } from "../publish/version.ts";
 import { warmUp } from "../publish/warm-up.ts";
@@ -58,21 +58,20 @@ export const publishCommand = (host: Host) =>
       const engine = await findEngine(source, options.engine, signal);
       const hardware = options.hardware ?? manifest.hardware;
       if (hardware !== undefined) await requireHardware(service, hardware);
-      const { found, isNew } = await findOrMakeModel(service, {
+      const { found, make } = await findModel(service, {
         model,
         description: manifest.description,
         visibility: options.visibility ?? manifest.visibility,
         hardware,
         isInteractive: isInteractive() && !options.json,
       });
-      if (isNew) display.say(`Made ${model} (${found.visibility}).`);
-      await requirePush(session, model);
+      if (found) await requirePush(session, model);
       const built = await buildImage({
         ...source,
         ...{ engine, tag: `auspex/${model.replace("/", "-")}`, display, signal },
       });
-      const latest = found.latest_version;
-      const own = isNew ? undefined : hardware;
+      const latest = found?.latest_version ?? null;
+      const own = found ? hardware : undefined;
       const configuration = configurationOf({ manifest, hardware: own, latest });
       const told = options.check
         ? await checkImage({
@@ -80,12 +79,15 @@ export const publishCommand = (host: Host) =>
             ...{ variables: options.env ?? [], display, signal },
           })
         : {};
+      if (make) display.say(`Made ${model} (${(await make()).visibility}).`);
       const { digest, size } = await push(session, built, model, options.tag);
       const body = newVersion({ digest, notes: options.message, manifest, configuration, told });
       const made = await service.post(`/models/${model}/versions`, version, { body });
       const reference = `${model}:${made.number}`;
       const url = `${access.url}/models/${model}/versions/${made.number}`;
       display.say(`Published ${reference}, ${formatBytes(size)}.`);
+      if (made.status === "awaiting_first_start" && !options.wait)
+        display.say(`${AWAITS} Run it once, or publish with --wait or --check.`);
       if (options.wait) {
         await warmUp(session, reference, made);
         display.say(`A runner has ${reference} warm.`);
@@ -106,6 +108,7 @@ export const publishCommand = (host: Host) =>
     });
 
 const MAX_NOTES = 255;
+const AWAITS = "It awaits its first start, which tells what it takes and which APIs it answers.";
 
 /** Before minutes are spent on building: that its token may push there. */
 async function requirePush({ access, signal, onRetry, folders }: ServiceSession, name: string) {

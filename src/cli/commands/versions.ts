@@ -1,6 +1,11 @@
 /** `auspex versions`: all of a model, or one in full. */
 import { pageOf } from "../../protocol/common.ts";
-import { version, versionSummary } from "../../protocol/model.ts";
+import {
+  model as modelShape,
+  type Version,
+  version,
+  versionSummary,
+} from "../../protocol/model.ts";
 import { limitOption, modelArgument, pagePath } from "../options.ts";
 import { table } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
@@ -18,7 +23,10 @@ export const versionsCommand = (host: Host) =>
         return output.result(describe(model, one), one);
       }
       const list = pageOf(versionSummary);
-      const { items } = await service.get(pagePath(path, options.limit), list);
+      const [{ items }, { latest_version: latest }] = await Promise.all([
+        service.get(pagePath(path, options.limit), list),
+        service.get(`/models/${model}`, modelShape),
+      ]);
       const shown = items.slice(0, options.limit);
       const rows = shown.map((one) => [
         `${model}:${one.number}`,
@@ -26,16 +34,21 @@ export const versionsCommand = (host: Host) =>
         one.container_image_digest.slice(0, "sha256:".length + 12),
         one.release_notes,
       ]);
-      output.result(table(["VERSION", "CREATED", "IMAGE", "NOTES"], rows), shown);
+      const versions = table(["VERSION", "CREATED", "IMAGE", "NOTES"], rows);
+      const note = latest && awaitsStart(latest) ? `\n${model}:${latest.number} ${WAITS}.` : "";
+      output.result(`${versions}${note}`, shown);
     });
 
-function describe(model: string, one: typeof version._output): string {
+const WAITS = "waits for its first start: run it once";
+const awaitsStart = ({ status }: Version) => status === "awaiting_first_start";
+
+function describe(model: string, one: Version): string {
   const { size, configuration, compatibilities } = one;
   const apis = Object.entries(compatibilities).flatMap(([name, isThere]) => (isThere ? name : []));
   return [
     `${model}:${one.number}  ${one.release_notes}`,
     `created  ${one.created_at}`,
-    ...(one.status === "ready" ? [] : ["status   waits for a first start: run it once"]),
+    ...(awaitsStart(one) ? [`status   ${WAITS}`] : []),
     `image    ${one.container_image_digest}${size > 0 ? ` (${formatBytes(size)})` : ""}`,
     `apis     ${apis.join(", ") || "predictions only"}`,
     `settings ${JSON.stringify(configuration)}`,

@@ -1,5 +1,6 @@
 /** The model that a version is published to: found, or made. */
 import { isCancel, select } from "@clack/prompts";
+import { z } from "zod";
 import { statusOf } from "../../../runner/src/control-plane/error.ts";
 import { pageOf } from "../../protocol/common.ts";
 import { hardware as hardwareItem } from "../../protocol/hardware.ts";
@@ -17,30 +18,39 @@ export interface NewModel {
   isInteractive: boolean;
 }
 
-export interface FoundModel {
-  found: Model;
-  isNew: boolean;
-}
+/** What is there, or how to make it: a model is made when there is an image for it, not before. */
+export type ModelPlace =
+  | { found: Model; make?: undefined }
+  | { found?: undefined; make: () => Promise<Model> };
 
 const CLASSES = "/hardware?page_size=50";
 
-export async function findOrMakeModel(service: Service, wanted: NewModel): Promise<FoundModel> {
+/** @throws ControlPlaneError, also if the token may not make the model that is not there */
+export async function findModel(service: Service, wanted: NewModel): Promise<ModelPlace> {
   const path = `/models/${wanted.model}`;
   const found = await service.get(path, model).catch((error: unknown) => {
     if (statusOf(error) !== 404) throw error;
   });
-  if (found) return { found, isNew: false };
+  if (found) return { found };
+  await requireMaking(service);
   const hardware_identifier = wanted.hardware ?? (await chooseHardware(service, wanted));
   const [, name] = wanted.model.split("/");
   const { description, visibility } = wanted;
   const body = { name, description, visibility, hardware_identifier };
-  const made = await service.post("/models", model, { body }).catch(async (error: unknown) => {
-    // By somebody else meanwhile, or by a request whose answer was lost.
-    if (statusOf(error) === 409) return service.get(path, model);
-    throw error;
-  });
-  return { found: made, isNew: true };
+  const make = () =>
+    service.post("/models", model, { body }).catch(async (error: unknown) => {
+      // By somebody else meanwhile, or by a request whose answer was lost.
+      if (statusOf(error) === 409) return service.get(path, model);
+      throw error;
+    });
+  return { make };
 }
+
+/** A body without a name makes nothing: it is refused as such once the token may make models. */
+const requireMaking = (service: Service) =>
+  service.post("/models", z.unknown(), { body: {} }).catch((error: unknown) => {
+    if (statusOf(error) !== 422) throw error;
+  });
 
 /** Before minutes are spent on building and pushing. @throws Misuse */
 export async function requireHardware(service: Service, wanted: string): Promise<void> {

@@ -15,48 +15,54 @@ export const VersionsPage = ({
   model: DetailedModelRow;
   viewer: Viewer | undefined;
   versions: Page<VersionSummary>;
-}) => (
-  <>
-    <ModelHeader model={model} viewer={viewer} page="/versions" />
-    {model.latest_version ? (
-      <>
-        <div class="title-row">
-          <h2>Versions</h2>
-          {isOwner(model, viewer) && (
-            <a class="button primary" href={modelAddress(model, "/versions/new")}>
-              New version
-            </a>
-          )}
-        </div>
-        <div class="scroll">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Version</th>
-                <th scope="col">Release notes</th>
-                <th scope="col">Published</th>
-              </tr>
-            </thead>
-            <tbody>
-              {versions.items.map(({ number, release_notes, created_at }) => (
+}) => {
+  const { latest_version: latest } = model;
+  return (
+    <>
+      <ModelHeader model={model} viewer={viewer} page="/versions" />
+      {latest ? (
+        <>
+          <div class="title-row">
+            <h2>Versions</h2>
+            {isOwner(model, viewer) && (
+              <a class="button primary" href={modelAddress(model, "/versions/new")}>
+                New version
+              </a>
+            )}
+          </div>
+          <div class="scroll">
+            <table>
+              <thead>
                 <tr>
-                  <th scope="row">
-                    <a href={modelAddress(model, `/versions/${number}`)}>{number}</a>{" "}
-                    {number === model.latest_version?.number && <span class="badge">latest</span>}
-                  </th>
-                  <td>{release_notes || "—"}</td>
-                  <td>
-                    <Time at={created_at} />
-                  </td>
+                  <th scope="col">Version</th>
+                  <th scope="col">Release notes</th>
+                  <th scope="col">Published</th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-        <Pager previous={versions.previous_url} next={versions.next_url} />
-      </>
-    ) : (
-      <NoVersion model={model} viewer={viewer} />
-    )}
-  </>
-);
+              </thead>
+              <tbody>
+                {versions.items.map(({ number, release_notes, created_at }) => (
+                  <tr>
+                    <th scope="row">
+                      <a href={modelAddress(model, `/versions/${number}`)}>{number}</a>{" "}
+                      {number === latest.number && <span class="badge">latest</span>}{" "}
+                      {number === latest.number && latest.awaits && (
+                        <span class="badge">waits for its first start</span>
+                      )}
+                    </th>
+                    <td>{release_notes || "—"}</td>
+                    <td>
+                      <Time at={created_at} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <Pager previous={versions.previous_url} next={versions.next_url} />
+        </>
+      ) : (
+        <NoVersion model={model} viewer={viewer} />
+      )}
+    </>
+  );
+};

@@ -47,6 +47,7 @@ export class FakeDeployment {
       return { ...OWNER, name: "Ada", urls: [], ...PROFILE, created_at: AT, updated_at: AT };
     if (path === "/v1/hardware") return page(this.hardware.map(hardwareItem));
     if (path === "/v1/models" && method === "POST") {
+      if (body.name === undefined) return "invalid";
       const made = fakeModel.parse(body);
       this.models.set(made.name, made);
       return shown(made);

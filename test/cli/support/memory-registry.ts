@@ -7,7 +7,11 @@ import { buffer } from "node:stream/consumers";
 export const sha256 = (bytes: Buffer | string): string =>
   `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
-type Api = (method: string, path: string, body: Record<string, unknown>) => object | undefined;
+type Api = (
+  method: string,
+  path: string,
+  body: Record<string, unknown>,
+) => object | "invalid" | undefined;
 
 export class MemoryRegistry {
   readonly blobs = new Map<string, Buffer>();
@@ -57,6 +61,8 @@ export class MemoryRegistry {
       const text = (await buffer(request)).toString();
       const answer = this.#api?.(method, url.pathname, text === "" ? {} : JSON.parse(text));
       const problem = { type: "t", title: "t", detail: "There is no such thing.", request_id: "r" };
+      if (answer === "invalid")
+        return void response.writeHead(422).end(JSON.stringify({ ...problem, status: 422 }));
       const body = JSON.stringify(answer ?? { ...problem, status: 404 });
       return void response.writeHead(answer ? 200 : 404).end(body);
     }
