@@ -1,5 +1,7 @@
 /** What is said about options and arguments that are wrong: in words, or as JSON. */
-import { afterAll, expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { Home } from "./support/command.ts";
 
 const home = new Home();
@@ -30,4 +32,17 @@ test("help is no error, with --json neither", async () => {
   const { code, out, err } = await home.run(["models", "--help", "--json"]);
   expect([code, err]).toEqual([0, ""]);
   expect(out).toMatch(/^Usage: auspex models/);
+});
+
+test("https:// where plain HTTP is spoken: which address to give", async () => {
+  const server = createServer((_, response) => response.end("{}"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const plain = new Home({ AUSPEX_URL: `https://127.0.0.1:${port}`, AUSPEX_TOKEN: "aus_x" });
+  onTestFinished(() => plain.remove());
+  const { code, err } = await plain.run(["models"]);
+  expect(code).toBe(1);
+  expect(err).toMatch(/that port does not speak TLS.*http:\/\//);
+  expect(err).not.toMatch(/openssl|SSL routines/i);
 });

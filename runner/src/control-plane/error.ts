@@ -64,5 +64,15 @@ export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") {
     return error.errors.map(messageOf).join(", ");
   }
-  return error.message;
+  return isWithoutTls(error) ? WITHOUT_TLS : error.message;
 }
+
+/** OpenSSL's own words, with a line of its sources, tell nobody what to do. */
+const isWithoutTls = (error: Error): boolean =>
+  "code" in error &&
+  ["EPROTO", "ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"].includes(
+    String(error.code),
+  ) &&
+  /wrong version number|packet length too long/i.test(error.message);
+const WITHOUT_TLS =
+  "that port does not speak TLS; if it speaks plain HTTP, give its address with http://";

@@ -18,11 +18,22 @@ export interface AccessOptions {
   tokenFile?: string;
 }
 
+/** Of this machine: nobody else is on the way. */
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])(:|\/|$)/;
+
 const address = z
-  .url({
-    protocol: /^https?$/,
-    error: "must be the address of a deployment, such as https://auspex.example.com",
-  })
+  .string()
+  .trim()
+  .transform((text) =>
+    text.includes("://") ? text : `${LOOPBACK.test(text) ? "http" : "https"}://${text}`,
+  )
+  .pipe(
+    z.url({
+      protocol: /^https?$/,
+      hostname: /^[^\s.]+(\.[^\s.]+)*\.?$/,
+      error: "must be the address of a deployment, such as https://auspex.example.com",
+    }),
+  )
   .transform((url) => url.replace(/\/+$/, ""));
 
 const token = z

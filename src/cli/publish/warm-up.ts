@@ -51,7 +51,7 @@ export async function warmUp(
     });
     if (isReady || done.status === "succeeded") return;
     throw new Failure(
-      `${reference} is published, but it did not start: ${done.error?.message ?? done.status}\nIts logs are above, and with: auspex logs ${done.id}`,
+      `${reference} is published, but it did not start: ${done.error?.message ?? done.status}\nIts logs: auspex logs ${done.id}`,
     );
   } catch (error) {
     // Nobody waits for it any more.

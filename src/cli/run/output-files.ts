@@ -1,7 +1,7 @@
 /** Saves the files of an output in a folder. */
 import { createWriteStream } from "node:fs";
-import { mkdir, open, rm } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { mkdir, open, rm, stat } from "node:fs/promises";
+import { dirname, extname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { messageOf } from "../../../runner/src/control-plane/error.ts";
 import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
@@ -87,7 +87,7 @@ export class OutputFiles {
 
   /** Makes an empty file: `out.png`, or `out-2.png` if there is one. */
   async #reserve(name: string): Promise<string> {
-    await mkdir(this.#folder, { recursive: true });
+    await makeFolder(this.#folder);
     const extension = extname(name);
     const stem = name.slice(0, name.length - extension.length);
     for (let number = 1; ; number++) {
@@ -99,4 +99,18 @@ export class OutputFiles {
       if (file) return path;
     }
   }
+}
+
+/** Not `recursive`, which never ends below a folder that takes none, such as /proc. */
+async function makeFolder(folder: string): Promise<void> {
+  const make = () =>
+    mkdir(folder).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST" || !(await stat(folder)).isDirectory()) throw error;
+    });
+  await make().catch(async (error: NodeJS.ErrnoException) => {
+    const parent = dirname(folder);
+    if (error.code !== "ENOENT" || parent === folder) throw error;
+    await makeFolder(parent);
+    await make();
+  });
 }

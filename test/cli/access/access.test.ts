@@ -44,6 +44,27 @@ test("options before variables before what is kept", async () => {
   expect(await read(options, environment)).toEqual({ url: options.url, token: "aus_file" });
 });
 
+test.each([
+  ["auspex.example.com/", "https://auspex.example.com"],
+  ["auspex.example.com:8443", "https://auspex.example.com:8443"],
+  ["localhost:8787", "http://localhost:8787"],
+  ["127.0.0.1:8787", "http://127.0.0.1:8787"],
+  ["[::1]:8787", "http://[::1]:8787"],
+  ["localhost.example.com", "https://localhost.example.com"],
+])("%s is %s", async (AUSPEX_URL, url) => {
+  const token = "aus_variable";
+  expect(await read({}, { AUSPEX_URL, AUSPEX_TOKEN: token })).toEqual({ url, token });
+});
+
+test.each(["ftp://auspex.example.com", "not an address", "https://"])(
+  "%s is none",
+  async (AUSPEX_URL) => {
+    await expect(read({}, { AUSPEX_URL, AUSPEX_TOKEN: "aus_variable" })).rejects.toThrow(
+      "AUSPEX_URL: must be the address of a deployment, such as https://auspex.example.com",
+    );
+  },
+);
+
 test("a token that is kept goes to its own deployment only", async () => {
   await saveCredentials(folders, KEPT);
   expect(await read({}, { AUSPEX_URL: `${KEPT.url}/` })).toMatchObject({ token: KEPT.token });
@@ -55,7 +76,7 @@ test("what is missing or wrong says what to do, and never shows a secret", async
   await expect(read()).rejects.toThrow(/Run auspex login, or set AUSPEX_URL/);
   const url = { AUSPEX_URL: "https://auspex.test" };
   const faults: [object, object, RegExp][] = [
-    [{ url: "auspex.test" }, {}, /^--url: must be the address of a deployment/],
+    [{ url: "not an address" }, {}, /^--url: must be the address of a deployment/],
     [{}, { AUSPEX_URL: "ftp://auspex.test" }, /^AUSPEX_URL: /],
     [{}, { ...url, AUSPEX_TOKEN: "ausr_secret" }, /^AUSPEX_TOKEN: is a runner token/],
     [{}, { ...url, AUSPEX_TOKEN: "secret" }, /^AUSPEX_TOKEN: must be a user token/],

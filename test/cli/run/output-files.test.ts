@@ -20,12 +20,27 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
+const file = () => `${url}/v1/files/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e/out.png?signature=x`;
+const filesIn = (place: string) =>
+  new OutputFiles({ url, token: "aus_x" }, place, AbortSignal.timeout(10_000));
+
+test("makes the folders that are missing", async () => {
+  const deep = join(folder, "some/where");
+  expect(await filesIn(deep).save(file())).toBe(join(deep, "out.png"));
+  expect(await filesIn(deep).save(file())).toBe(join(deep, "out-2.png"));
+});
+
+test("ends where no folder can be made", async () => {
+  await expect(filesIn("/proc/some/where").save(file())).rejects.toThrow(
+    "The output cannot be saved in /proc/some/where: ENOENT",
+  );
+});
+
 test("names the folder, and another way, if a file cannot be saved there", async () => {
   const taken = join(folder, "taken");
   writeFileSync(taken, "");
-  const files = new OutputFiles({ url, token: "aus_x" }, taken, AbortSignal.timeout(10_000));
-  const file = `${url}/v1/files/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e/out.png?signature=x`;
-  await expect(files.save(file)).rejects.toThrow(
+  const files = filesIn(taken);
+  await expect(files.save(file())).rejects.toThrow(
     `The output cannot be saved in ${taken}: EEXIST: file already exists, mkdir '${taken}'\nName another folder with --output`,
   );
 });

@@ -58,7 +58,7 @@ test("both are fetched at once, and told as one", async () => {
     (one) => reports.push(one),
     never,
   );
-  told.image?.({ phase: "pulling", message: "pulling the image: 5 of 10 MB", progress: 0.5 });
+  told.image?.({ phase: "pulling", message: "5 of 10 MB", progress: 0.5 });
   told.weights?.({ phase: "pulling", message: "loading the weights: 0 of 4 GB", progress: 0 });
   told.weights?.({ phase: "pulling", message: "loading the weights: 1 of 4 GB", progress: 0.25 });
   image.resolve(1_234);
@@ -74,15 +74,15 @@ test("both are fetched at once, and told as one", async () => {
     })
     .toEqual({ phase: "pulling", message: "loading the weights: 2 of 4 GB", progress: 0.75 });
   expect(reports.slice(0, 3)).toEqual([
-    { phase: "pulling", message: "pulling the image: 5 of 10 MB", progress: 0.25 },
+    { phase: "pulling", message: "5 of 10 MB", progress: 0.25 },
     {
       phase: "pulling",
-      message: "pulling the image: 5 of 10 MB; loading the weights: 0 of 4 GB",
+      message: "5 of 10 MB; loading the weights: 0 of 4 GB",
       progress: 0.25,
     },
     {
       phase: "pulling",
-      message: "pulling the image: 5 of 10 MB; loading the weights: 1 of 4 GB",
+      message: "5 of 10 MB; loading the weights: 1 of 4 GB",
       progress: 0.375,
     },
   ]);

@@ -1,7 +1,6 @@
 /** The checks of `auspex-runner check` that concern containers. */
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
-import Dockerode from "dockerode";
 import type { Finding } from "../../check/finding.ts";
 import { gigabytes } from "../../files/transfer.ts";
 import {
@@ -14,7 +13,7 @@ import {
 import { listOwned } from "../process/model-folder.ts";
 import { NO_ISOLATION } from "../process/process-engine.ts";
 import { FIREWALL_ADVICE, firewallProblem, NO_FIREWALL } from "./firewall.ts";
-import { DOCKER_ADVICE, type DockerInfo, dockerInfo, noDocker } from "./info.ts";
+import { DOCKER_ADVICE, type DockerInfo, noDocker, readDockerInfo } from "./info.ts";
 import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "./isolation.ts";
 import { computeShares, findOvercommitment } from "./shares.ts";
 
@@ -25,7 +24,7 @@ export function checkEngine(options: EngineOptions): Promise<Finding[]> {
 async function checkDocker(options: DockerOptions): Promise<Finding[]> {
   const socketPath = options.socket ?? DEFAULT_SOCKET;
   try {
-    const info = dockerInfo.parse(await new Dockerode({ socketPath, timeout: 5_000 }).info());
+    const info = await readDockerInfo(socketPath);
     const findings = [checkVersion(info), checkStorage(info)];
     if (options.gpus !== "never") findings.push(checkGpus(info, options.gpus === "always"));
     const sandbox = options.sandbox ?? {};

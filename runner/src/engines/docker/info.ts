@@ -1,4 +1,5 @@
 /** Docker's GET /info, as far as it matters here. */
+import Dockerode from "dockerode";
 import { z } from "zod";
 
 export const dockerInfo = z.object({
@@ -34,6 +35,12 @@ export const hasUserNamespaces = ({ SecurityOptions }: DockerInfo): boolean =>
 
 export const DOCKER_ADVICE =
   "start Docker, give this user access to its socket, or use --engine process";
+
+const ANSWER_MS = 5_000;
+
+/** @throws Error without an answer */
+export const readDockerInfo = async (socketPath: string): Promise<DockerInfo> =>
+  dockerInfo.parse(await new Dockerode({ socketPath, timeout: ANSWER_MS }).info());
 
 /** Why there is no info. */
 export const noDocker = (socket: string, error: unknown): string =>

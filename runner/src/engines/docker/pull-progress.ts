@@ -51,11 +51,11 @@ export class PullProgress {
       extracted += layer.extracted;
     }
     if (total === 0) {
-      this.#report({ phase: "pulling", message: "pulling the image" });
+      this.#report({ phase: "pulling" });
       return;
     }
     this.#highest = Math.max(this.#highest, (downloaded + extracted) / (2 * total));
-    const message = `pulling the image: ${formatAmount(downloaded, total)}`;
+    const message = formatAmount(downloaded, total);
     this.#report({ phase: "pulling", message, progress: this.#highest });
   }
 }
