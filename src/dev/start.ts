@@ -1,14 +1,15 @@
 /**
  * `npm start`: all of Auspex on this machine. Starts the control plane in workerd, a user, a runner
  * with the process engine and the example models, then streams a prediction into the terminal and
- * makes a picture. With --empty the control plane only.
+ * makes a picture. With --docker a second runner, for images; with --empty the control plane only.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { bundle } from "./bundle.ts";
 import { Client } from "./client.ts";
-import { readCommandLine, readNumber } from "./command-line.ts";
+import { misused, readCommandLine, readNumber } from "./command-line.ts";
 import { assertFree, type Deployment, PortTaken, startDeployment } from "./deployment.ts";
+import { DOCKER_CLASS, requireDocker, seedDocker, startDockerRunner } from "./docker-runner.ts";
 import { copyExamples } from "./examples.ts";
 import { makePicture } from "./picture.ts";
 import { messageOf } from "./refusal.ts";
@@ -39,9 +40,10 @@ const PARENT_CHECK_MS = 500;
 /** Short, because this is a demonstration. */
 const RUNNER_STOP_MS = 3_000;
 
-const USAGE = `npm start -- [--port 8787] [--empty]
+const USAGE = `npm start -- [--port 8787] [--docker] [--empty]
 
   --port n   where it is reached (default: PORT, or 8787)
+  --docker   a second runner, which runs images that are pushed here, in Docker
   --empty    the control plane alone, with nothing in it, to restore a backup into; each start
              begins with nothing again
 
@@ -50,20 +52,22 @@ With BACKUP_KEY in the environment it makes backups.`;
 const { values } = readCommandLine(USAGE, {
   options: {
     port: { type: "string", default: process.env.PORT ?? "8787" },
+    docker: { type: "boolean", default: false },
     empty: { type: "boolean", default: false },
   },
 });
 
+if (values.docker && values.empty) misused(USAGE, "--empty starts no runner: leave --docker out.");
 const port = readNumber(USAGE, "port", values.port, { most: 65_535 });
 
 let deployment: Deployment | undefined;
 let relay: Relay | undefined;
-let runner: RunnerProcess | undefined;
+const runners: RunnerProcess[] = [];
 let stopping: Promise<never> | undefined;
 
 /** Both at once: Ctrl-C has reached workerd too, and Miniflare would restart it. */
 async function stop(code: number): Promise<never> {
-  await Promise.all([deployment?.stop(), runner?.stop(RUNNER_STOP_MS)]);
+  await Promise.all([deployment?.stop(), ...runners.map((runner) => runner.stop(RUNNER_STOP_MS))]);
   relay?.close();
   process.exit(code);
 }
@@ -129,44 +133,70 @@ async function startEmpty(): Promise<void> {
   showEmpty({ url, operatorToken: secrets.operatorToken });
 }
 
-async function main(): Promise<void> {
-  handleSignals();
-  endWithNpm();
-  await assertFree(port);
-  if (values.empty) return startEmpty();
-  claimState(STATE_FOLDER);
-  const secrets = await readSecrets();
-  const url = await startControlPlane(STATE_FOLDER, secrets);
-  const user = await seeded(url, new Client(url, secrets.operatorToken), secrets.seed);
-  if (user !== secrets.seed || !secrets.signedUp) await signUp(url, USERNAME, secrets);
-  await writeSecrets({ ...secrets, seed: user, signedUp: true });
-  await rm(MODELS, { recursive: true, force: true });
-  await copyExamples(MODELS);
-  runner = startRunner({
-    url,
-    token: user.runnerToken,
-    name: "quickstart",
-    hardware: "cpu",
-    slots: SLOTS,
-    models: { owner: USERNAME, folder: MODELS },
-    stateFolder: join(STATE_FOLDER, "runner"),
-    environment: { AUSPEX_CONTAINERS: String(CONTAINERS) },
-    // The warning about isolation would interrupt the first story; the farewell has it.
-    onLine: (line) =>
-      /warn|error/i.test(line) && !line.includes("isolates nothing") && say(`runner: ${line}`),
-  });
+/** About isolation: it would interrupt the first story, and the farewell and the guide have it. */
+const KNOWN = /isolates nothing|root in a container is root/;
+
+/** A runner's warnings are shown, and its end is the end of all. */
+const watched = (name: string) => (line: string) =>
+  /warn|error/i.test(line) && !KNOWN.test(line) && say(`${name}: ${line}`);
+
+function keep(runner: RunnerProcess): void {
+  runners.push(runner);
   runner.process.once("exit", (code, signal) => {
     if (stopping) return;
     say(`The runner exited (${signal ?? code}). Start again with: npm start`);
     stopping = stop(1);
   });
+}
+
+/** @param token of the last start, if it was with Docker */
+async function withDocker(url: string, operator: Client, token: string | undefined) {
+  const dockerToken = token ?? (await seedDocker(operator));
+  keep(startDockerRunner(url, dockerToken, watched("docker runner")));
+  return dockerToken;
+}
+
+async function main(): Promise<void> {
+  handleSignals();
+  endWithNpm();
+  await assertFree(port);
+  if (values.empty) return startEmpty();
+  if (values.docker) await requireDocker();
+  claimState(STATE_FOLDER);
+  const secrets = await readSecrets();
+  const url = await startControlPlane(STATE_FOLDER, secrets);
+  const operator = new Client(url, secrets.operatorToken);
+  const user = await seeded(url, operator, secrets.seed);
+  const isNew = user !== secrets.seed;
+  if (isNew || !secrets.signedUp) await signUp(url, USERNAME, secrets);
+  const kept = { ...secrets, seed: user, signedUp: true };
+  // With a new database the token of the old one is worth nothing.
+  if (isNew) kept.dockerToken = undefined;
+  if (values.docker) kept.dockerToken = await withDocker(url, operator, kept.dockerToken);
+  await writeSecrets(kept);
+  await rm(MODELS, { recursive: true, force: true });
+  await copyExamples(MODELS);
+  keep(
+    startRunner({
+      url,
+      token: user.runnerToken,
+      name: "quickstart",
+      hardware: "cpu",
+      slots: SLOTS,
+      models: { owner: USERNAME, folder: MODELS },
+      stateFolder: join(STATE_FOLDER, "runner"),
+      environment: { AUSPEX_CONTAINERS: String(CONTAINERS) },
+      onLine: watched("runner"),
+    }),
+  );
   const client = new Client(url, user.token);
   await publishModels(client, USERNAME, MODELS);
   await showStream(client, `${USERNAME}/story`);
   const picture = await makePicture(client, `${USERNAME}/duotone`, SAMPLE);
   showPicture(picture, `${USERNAME}/duotone`);
   const login = { email: EMAIL, password: secrets.password };
-  showUsage({ url, token: user.token, username: USERNAME, login, picture });
+  const hardware = values.docker ? DOCKER_CLASS : undefined;
+  showUsage({ url, token: user.token, username: USERNAME, login, picture, hardware });
 }
 
 main().catch(async (error: unknown) => {

@@ -53,6 +53,7 @@ export function showUsage({
   username,
   login,
   picture,
+  hardware,
 }: {
   url: string;
   token: string;
@@ -60,11 +61,22 @@ export function showUsage({
   /** For the dashboard. */
   login: { email: string; password: string };
   picture: Picture;
+  /** The class of the runner with Docker, if there is one. */
+  hardware: string | undefined;
 }): void {
   const pages = pagesOf(url);
+  const command = `npx --yes ${url}/auspex.tgz`;
+  const own = hardware
+    ? `# a model of your own, in Docker: ${pages}/docs/publishing has more
+  ${command} init greeter --template node
+  ${command} publish greeter --hardware ${hardware} --wait
+  ${command} run ${username}/greeter name=you`
+    : `# a model of your own needs a runner with Docker: npm start -- --docker. How to go on:
+  # ${pages}/docs/publishing
+  ${command} init greeter --template node`;
   say(`
-Auspex is up: the control plane in workerd, a runner with seven example models. The models run
-as your own processes, without isolation: use this to try things out.
+Auspex is up: the control plane in workerd, a runner with seven example models${hardware ? ", and one with Docker" : ""}. The
+example models run as your own processes, without isolation: use this to try things out.
 
   dashboard  ${pages}   (${login.email}, password ${login.password})
   token      ${token}
@@ -95,8 +107,7 @@ Paste these into another terminal:
     -H 'Content-Type: application/json' -d '{"model": "${username}/scribe", "stream": true,
     "messages": [{"role": "user", "content": "Where is the golden key?"}]}'
 
-  # a model of your own: ${pages}/docs/publishing says how to go on
-  npx --yes $AUSPEX_URL/auspex.tgz init greeter --template node
+  ${own}
 
   # a long prediction: to cancel it, POST to the url in the response, followed by /cancel
   curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\

@@ -16,6 +16,7 @@ const COMMANDS: [file: string, usage: string, mistakes: [args: string, said: str
     "npm start -- [--port",
     [
       ["--prot 9000", "Unknown option '--prot'"],
+      ["--docker --empty", "--empty starts no runner: leave --docker out."],
       ["--port 9000x", "--port takes a whole number from 1 to 65535, not “9000x”."],
     ],
   ],
@@ -63,6 +64,16 @@ for (const [file, usage, mistakes] of COMMANDS)
       expect(answers[index]?.output).not.toMatch(/^ +at /m);
     }
   });
+
+test("npm start -- --docker begins nothing without Docker", async () => {
+  const environment = { AUSPEX_DOCKER_SOCKET: "/nowhere/docker.sock" };
+  const { code, output } = await runScript("src/dev/start.ts", ["--docker"], environment);
+  expect(code).toBe(1);
+  expect(output).toMatch(
+    /Docker does not respond at \/nowhere\/docker\.sock.*Start Docker.*leave --docker out/,
+  );
+  expect(output).not.toContain("Building");
+});
 
 test("a deployment that does not answer, or refuses, is told in words", async () => {
   const { code, output } = await runScript("src/dev/verify/main.ts", [ADDRESS], { OPERATOR_TOKEN });
