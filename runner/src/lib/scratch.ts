@@ -19,14 +19,20 @@ export class ScratchFolders {
 
   /** Creates the root and removes what an earlier process left in it. */
   async sweep(): Promise<void> {
-    await mkdir(this.#root, { recursive: true, mode: 0o700 });
+    await this.#create();
     for (const name of await readdir(this.#root)) {
       if (NAME.test(name)) await rm(join(this.#root, name), { recursive: true, force: true });
     }
   }
 
   /** @returns the path of a new folder, accessible to this user only */
-  make(): Promise<string> {
+  async make(): Promise<string> {
+    await this.#create();
     return mkdtemp(join(this.#root, PREFIX));
+  }
+
+  /** Each time: who tidies a machine up does not know what runs there. */
+  #create(): Promise<unknown> {
+    return mkdir(this.#root, { recursive: true, mode: 0o700 });
   }
 }

@@ -63,8 +63,10 @@ export class StoreFolder {
     return found.sort((a, b) => a.usedAt - b.usedAt);
   }
 
-  makeAccount(account: string): Promise<unknown> {
-    return mkdir(join(this.root, "files", account), { recursive: true, mode: 0o700 });
+  /** Each time, and all that it needs: who tidies a machine up does not know what runs there. */
+  async makeAccount(account: string): Promise<void> {
+    for (const folder of [`files/${account}`, "trash"])
+      await mkdir(join(this.root, folder), { recursive: true, mode: 0o700 });
   }
 
   path(account: string, name: string): string {

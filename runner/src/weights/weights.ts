@@ -3,7 +3,7 @@
  * for each one, which it gets read-only.
  */
 import { createHash } from "node:crypto";
-import { chmod, link, mkdir, rm } from "node:fs/promises";
+import { chmod, link, mkdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { MAX_MANIFEST_BYTES } from "../../../src/protocol/oci.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
@@ -113,6 +113,21 @@ export class Weights implements EvictionSource {
     const files = plans.flatMap(({ files }) => files);
     if (files.length > MAX_FILES)
       throw external(`the version's weights have more than ${MAX_FILES} files`);
+    const ready = () => this.#ready(plans, account, report, signal);
+    return ready().catch((error: unknown) => {
+      if (!(error instanceof LostFile)) throw error;
+      signal.throwIfAborted();
+      return ready();
+    });
+  }
+
+  /** @throws LostFile; Failure; the signal's reason */
+  async #ready(
+    plans: Plan[],
+    account: string,
+    report: ReportProgress,
+    signal: AbortSignal,
+  ): Promise<MountedWeights> {
     const progress = new WeightProgress(report);
     const held = await this.#store.hold(account, () => demandOf(plans), {
       signal,
@@ -196,7 +211,7 @@ export class Weights implements EvictionSource {
       for (const [n, { target, files }] of plans.entries()) {
         const source = join(folder, String(n));
         mounts.push({ source, target });
-        for (const { path, name } of files) await linkFile(held, name, source, path);
+        for (const file of files) await linkFile(held, file, source);
       }
       return { mounts, release };
     } catch (error) {
@@ -236,18 +251,30 @@ async function fetchAll(plans: Plan[], context: FetchContext): Promise<void> {
   signal.throwIfAborted();
 }
 
-async function linkFile(held: HeldFiles, name: string, root: string, path: string): Promise<void> {
+/** A file of the cache is not there any more, or not whole: somebody else has been at the disk, or it fails. */
+class LostFile extends Failure {
+  constructor() {
+    super("internal", "the runner's weights have been removed from its disk: try again");
+  }
+}
+
+/** @throws LostFile, once it is out of the cache; Failure */
+async function linkFile(
+  held: HeldFiles,
+  { name, size, path }: Plan["files"][number],
+  root: string,
+): Promise<void> {
   const to = path === "" ? root : join(root, path);
   try {
     if (path !== "") await makeFolders(root, dirname(path));
     await link(held.path(name), to);
+    if ((await stat(to)).size === size) return;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
-      held.drop(name);
-      throw internal("the runner's weights have been removed from its disk: try again");
-    }
-    throw asDiskFailure(error);
+    const isLost = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (!isLost) throw asDiskFailure(error);
   }
+  held.drop(name);
+  throw new LostFile();
 }
 
 /** Readable by any user of the container, whatever this process's mask is. */

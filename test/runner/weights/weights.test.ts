@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
 } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -476,15 +477,20 @@ describe("room", () => {
   });
 });
 
-test("what was removed from the disk by others is fetched again by the next", async () => {
-  const weight = server.upload("/a", noise(1_000));
-  await (await open([weight])).release();
+test.each([
+  ["removed from the disk", (file: string) => rmSync(file)],
+  ["cut off", (file: string) => truncateSync(file, 1_000)],
+  ["removed with all that there is", () => rmSync(folder, { recursive: true })],
+])("what others have %s is fetched again", async (_, harm) => {
+  const weight = server.upload("/a", noise(MIB));
+  const first = await open([weight]);
+  await first.release();
   const [account = ""] = readdirSync(join(folder, "files"));
-  rmSync(join(folder, "files", account, filesIn(COMPLETE)[0] ?? ""));
-  await expect(open([weight])).rejects.toMatchObject({ source: "internal" });
-  const mounted = await open([weight]);
-  expect(contentOf(mounted, "/a").length).toBe(1_000);
-  await mounted.release();
+  harm(join(folder, "files", account, filesIn(COMPLETE)[0] ?? ""));
+  const second = await open([weight]);
+  expect(contentOf(second, "/a").equals(noise(MIB))).toBe(true);
+  expect(server.sent).toBe(2 * MIB);
+  await second.release();
 });
 
 test("the folders of an earlier process are removed, its weights stay", async () => {
