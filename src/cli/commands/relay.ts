@@ -7,6 +7,7 @@ import { onAbort } from "../../lib/timeout.ts";
 import { CommandEnded, Failure } from "../failure.ts";
 import { integerOption } from "../options.ts";
 import { RegistryClient } from "../registry/registry-client.ts";
+import { knowsPeers } from "../relay/peer.ts";
 import { startRelay } from "../relay/relay.ts";
 import { usernameOf } from "../service/owner.ts";
 import { makeScratch } from "../state/scratch.ts";
@@ -16,7 +17,7 @@ const PORT = 5380;
 
 const MORE = `
 A registry on this machine that passes on to the deployment's, in chunks that its zone takes. It needs
-no login; while it runs, every program on this machine can push and pull through it.
+no login; while it runs, ${knowsPeers ? "your programs and root's" : "every program on this machine"} can push and pull through it.
 
   auspex relay                                              until Ctrl+C
   auspex relay -- docker push localhost:${PORT}/ada/story

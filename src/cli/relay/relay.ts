@@ -6,12 +6,14 @@
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import { messageOf, statusOf } from "../../../runner/src/control-plane/error.ts";
 import { Failure } from "../failure.ts";
 import { type RegistryClient, RegistryError } from "../registry/registry-client.ts";
 import { RelayError } from "./error.ts";
 import { forward } from "./forward.ts";
+import { isOwnPeer } from "./peer.ts";
 import { RelayedUploads } from "./uploads.ts";
 
 export interface RelayOptions {
@@ -33,11 +35,15 @@ export async function startRelay({ client, port, scratch }: RelayOptions): Promi
   const server = createServer((request, response) => {
     serve(request, response).catch((error: unknown) => answerError(response, error));
   });
+  // At once: a program that has gone cannot be found any more.
+  const own = new WeakMap<Socket, Promise<boolean>>();
+  server.on("connection", (socket) => own.set(socket, isOwnPeer(socket)));
   // A push may wait for its chunks longer than a request may take by default, 5 min.
   server.requestTimeout = 0;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requireLocal(request, host);
+    if (!(await own.get(request.socket))) throw new RelayError(403, "DENIED", FOREIGN);
     const url = new URL(request.url ?? "/", `http://${host}`);
     // 200: no client asks for credentials, and none sends any.
     if (url.pathname === "/v2/" || url.pathname === "/v2") return send(response, 200, {}, "{}");
@@ -48,7 +54,7 @@ export async function startRelay({ client, port, scratch }: RelayOptions): Promi
     else response.end();
   }
 
-  // 127.0.0.1 only: whoever reaches it pushes with the token.
+  // 127.0.0.1 only: who is let in pushes with the token.
   server.listen(port, "127.0.0.1");
   try {
     await once(server, "listening");
@@ -68,6 +74,8 @@ export async function startRelay({ client, port, scratch }: RelayOptions): Promi
     },
   };
 }
+
+const FOREIGN = "The relay answers programs of the user who has started it only.";
 
 /** No page in a browser, under whatever name it knows this machine, may push. */
 function requireLocal({ headers }: IncomingMessage, host: string): void {

@@ -1,10 +1,12 @@
 /** The relay: requests of any client's kind become chunks, and answers come back as they are. */
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { request as requestTo } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { RegistryClient } from "../../../src/cli/registry/registry-client.ts";
 import { type Relay, startRelay } from "../../../src/cli/relay/relay.ts";
@@ -171,4 +173,18 @@ test("nobody gets the token itself: what is no repository is not passed on", asy
   ])
     expect((await call("GET", `${path}?service=x`)).status, path).toBe(405);
   expect(registry.requests.length).toBe(before);
+});
+
+/** Only root can act as somebody else. */
+test.runIf(process.getuid?.() === 0)("other users of the machine are refused", async () => {
+  const before = registry.requests.length;
+  const path = `http://${relay.host.replace("localhost", "127.0.0.1")}/v2/ada/story/tags/list`;
+  const script = `const r = await fetch("${path}"); console.log(r.status, await r.text())`;
+  const asked = (options: object) =>
+    promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], options);
+  const refused = await asked({ uid: 65_534, gid: 65_534, cwd: "/" });
+  expect(refused.stdout).toMatch(/^403 .*programs of the user who has started it/);
+  expect(registry.requests.length).toBe(before);
+  expect((await asked({})).stdout).not.toMatch(/^403/);
+  expect(registry.requests.length).toBeGreaterThan(before);
 });
