@@ -1,7 +1,12 @@
 /** What ends a command, for the person or script that called it. */
 import { constants } from "node:os";
 import { CommanderError } from "@commander-js/extra-typings";
-import { isRetryable, messageOf, statusOf } from "../../runner/src/control-plane/error.ts";
+import {
+  ControlPlaneError,
+  isRetryable,
+  messageOf,
+  statusOf,
+} from "../../runner/src/control-plane/error.ts";
 
 export const EXIT = { failed: 1, misused: 2 };
 
@@ -79,6 +84,10 @@ function adviceFor(error: unknown): string[] {
   if (status === 401) return ["Run auspex login with a valid token, or set AUSPEX_TOKEN."];
   if (status === 403)
     return ["Use a token that has the scope, or an account that may do this: auspex login."];
+  if (error instanceof ControlPlaneError && error.httpAddress !== undefined) {
+    const { httpAddress } = error;
+    return [`That is: auspex login ${httpAddress} (or AUSPEX_URL=${httpAddress})`];
+  }
   if (isRetryable(error) && status === undefined)
     return ["Check the address (AUSPEX_URL, or that of auspex login) and the network."];
   return isRetryable(error) ? ["Run the same command again in a moment."] : [];

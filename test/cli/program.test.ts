@@ -44,5 +44,6 @@ test("https:// where plain HTTP is spoken: which address to give", async () => {
   const { code, err } = await plain.run(["models"]);
   expect(code).toBe(1);
   expect(err).toMatch(/that port does not speak TLS.*http:\/\//);
+  expect(err).toContain(`auspex login http://127.0.0.1:${port} `);
   expect(err).not.toMatch(/openssl|SSL routines/i);
 });

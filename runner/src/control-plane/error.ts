@@ -5,14 +5,22 @@ export class ControlPlaneError extends Error {
   /** Undefined if there was no answer. */
   readonly status: number | undefined;
   readonly retryAfterMs: number;
+  /** The address to try, if what answered at `https://` speaks no TLS. */
+  readonly httpAddress: string | undefined;
 
   constructor(
     message: string,
-    options: { status?: number; retryAfterMs?: number; cause?: unknown } = {},
+    options: {
+      status?: number;
+      retryAfterMs?: number;
+      httpAddress?: string;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, "cause" in options ? { cause: options.cause } : {});
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs ?? 0;
+    this.httpAddress = options.httpAddress;
   }
 
   /** No answer, too early, rate limited, or a server error: all of these pass. */
@@ -21,6 +29,13 @@ export class ControlPlaneError extends Error {
     return status === undefined || [408, 425, 429].includes(status) || status >= 500;
   }
 }
+
+/** @param error why there was no answer from this address */
+export const noAnswer = (address: string, error: unknown): ControlPlaneError =>
+  new ControlPlaneError(
+    `${address}: ${messageOf(error)}`,
+    isWithoutTls(error) ? { httpAddress: address.replace(/^https:/, "http:") } : {},
+  );
 
 export const isRetryable = (error: unknown): boolean =>
   error instanceof ControlPlaneError && error.retryable;
@@ -68,7 +83,8 @@ export function messageOf(error: unknown): string {
 }
 
 /** OpenSSL's own words, with a line of its sources, tell nobody what to do. */
-const isWithoutTls = (error: Error): boolean =>
+const isWithoutTls = (error: unknown): boolean =>
+  error instanceof Error &&
   "code" in error &&
   ["EPROTO", "ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"].includes(
     String(error.code),

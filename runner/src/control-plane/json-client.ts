@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { z } from "zod";
 import { problem, validationError } from "../../../src/protocol/common.ts";
 import { HttpClient } from "../lib/http-client.ts";
-import { ControlPlaneError, messageOf } from "./error.ts";
+import { ControlPlaneError, noAnswer } from "./error.ts";
 
 /**
  * Cloudflare closes idle connections after 400 s, and few routers forget them within a minute.
@@ -71,7 +71,7 @@ export class JsonClient {
       return answer;
     } catch (error) {
       signal?.throwIfAborted();
-      throw new ControlPlaneError(`${this.#base}: ${messageOf(error)}`);
+      throw noAnswer(this.#base, error);
     }
   }
 }

@@ -1,7 +1,7 @@
 /** The events of a prediction as they come, over any number of connections. */
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { z } from "zod";
-import { ControlPlaneError, messageOf } from "../../../runner/src/control-plane/error.ts";
+import { ControlPlaneError, noAnswer } from "../../../runner/src/control-plane/error.ts";
 import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
 import { retryDelayMs } from "../../../runner/src/control-plane/retry.ts";
 import { sleep } from "../../lib/timeout.ts";
@@ -132,7 +132,7 @@ async function* connection(
     }
   } catch (error) {
     if (error instanceof ControlPlaneError) throw error;
-    throw new ControlPlaneError(`${access.url}: ${messageOf(error)}`);
+    throw noAnswer(access.url, error);
   } finally {
     clearTimeout(timer);
   }
