@@ -117,8 +117,7 @@ class ImagePush {
     size: number,
   ): Promise<void> => {
     const known = await this.#notes.find([path]);
-    if (!known || !(await this.#repository.takeBlob(known.digest)))
-      return this.#pack(path, bytes, size);
+    if (!known || !(await this.#isThere(known))) return this.#pack(path, bytes, size);
     this.#layers.set(path, known);
     if (!this.#sending.has(known.digest)) {
       this.#sending.set(known.digest, Promise.resolve());
@@ -126,6 +125,14 @@ class ImagePush {
     }
     await skip(bytes);
   };
+
+  /** What the registry refuses is the failure, not that the engine could not go on. */
+  #isThere({ digest }: Layer): Promise<boolean> {
+    return this.#repository.takeBlob(digest).catch((error: unknown) => {
+      this.#failed.abort(error);
+      throw error;
+    });
+  }
 
   async #pack(path: string, bytes: AsyncIterable<Buffer>, size: number): Promise<void> {
     const { scratch, progress } = this.#options;

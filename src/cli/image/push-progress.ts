@@ -48,7 +48,9 @@ export class PushProgress implements Live {
   get summary(): string {
     const arrived =
       this.#arrivedBytes > 0 ? ` (${formatBytes(this.#arrivedBytes)} had arrived before)` : "";
-    return `${this.#layers} layers: ${this.#there} were there, ${formatBytes(this.#sentBytes)} sent${arrived}`;
+    const layers = this.#layers === 1 ? "1 layer" : `${this.#layers} layers`;
+    const there = this.#there === 1 ? "1 was there" : `${this.#there} were there`;
+    return `${layers}: ${there}, ${formatBytes(this.#sentBytes)} sent${arrived}`;
   }
 
   draw(columns: number): string[] {

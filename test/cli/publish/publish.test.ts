@@ -122,6 +122,19 @@ test("killed in the middle of a push, the next one sends only what is missing", 
   expect(err).toMatch(/4 layers: 0 were there, 4\.2 MB sent \(1\.0 MB had arrived before\)/);
 });
 
+test("a token that is revoked while layers are read is told, not that the engine stopped", async () => {
+  await useEngine("classic");
+  // From now on it is known what the layers become: it is asked whether they are there while they are read.
+  await home.run(["publish", "story"]);
+  edge.fate = (method) => (method === "HEAD" ? { status: 401 } : "pass");
+  const { code, err } = await home.run(["publish", "story"]);
+  expect(code).toBe(1);
+  expect(err).toContain("401");
+  expect(err).toContain("Run auspex login with a valid token");
+  expect(err).not.toContain("save failed");
+  edge.fate = () => "pass";
+});
+
 test("layers of another model of the account are not sent, be they known here or not", async () => {
   await useEngine("oci");
   await home.run(["publish", "story"]);
