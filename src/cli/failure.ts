@@ -33,7 +33,8 @@ export class CommandEnded extends Failure {
   }
 }
 
-export type StopSignal = "SIGHUP" | "SIGINT" | "SIGTERM";
+/** SIGPIPE: whoever reads the output has enough of it, as `head` does. */
+export type StopSignal = "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGPIPE";
 
 /** Somebody stopped it. */
 export class Interrupted extends Failure {

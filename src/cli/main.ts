@@ -16,8 +16,8 @@ async function main(): Promise<number> {
       if (stop.signal.aborted) process.exit(interrupted.code);
       stop.abort(interrupted);
     });
-  // Whoever reads the output has enough of it, as `head` does.
-  process.stdout.on("error", () => process.exit(EXIT.failed));
+  // For each write there is one.
+  process.stdout.on("error", () => stop.abort(new Interrupted("SIGPIPE", "")));
   const { env: environment } = process;
   const host = { environment, folders: foldersOf(environment), signal: stop.signal };
   const isJson = isJsonWanted(process.argv);
@@ -31,6 +31,8 @@ async function main(): Promise<number> {
     // Commander has printed what is wrong, or the help.
     if (error instanceof CommanderError && !isJson) return EXIT.misused;
     const explanation = explain(stop.signal.aborted ? whileStopped(error, stop.signal) : error);
+    // Nobody has to be told that `head` has enough.
+    if (explanation.message === "") return explanation.code;
     process.stderr.write(
       `${isJson ? asJson(explanation) : `auspex: ${safeText(explanation.message)}`}\n`,
     );

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
+import { ROOT } from "../../src/dev/bundle.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { Home } from "../cli/support/command.ts";
 import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
@@ -115,6 +116,17 @@ it("Ctrl+C cancels what runs", async () => {
   const [id = ""] = /[0-9a-f-]{36}(?=\.\n$)/.exec(err) ?? [];
   await world.watch(id).ended;
   expect(await world.get(id)).toMatchObject({ status: "canceled" });
+});
+
+it("what nobody reads any more is canceled, too", async () => {
+  const run = "run ada/story prompt=Alice max_tokens=2000";
+  const piped = `node src/cli/main.ts ${run} | head -c 5; echo ":\${PIPESTATUS[0]}"`;
+  const { stdout, stderr } = await promisify(execFile)("bash", ["-c", piped], {
+    cwd: ROOT,
+    env: { ...process.env, ...home.environment },
+  });
+  expect(stdout).toMatch(/^[^:]{5}:141\n$/);
+  expect(stderr).toMatch(/auspex: Canceled [0-9a-f-]{36}\.\n$/);
 });
 
 it("what runs detached is listed, read, and canceled", async () => {
