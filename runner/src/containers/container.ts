@@ -11,6 +11,7 @@ import {
   type ContainerFile,
   type Engine,
   type Exit,
+  ImageGone,
   type RunningContainer,
   referenceOf,
 } from "../engines/engine.ts";
@@ -258,10 +259,22 @@ export class Container {
       ...this.#proxyEnvironment(egress),
       AUSPEX_UPLOAD_URL: uploadUrl,
     };
-    const running = await engine.start(
-      { image, model, interface: kind, egress, variables, environment, uploadUrl, mounts },
-      signal,
-    );
+    const options = {
+      image,
+      model,
+      interface: kind,
+      egress,
+      variables,
+      environment,
+      uploadUrl,
+      mounts,
+    };
+    const running = await engine.start(options, signal).catch(async (error: unknown) => {
+      if (!(error instanceof ImageGone)) throw error;
+      // Its weights may have taken longer than it stayed.
+      await engine.pull(this.#specification, this.#setup.publish, signal);
+      return engine.start(options, signal);
+    });
     this.#running = running;
     const ended = this.#exit.signal;
     void running.exited.then((exit) => this.#exit.abort(this.#exitReason(exit)));

@@ -10,10 +10,18 @@ import type { Readable } from "node:stream";
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { ContainerInterface, Image, Job } from "../../../src/protocol/runner.ts";
-import type { Failure } from "../containers/failure.ts";
+import { Failure } from "../containers/failure.ts";
 
 /** `repository@digest`, as in the protocol. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
+
+/** It was there, and somebody has made room on the disk: another runner of the same Docker, or a person. */
+export class ImageGone extends Failure {
+  constructor(image: Image, options?: { cause: unknown }) {
+    const what = referenceOf(image);
+    super("internal", `${what} was removed from this machine before it was started`, options);
+  }
+}
 
 /** The image of a version, and the version's model. */
 export interface ImageRequest {

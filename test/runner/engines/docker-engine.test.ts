@@ -1,4 +1,5 @@
 /** The engine over real Docker: the images it pulls, what it runs, and the files that come out. */
+import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { checkEngine } from "../../../runner/src/engines/docker/check.ts";
@@ -6,7 +7,14 @@ import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import { docker } from "../../docker/registry.ts";
-import { dockerIsUp, type JobOptions, signals, silent } from "../support/containers.ts";
+import {
+  dockerIsUp,
+  type JobOptions,
+  makeJob,
+  record,
+  signals,
+  silent,
+} from "../support/containers.ts";
 import { DockerBox } from "../support/docker-box.ts";
 import type { Steps } from "../support/output-box.ts";
 
@@ -93,6 +101,22 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     const reference = `${box.images.hello?.repository}@${box.images.hello?.digest}`;
     expect(executor.warm()).toEqual([{ key: "c", model: "test/model:1" }]);
     await vi.waitFor(() => expect(executor.images()).toContain(reference));
+  });
+
+  it("pulls again what somebody else has removed before it was started", async () => {
+    const image = box.images.sums ?? expect.fail("not pushed");
+    const reporter = record();
+    let removals = 0;
+    const setup = (progress: SetupProgress) => {
+      reporter.setup(progress);
+      if (progress.phase === "starting" && removals++ === 0)
+        execFileSync("docker", ["rmi", "--force", `${image.repository}@${image.digest}`]);
+    };
+    const job = makeJob(image, { numbers: [1, 2] });
+    const done = await executor.run(job, { ...reporter, setup }, signals());
+    expect(done).toMatchObject({ status: "succeeded" });
+    expect(removals).toBeGreaterThan(0);
+    expect(JSON.stringify(reporter.of("setup"))).toMatch(/pulling.*starting.*pulling.*ready/);
   });
 
   it("tells what a server prints while it starts, whole", async () => {

@@ -2,10 +2,12 @@
 import Dockerode from "dockerode";
 import { gpuDevice } from "../../check/hardware.ts";
 import { type Failure, internal } from "../../containers/failure.ts";
+import { messageOf } from "../../control-plane/error.ts";
 import type { EvictionSource } from "../../disk/evictable.ts";
 import type { Log } from "../../lib/log.ts";
 import {
   type Engine,
+  ImageGone,
   type ImageRequest,
   type LaunchOptions,
   type ReportProgress,
@@ -196,7 +198,8 @@ export class DockerEngine implements Engine {
     { image, variables, environment, uploadUrl, egress, interface: kind, mounts }: LaunchOptions,
     signal: AbortSignal,
   ): Promise<RunningContainer> {
-    const inspected = await this.#images.require(image);
+    const inspected = await this.#images.find(image);
+    if (!inspected) throw new ImageGone(image);
     const [networks, shares] = [this.#networks, this.#shares];
     if (!networks || !shares) throw internal("the Docker engine is not open");
     const isOpen = egress === "public";
@@ -241,6 +244,7 @@ export class DockerEngine implements Engine {
       return running;
     } catch (error) {
       signal.throwIfAborted();
+      if (/no such image/i.test(messageOf(error))) throw new ImageGone(image, { cause: error });
       const circumstances = { needsGpu: facts.gpu === "needed", hasGpu: gpuDevice() !== undefined };
       throw startFailure(error, circumstances);
     }

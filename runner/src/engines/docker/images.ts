@@ -128,7 +128,7 @@ export class DockerImages {
     };
     this.#holds.set(signal, end);
     try {
-      const found = await onceBack(() => this.#find(image), {
+      const found = await onceBack(() => this.find(image), {
         signal,
         onAway: () => {
           log.warn("Docker does not answer, waiting for it");
@@ -141,7 +141,9 @@ export class DockerImages {
       }
       await puller.pull(request, report, signal);
       await store.pulled(reference);
-      return (await this.require(image)).Size;
+      const pulled = await this.find(image);
+      if (pulled) return pulled.Size;
+      throw external(`${referenceOf(image)} is missing on this machine after the pull`);
     } catch (error) {
       end();
       throw error;
@@ -158,12 +160,6 @@ export class DockerImages {
     await this.#store?.used(this.#localReference(image));
   }
 
-  async require(image: Image): Promise<Dockerode.ImageInspectInfo> {
-    const found = await this.#find(image);
-    if (found) return found;
-    throw external(`${referenceOf(image)} is missing on this machine after the pull`);
-  }
-
   close(): void {
     this.#endWatch();
     this.#closed.abort();
@@ -173,7 +169,7 @@ export class DockerImages {
    * Finds an image by repository and digest together: knowing a digest must not be enough to use
    * it.
    */
-  async #find(image: Image): Promise<Dockerode.ImageInspectInfo | undefined> {
+  async find(image: Image): Promise<Dockerode.ImageInspectInfo | undefined> {
     const reference = this.#localReference(image);
     const inspection = this.#options.docker.getImage(reference).inspect();
     const inspected = await ignoreStatus([404], inspection);
