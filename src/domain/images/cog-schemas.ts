@@ -3,6 +3,7 @@ import { upgradeFromThreeToThreeOne } from "@scalar/openapi-upgrader/3.0-to-3.1"
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
+import { MAX_SCHEMA_CHARS } from "../schemas/check-version-schemas.ts";
 import { withNullsInEach } from "./nullable.ts";
 import { type OpenapiDocument, referencedNames } from "./openapi-document.ts";
 
@@ -28,8 +29,13 @@ export function cogSchemas(document: OpenapiDocument): Schemas | undefined {
 
 const namesIn = (schema: Fields) => [...referencedNames(schema)];
 
+/** Names that a document has and its schemas have not are shorter than the margin. */
+const MAX_UPGRADED_CHARS = MAX_SCHEMA_CHARS + 1_000;
+
 function upgraded({ version, schemas }: OpenapiDocument): Record<string, Fields> {
   if (!version.startsWith("3.0")) return schemas;
+  // Refused by whoever checks them: to upgrade 360 kB takes half a second before.
+  if (JSON.stringify(schemas).length > MAX_UPGRADED_CHARS) return schemas;
   const document: unknown = upgradeFromThreeToThreeOne({
     openapi: version,
     components: { schemas: withNullsInEach(schemas) },

@@ -5,12 +5,15 @@ import { invalid, jsonText, type Loc, ValidationFailure } from "./validation.ts"
 import { versionSchema } from "./version-schemas.ts";
 
 /** Both schemas together: 1,000 versions of a model take 100 MB of D1's 10 GB. */
-const MAX_CHARS = 100_000;
+export const MAX_SCHEMA_CHARS = 100_000;
 
 /** @throws ValidationFailure with places below `["body", "schemas"]` */
 export function checkVersionSchemas(schemas: Schemas): void {
-  if (jsonText(schemas, ["body", "schemas"]).length > MAX_CHARS) {
-    throw invalid(["body", "schemas"], `they can have at most ${MAX_CHARS} characters as JSON`);
+  if (jsonText(schemas, ["body", "schemas"]).length > MAX_SCHEMA_CHARS) {
+    throw invalid(
+      ["body", "schemas"],
+      `they can have at most ${MAX_SCHEMA_CHARS} characters as JSON`,
+    );
   }
   for (const side of ["input", "output"] as const) {
     const place: Loc = ["body", "schemas", "prediction", side];
