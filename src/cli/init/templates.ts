@@ -1,10 +1,12 @@
 /** What a model can begin as: folders beside the script. */
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { messageOf } from "../../../runner/src/control-plane/error.ts";
 import { slug } from "../../protocol/common.ts";
 import { Failure } from "../failure.ts";
 import { FOLDER } from "../package.ts";
 import { MANIFEST } from "../publish/project.ts";
+import { makeFolder } from "../state/make-folder.ts";
 
 export const TEMPLATES = {
   cog: "Python, with Cog",
@@ -36,9 +38,15 @@ export async function writeTemplate(template: Template, path: string): Promise<s
     );
   for (const file of files) {
     const target = join(folder, file);
-    await mkdir(dirname(target), { recursive: true });
     const text = await readFile(join(source, file), "utf8");
-    await writeFile(target, file === MANIFEST ? named(text, basename(folder)) : text);
+    try {
+      await makeFolder(dirname(target));
+      await writeFile(target, file === MANIFEST ? named(text, basename(folder)) : text);
+    } catch (error) {
+      throw new Failure(
+        `${path} cannot be written: ${messageOf(error)}\nChoose another folder: auspex init NAME`,
+      );
+    }
   }
   return files;
 }

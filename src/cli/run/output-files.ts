@@ -1,7 +1,7 @@
 /** Saves the files of an output in a folder. */
 import { createWriteStream } from "node:fs";
-import { mkdir, open, rm, stat } from "node:fs/promises";
-import { dirname, extname, join } from "node:path";
+import { open, rm } from "node:fs/promises";
+import { extname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { messageOf } from "../../../runner/src/control-plane/error.ts";
 import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
@@ -10,6 +10,7 @@ import { safeName } from "../../domain/files/file-name.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Access } from "../access/access.ts";
 import { Failure } from "../failure.ts";
+import { makeFolder } from "../state/make-folder.ts";
 
 const FILE = /^\/v1\/files\/[0-9a-f-]{36}\/[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
@@ -99,18 +100,4 @@ export class OutputFiles {
       if (file) return path;
     }
   }
-}
-
-/** Not `recursive`, which never ends below a folder that takes none, such as /proc. */
-async function makeFolder(folder: string): Promise<void> {
-  const make = () =>
-    mkdir(folder).catch(async (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST" || !(await stat(folder)).isDirectory()) throw error;
-    });
-  await make().catch(async (error: NodeJS.ErrnoException) => {
-    const parent = dirname(folder);
-    if (error.code !== "ENOENT" || parent === folder) throw error;
-    await makeFolder(parent);
-    await make();
-  });
 }

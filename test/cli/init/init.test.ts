@@ -67,3 +67,9 @@ test("the Node model answers", async () => {
     await once(model, "close");
   }
 });
+
+test("ends where no folder can be made", async () => {
+  const { code, err } = await home.run(["init", "/proc/story", "--template", "node"]);
+  expect(code).toBe(1);
+  expect(err).toMatch(/\/proc\/story cannot be written: ENOENT.*\n?.*auspex init NAME/);
+});
