@@ -27,11 +27,15 @@ export class ScratchFolders {
 
   /** @returns the path of a new folder, accessible to this user only */
   async make(): Promise<string> {
-    await this.#create();
-    return mkdtemp(join(this.#root, PREFIX));
+    const make = () => mkdtemp(join(this.#root, PREFIX));
+    return make().catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+      // Who tidies a machine up does not know what runs there.
+      await this.#create();
+      return make();
+    });
   }
 
-  /** Each time: who tidies a machine up does not know what runs there. */
   #create(): Promise<unknown> {
     return mkdir(this.#root, { recursive: true, mode: 0o700 });
   }
