@@ -63,6 +63,8 @@ export interface HeldFiles {
   begin(file: WantedFile): void;
   /** Removes what has come of one, because it is not needed any more, or wrong. */
   drop(name: string): void;
+  /** Takes one out that is not on the disk as it was, whoever else has it: their copies are their own. */
+  lost(name: string): void;
   release(): void;
 }
 
@@ -102,8 +104,7 @@ export class WeightStore {
       lastUsed: entry.usedAt,
       inUse: !isIdle(entry),
       remove: async () => {
-        const isThere = this.#entries.get(keyOf(entry.account, entry.name)) === entry;
-        if (!isThere || !isIdle(entry)) return false;
+        if (!this.#isThere(entry) || !isIdle(entry)) return false;
         this.#remove(entry);
         return true;
       },
@@ -215,6 +216,13 @@ export class WeightStore {
         // The next one takes its room.
         if (left < spare) take(-Math.min(bytesOf(entry), spare - left));
       },
+      lost: (name) => {
+        const entry = byName.get(name);
+        if (!entry) return;
+        byName.delete(name);
+        entry.holders--;
+        this.#remove(entry);
+      },
       release: () => {
         for (const entry of byName.values()) this.#release(entry);
         byName.clear();
@@ -232,10 +240,17 @@ export class WeightStore {
   #used(entry: Entry): void {
     const { account, name } = entry;
     entry.usedAt = Date.now();
+    if (!this.#isThere(entry)) return;
     const key = keyOf(account, name);
-    if (this.#entries.delete(key)) this.#entries.set(key, entry);
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
     // How another process orders them is worth no failure.
     if (entry.isComplete) this.folder.touch(this.folder.path(account, name)).catch(() => {});
+  }
+
+  /** Not one that was lost, whose place another may have by now. */
+  #isThere(entry: Entry): boolean {
+    return this.#entries.get(keyOf(entry.account, entry.name)) === entry;
   }
 
   #add(entry: Entry): Entry {
@@ -258,6 +273,7 @@ export class WeightStore {
   }
 
   #remove(entry: Entry, because?: string): void {
+    if (!this.#isThere(entry)) return;
     const { account, name, usedAt } = entry;
     this.#entries.delete(keyOf(account, name));
     this.#bytes -= bytesOf(entry);

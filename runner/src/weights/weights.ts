@@ -273,7 +273,7 @@ async function linkFile(
     const isLost = error instanceof Error && "code" in error && error.code === "ENOENT";
     if (!isLost) throw asDiskFailure(error);
   }
-  held.drop(name);
+  held.lost(name);
   throw new LostFile();
 }
 

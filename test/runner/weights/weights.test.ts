@@ -493,6 +493,20 @@ test.each([
   await second.release();
 });
 
+test("what others have removed is fetched again also while a container has it", async () => {
+  const weight = server.upload("/a", noise(MIB));
+  const first = await open([weight]);
+  rmSync(join(folder, "files"), { recursive: true });
+  const second = await open([weight]);
+  expect(contentOf(second, "/a").equals(noise(MIB))).toBe(true);
+  expect(contentOf(first, "/a").equals(noise(MIB))).toBe(true);
+  // What the first one lets go of is not what is there now.
+  await first.release();
+  await second.release();
+  await (await open([weight])).release();
+  expect(server.sent).toBe(2 * MIB);
+});
+
 test("the folders of an earlier process are removed, its weights stay", async () => {
   const weight = server.upload("/a", noise(1_000));
   const mounted = await open([weight]);
