@@ -70,8 +70,8 @@ export interface Session {
   readonly stopsOnDisconnect: boolean;
   /** Never rejects: any failure is a `failed` finish. */
   run(run: Run): Promise<Outcome>;
-  /** What its server tells of itself, also while runs are under way. Never rejects. */
-  describe(): Promise<ServerDescription>;
+  /** What its server tells of itself, also while runs are under way. Never rejects; undefined if it did not answer. */
+  describe(): Promise<ServerDescription | undefined>;
   shutdown(): Promise<void>;
   /** Closes the connections. */
   close(): void;

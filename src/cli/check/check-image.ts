@@ -54,7 +54,7 @@ export async function checkImage(options: CheckOptions): Promise<Known> {
   const plan = containerPlan({ engine: engine.name, ...start });
   if (!said) display.say(SPEAKS_VENDORA);
   let logs = "";
-  let description: ServerDescription;
+  let description: ServerDescription | undefined;
   try {
     description = await TrialContainer.with(engine.name, plan, async (container) => {
       try {
@@ -74,8 +74,13 @@ export async function checkImage(options: CheckOptions): Promise<Known> {
     const message = `${image} does not start on this machine: ${messageOf(error)}`;
     throw new Failure([message, lastLines(logs || (setupLogs ?? "")), ...hints].join("\n"));
   }
-  return missing(knownOf(spoken, given, facts), spoken, description, display);
+  if (description) return missing(knownOf(spoken, given, facts), spoken, description, display);
+  display.say(NOT_TOLD);
+  return {};
 }
+
+const NOT_TOLD =
+  "It did not answer in time what it takes and can do: the first runner that starts it asks again.";
 
 const WITHOUT_CHECK = "without --check: the first runner that starts it then tells what it can do.";
 const SPEAKS_VENDORA =

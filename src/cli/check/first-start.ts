@@ -30,7 +30,7 @@ export interface Start {
 export async function firstStart(
   container: TrialContainer,
   { spoken, maxConcurrency, display, signal, startMs = START_MS }: Start,
-): Promise<ServerDescription> {
+): Promise<ServerDescription | undefined> {
   const client = new ContainerClient(container.address);
   const status = new Status(display);
   const startedAt = performance.now();

@@ -86,8 +86,6 @@ export const publishCommand = (host: Host) =>
       const reference = `${model}:${made.number}`;
       const url = `${access.url}/models/${model}/versions/${made.number}`;
       display.say(`Published ${reference}, ${formatBytes(size)}.`);
-      if (made.status === "awaiting_first_start" && !options.wait)
-        display.say(`${AWAITS} Run it once, or publish with --wait or --check.`);
       if (options.wait) {
         await warmUp(session, reference, made);
         display.say(`A runner has ${reference} warm.`);
@@ -95,6 +93,8 @@ export const publishCommand = (host: Host) =>
       const shown = options.wait
         ? await service.get(`/models/${model}/versions/${made.number}`, version)
         : made;
+      if (shown.status === "awaiting_first_start")
+        display.say(`${AWAITS} ${options.wait ? RUN_AGAIN : RUN_IT}`);
       const call = exampleCall(model, shown.schemas);
       signal.throwIfAborted();
       output.result(`${url}\n${call}`, {
@@ -108,6 +108,8 @@ export const publishCommand = (host: Host) =>
     });
 
 const MAX_NOTES = 255;
+const RUN_IT = "Run it once, or publish with --wait or --check.";
+const RUN_AGAIN = "Its server did not tell within 10 s: run it once more.";
 const AWAITS = "It awaits its first start, which tells what it takes and which APIs it answers.";
 
 /** Before minutes are spent on building: that its token may push there. */

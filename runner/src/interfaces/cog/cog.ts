@@ -102,7 +102,7 @@ class CogSession implements Session {
     await this.#parts.client.call(call).catch(() => undefined);
   }
 
-  describe(): Promise<ServerDescription> {
+  describe(): Promise<ServerDescription | undefined> {
     return describeServer(this.#parts.client);
   }
 

@@ -87,7 +87,7 @@ class VendoraSession implements Session {
   /** There is no endpoint for this: the engine sends a signal next. */
   async shutdown(): Promise<void> {}
 
-  describe(): Promise<ServerDescription> {
+  describe(): Promise<ServerDescription | undefined> {
     return describeServer(this.#parts.client);
   }
 
