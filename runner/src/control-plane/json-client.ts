@@ -19,6 +19,8 @@ export interface Call {
   /** A request with a body is a POST; `content` is sent verbatim. */
   body?: unknown;
   content?: string | Uint8Array;
+  /** As of HttpCall. */
+  isOnce?: boolean;
   headers?: Record<string, string>;
   timeoutMs: number;
   signal?: AbortSignal;
@@ -56,7 +58,7 @@ export class JsonClient {
     });
   }
 
-  async #send(path: string, { body, content, headers, timeoutMs, signal }: Call) {
+  async #send(path: string, { body, content, isOnce, headers, timeoutMs, signal }: Call) {
     const sent = content ?? (body === undefined ? undefined : JSON.stringify(body));
     const sentAt = performance.now();
     try {
@@ -66,6 +68,7 @@ export class JsonClient {
         body: sent,
         timeoutMs,
         ...(signal && { signal }),
+        ...(isOnce && { isOnce }),
       });
       this.#onHeaders?.(answer.headers, sentAt);
       return answer;

@@ -24,6 +24,8 @@ export interface HttpCall {
   signal?: AbortSignal;
   /** The largest response; any by default. */
   maxBytes?: number;
+  /** It is not idempotent: never made twice, also where it was most likely not seen. */
+  isOnce?: boolean;
 }
 
 export interface HttpAnswer {
@@ -63,11 +65,11 @@ export class HttpClient {
   }
 
   /**
-   * Redirects are not followed. A call may be made twice: it must be idempotent.
+   * Redirects are not followed. A call may be made twice, unless it says that it is not idempotent.
    * @throws the signal's reason; UnusableResponse; Error
    */
   async call(path: string, call: HttpCall): Promise<HttpAnswer> {
-    const { method, headers, body, timeoutMs, signal, maxBytes = ANY } = call;
+    const { method, headers, body, timeoutMs, signal, maxBytes = ANY, isOnce = false } = call;
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
     const outgoing = this.#request({ ...this.#server, agent: this.#agent, path, method, headers });
@@ -82,7 +84,7 @@ export class HttpClient {
     const timer = setTimeout(late, timeoutMs);
     signal?.addEventListener("abort", abort, { once: true });
     outgoing.on("error", (error) => {
-      if (!given && isStale(outgoing, error)) resolve(this.call(path, call));
+      if (!given && !isOnce && isStale(outgoing, error)) resolve(this.call(path, call));
       else reject(error);
     });
     onUpgrade(outgoing, reject);

@@ -9,7 +9,7 @@ import { choice, repeated } from "../options.ts";
 import { type BuiltImage, buildImage, findEngine } from "../publish/build.ts";
 import { findModel, requireHardware } from "../publish/model.ts";
 import { modelName, readProject } from "../publish/project.ts";
-import { configurationOf, exampleCall, newVersion } from "../publish/version.ts";
+import { configurationOf, createVersion, exampleCall, newVersion } from "../publish/version.ts";
 import { warmUp } from "../publish/warm-up.ts";
 import { RegistryClient } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
@@ -82,7 +82,7 @@ export const publishCommand = (host: Host) =>
       if (make) display.say(`Made ${model} (${(await make()).visibility}).`);
       const { digest, size } = await push(session, built, model, options.tag);
       const body = newVersion({ digest, notes: options.message, manifest, configuration, told });
-      const made = await service.post(`/models/${model}/versions`, version, { body });
+      const made = await createVersion(service, model, latest?.number ?? 0, body);
       const reference = `${model}:${made.number}`;
       const url = `${access.url}/models/${model}/versions/${made.number}`;
       display.say(`Published ${reference}, ${formatBytes(size)}.`);

@@ -3,7 +3,14 @@ import type { Known } from "../../domain/images/server-description.ts";
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { formFields } from "../../domain/schemas/input-form.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
-import type { Configuration, Schemas, Version } from "../../protocol/model.ts";
+import {
+  type Configuration,
+  model as modelShape,
+  type Schemas,
+  type Version,
+  version,
+} from "../../protocol/model.ts";
+import type { Service } from "../service/service.ts";
 import type { ProjectManifest } from "./project.ts";
 
 export interface NewVersion {
@@ -34,6 +41,27 @@ export function newVersion(options: VersionOptions): NewVersion {
     ...(manifest.compatibilities && { compatibilities: manifest.compatibilities }),
     ...(configuration && { configuration }),
   };
+}
+
+/**
+ * Creates it, once: what a request whose answer was lost has made is found by what it is of.
+ * @param before the number of the latest version before, or 0
+ */
+export function createVersion(
+  service: Service,
+  model: string,
+  before: number,
+  body: NewVersion,
+): Promise<Version> {
+  const made = async () => {
+    const { latest_version: latest } = await service.get(`/models/${model}`, modelShape);
+    const isIt =
+      latest?.container_image_digest === body.image && latest.release_notes === body.release_notes;
+    return isIt && latest.number > before ? latest : undefined;
+  };
+  // Much was done before: it is worth some patience.
+  const options = { body, isPatient: true, made };
+  return service.post(`/models/${model}/versions`, version, options);
 }
 
 interface ConfigurationOptions {

@@ -17,10 +17,12 @@ export interface ServiceOptions {
   onRetry: (error: unknown, delayMs: number) => void;
 }
 
-interface Post {
+interface Post<T> {
   body?: object;
   headers?: Record<string, string>;
   isPatient?: boolean;
+  /** What was made by one whose answer was lost, if it was: asked for before it is sent again. */
+  made?: () => Promise<T | undefined>;
 }
 
 export class Service {
@@ -39,8 +41,12 @@ export class Service {
     return this.#call(path, schema, {});
   }
 
-  /** May be sent twice: what it asks for must be the same then. */
-  post<T extends z.ZodType>(path: string, schema: T, post: Post = {}): Promise<z.output<T>> {
+  /** May be sent twice: what it asks for must be the same then, or be found by `made`. */
+  post<T extends z.ZodType>(
+    path: string,
+    schema: T,
+    post: Post<z.output<T>> = {},
+  ): Promise<z.output<T>> {
     const content = post.body === undefined ? "" : JSON.stringify(post.body);
     return this.#call(path, schema, { ...post, content });
   }
@@ -48,7 +54,7 @@ export class Service {
   #call<T extends z.ZodType>(
     path: string,
     schema: T,
-    { content, headers, isPatient }: Post & { content?: string },
+    { content, headers, isPatient, made }: Post<z.output<T>> & { content?: string },
   ): Promise<z.output<T>> {
     const { signal, onRetry } = this.#options;
     const call = {
@@ -56,13 +62,16 @@ export class Service {
       signal,
       ...(content !== undefined && { content }),
       ...(headers && { headers }),
+      isOnce: made !== undefined,
     };
     const retries = isPatient ? PATIENT_RETRIES : RETRIES;
-    return retryCall(() => this.#client.call(`/v1${path}`, schema, call), {
-      ...retries,
-      signal,
-      onRetry,
-    });
+    let isAgain = false;
+    const send = async () => {
+      const found = isAgain ? await made?.() : undefined;
+      isAgain = true;
+      return found ?? this.#client.call(`/v1${path}`, schema, call);
+    };
+    return retryCall(send, { ...retries, signal, onRetry });
   }
 }
 

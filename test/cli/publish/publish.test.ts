@@ -122,6 +122,21 @@ test("killed in the middle of a push, the next one sends only what is missing", 
   expect(err).toMatch(/4 layers: 0 were there, 4\.2 MB sent \(1\.0 MB had arrived before\)/);
 });
 
+test("a version whose answer is lost is made once", async () => {
+  await useEngine("classic");
+  let lost = 0;
+  edge.fate = (method, path) =>
+    method === "POST" && path.endsWith("/versions") && lost++ === 0 ? "unanswered" : "pass";
+  const { code, out, err } = await home.run(["publish", "story", "--json"]);
+  expect(code, err).toBe(0);
+  expect(lost).toBe(1);
+  expect(deployment.models.get("story")?.versions).toHaveLength(1);
+  expect(JSON.parse(out)).toMatchObject({ number: 1, digest: pushed().digest });
+  // The same image with the same notes is another version, if somebody asks for it.
+  const again = await home.run(["publish", "story", "--json"]);
+  expect(JSON.parse(again.out)).toMatchObject({ number: 2 });
+});
+
 test("a token that is revoked while layers are read is told, not that the engine stopped", async () => {
   await useEngine("classic");
   // From now on it is known what the layers become: it is asked whether they are there while they are read.
