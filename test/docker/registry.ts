@@ -43,6 +43,9 @@ export async function docker(...args: string[]): Promise<string> {
   return stdout.trim();
 }
 
+/** node:24-slim, where it cannot be pulled. */
+export const makeBase = () => run(base);
+
 /**
  * Builds an example with its own Dockerfile and returns the tag.
  * @param lines more for that file
@@ -52,7 +55,7 @@ export async function buildExample(
   tag = `auspex-test/${name}`,
   lines = "",
 ): Promise<string> {
-  await run(base);
+  await makeBase();
   const context = await mkdtemp(join(tmpdir(), "auspex-context-"));
   try {
     await copyExample(name, context);

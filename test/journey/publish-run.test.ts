@@ -5,7 +5,7 @@ import { pageOf } from "../../src/protocol/common.ts";
 import { model, version } from "../../src/protocol/model.ts";
 import { prediction } from "../../src/protocol/prediction.ts";
 import { Home } from "../cli/support/command.ts";
-import { buildExample, docker } from "../docker/registry.ts";
+import { docker, makeBase } from "../docker/registry.ts";
 import { dockerIsUp } from "../runner/support/containers.ts";
 import { World } from "./support/world.ts";
 
@@ -26,8 +26,7 @@ describe.runIf(dockerIsUp)("a new model", () => {
       AUSPEX_TOKEN: world.access.token,
       DOCKER_BUILDKIT: "0",
     });
-    // Makes node:24-slim, where it cannot be pulled.
-    await docker("image", "rm", await buildExample("hello", "auspex-test/base"));
+    await makeBase();
     await home.run(["init", "greeter", "--template", "node"]);
   });
   afterAll(async () => {

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { buildExample, docker } from "../../docker/registry.ts";
+import { docker, makeBase } from "../../docker/registry.ts";
 import { dockerIsUp } from "../../runner/support/containers.ts";
 import { Home } from "../support/command.ts";
 import { FakeDeployment } from "../support/fake-deployment.ts";
@@ -43,8 +43,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
       DOCKER_BUILDKIT: "0",
       DOCKER_HOST: process.env.DOCKER_HOST ?? "",
     });
-    // Makes node:24-slim, where it cannot be pulled.
-    await docker("image", "rm", await buildExample("hello", "auspex-test/base"));
+    await makeBase();
     await home.run(["init", "greeter", "--template", "node"]);
     const served = join(home.folder, "served");
     mkdirSync(served);

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildExample, docker } from "../../docker/registry.ts";
+import { docker, makeBase } from "../../docker/registry.ts";
 import { dockerIsUp } from "../../runner/support/containers.ts";
 import { hasClient, withStore } from "../support/clients.ts";
 import { Home } from "../support/command.ts";
@@ -22,8 +22,7 @@ describe.runIf(dockerIsUp)("publish", () => {
       DOCKER_BUILDKIT: "0",
       DOCKER_HOST: process.env.DOCKER_HOST ?? "",
     });
-    // Makes node:24-slim, where it cannot be pulled.
-    await docker("image", "rm", await buildExample("hello", "auspex-test/base"));
+    await makeBase();
     await home.run(["init", "greeter", "--template", "node"]);
   });
   afterAll(async () => {
