@@ -99,9 +99,14 @@ function missing(
   description: ServerDescription,
   display: Display,
 ): Known {
-  const { schemas, compatibilities } = described(spoken, known, description);
-  if (schemas === ANY_SCHEMAS)
-    display.say("It does not tell its schemas: any input goes to it. auspex.json can say more.");
+  const { schemas, compatibilities, fault } = described(spoken, known, description);
+  if (schemas === ANY_SCHEMAS) {
+    const why =
+      fault === undefined
+        ? "It does not tell its schemas"
+        : `The schemas that it tells cannot be used (${fault})`;
+    display.say(`${why}: any input goes to it. auspex.json can say more.`);
+  }
   return {
     ...(!known.schemas && { schemas }),
     ...(!known.compatibilities && { compatibilities }),

@@ -3,39 +3,44 @@ import { upgradeFromThreeToThreeOne } from "@scalar/openapi-upgrader/3.0-to-3.1"
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
-import { MAX_SCHEMA_CHARS } from "../schemas/check-version-schemas.ts";
+import { faultOfSize } from "../schemas/schema-size.ts";
 import { withNullsInEach } from "./nullable.ts";
-import { type OpenapiDocument, referencedNames } from "./openapi-document.ts";
+import { addReferencedNames, type OpenapiDocument } from "./openapi-document.ts";
 
 type Fields = { [name: string]: Json };
 
+/** `fault`: there are some, and why they cannot be used. */
+export interface ReadSchemas {
+  schemas?: Schemas | undefined;
+  fault?: string | undefined;
+}
+
 /**
- * In JSON Schema 2020-12, which Cog's OpenAPI 3.0 is not. Undefined if the document has neither an input
+ * In JSON Schema 2020-12, which Cog's OpenAPI 3.0 is not. Nothing if the document has neither an input
  * nor an output: that of a model that can only be trained, or of another server.
  */
-export function cogSchemas(document: OpenapiDocument): Schemas | undefined {
+export function cogSchemas(document: OpenapiDocument): ReadSchemas {
+  // No larger ones could be published, and to upgrade 360 kB takes half a second.
+  const fault = faultOfSize(document.schemas);
+  if (fault !== undefined) return { fault };
   const { Input, Output, ...others } = upgraded(document);
-  if (Input === undefined && Output === undefined) return undefined;
+  if (Input === undefined && Output === undefined) return {};
   const input = Input ?? { type: "object" };
   const output = Output ?? {};
-  const named = new Set([input, output, ...Object.values(others)].flatMap(namesIn));
+  const named = new Set<string>();
+  for (const schema of [input, output, ...Object.values(others)]) addReferencedNames(schema, named);
   const referred = { ...others, ...(Input && { Input }), ...(Output && { Output }) };
   const components = Object.entries(referred).filter(([name]) => named.has(name));
   return {
-    prediction: { input, output, stream_output: output["x-cog-array-type"] === "iterator" },
-    ...(components.length > 0 && { components: { schemas: Object.fromEntries(components) } }),
+    schemas: {
+      prediction: { input, output, stream_output: output["x-cog-array-type"] === "iterator" },
+      ...(components.length > 0 && { components: { schemas: Object.fromEntries(components) } }),
+    },
   };
 }
 
-const namesIn = (schema: Fields) => [...referencedNames(schema)];
-
-/** Names that a document has and its schemas have not are shorter than the margin. */
-const MAX_UPGRADED_CHARS = MAX_SCHEMA_CHARS + 1_000;
-
 function upgraded({ version, schemas }: OpenapiDocument): Record<string, Fields> {
   if (!version.startsWith("3.0")) return schemas;
-  // Refused by whoever checks them: to upgrade 360 kB takes half a second before.
-  if (JSON.stringify(schemas).length > MAX_UPGRADED_CHARS) return schemas;
   const document: unknown = upgradeFromThreeToThreeOne({
     openapi: version,
     components: { schemas: withNullsInEach(schemas) },

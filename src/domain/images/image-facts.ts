@@ -4,7 +4,7 @@ import { type ImageConfig, type Index, type Manifest, MEDIA_TYPES } from "../../
 import type { ContainerInterface } from "../../protocol/runner.ts";
 import { cogCompatibilities } from "./cog-compatibilities.ts";
 import { cogLabels } from "./cog-labels.ts";
-import { cogSchemas } from "./cog-schemas.ts";
+import { cogSchemas, type ReadSchemas } from "./cog-schemas.ts";
 import { type KnownServer, knownServer } from "./known-server.ts";
 import { readOpenapi } from "./openapi-document.ts";
 import { ARCHITECTURE, OS, platformName, type WeightEntry, weightsOf } from "./select-image.ts";
@@ -23,6 +23,8 @@ export interface ServerFacts {
   gpu: boolean | undefined;
   maxConcurrency: number | undefined;
   schemas: Schemas | undefined;
+  /** Why the schemas that it has cannot be used, if they are too large to be read. */
+  schemasFault: string | undefined;
   compatibilities: Compatibilities | undefined;
   /** Whether it expects Cog's managed weights. If there are none, its index was not pushed. */
   expectsWeights: boolean;
@@ -64,7 +66,7 @@ export function serverFacts(config: ImageConfig["config"]): ServerFacts {
   const cog = cogLabels(labels);
   const server = cog ? undefined : knownServer(config);
   const document = cog?.openapi === undefined ? undefined : readOpenapi(cog.openapi);
-  const schemas = document && cogSchemas(document);
+  const { schemas, fault: schemasFault }: ReadSchemas = document ? cogSchemas(document) : {};
   return {
     labels,
     interface: cog ? "cog" : server && "vendora",
@@ -73,6 +75,7 @@ export function serverFacts(config: ImageConfig["config"]): ServerFacts {
     gpu: cog?.gpu,
     maxConcurrency: cog?.maxConcurrency,
     schemas,
+    schemasFault,
     compatibilities: schemas && cogCompatibilities(schemas),
     expectsWeights: cog?.expectsWeights ?? false,
   };

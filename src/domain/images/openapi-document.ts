@@ -50,20 +50,20 @@ function schemasOfModel(schemas: Fields): Record<string, Fields> {
     const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
     if (!isObject(schema)) continue;
     entries.push([name, schema]);
-    for (const other of referencedNames(schema)) names.add(other);
+    addReferencedNames(schema, names);
   }
   return Object.fromEntries(entries);
 }
 
 const COMPONENTS = "#/components/schemas/";
 
-/** The components that a schema refers to by name. */
-export function* referencedNames(value: Json): Generator<string> {
-  if (Array.isArray(value)) for (const part of value) yield* referencedNames(part);
+/** Adds the components that a schema refers to by name. */
+export function addReferencedNames(value: Json, names: Set<string>): void {
+  if (Array.isArray(value)) for (const part of value) addReferencedNames(part, names);
   else if (isObject(value))
     for (const [key, part] of Object.entries(value)) {
       if (key === "$ref" && typeof part === "string" && part.startsWith(COMPONENTS))
-        yield part.slice(COMPONENTS.length);
-      else yield* referencedNames(part);
+        names.add(part.slice(COMPONENTS.length));
+      else addReferencedNames(part, names);
     }
 }

@@ -7,7 +7,7 @@ import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
 import type { ContainerInterface, ServerDescription } from "../../protocol/runner.ts";
 import { cogCompatibilities, NO_COMPATIBILITIES } from "./cog-compatibilities.ts";
-import { cogSchemas } from "./cog-schemas.ts";
+import { cogSchemas, type ReadSchemas } from "./cog-schemas.ts";
 import { conventionSchemas } from "./convention-schemas.ts";
 import { readOpenapi } from "./openapi-document.ts";
 import { parseUntrusted } from "./untrusted-json.ts";
@@ -16,6 +16,12 @@ import { parseUntrusted } from "./untrusted-json.ts";
 export interface Described {
   schemas: Schemas;
   compatibilities: Compatibilities;
+}
+
+/** By its server, too. */
+export interface ToldVersion extends Described {
+  /** Why the schemas that it has told cannot be used. */
+  fault?: string | undefined;
 }
 
 /** What its owner has given, or its image told. */
@@ -53,13 +59,15 @@ export function described(
   spoken: ContainerInterface,
   known: Known,
   description: ServerDescription,
-): Described {
-  const told = spoken === "vendora" ? vendoraServer(description) : cogServer(description);
+): ToldVersion {
+  const { fault, ...told }: Known & ReadSchemas =
+    spoken === "vendora" ? vendoraServer(description) : cogServer(description);
   // What is known counts for the rest, too.
   const all = derived(spoken, { ...told, ...defined(known) });
   return {
     schemas: all.schemas ?? ANY_SCHEMAS,
     compatibilities: all.compatibilities ?? NO_COMPATIBILITIES,
+    ...(!known.schemas && fault !== undefined && { fault }),
   };
 }
 
@@ -68,9 +76,9 @@ const defined = ({ schemas, compatibilities }: Known): Known => ({
   ...(compatibilities && { compatibilities }),
 });
 
-function cogServer({ openapi }: ServerDescription): Known {
+function cogServer({ openapi }: ServerDescription): ReadSchemas {
   const document = openapi === undefined ? undefined : readOpenapi(openapi);
-  return { schemas: document && cogSchemas(document) };
+  return document ? cogSchemas(document) : {};
 }
 
 const PATHS = {

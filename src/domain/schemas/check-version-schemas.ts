@@ -1,20 +1,14 @@
 /** Whether a version's schemas can be used. */
 import type { Schemas } from "../../protocol/model.ts";
 import { checkSchema } from "./json-schema.ts";
-import { invalid, jsonText, type Loc, ValidationFailure } from "./validation.ts";
+import { faultOfSize } from "./schema-size.ts";
+import { invalid, type Loc, ValidationFailure } from "./validation.ts";
 import { versionSchema } from "./version-schemas.ts";
-
-/** Both schemas together: 1,000 versions of a model take 100 MB of D1's 10 GB. */
-export const MAX_SCHEMA_CHARS = 100_000;
 
 /** @throws ValidationFailure with places below `["body", "schemas"]` */
 export function checkVersionSchemas(schemas: Schemas): void {
-  if (jsonText(schemas, ["body", "schemas"]).length > MAX_SCHEMA_CHARS) {
-    throw invalid(
-      ["body", "schemas"],
-      `they can have at most ${MAX_SCHEMA_CHARS} characters as JSON`,
-    );
-  }
+  const fault = faultOfSize(schemas);
+  if (fault !== undefined) throw invalid(["body", "schemas"], fault);
   for (const side of ["input", "output"] as const) {
     const place: Loc = ["body", "schemas", "prediction", side];
     try {

@@ -48,10 +48,11 @@ export function prepareSchema(
 export function validate(
   { schema, lookup, meter, formats }: PreparedSchema,
   input: Json,
+  maxVisits = MAX_VISITS,
 ): ValidationResult {
   const wrapped = meter.wrap(input);
   const run = (firstOnly: boolean) => {
-    meter.reset();
+    meter.reset(maxVisits);
     return validateSchema(wrapped, schema, "2020-12", lookup, firstOnly);
   };
   Object.assign(format, formats);
@@ -87,12 +88,14 @@ export class TooCostly extends Error {}
  * large values: 40 ms for 10 MB of text or property names.
  */
 class Meter {
+  #max = MAX_VISITS;
   #left = MAX_VISITS;
   /** The extra cost of a visit that measures a text, for the longest text in the input. */
   #lengthCost = 0;
 
-  reset(): void {
-    this.#left = MAX_VISITS;
+  reset(max: number): void {
+    this.#max = max;
+    this.#left = max;
   }
 
   /** The input to validate, in which large objects count how often their names are listed. */
@@ -130,7 +133,7 @@ class Meter {
   #spend(visits: number): undefined {
     this.#left -= visits;
     if (this.#left >= 0) return;
-    throw new TooCostly(`validation takes more than ${MAX_VISITS} steps`);
+    throw new TooCostly(`validation takes more than ${this.#max} steps`);
   }
 }
 

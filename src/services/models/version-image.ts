@@ -69,8 +69,8 @@ export async function versionImage(
   }
   const { facts } = image;
   const inherited = configuration ?? ownConfiguration(model.latest_version);
-  const told = schemas ? facts : { ...facts, schemas: usable(facts.schemas, request) };
-  const known = knownOf(inherited.interface ?? facts.interface ?? "cog", request, told);
+  if (!schemas) checkRead(facts, request);
+  const known = knownOf(inherited.interface ?? facts.interface ?? "cog", request, facts);
   const awaits = (["schemas", "compatibilities"] as const).filter((name) => !known[name]);
   return {
     content: {
@@ -147,9 +147,9 @@ function weightsBeside(
 }
 
 /** Schemas of an image that cannot be used must be given: nobody else could correct them. */
-function usable(schemas: Content["schemas"] | undefined, request: CreateVersion) {
-  const fault = schemas && faultOfSchemas(schemas);
-  if (fault === undefined) return schemas;
+function checkRead({ schemas, schemasFault }: ImageFacts, request: CreateVersion): void {
+  const fault = schemasFault ?? (schemas && faultOfSchemas(schemas));
+  if (fault === undefined) return;
   throw invalid(
     placeOf(request),
     `The schemas in its labels cannot be used: ${fault}. Give \`schemas\``,

@@ -26,6 +26,7 @@ test("an image that says nothing: its size and platform", () => {
     gpu: undefined,
     maxConcurrency: undefined,
     schemas: undefined,
+    schemasFault: undefined,
     compatibilities: undefined,
     weights: [],
     expectsWeights: false,

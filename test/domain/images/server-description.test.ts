@@ -5,7 +5,7 @@ import { ANY_SCHEMAS, derived, described } from "../../../src/domain/images/serv
 import { checkSchema, validateInput } from "../../../src/domain/schemas/json-schema.ts";
 import type { Compatibilities } from "../../../src/protocol/model.ts";
 import type { ServerDescription } from "../../../src/protocol/runner.ts";
-import { COG_0_22 } from "./samples.ts";
+import { COG_0_22, openapiOf } from "./samples.ts";
 
 const callsOf = (compatibilities: Compatibilities) =>
   Object.entries(compatibilities)
@@ -78,6 +78,18 @@ describe("Cog servers without labels", () => {
     const { schemas, compatibilities } = described("cog", {}, { openapi: COG_0_22 });
     expect(schemas.prediction.input.required).toEqual(["messages"]);
     expect(callsOf(compatibilities)).toEqual(["vendora_chat_completions", "vendora_responses"]);
+  });
+
+  test("whose schemas are too large take any object, and it is said why", () => {
+    const description = "x".repeat(100_000);
+    const openapi = openapiOf({ Input: { type: "object", description }, Output: {} });
+    expect(described("cog", {}, { openapi })).toEqual({
+      schemas: ANY_SCHEMAS,
+      compatibilities: NO_COMPATIBILITIES,
+      fault: "they can have at most 100000 characters as JSON",
+    });
+    const schemas = { prediction: { input: {}, output: {}, stream_output: false } };
+    expect(described("cog", { schemas }, { openapi })).not.toHaveProperty("fault");
   });
 
   test("that tell nothing take any object", () => {

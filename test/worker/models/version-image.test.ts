@@ -209,6 +209,20 @@ describe("refusals", () => {
     });
   });
 
+  test("of more schemas in labels than a version may have", async () => {
+    const { images } = await newImages();
+    const values = Array.from({ length: 20_000 }, (_, n) => n);
+    const large = openapiOf({ Input: { properties: { a: { enum: values } } }, Output: {} });
+    await images.push("v1", cog(large));
+    expect(await images.refused({ image: "v1" })).toBe(
+      "image: The schemas in its labels cannot be used: they can have at most 100000 characters as JSON. Give `schemas`",
+    );
+    expect(await images.publish({ image: "v1", schemas: SCHEMAS })).toMatchObject({
+      status: "ready",
+      schemas: SCHEMAS,
+    });
+  });
+
   test("of what is no tag", async () => {
     const { images } = await newImages();
     expect(await images.refused({ image: "no/tag" })).toContain("image");

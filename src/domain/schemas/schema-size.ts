@@ -1,0 +1,48 @@
+/** How large a version's schemas may be. Whoever publishes them writes them, and others wait while they are read. */
+import { isObject } from "../../lib/json.ts";
+import { jsonText } from "./validation.ts";
+
+/** Both schemas together: 1,000 versions of a model take 100 MB of D1's 10 GB. */
+const MAX_CHARS = 100_000;
+
+/** Each takes 13 µs to check, twice if it is shared. Those of Cog's models have some hundred. */
+const MAX_PARTS = 4_000;
+
+/**
+ * The validator knows each part by its path, as a text: 10,000 parts below one name of 60,000 characters
+ * are 600 MB, and took 9 minutes.
+ */
+const MAX_PATH_CHARS = 2_000_000;
+
+/**
+ * Why they are too large; undefined: they are not. Also for what is not a schema yet.
+ * @throws ValidationFailure for what is nested too deep
+ */
+export function faultOfSize(schemas: unknown): string | undefined {
+  if (jsonText(schemas, ["body", "schemas"]).length > MAX_CHARS)
+    return `they can have at most ${MAX_CHARS} characters as JSON`;
+  const size = new Size();
+  size.add(schemas, 0);
+  if (size.parts > MAX_PARTS) return `they can have at most ${MAX_PARTS} objects and lists`;
+  if (size.pathChars > MAX_PATH_CHARS)
+    return "their names are too long. Shorten those that have the most parts below them";
+  return undefined;
+}
+
+class Size {
+  parts = 0;
+  pathChars = 0;
+
+  /** @param path characters of its path */
+  add(value: unknown, path: number): void {
+    if (typeof value !== "object" || value === null) return;
+    this.parts += 1;
+    this.pathChars += path;
+    const { $id, id } = isObject(value) ? value : {};
+    // An id is where the paths of all below it begin.
+    const base = path + lengthOf($id) + lengthOf(id);
+    for (const [name, part] of Object.entries(value)) this.add(part, base + name.length + 1);
+  }
+}
+
+const lengthOf = (value: unknown) => (typeof value === "string" ? value.length : 0);
