@@ -1,10 +1,12 @@
 /** Completes a version by what its container's server tells, when it is first started. */
 import { ANY_SCHEMAS, described } from "../../domain/images/server-description.ts";
 import { faultOfSchemas } from "../../domain/schemas/check-version-schemas.ts";
+import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { ServerDescription } from "../../protocol/runner.ts";
-import type { Database } from "../../storage/database.ts";
-import { completeVersion as complete, findVersion } from "../../storage/models/versions.ts";
+import { isOverQuota } from "../../storage/accounts/account-bytes.ts";
+import { database } from "../../storage/database.ts";
+import { completeVersion as complete, findAwaiting } from "../../storage/models/versions.ts";
 
 interface Told {
   model_id: string;
@@ -14,19 +16,29 @@ interface Told {
 }
 
 export async function completeVersion(
-  db: Database,
+  env: Bindings,
   { model_id, number, description }: Told,
 ): Promise<void> {
-  const version = await findVersion(db, model_id, number);
-  if (!version?.awaits) return;
-  const { awaits, configuration } = version;
+  const db = database(env.DB);
+  const found = await findAwaiting(db, model_id, number);
+  if (!found) return;
+  const { version, owner_id } = found;
+  const awaits = version.awaits ?? [];
   const known = {
     schemas: awaits.includes("schemas") ? undefined : version.schemas,
     compatibilities: awaits.includes("compatibilities") ? undefined : version.compatibilities,
   };
-  const told = described(configuration.interface ?? "cog", known, description);
-  const fault = faultOfSchemas(told.schemas);
+  const told = described(version.configuration.interface ?? "cog", known, description);
+  const fault = told.fault ?? faultOfSchemas(told.schemas);
   if (fault !== undefined) logger.warn("Schemas not taken", { model_id, number, fault });
+  const { compatibilities } = told;
   const schemas = fault === undefined ? told.schemas : ANY_SCHEMAS;
-  await complete(db, model_id, number, { ...told, schemas }).run();
+  const allowance = { user_id: owner_id, max_bytes: settings(env).accountBytes };
+  try {
+    await complete(db, version, { schemas, compatibilities }, allowance);
+  } catch (error) {
+    if (!isOverQuota(error)) throw error;
+    // It stays as it is: a start tells again, once its owner has made room.
+    logger.warn("Version not completed: its account is full", { model_id, number });
+  }
 }

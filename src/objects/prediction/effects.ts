@@ -253,14 +253,10 @@ export class Effects {
   described({ life: { spec } }: PredictionRecord, description: ServerDescription): void {
     if (!spec.describe) return;
     const { model_id, model } = spec;
-    const completing = completeVersion(database(this.#env.DB), {
-      model_id,
-      number: model.version_number,
-      description,
-    });
+    const version = { model_id, number: model.version_number };
     this.#ctx.waitUntil(
-      completing.catch((error) =>
-        logger.warn("Version not completed", { model_id, number: model.version_number, error }),
+      completeVersion(this.#env, { ...version, description }).catch((error) =>
+        logger.warn("Version not completed", { ...version, error }),
       ),
     );
   }

@@ -117,17 +117,31 @@ export const fillSize = (db: Database, modelId: string, number: number, size: nu
     .set({ size })
     .where(and(eq(versions.model_id, modelId), eq(versions.number, number), eq(versions.size, 0)));
 
-/** What its first start has told. Only once: a version that is complete does not change. */
-export const completeVersion = (
-  db: Database,
-  modelId: string,
-  number: number,
-  told: Pick<VersionRow, "compatibilities" | "schemas">,
-) =>
+/** A version that awaits its first start, and whose it is. */
+export const findAwaiting = (db: Database, modelId: string, number: number) =>
   db
+    .select({ version: versions, owner_id: models.owner_id })
+    .from(versions)
+    .innerJoin(models, eq(models.id, versions.model_id))
+    .where(and(isOne(modelId, number), isNotNull(versions.awaits)))
+    .get();
+
+/**
+ * What its first start has told. Only once: a version that is complete does not change. Fails like
+ * `writeWithinQuota`.
+ */
+export async function completeVersion(
+  db: Database,
+  { model_id, number }: Pick<VersionRow, "model_id" | "number">,
+  told: Pick<VersionRow, "compatibilities" | "schemas">,
+  allowance: StorageQuota,
+): Promise<void> {
+  const completing = db
     .update(versions)
     .set({ ...told, awaits: null })
-    .where(and(isOne(modelId, number), isNotNull(versions.awaits)));
+    .where(and(isOne(model_id, number), isNotNull(versions.awaits)));
+  await writeWithinQuota(db, allowance, completing);
+}
 
 /** What was accepted runs to its end. @param keepUntil how long it may need the version's files */
 export async function deleteVersion(

@@ -1,11 +1,14 @@
 /** A version that waits for its first start, and what completes it, once. */
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { settings } from "../../../src/env.ts";
 import type { Version } from "../../../src/protocol/model.ts";
 import { MAX_DESCRIPTION, type ServerDescription } from "../../../src/protocol/runner.ts";
 import { COG_0_22, openapiOf } from "../../domain/images/samples.ts";
 import { run } from "../support/accounts.ts";
 import { eventually } from "../support/eventually.ts";
 import { Images } from "../support/images.ts";
+import { captureLog } from "../support/log.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
@@ -94,6 +97,52 @@ describe("a first start", () => {
         schemas: { prediction: { input: { type: "object" }, output: {} } },
       }),
     );
+  });
+
+  test("with larger schemas than a version may have lets any input pass", async () => {
+    const world = await newServer({});
+    const Input = { type: "object", description: "x".repeat(100_000) };
+    await start(world, { openapi: openapiOf({ Input, Output: {} }) });
+    await eventually(async () =>
+      expect(await versionOf(world)).toMatchObject({
+        status: "ready",
+        schemas: { prediction: { input: { type: "object" }, output: {} } },
+      }),
+    );
+  });
+
+  test("takes nothing beyond what the account may, until it has room again", async () => {
+    const world = await newServer({});
+    const use = (bytes: number) =>
+      run("UPDATE account_bytes SET bytes = bytes + ? WHERE user_id = ?", bytes, world.user_id);
+    const used = async () =>
+      Number(
+        (await run("SELECT bytes FROM account_bytes WHERE user_id = ?", world.user_id))[0]?.bytes,
+      );
+    const others = settings(env).accountBytes - (await used()) - 1_000;
+    await use(others);
+    const full = await used();
+    const Input = { type: "object", description: "x".repeat(2_000) };
+    const told = { openapi: openapiOf({ Input, Output: {} }) };
+    const warned = captureLog("warn");
+    await start(world, told);
+    await eventually(async () =>
+      expect(warned.entries()).toContainEqual(
+        expect.objectContaining({ message: "Version not completed: its account is full" }),
+      ),
+    );
+    warned.mockRestore();
+    expect(await versionOf(world)).toMatchObject({ status: "awaiting_first_start" });
+    expect(await used()).toBe(full);
+    await use(-others);
+    await start(world, told);
+    await eventually(async () =>
+      expect(await versionOf(world)).toMatchObject({
+        status: "ready",
+        schemas: { prediction: { input: Input } },
+      }),
+    );
+    expect(await used()).toBeGreaterThan(full - others + 2_000);
   });
 
   test("is weighed with what it has then, and no more when it is deleted", async () => {
