@@ -2,7 +2,14 @@
 import { type Context, Hono } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { contentHeaders, findBlobOf, readBlob, removeBlob } from "../../services/registry/blobs.ts";
-import { digestIn, OWN_REPOSITORY, pulledFrom, pushedTo, REPOSITORY } from "./repository.ts";
+import {
+  digestIn,
+  isPushAsking,
+  OWN_REPOSITORY,
+  pulledFrom,
+  pushedTo,
+  REPOSITORY,
+} from "./repository.ts";
 
 const BLOB = "/blobs/:digest";
 
@@ -15,13 +22,11 @@ export const registryBlobRoutes = new Hono<AppEnv>()
   });
 
 async function read(c: Context<AppEnv>): Promise<Response> {
-  const { services, caller } = c.var;
+  const { services } = c.var;
   const repository = await pulledFrom(c);
-  const isHead = c.req.method === "HEAD";
-  const isOwner = caller?.user_id === repository.owner_id && caller.scopes.includes("write");
   const digest = digestIn(c.req.param("digest"));
-  const blob = await findBlobOf(services, repository, digest, isHead && isOwner);
-  if (!isHead) return readBlob(services, blob, c.req.raw.headers);
+  const blob = await findBlobOf(services, repository, digest, isPushAsking(c, repository));
+  if (c.req.method !== "HEAD") return readBlob(services, blob, c.req.raw.headers);
   return new Response(null, {
     headers: {
       ...contentHeaders(digest),

@@ -15,6 +15,7 @@ import {
 import { openToFirstPush } from "../../services/registry/repositories.ts";
 import {
   digestIn,
+  isPushAsking,
   nameOf,
   OWN_REPOSITORY,
   pulledFrom,
@@ -57,7 +58,9 @@ export const registryManifestRoutes = new Hono<AppEnv>()
 
 async function read(c: Context<AppEnv>): Promise<Response> {
   const { services } = c.var;
-  const manifest = await findManifestOf(services, await pulledFrom(c), referenceIn(c));
+  const repository = await pulledFrom(c);
+  const isPush = isPushAsking(c, repository);
+  const manifest = await findManifestOf(services, repository, referenceIn(c), isPush);
   const { digest, media_type, size } = manifest;
   const headers = {
     ...contentHeaders(digest),

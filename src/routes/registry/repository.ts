@@ -31,6 +31,12 @@ export async function pulledFrom(c: Context<AppEnv>): Promise<Repository> {
 export const pushedTo = (c: Context<AppEnv>): Promise<Repository> =>
   openToPush(c.var.services, pusherOf(c), nameOf(c));
 
+/** Whether this is the HEAD of somebody who may push: they send no more of what they are told is there. */
+export function isPushAsking(c: Context<AppEnv>, { owner_id }: Repository): boolean {
+  const { caller } = c.var;
+  return c.req.method === "HEAD" && caller?.user_id === owner_id && caller.scopes.includes("write");
+}
+
 /** @throws RegistryError DIGEST_INVALID */
 export function digestIn(text: string | undefined): string {
   const parsed = ociDigest.safeParse(text);

@@ -11,7 +11,7 @@ import {
   insertManifest,
   touchManifests,
 } from "../../storage/registry/manifests.ts";
-import { getObject, objectKey, putObject } from "../../storage/registry/objects.ts";
+import { getObject, headObject, objectKey, putObject } from "../../storage/registry/objects.ts";
 import { deleteTag } from "../../storage/registry/tags.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
@@ -125,15 +125,21 @@ async function digestOf(bytes: Uint8Array<ArrayBuffer>, announced = ""): Promise
   return `${name}:${hex(await crypto.subtle.digest(algorithm ?? "SHA-256", bytes))}`;
 }
 
-/** @param reference a tag or a digest @throws RegistryError MANIFEST_UNKNOWN */
+/**
+ * @param reference a tag or a digest
+ * @param isPush whether a push that is told that the manifest is there will not send it
+ * @throws RegistryError MANIFEST_UNKNOWN
+ */
 export async function findManifestOf(
-  { db }: Services,
+  { db, env }: Services,
   { id }: Repository,
   reference: string,
+  isPush: boolean,
 ): Promise<FoundManifest> {
   const found = await findManifest(db, id, reference);
-  if (found) return found;
-  throw unknownManifest(reference);
+  if (!found) throw unknownManifest(reference);
+  if (isPush && !(await headObject(env.IMAGES, found.key))) throw unknownManifest(reference);
+  return found;
 }
 
 /** @throws RegistryError MANIFEST_UNKNOWN */
