@@ -42,6 +42,7 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.registryReferences),
   described(schema.registryTags),
   described(schema.registryHolds),
+  described(schema.registryReleased),
   described(schema.accountCounts),
   // After what they are the sums of: models keep counting the predictions of deleted accounts.
   described(schema.modelCounts),

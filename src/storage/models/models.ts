@@ -20,7 +20,6 @@ import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.t
 import { type Database, runBatch } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
-import { releasing } from "../registry/collection.ts";
 import {
   categories,
   hardware,
@@ -322,7 +321,6 @@ export async function deleteModel(db: Database, id: string, keepUntil: number): 
   await db.batch([
     keepUploadsOf(db, { modelId: id }, keepUntil),
     db.delete(models).where(eq(models.id, id)),
-    ...releasing(db, (modelIds) => eq(modelIds, id)),
   ]);
 }
 

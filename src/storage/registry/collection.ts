@@ -4,9 +4,8 @@
  */
 import { and, eq, exists, lt, not, type SQL, sql } from "drizzle-orm";
 import { alias, type SQLiteColumn, type SQLiteTable } from "drizzle-orm/sqlite-core";
-import { type Database, runBatch } from "../database.ts";
+import type { Database } from "../database.ts";
 import {
-  models,
   registryHolds,
   registryLinks,
   registryManifests,
@@ -108,25 +107,4 @@ function countWithin(due: { named: number }[], references: number): number {
     count += 1;
   }
   return count;
-}
-
-/**
- * No push counts any more on what a deleted model has: it goes with the next sweep, but for what predictions that
- * were accepted still need.
- * @param areDeleted whether these are ids of such models
- */
-export const releasing = (db: Database, areDeleted: (modelIds: SQLiteColumn) => SQL) => [
-  db.update(registryManifests).set({ used_at: 0 }).where(areDeleted(registryManifests.model_id)),
-  db.update(registryLinks).set({ used_at: 0 }).where(areDeleted(registryLinks.model_id)),
-];
-
-/** Every prediction of these deleted versions has ended. */
-export async function endHolds(db: Database, now: number): Promise<void> {
-  const areDeleted = (modelIds: SQLiteColumn) => sql`${modelIds} IN (SELECT held.model_id
-    FROM ${registryHolds} AS held WHERE held.until < ${now}
-      AND NOT EXISTS (SELECT 1 FROM ${models} AS one WHERE one.id = held.model_id))`;
-  await runBatch(db, [
-    ...releasing(db, areDeleted),
-    db.delete(registryHolds).where(lt(registryHolds.until, now)),
-  ]);
 }

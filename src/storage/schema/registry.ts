@@ -111,6 +111,13 @@ export const registryHolds = sqliteTable(
   ],
 );
 
+/** Models that are deleted, or whose holds have ended, and whose images are to be released. By a trigger. */
+export const registryReleased = sqliteTable("registry_released", {
+  model_id: text().primaryKey(),
+  /** The digest up to which that is done. */
+  after: text().notNull().default(""),
+});
+
 /**
  * Uploads under way. What has arrived lies in R2: whole parts of a multipart upload, and the rest, which is
  * shorter than a part, as an object of its own.

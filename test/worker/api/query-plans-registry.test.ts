@@ -25,12 +25,21 @@ test.each<[string, () => Promise<unknown>]>([
   ],
   ["a layer deleted", () => repository.send("DELETE", `blobs/${digestOf(layer)}`)],
   ["a manifest deleted", () => repository.send("DELETE", `manifests/${digest}`)],
+  [
+    "a sweep after a deleted model, whose statement touches no row of its images",
+    async () => {
+      const other = await newRepository();
+      await other.pushImage();
+      await other.client.ok("DELETE", `/v1/models/${other.name}`);
+      await sweepRegistry(services, Date.now());
+    },
+  ],
   ["a sweep", () => sweepRegistry(services, Date.now() + 2 * PUSH_MS)],
 ])("%s", async (_, call) => {
   const plans = await Promise.all((await statementsOf(call)).map(planOf));
   expect(plans.length).toBeGreaterThan(0);
-  // The queue of a recursion, and the first hundred of what is to be deleted from R2.
-  const ends = ["SCAN naming", "SCAN registry_garbage"];
+  // The queue of a recursion, and the first of what is to be released, held no more, or deleted from R2.
+  const ends = ["SCAN naming", "SCAN registry_garbage", "SCAN registry_released", "SCAN held"];
   const steps = plans.flat().filter((step) => !ends.includes(step));
   expect(steps.filter((step) => !isCheap(step))).toEqual([]);
   // All references of a model may be a million.

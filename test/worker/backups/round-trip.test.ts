@@ -47,6 +47,10 @@ beforeAll(async () => {
   const body = { ...VERSION, container_image_digest: digest };
   await owner.ok("POST", `/v1/models/${model}/versions`, body);
   await owner.ok("DELETE", `/v1/models/${model}/versions/2`);
+  // And a model whose images are still to be released.
+  const deleted = `${model}-deleted`;
+  await new Repository(owner, deleted).pushImage();
+  await owner.ok("DELETE", `/v1/models/${deleted}`);
   const former = await newUser();
   await former.client.ok("PATCH", "/v1/user", { username: unique("renamed") });
   await operator.ok("DELETE", `/v1/operator/usernames/${former.username}`);

@@ -1,0 +1,115 @@
+/**
+ * No push counts any more on what a deleted model has: it goes with the next collection, but for what predictions
+ * that were accepted still need. A model may have millions of tags, and D1 has one writer for everybody, so this takes
+ * steps.
+ */
+import { and, asc, eq, gt, lt, lte, sql } from "drizzle-orm";
+import type { Database } from "../database.ts";
+import {
+  models,
+  registryHolds,
+  registryLinks,
+  registryManifests,
+  registryReleased,
+  registryTags,
+} from "../schema/index.ts";
+
+/** A step: so many models, and of each so many rows of a table at most. */
+interface Step {
+  models: number;
+  rows: number;
+}
+
+/** @returns how many models there were */
+export async function releaseImages(db: Database, step: Step): Promise<number> {
+  const released = await db.select().from(registryReleased).limit(step.models).all();
+  for (const one of released) await releaseSome(db, one, step.rows);
+  return released.length;
+}
+
+async function releaseSome(
+  db: Database,
+  { model_id, after }: typeof registryReleased.$inferSelect,
+  rows: number,
+): Promise<void> {
+  const ofModel = eq(registryTags.model_id, model_id);
+  const someTags = db.select({ tag: registryTags.tag }).from(registryTags).where(ofModel);
+  const [, tags, links, manifests] = await db.batch([
+    db
+      .delete(registryTags)
+      .where(and(ofModel, sql`${registryTags.tag} IN ${someTags.limit(rows)}`)),
+    db.select({ tag: registryTags.tag }).from(registryTags).where(ofModel).limit(1),
+    nth(db, registryLinks, model_id, after, rows),
+    nth(db, registryManifests, model_id, after, rows),
+  ]);
+  // A manifest that is collected takes its tags along.
+  if (tags.length > 0) return;
+  const [last] = [...links, ...manifests].map(({ digest }) => digest).toSorted();
+  const isThisStep = and(
+    eq(registryReleased.model_id, model_id),
+    eq(registryReleased.after, after),
+  );
+  await db.batch([
+    release(db, registryManifests, model_id, after, last),
+    release(db, registryLinks, model_id, after, last),
+    last === undefined
+      ? db.delete(registryReleased).where(isThisStep)
+      : db.update(registryReleased).set({ after: last }).where(isThisStep),
+  ]);
+}
+
+type Table = typeof registryLinks | typeof registryManifests;
+
+/** The digest with which a full step ends. */
+const nth = (db: Database, table: Table, modelId: string, after: string, rows: number) =>
+  db
+    .select({ digest: table.digest })
+    .from(table)
+    .where(and(eq(table.model_id, modelId), gt(table.digest, after)))
+    .orderBy(asc(table.digest))
+    .limit(1)
+    .offset(rows - 1);
+
+/** @param last undefined: all the rest */
+const release = (
+  db: Database,
+  table: Table,
+  modelId: string,
+  after: string,
+  last: string | undefined,
+) =>
+  db
+    .update(table)
+    .set({ used_at: 0 })
+    .where(
+      and(
+        eq(table.model_id, modelId),
+        gt(table.digest, after),
+        last === undefined ? undefined : lte(table.digest, last),
+      ),
+    );
+
+/**
+ * Of deleted versions of which every prediction has ended.
+ * @param limit how many at most
+ * @returns how many there were
+ */
+export async function endHolds(db: Database, now: number, limit: number): Promise<number> {
+  const ended = db
+    .select({ model_id: registryHolds.model_id, digest: registryHolds.digest })
+    .from(registryHolds)
+    .where(lt(registryHolds.until, now))
+    .orderBy(asc(registryHolds.until))
+    .limit(limit);
+  const [, removed] = await db.batch([
+    db
+      .insert(registryReleased)
+      .select(sql`SELECT model_id, '' FROM ${ended} AS held
+        WHERE NOT EXISTS (SELECT 1 FROM ${models} AS one WHERE one.id = held.model_id)`)
+      .onConflictDoUpdate({ target: registryReleased.model_id, set: { after: "" } }),
+    db
+      .delete(registryHolds)
+      .where(sql`(${registryHolds.model_id}, ${registryHolds.digest}) IN ${ended}`),
+  ]);
+  return removed.meta.changes;
+}
