@@ -6,9 +6,16 @@ export default defineProject({
   root,
   test: {
     name: "rules",
-    include: ["dashboard", "domain", "lib", "middleware", "objects", "protocol", "storm"].map(
-      (folder) => `test/${folder}/**/*.test.ts`,
-    ),
+    include: [
+      "dashboard",
+      "dev",
+      "domain",
+      "lib",
+      "middleware",
+      "objects",
+      "protocol",
+      "storm",
+    ].map((folder) => `test/${folder}/**/*.test.ts`),
     exclude: BOUNDS,
     ...RULES,
     isolate: false,

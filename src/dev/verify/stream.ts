@@ -3,13 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { predictionWithIO } from "../../protocol/prediction.ts";
 import { CallFailed, type Client } from "../client.ts";
 import { type Check, NotAsked } from "./check.ts";
+import { lostEvents, type Seen } from "./lost-events.ts";
 import type { Visit } from "./visit.ts";
-
-interface Seen {
-  id: number;
-  event: string;
-  data: unknown;
-}
 
 /** A reader leaves after this many events, and comes back. */
 const LEAVE_AFTER = 8;
@@ -46,6 +41,8 @@ export const streamAcrossDeploy = (
   },
 });
 
+type Event = Omit<Seen, "at">;
+
 const MAX_TRIES = 20;
 const RETRY_MS = 1_000;
 
@@ -53,6 +50,8 @@ class Reader {
   readonly id: string;
   readonly #client: Client;
   readonly #seen: Seen[] = [];
+  /** When it was not the reader who ended. */
+  readonly #breaks: number[] = [];
   /** How often it was taken up again. */
   #resumed = 0;
 
@@ -74,7 +73,7 @@ class Reader {
       try {
         for await (const seen of this.#events(leaving.signal)) {
           tries = 0;
-          this.#seen.push(seen);
+          this.#seen.push({ ...seen, at: performance.now() });
           if (seen.event === "done") return;
           if (enough(this.#seen)) {
             this.#resumed += 1;
@@ -84,24 +83,29 @@ class Reader {
       } catch (error) {
         if (error instanceof CallFailed && error.status < 500) throw error;
       }
+      this.#breaks.push(performance.now());
       this.#resumed += 1;
       await sleep(RETRY_MS * Math.random());
     }
     throw new Error(`the stream could not be taken up again in ${MAX_TRIES} tries`);
   }
 
-  /** What was seen is what the log has: each event once, in order. */
+  /** What was seen is what the log has, but for what may be lost: each event once, in order. */
   async check(): Promise<string> {
-    const log: Seen[] = [];
-    for await (const seen of this.#client.events("GET", `/predictions/${this.id}/stream`))
-      log.push(seen);
-    const [got, stored] = [this.#seen, log].map((events) => JSON.stringify(events));
-    if (got !== stored) {
+    const log: Event[] = [];
+    for await (const event of this.#client.events("GET", `/predictions/${this.id}/stream`))
+      log.push(event);
+    const [seen, breaks] = [this.#seen, this.#breaks];
+    const lost = new Set(lostEvents({ seen, breaks, log }));
+    const kept = seen.filter((event) => !lost.has(event)).map(({ at: _, ...event }) => event);
+    const rises = seen.every(({ id }, n) => id > (seen[n - 1]?.id ?? 0));
+    if (!rises || JSON.stringify(kept) !== JSON.stringify(log)) {
       throw new Error(
-        `the reader saw events ${idsOf(this.#seen)}, and the log has ${idsOf(log)} (prediction ${this.id})`,
+        `the reader saw events ${idsOf(seen)}, and the log has ${idsOf(log)} (prediction ${this.id})`,
       );
     }
-    return `${log.length} events, each once and in order; taken up again ${this.#resumed} times`;
+    const andLost = lost.size > 0 ? `; ${lost.size} more were lost with the runner` : "";
+    return `${log.length} events, each once and in order; taken up again ${this.#resumed} times${andLost}`;
   }
 
   #events(signal: AbortSignal) {
@@ -110,4 +114,4 @@ class Reader {
   }
 }
 
-const idsOf = (events: Seen[]) => `${events[0]?.id} to ${events.at(-1)?.id} (${events.length})`;
+const idsOf = (events: Event[]) => `${events[0]?.id} to ${events.at(-1)?.id} (${events.length})`;

@@ -1,0 +1,85 @@
+/** Which events a reader may have seen that the log lacks: the last ones of an attempt, and no others. */
+import { describe, expect, test } from "vitest";
+import { lostEvents, type Seen } from "../../../src/dev/verify/lost-events.ts";
+
+const event = (id: number, name: string, data: unknown, at: number): Seen => ({
+  ...{ id, event: name, data, at },
+});
+const status = (id: number, data: object, at: number) => event(id, "status", data, at);
+const logs = (id: number, at: number) => event(id, "logs", `line ${id}`, at);
+
+const BROKE = 1_000;
+/** The first attempt printed until its runner and the object died; the second one begins at 40,000. */
+const first = [
+  status(1, { status: "started", attempt: 1 }, 0),
+  logs(2, 100),
+  logs(3, 800),
+  logs(4, 900),
+  logs(5, 990),
+];
+const lost = status(16_386, { status: "started", lost: 1 }, 30_000);
+const again = status(16_387, { status: "started", attempt: 2 }, 40_000);
+const second = [logs(16_388, 40_100), event(16_389, "done", {}, 41_000)];
+const whole = [...first, lost, again, ...second];
+
+/** @returns the ids of what may be missing where these are */
+const lostIds = (missing: number[], { seen = whole, breaks = [BROKE, 1_500, 2_000] } = {}) =>
+  lostEvents({ seen, breaks, log: seen.filter(({ id }) => !missing.includes(id)) }).map(
+    ({ id }) => id,
+  );
+
+describe("may be missing", () => {
+  test("the last 250 ms of an attempt that was lost, if another followed", () => {
+    expect(lostIds([3, 4, 5])).toEqual([3, 4, 5]);
+    expect(lostIds([5])).toEqual([5]);
+  });
+
+  test("the same of each such attempt", () => {
+    const seen = [
+      ...[...first, lost, again, logs(16_388, 40_100)],
+      status(32_772, { status: "started", lost: 2 }, 80_000),
+      status(32_773, { status: "started", attempt: 3 }, 90_000),
+      event(32_774, "done", {}, 90_001),
+    ];
+    expect(lostIds([4, 5, 16_388], { seen, breaks: [BROKE, 40_200] })).toEqual([4, 5, 16_388]);
+  });
+});
+
+describe("may not be missing", () => {
+  test("nothing, where nothing is", () => {
+    expect(lostIds([])).toEqual([]);
+  });
+
+  test("what is older than 250 ms at the break", () => {
+    expect(lostIds([2, 3, 4, 5])).toEqual([3, 4, 5]);
+    expect(lostIds([5], { breaks: [2_000] })).toEqual([]);
+  });
+
+  test("what is followed by something that was stored", () => {
+    expect(lostIds([3, 4])).toEqual([]);
+    expect(lostIds([3, 5])).toEqual([5]);
+  });
+
+  test("the end of the last attempt, whether it was lost or not", () => {
+    expect(lostIds([16_388])).toEqual([]);
+    const failed = [event(16_387, "error", {}, 30_001), event(16_388, "done", {}, 30_001)];
+    expect(lostIds([4, 5], { seen: [...first, lost, ...failed] })).toEqual([]);
+    expect(lostIds([4, 5], { seen: [...first, ...failed] })).toEqual([]);
+  });
+
+  test("what a runner had that handed the job back", () => {
+    const returned = status(16_386, { status: "started", returned: 1 }, 30_000);
+    expect(lostIds([4, 5], { seen: [...first, returned, again, ...second] })).toEqual([]);
+  });
+
+  test("what was seen of a stream that never broke off after it", () => {
+    expect(lostIds([5], { breaks: [] })).toEqual([]);
+    expect(lostIds([5], { breaks: [950] })).toEqual([]);
+  });
+
+  test("what the prediction says itself", () => {
+    const seen = [...first, status(6, { status: "started" }, 995), lost, again, ...second];
+    expect(lostIds([6], { seen })).toEqual([]);
+    expect(lostIds([1, 16_386, 16_387, 16_389])).toEqual([]);
+  });
+});
