@@ -23,6 +23,7 @@ import type { Weights } from "../weights/weights.ts";
 import type { Endpoint } from "./callback-server.ts";
 import { asFailure, external, type Failure, internal } from "./failure.ts";
 import { type Prepared, prepare } from "./prepare.ts";
+import { SelfDescription } from "./self-description.ts";
 import { SetupFeed, type SetupListener } from "./setup-feed.ts";
 import type { Specification } from "./specification.ts";
 import { proxyVariables, type Tunnels } from "./tunnels.ts";
@@ -51,6 +52,7 @@ export class Container {
   readonly ended: Promise<void>;
   /** Receives the files that the container uploads. */
   readonly files: OutputServer;
+  readonly description = new SelfDescription();
   readonly #specification: Specification;
   readonly #parts: ContainerParts;
   readonly #setup = new SetupFeed();

@@ -48,8 +48,7 @@ export async function runJob(
         const session = await container.session(report, startSignal);
         const setup_seconds = (performance.now() - claimedAt) / 1_000;
         if (!session.stopsOnDisconnect) leave = whenAbandoned(container, signals.abandon);
-        // In parallel with the run, however it ends.
-        const describing = job.describe && session.describe();
+        if (job.describe) container.description.ask(session);
         const { input } = await inputs;
         const run = await runInContainer(session, parts.outputs, {
           job,
@@ -66,7 +65,7 @@ export async function runJob(
         }
         const { imageBytes: image_bytes } = container;
         const measured = job.measure && image_bytes ? { image_bytes } : {};
-        const description = await describing;
+        const description = job.describe && (await container.description.told());
         const described = description ? { description } : {};
         if (!shouldTryAnother(outcome, container))
           return { ...run.finish, setup_seconds, ...measured, ...described };

@@ -8,8 +8,8 @@ import { Failure } from "../containers/failure.ts";
 import type { ContainerClient } from "./container-client.ts";
 
 /**
- * Of each answer. It is asked beside the run, whose end it may hold up for so long: what is not told is told at
- * the next run.
+ * Of each answer. It is asked beside a run, and the end of the first one in a container may be held up for so
+ * long (containers/self-description.ts): what is not told is told at a later run.
  */
 const ANSWER_MS = 10_000;
 /** That of a server or a proxy before it which is busy, or not ready for this yet. */

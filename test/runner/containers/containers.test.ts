@@ -164,13 +164,3 @@ it("tells the size of the image to whoever has asked, and to nobody else", async
   expect(await asked.finish).toMatchObject({ image_bytes: 1_234 });
   expect(await unasked.finish).not.toHaveProperty("image_bytes");
 });
-
-it("tells what the server tells of itself to whoever has asked, however the run ends", async () => {
-  const asked = w.run("a", { describe: true });
-  const unasked = w.run("b");
-  await w.running(2);
-  w.runs[0]?.end({ finish: { status: "failed", output: "none" } });
-  w.runs[1]?.end();
-  expect(await asked.finish).toMatchObject({ status: "failed", description: { info: "{}" } });
-  expect(await unasked.finish).not.toHaveProperty("description");
-});

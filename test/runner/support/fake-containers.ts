@@ -16,7 +16,11 @@ import type {
 } from "../../../runner/src/engines/engine.ts";
 import { InputFiles } from "../../../runner/src/files/input-files.ts";
 import { OutputFiles } from "../../../runner/src/files/output-files.ts";
-import type { Outcome, ServerInterface } from "../../../runner/src/interfaces/interface.ts";
+import type {
+  Outcome,
+  ServerInterface,
+  Session,
+} from "../../../runner/src/interfaces/interface.ts";
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
 import { Weights } from "../../../runner/src/weights/weights.ts";
 import {
@@ -69,8 +73,11 @@ class FakeContainer implements RunningContainer {
   }
 }
 
-/** Runs end when the test says so; a start that is `held` waits for its release. */
-export function world(slots: number) {
+/**
+ * Runs end when the test says so; a start that is `held` waits for its release.
+ * @param describe what their servers tell of themselves
+ */
+export function world(slots: number, describe: Session["describe"] = async () => undefined) {
   const started: FakeContainer[] = [];
   const runs: {
     container: FakeContainer;
@@ -119,7 +126,7 @@ export function world(slots: number) {
           runs.push({ container, end, fail: reject });
           return promise;
         },
-        describe: async () => ({ info: "{}" }),
+        describe,
         shutdown: async () => {},
         close() {},
       };
