@@ -1,6 +1,12 @@
 /** The error body of the registry (OCI distribution 1.1), and its codes. */
 import { z } from "zod";
 
+/**
+ * The header with the id of the model that is meant, of whoever pushes to one that is there. Without it,
+ * a push goes to whichever model has the name, and makes one if none has.
+ */
+export const MODEL_HEADER = "x-auspex-model";
+
 export const registryErrorCode = z.enum([
   "BLOB_UNKNOWN",
   "BLOB_UPLOAD_INVALID",

@@ -90,6 +90,29 @@ it("what was pushed is what the engine had", async () => {
   }
 });
 
+it.each([
+  ["when a layer is due", "POST", /\/blobs\/uploads\//],
+  ["when its manifest is due", "PUT", /\/manifests\//],
+])(
+  "a model that is deleted in the middle of its push, %s, stays deleted",
+  async (_, how, where) => {
+    const path = `/models/ada/gone-${how.toLowerCase()}`;
+    let waits = 0;
+    edge.fate = (method, at) =>
+      method === how && where.test(at) && ++waits ? { status: 503 } : "pass";
+    const push = home.start(["publish", "greeter", "--model", path.replace("/models/", "")]);
+    await expect.poll(() => waits, { timeout: 30_000 }).toBeGreaterThan(0);
+    await world.client.call({ parse: () => {} }, "DELETE", path);
+    edge.fate = () => "pass";
+    const { code, err } = await push.end();
+    expect({ code, err }).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("deleted or renamed since"),
+    });
+    expect((await world.client.fetch("GET", path)).status).toBe(404);
+  },
+);
+
 it("a token that may not publish is told before anything is built", async () => {
   const calls = () => readFileSync(join(home.folder, "bin/calls"), "utf8");
   const before = calls();

@@ -1,9 +1,9 @@
 /** `auspex publish`: from a folder, or an image, to a version that can be called. */
 import { rm } from "node:fs/promises";
-import { version, visibility } from "../../protocol/model.ts";
+import { type Model, version, visibility } from "../../protocol/model.ts";
 import { checkImage } from "../check/check-image.ts";
 import { Interrupted, Misuse } from "../failure.ts";
-import { type Pushed, pushImage } from "../image/push-image.ts";
+import { type Pushed, type PushOptions, pushImage } from "../image/push-image.ts";
 import { PushProgress } from "../image/push-progress.ts";
 import { choice, repeated } from "../options.ts";
 import { type BuiltImage, buildImage, findEngine } from "../publish/build.ts";
@@ -65,7 +65,7 @@ export const publishCommand = (host: Host) =>
         hardware,
         isInteractive: isInteractive() && !options.json,
       });
-      if (found) await requirePush(session, model);
+      if (found) await requirePush(session, model, found);
       const built = await buildImage({
         ...source,
         ...{ engine, tag: `auspex/${model.replace("/", "-")}`, display, signal },
@@ -79,8 +79,10 @@ export const publishCommand = (host: Host) =>
             ...{ variables: options.env ?? [], display, signal },
           })
         : {};
-      if (make) display.say(`Made ${model} (${(await make()).visibility}).`);
-      const { digest, size } = await push(session, built, model, options.tag);
+      const target = found ?? (await make());
+      if (!found) display.say(`Made ${model} (${target.visibility}).`);
+      const to = { name: model, model: target.id, tag: options.tag };
+      const { digest, size } = await push(session, built, to);
       const body = newVersion({ digest, notes: options.message, manifest, configuration, told });
       const made = await createVersion(service, model, latest?.number ?? 0, body);
       const reference = `${model}:${made.number}`;
@@ -113,29 +115,28 @@ const RUN_AGAIN = "Its server did not tell within 10 s: run it once more.";
 const AWAITS = "It awaits its first start, which tells what it takes and which APIs it answers.";
 
 /** Before minutes are spent on building: that its token may push there. */
-async function requirePush({ access, signal, onRetry, folders }: ServiceSession, name: string) {
-  const client = new RegistryClient({ access, signal, onRetry });
+async function requirePush(session: ServiceSession, name: string, { id: model }: Model) {
+  const { access, signal, onRetry, folders } = session;
+  const client = new RegistryClient({ access, model, signal, onRetry });
   await new Repository({ client, name, state: folders.state }).requirePush();
 }
 
 async function push(
   session: ServiceSession,
   { engine, image }: BuiltImage,
-  model: string,
-  tag: string,
+  to: Pick<PushOptions, "name" | "model" | "tag">,
 ): Promise<Pushed> {
   const { access, display, signal, folders, onRetry } = session;
   const scratch = await makeScratch(folders.cache);
   const progress = new PushProgress();
-  display.say(`Pushing to ${access.url} as ${model}:${tag}`);
+  display.say(`Pushing to ${access.url} as ${to.name}:${to.tag}`);
   const hide = display.show(progress);
   try {
     const pushed = await pushImage({
       engine,
       image,
       access,
-      name: model,
-      tag,
+      ...to,
       scratch,
       state: folders.state,
       progress,

@@ -37,6 +37,8 @@ export interface PushOptions {
   access: Access;
   /** `owner/name` */
   name: string;
+  /** Its id. */
+  model: string;
   tag: string;
   /** For layers until they are sent. */
   scratch: string;
@@ -69,9 +71,9 @@ class ImagePush {
 
   constructor(options: PushOptions) {
     this.#options = options;
-    const { access, name, state, onRetry } = options;
+    const { access, name, model, state, onRetry } = options;
     this.#signal = AbortSignal.any([options.signal, this.#failed.signal]);
-    const client = new RegistryClient({ access, signal: this.#signal, onRetry });
+    const client = new RegistryClient({ access, model, signal: this.#signal, onRetry });
     this.#repository = new Repository({ client, name, state });
     this.#notes = new Notes(`${state}/layers`, layer);
   }

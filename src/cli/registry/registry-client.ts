@@ -8,6 +8,7 @@ import {
   type BodyResponse,
   sendBody,
 } from "../../../runner/src/lib/send-body.ts";
+import { MODEL_HEADER } from "../../protocol/registry.ts";
 import type { Access } from "../access/access.ts";
 import { headersFor } from "../service/service.ts";
 
@@ -16,6 +17,8 @@ const RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
 
 export interface RegistryOptions {
   access: Access;
+  /** The id of the model that is pushed to, if it is known: no other is made in its place. */
+  model?: string | undefined;
   signal: AbortSignal;
   onRetry: (error: unknown, delayMs: number) => void;
 }
@@ -91,8 +94,9 @@ export class RegistryClient {
 
   /** The token is for its own deployment only. */
   #headersFor(url: URL): Record<string, string> {
-    const { access } = this.#options;
-    return url.origin === new URL(access.url).origin ? headersFor(access) : {};
+    const { access, model } = this.#options;
+    if (url.origin !== new URL(access.url).origin) return {};
+    return { ...headersFor(access), ...(model !== undefined && { [MODEL_HEADER]: model }) };
   }
 }
 

@@ -12,9 +12,9 @@ import {
   readManifest,
   removeManifest,
 } from "../../services/registry/manifests.ts";
-import { openToFirstPush } from "../../services/registry/repositories.ts";
 import {
   digestIn,
+  firstPushedTo,
   isPushAsking,
   nameOf,
   OWN_REPOSITORY,
@@ -85,7 +85,7 @@ async function put(c: Context<AppEnv>): Promise<Response> {
     const message = `${further.length} tags at once are too many: at most ${MAX_TAGS}.`;
     throw new RegistryError(400, "MANIFEST_INVALID", message);
   }
-  const repository = await openToFirstPush(services, caller, name);
+  const repository = await firstPushedTo(c);
   const stored = await putManifest(services, caller, repository, {
     bytes: new Uint8Array(await c.req.arrayBuffer()),
     mediaType: c.req.header("content-type")?.split(";", 1)[0]?.trim(),

@@ -4,7 +4,13 @@ import type { AppEnv } from "../../context.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import { pullerOf, pusherOf } from "../../middleware/registry.ts";
 import { ociDigest } from "../../protocol/oci.ts";
-import { openToPull, openToPush, type Repository } from "../../services/registry/repositories.ts";
+import { MODEL_HEADER } from "../../protocol/registry.ts";
+import {
+  openToFirstPush,
+  openToPull,
+  openToPush,
+  type Repository,
+} from "../../services/registry/repositories.ts";
 
 /** Repositories are models. */
 export const REPOSITORY = "/v2/:owner/:name";
@@ -29,7 +35,13 @@ export async function pulledFrom(c: Context<AppEnv>): Promise<Repository> {
 
 /** For a repository that must be there. @throws RegistryError, ProblemError */
 export const pushedTo = (c: Context<AppEnv>): Promise<Repository> =>
-  openToPush(c.var.services, pusherOf(c), nameOf(c));
+  openToPush(c.var.services, pusherOf(c), pushedNameOf(c));
+
+/** For one that this push may make. @throws RegistryError, ProblemError */
+export const firstPushedTo = (c: Context<AppEnv>): Promise<Repository> =>
+  openToFirstPush(c.var.services, pusherOf(c), pushedNameOf(c));
+
+const pushedNameOf = (c: Context) => ({ ...nameOf(c), model: c.req.header(MODEL_HEADER) });
 
 /** Whether this is the HEAD of somebody who may push: they send no more of what they are told is there. */
 export function isPushAsking(c: Context<AppEnv>, { owner_id }: Repository): boolean {

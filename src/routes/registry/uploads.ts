@@ -10,7 +10,7 @@ import { RegistryError } from "../../errors-registry.ts";
 import { pusherOf, requireValidCredential } from "../../middleware/registry.ts";
 import { hasBlob, mountBlob } from "../../services/registry/blobs.ts";
 import { finishUpload, putWholeBlob } from "../../services/registry/finish-upload.ts";
-import { openToFirstPush, type RepositoryName } from "../../services/registry/repositories.ts";
+import type { RepositoryName } from "../../services/registry/repositories.ts";
 import { offsetOf } from "../../services/registry/upload-writer.ts";
 import {
   type Arriving,
@@ -21,7 +21,7 @@ import {
   rangeOf,
   type Upload,
 } from "../../services/registry/uploads.ts";
-import { digestIn, nameOf, pushedTo, REPOSITORY } from "./repository.ts";
+import { digestIn, firstPushedTo, nameOf, pushedTo, REPOSITORY } from "./repository.ts";
 
 const UPLOADS = `${REPOSITORY}/blobs/uploads`;
 const UPLOAD = `${UPLOADS}/:upload_id`;
@@ -50,7 +50,7 @@ export const registryUploadRoutes = new Hono<AppEnv>()
 async function begin(c: Context<AppEnv>): Promise<Response> {
   const { services } = c.var;
   const caller = pusherOf(c);
-  const repository = await openToFirstPush(services, caller, nameOf(c));
+  const repository = await firstPushedTo(c);
   const { mount, from, digest } = c.req.query();
   if (mount !== undefined) {
     const mounted = digestIn(mount);

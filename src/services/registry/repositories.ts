@@ -17,6 +17,11 @@ export interface RepositoryName {
   name: string;
 }
 
+export interface PushedName extends RepositoryName {
+  /** The id of the model that is meant; undefined: whichever has the name, or a new one. */
+  model: string | undefined;
+}
+
 export interface Repository {
   /** Of the model. */
   id: string;
@@ -61,9 +66,10 @@ export async function openToPull(
 export async function openToPush(
   services: Services,
   caller: Caller,
-  name: RepositoryName,
+  name: PushedName,
 ): Promise<Repository> {
   const repository = await findRepository(services.db, name.owner, name.name);
+  if (name.model !== undefined && repository?.id !== name.model) throw notMeant(name);
   if (!repository) throw unknownName(name);
   if (repository.owner_id !== caller.user_id) {
     if (repository.visibility === "private") throw unknownName(name);
@@ -81,9 +87,9 @@ export async function openToPush(
 export async function openToFirstPush(
   services: Services,
   caller: Caller,
-  name: RepositoryName,
+  name: PushedName,
 ): Promise<Repository> {
-  if (await findRepository(services.db, name.owner, name.name))
+  if (name.model !== undefined || (await findRepository(services.db, name.owner, name.name)))
     return openToPush(services, caller, name);
   const own = (await findUser(services.db, caller.user_id))?.username;
   if (own !== name.owner) {
@@ -119,6 +125,13 @@ const unknownName = (name: RepositoryName) =>
     404,
     "NAME_UNKNOWN",
     `There is no image ${textOf(name)}, or you do not have access to it.`,
+  );
+
+const notMeant = (name: RepositoryName) =>
+  new RegistryError(
+    404,
+    "NAME_UNKNOWN",
+    `The model '${textOf(name)}' was deleted or renamed since this push began. To make it anew, publish it again.`,
   );
 
 const notLoggedIn = (name: RepositoryName) =>

@@ -1,6 +1,8 @@
 /** Who may pull and push, and what nobody else may know. */
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import type { Model } from "../../../src/protocol/model.ts";
+import { MODEL_HEADER } from "../../../src/protocol/registry.ts";
 import { Client } from "../support/client.ts";
 import {
   anonymous,
@@ -55,6 +57,27 @@ test("the first push to a name makes a private model", async () => {
   expect(model).toMatchObject({ visibility: "private", latest_version: null });
   const read = await repository.send("GET", "manifests/latest");
   expect(read.headers.get("docker-content-digest")).toBe(digest);
+});
+
+test("a push that names its model makes no other one", async () => {
+  const repository = await newRepository();
+  const { client, name } = repository;
+  const { digest, manifest } = await repository.pushImage();
+  const { id } = await client.ok<Model>("GET", `/v1/models/${name}`);
+  const headers = { [MODEL_HEADER]: id };
+  const begin = () => repository.send("POST", "blobs/uploads/", { headers });
+  const put = () => repository.send("PUT", "manifests/latest", { headers, body: manifest });
+  expect((await begin()).status).toBe(202);
+  await client.ok("DELETE", `/v1/models/${name}`);
+  for (const send of [begin, put]) {
+    const message = await expectError(await send(), 404, "NAME_UNKNOWN");
+    expect(message).toContain("deleted or renamed since this push began");
+  }
+  expect((await client.json("GET", `/v1/models/${name}`)).status).toBe(404);
+  // Another of this name is not meant either.
+  await client.ok("POST", "/v1/models", { name: name.split("/")[1] });
+  for (const send of [begin, put]) await expectError(await send(), 404, "NAME_UNKNOWN");
+  expect((await repository.send("GET", `manifests/${digest}`)).status).toBe(404);
 });
 
 test("nobody pushes to the name of another, or with a token that may not", async () => {
