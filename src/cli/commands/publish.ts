@@ -82,12 +82,12 @@ export const publishCommand = (host: Host) =>
       const target = found ?? (await make());
       if (!found) display.say(`Made ${model} (${target.visibility}).`);
       const to = { name: model, model: target.id, tag: options.tag };
-      const { digest, size } = await push(session, built, to);
+      const { digest, compressedSize } = await push(session, built, to);
       const body = newVersion({ digest, notes: options.message, manifest, configuration, told });
       const made = await createVersion(service, model, latest?.number ?? 0, body);
       const reference = `${model}:${made.number}`;
       const url = `${access.url}/models/${model}/versions/${made.number}`;
-      display.say(`Published ${reference}, ${formatBytes(size)}.`);
+      display.say(`Published ${reference}, ${formatBytes(compressedSize)} compressed.`);
       if (options.wait) {
         await warmUp(session, reference, made);
         display.say(`A runner has ${reference} warm.`);

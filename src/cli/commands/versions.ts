@@ -49,7 +49,7 @@ function describe(model: string, one: Version): string {
     `${model}:${one.number}  ${one.release_notes}`,
     `created  ${one.created_at}`,
     ...(awaitsStart(one) ? [`status   ${WAITS}`] : []),
-    `image    ${one.container_image_digest}${size > 0 ? ` (${formatBytes(size)})` : ""}`,
+    `image    ${one.container_image_digest}${size > 0 ? ` (${formatBytes(size)} unpacked)` : ""}`,
     `apis     ${apis.join(", ") || "predictions only"}`,
     `settings ${JSON.stringify(configuration)}`,
     `input    ${JSON.stringify(one.schemas.prediction.input)}`,

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import pLimit from "p-limit";
 import { z } from "zod";
+import { compressedSize } from "../../domain/images/compressed-size.ts";
 import { MEDIA_TYPES } from "../../protocol/oci.ts";
 import type { Access } from "../access/access.ts";
 import { Failure } from "../failure.ts";
@@ -51,8 +52,7 @@ export interface PushOptions {
 
 export interface Pushed {
   digest: string;
-  /** Bytes of all layers, compressed. */
-  size: number;
+  compressedSize: number;
 }
 
 export const pushImage = (options: PushOptions): Promise<Pushed> => new ImagePush(options).run();
@@ -195,7 +195,7 @@ class ImagePush {
     };
     const body = Buffer.from(JSON.stringify(manifest));
     await this.#repository.pushManifest(this.#options.tag, manifest.mediaType, body);
-    return { digest: digestOf(body), size: layers.reduce((sum, { size }) => sum + size, 0) };
+    return { digest: digestOf(body), compressedSize: compressedSize(manifest) };
   }
 }
 

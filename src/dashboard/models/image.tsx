@@ -26,7 +26,7 @@ interface Props {
 
 export const ImageDetails = ({
   model: { owner, name },
-  version: { container_image_digest: digest, compressed_size: size, platform },
+  version: { container_image_digest: digest, compressed_size, size, platform },
   image: { described, places, namesRunners },
   origin,
 }: Props & { origin: string }) => (
@@ -39,7 +39,7 @@ export const ImageDetails = ({
         <Copy text={`docker pull ${repositoryAt(origin, owner.username, name)}@${digest}`} />
       </Detail>
     )}
-    {size !== null && <Detail name="Image size">{byteText(size)}, compressed</Detail>}
+    <ImageSize compressed={compressed_size} unpacked={size} />
     {platform !== null && <Detail name="Platform">{platform}</Detail>}
     {places !== undefined && (
       <Detail name="Already on">
@@ -48,6 +48,15 @@ export const ImageDetails = ({
     )}
   </>
 );
+
+/** @param unpacked 0: no runner has told it yet */
+function ImageSize({ compressed, unpacked }: { compressed: number | null; unpacked: number }) {
+  const sizes = [
+    ...(compressed === null ? [] : [`${byteText(compressed)} compressed`]),
+    ...(unpacked > 0 ? [`${byteText(unpacked)} unpacked`] : []),
+  ];
+  return sizes.length === 0 ? null : <Detail name="Image size">{sizes.join(", ")}</Detail>;
+}
 
 function Places({
   places,
@@ -109,7 +118,7 @@ const Layers = ({ content: { layers, moreLayers } }: { content: ImageContent }) 
         <tr>
           <th scope="col">Digest</th>
           <th scope="col" class="number">
-            Size
+            Compressed
           </th>
         </tr>
       </thead>

@@ -5,6 +5,7 @@ import type { ContainerInterface } from "../../protocol/runner.ts";
 import { cogCompatibilities } from "./cog-compatibilities.ts";
 import { cogLabels } from "./cog-labels.ts";
 import { cogSchemas, type ReadSchemas } from "./cog-schemas.ts";
+import { compressedSize } from "./compressed-size.ts";
 import { type KnownServer, knownServer } from "./known-server.ts";
 import { readOpenapi } from "./openapi-document.ts";
 import { ARCHITECTURE, OS, platformName, type WeightEntry, weightsOf } from "./select-image.ts";
@@ -33,7 +34,6 @@ export interface ServerFacts {
 export interface ImageFacts extends ServerFacts {
   /** As in `linux/amd64`. */
   platform: string;
-  /** Bytes of its configuration and of its layers, as they are stored. */
   compressedSize: number;
   layers: number;
   /** Cog's managed weights, which are pushed beside it. */
@@ -55,7 +55,7 @@ export function imageFacts(manifest: Manifest, image: ImageConfig, index?: Index
   return {
     ...serverFacts(image.config),
     platform,
-    compressedSize: [manifest.config, ...manifest.layers].reduce((sum, { size }) => sum + size, 0),
+    compressedSize: compressedSize(manifest),
     layers: manifest.layers.length,
     weights: index ? weightsOf(index) : [],
   };

@@ -63,8 +63,9 @@ export const versions = sqliteTable(
     configuration: text({ mode: "json" }).$type<Configuration>().notNull(),
     /** The image's repository, unless the configuration names one: renaming does not move it. */
     repository: text().notNull(),
+    /** Of the unpacked image; 0 until a runner has measured it. */
     size: integer().notNull(),
-    /** What an image in our registry says: bytes of its layers as they are stored, and `linux/amd64`. */
+    /** What an image in our registry says: its bytes as they are stored, and `linux/amd64`. */
     compressed_size: integer(),
     platform: text(),
     /** What the first start of a container tells. Null: nothing, the version is complete. */

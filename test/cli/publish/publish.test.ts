@@ -75,7 +75,9 @@ test("builds for runners' platform, makes the model, pushes, and says how to cal
     versions: [{ release_notes: "First", image: digest }],
   });
   expect(out).toBe(`${edge.url}/models/ada/story/versions/1\nauspex run ada/story name=world\n`);
-  expect(err).toMatch(/Made ada\/story \(private\)\.\n(.*\n)*Published ada\/story:1, /);
+  expect(err).toMatch(
+    /Made ada\/story \(private\)\.\n(.*\n)*Published ada\/story:1, 7\.3 MB compressed\.\n/,
+  );
   expect(Math.max(...edge.bytesOf("PATCH"))).toBeLessThanOrEqual(MIB);
 });
 
@@ -120,6 +122,17 @@ test("killed in the middle of a push, the next one sends only what is missing", 
   const all = [...deployment.registry.blobs.values()].reduce((sum, one) => sum + one.length, 0);
   expect(patched()).toBe(all - MIB);
   expect(err).toMatch(/4 layers: 0 were there, 4\.2 MB sent \(1\.0 MB had arrived before\)/);
+});
+
+test("the size that it tells is that of the service: the configuration and all layers", async () => {
+  layers = [Buffer.from("small"), Buffer.from("another")];
+  await useEngine("oci");
+  const { err } = await home.run(["publish", "story"]);
+  const { bytes } = deployment.registry.manifests.get("latest") ?? { bytes: Buffer.alloc(0) };
+  const { config, layers: sent } = manifest.parse(JSON.parse(bytes.toString()));
+  const size = sent.reduce((sum, layer) => sum + layer.size, config.size);
+  expect(size).toBeLessThan(1_000);
+  expect(err).toContain(`Published ada/story:1, ${size} B compressed.`);
 });
 
 test("a version whose answer is lost is made once", async () => {

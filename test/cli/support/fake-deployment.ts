@@ -52,9 +52,14 @@ export class FakeDeployment {
       this.models.set(made.name, made);
       return shown(made);
     }
-    const [, name = "", rest] = /^\/v1\/models\/ada\/([\w-]+)(\/versions)?$/.exec(path) ?? [];
+    const [, name = "", rest, number] =
+      /^\/v1\/models\/ada\/([\w-]+)(\/versions(?:\/(\d+))?)?$/.exec(path) ?? [];
     const found = this.models.get(name);
     if (!found) return undefined;
+    if (number !== undefined) {
+      const one = found.versions[Number(number) - 1];
+      return one && versionShown(one, Number(number));
+    }
     if (!rest) return shown(found);
     found.versions.push(body);
     return versionShown(body, found.versions.length);
@@ -110,6 +115,6 @@ const versionShown = (body: Record<string, unknown>, number: number) => ({
   schemas: body.schemas ?? HELLO.schemas,
   status: "ready",
   compatibilities: OFF,
-  size: 0,
+  size: body.size ?? 0,
   configuration: body.configuration ?? {},
 });

@@ -25,10 +25,20 @@ it("shows the image's size and platform, and that it waits for a first start", a
   const page = (n: number) => read(new Visitor(), model, n);
   const { html } = await new Visitor().look(at(model));
   expect(textOf(html)).toMatch(
-    /Waiting for a first start.*Image size 5\.1 kB, compressed.*linux\/amd64/s,
+    /Waiting for a first start.*Image size 5\.1 kB compressed Platform.*linux\/amd64/s,
   );
   expect(html).toContain(`href="/models/${model}/playground?version=1"`);
   expect(await page(2)).not.toContain("Waiting for a first start");
+});
+
+it("shows the unpacked size beside the other, once a runner has told it", async () => {
+  const { images, model, id } = await newImages({ visibility: "public" });
+  await images.push("v1", {});
+  await images.publish({ image: "v1" });
+  await env.DB.prepare("UPDATE versions SET size = 9876543 WHERE model_id = ?").bind(id).run();
+  expect(await read(new Visitor(), model)).toMatch(
+    /Image size 5\.1 kB compressed, 9\.9 MB unpacked Platform/,
+  );
 });
 
 describe("what an image is made of", () => {
@@ -48,7 +58,7 @@ describe("what an image is made of", () => {
     const text = textOf(html);
     expect(text).toContain(`docker pull ${HOST}/${model}@${digest}`);
     expect(text).toMatch(
-      /2 layers Digest Size sha256:[0-9a-f]{64} 1 kB sha256:[0-9a-f]{64} 2\.5 MB/,
+      /2 layers Digest Compressed sha256:[0-9a-f]{64} 1 kB sha256:[0-9a-f]{64} 2\.5 MB/,
     );
     expect(text).toContain("4 labels");
     expect(text).toContain(`long ${"l".repeat(160)}… ${"l".repeat(300)}end`);
