@@ -1,7 +1,7 @@
 /** The versions of a model, newest first. */
-import type { VersionSummary } from "../../protocol/model.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { VersionSummaryRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
 import { Pager, Time } from "../ui/parts.tsx";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
@@ -14,7 +14,7 @@ export const VersionsPage = ({
 }: {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
-  versions: Page<VersionSummary>;
+  versions: Page<VersionSummaryRow>;
 }) => {
   const { latest_version: latest } = model;
   return (
@@ -40,14 +40,12 @@ export const VersionsPage = ({
                 </tr>
               </thead>
               <tbody>
-                {versions.items.map(({ number, release_notes, created_at }) => (
+                {versions.items.map(({ number, release_notes, created_at, awaits }) => (
                   <tr>
                     <th scope="row">
                       <a href={modelAddress(model, `/versions/${number}`)}>{number}</a>{" "}
                       {number === latest.number && <span class="badge">latest</span>}{" "}
-                      {number === latest.number && latest.awaits && (
-                        <span class="badge">waits for its first start</span>
-                      )}
+                      {awaits && <span class="badge">waits for its first start</span>}
                     </th>
                     <td>{release_notes || "—"}</td>
                     <td>

@@ -77,7 +77,8 @@ export const versionRoutes = router()
     const request = pageRequest(c, c.req.valid("query"));
     const { page, shared } = await listVersions(services, caller, model_owner, model_name, request);
     if (shared) markPublic(c);
-    return c.json(page, 200);
+    const items = page.items.map(services.present.versionSummary);
+    return c.json({ ...page, items }, 200);
   })
   .openapi(create, async (c) => {
     const { services, caller } = c.var;

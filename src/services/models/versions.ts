@@ -1,6 +1,6 @@
 /** Versions of models: publishing, reading and deleting them. */
 import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
-import type { Configuration, CreateVersion, VersionSummary } from "../../protocol/model.ts";
+import type { Configuration, CreateVersion } from "../../protocol/model.ts";
 import { isLimitReached } from "../../storage/database.ts";
 import {
   deleteVersion as deleteRow,
@@ -8,6 +8,7 @@ import {
   insertVersion,
   isFileGone,
   type VersionRow,
+  type VersionSummaryRow,
   listVersions as versionsOf,
 } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -107,13 +108,13 @@ export async function listVersions(
   owner: string,
   name: string,
   request: PageRequest,
-): Promise<{ page: Page<VersionSummary>; shared: boolean }> {
+): Promise<{ page: Page<VersionSummaryRow>; shared: boolean }> {
   const { id, visibility } = await readModel(services, caller, owner, name);
   const versions = await paginate(services, request, {
     name: `versions/${id}`,
     find: (keyset) => versionsOf(services.db, id, keyset),
     keyOf: ({ number }) => [number],
-    present: services.present.versionSummary,
+    present: (row) => row,
   });
   return { page: versions, shared: visibility !== "private" };
 }

@@ -79,6 +79,7 @@ export function listVersions(db: Database, modelId: string, keyset: Keyset) {
       release_notes: versions.release_notes,
       created_at: versions.created_at,
       container_image_digest: versions.container_image_digest,
+      awaits: versions.awaits,
     })
     .from(versions)
     .where(and(eq(versions.model_id, modelId), where))

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { ORIGIN } from "../support/client.ts";
 import { uploaded } from "../support/files.ts";
+import { newImages } from "../support/images.ts";
 import { issueOf, NEW_VERSION, owner } from "../support/model-pages.ts";
 import { textOf } from "../support/page-text.ts";
 import { Visitor } from "../support/visitor.ts";
@@ -18,7 +19,28 @@ const INPUT = {
   components: { schemas: { Size: { enum: ["small", "large"], description: "How big" } } },
 };
 
+/** The rows of the list: a version, and its badges. */
+async function listed(path: string): Promise<string[]> {
+  const { html } = await new Visitor().look(`${path}/versions`);
+  return [...html.matchAll(/<th scope="row">(.*?)<\/th>/gs)].map(([, row = ""]) =>
+    textOf(row).trim(),
+  );
+}
+
 describe("a version", () => {
+  it("is marked in the list while it waits for its first start, the latest or not", async () => {
+    const { images, model } = await newImages({ visibility: "public" });
+    await images.push("v1", { Entrypoint: ["vllm", "serve"] });
+    await images.publish({ image: "v1" });
+    await images.publish({ image: "v1", compatibilities: { vendora_chat_completions: true } });
+    await images.publish({ image: "v1" });
+    expect(await listed(`/models/${model}`)).toEqual([
+      "3 latest waits for its first start",
+      "2",
+      "1 waits for its first start",
+    ]);
+  });
+
   it("is published, shown, and told how to call", async () => {
     const { visitor, username, path } = await owner();
     const published = await visitor.send(`${path}/versions/new`, {
