@@ -24,7 +24,7 @@ export class PushProgress implements Live {
   /** A layer is sent. */
   sending({ digest, size }: Pick<Layer, "digest" | "size">) {
     this.#layers += 1;
-    const { add, end } = this.#show(shortDigest(digest), size);
+    const { add, found, end } = this.#show(shortDigest(digest), size);
     return {
       onSent: (bytes: number) => {
         this.#sentBytes += bytes;
@@ -32,7 +32,7 @@ export class PushProgress implements Live {
       },
       onArrived: (bytes: number) => {
         this.#arrivedBytes += bytes;
-        add(bytes);
+        found(bytes);
       },
       end,
     };
@@ -75,6 +75,7 @@ export class PushProgress implements Live {
     // An empty one has no part that could be done.
     const meter = new Meter(Math.max(size, 1), 0, performance.now());
     this.#shown.set(label, meter);
-    return { add: meter.add, end: () => void this.#shown.delete(label) };
+    const { add, found } = meter;
+    return { add, found, end: () => void this.#shown.delete(label) };
   }
 }

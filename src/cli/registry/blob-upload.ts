@@ -162,8 +162,7 @@ export class BlobUpload {
       // `0-0` after one byte is that byte.
       const isTold = headers.range !== undefined && sentTo > 1;
       await this.#moveTo(headers.location, isTold ? offsetIn(headers.range) : sentTo);
-      this.#events.onSent?.(-sent);
-      this.#events.onSent?.(this.#offset - base - start);
+      this.#events.onSent?.(this.#offset - base - start - sent);
     } catch (error) {
       this.#events.onSent?.(-sent);
       throw error;

@@ -17,16 +17,23 @@ interface Sample {
 
 export class Meter {
   readonly #size: number;
-  readonly #first: Sample;
-  #sent: number;
+  readonly #startedAt: number;
+  /** Bytes uploaded before, which do not count toward the rate. */
+  #there: number;
+  #sent = 0;
   #samples: Sample[] = [];
 
-  /** @param sent bytes uploaded before, which do not count toward the rate */
-  constructor(size: number, sent: number, now: number) {
+  /** @param there bytes uploaded before */
+  constructor(size: number, there: number, now: number) {
     this.#size = size;
-    this.#sent = sent;
-    this.#first = { at: now, sent };
+    this.#there = there;
+    this.#startedAt = now;
   }
+
+  /** More was uploaded before than was known; negative if it is there no more. */
+  readonly found = (bytes: number): void => {
+    this.#there += bytes;
+  };
 
   /** Negative if something is sent again: the rate then starts over. */
   readonly add = (bytes: number): void => {
@@ -36,16 +43,16 @@ export class Meter {
 
   /** To be called at least every second: the rate is computed between samples. */
   sample(now: number): Progress {
-    if (now - this.#first.at >= WARM_UP_MS) this.#samples.push({ at: now, sent: this.#sent });
+    if (now - this.#startedAt >= WARM_UP_MS) this.#samples.push({ at: now, sent: this.#sent });
     const old = this.#samples.findLastIndex(({ at }) => now - at >= WINDOW_MS);
     // One older sample is kept so that the whole window is covered.
     this.#samples = this.#samples.slice(Math.max(old, 0));
-    return { size: this.#size, sent: this.#sent, rate: this.#rate(now) };
+    return { size: this.#size, sent: this.#there + this.#sent, rate: this.#rate(now) };
   }
 
   /** Since the start: the bytes sent, the time, and bytes per second. */
   total(now: number): { bytes: number; ms: number; rate: number } {
-    const [bytes, ms] = [this.#sent - this.#first.sent, Math.max(now - this.#first.at, 1)];
+    const [bytes, ms] = [this.#sent, Math.max(now - this.#startedAt, 1)];
     return { bytes, ms, rate: (bytes / ms) * 1000 };
   }
 

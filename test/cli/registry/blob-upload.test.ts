@@ -67,6 +67,15 @@ test("a blob goes in chunks that the zone takes, one after the other", async () 
   expect(await repository().blobs.hasBlob(sha256(bytes))).toBe(true);
 });
 
+test("what arrives in order is counted once: the rate starts over only when bytes are sent again", async () => {
+  const bytes = randomBytes(2 * MIB + 100);
+  const counts: number[] = [];
+  const onSent = (more: number) => counts.push(more);
+  await repository().blobs.pushBlob(sha256(bytes), bufferContent(bytes), { onSent });
+  expect(counts.reduce((sum, more) => sum + more, 0)).toBe(bytes.length);
+  expect(counts.filter((more) => more < 0)).toEqual([]);
+});
+
 test.each([0, 1, MIB])("a blob of %i bytes", async (size) => {
   expect(await push(randomBytes(size))).toBe(size);
 });

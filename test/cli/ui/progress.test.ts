@@ -99,6 +99,20 @@ test("the rate is that of the last ten seconds, and of nothing that was there be
   expect(meter.total(20_000)).toEqual({ bytes: 400_000, ms: 20_000, rate: 20_000 });
 });
 
+test("what turns out to have arrived before is done, and is no rate", () => {
+  const meter = new Meter(10_000, 0, 0);
+  meter.add(100);
+  meter.sample(1_000);
+  meter.found(6_000);
+  meter.add(100);
+  expect(meter.sample(2_000)).toEqual({ size: 10_000, sent: 6_200, rate: 100 });
+  expect(progressLine(meter.sample(2_000))).toBe("62%, 6.2 of 10.0 kB, 100 B/s, 38 s left");
+  // It has gone again, and what was sent goes on.
+  meter.found(-6_000);
+  expect(meter.sample(3_000)).toEqual({ size: 10_000, sent: 200, rate: 50 });
+  expect(meter.total(4_000)).toEqual({ bytes: 200, ms: 4_000, rate: 50 });
+});
+
 test("when something has to go out again, the rate is that since then", () => {
   const meter = new Meter(1_000, 0, 0);
   meter.add(800);
