@@ -44,6 +44,9 @@ export const runCommand = (host: Host) =>
       const base = options.input === undefined ? {} : await readInput(options.input);
       const session = await openService(host, options);
       const { access, service, output, display, signal, onRetry } = session;
+      const folder = options.output ?? (output.json ? undefined : ".");
+      const files = new OutputFiles(access, folder ?? ".", signal);
+      if (options.output !== undefined && !options.detach) await files.prepare();
       const { schemas } = await readVersion(service, reference);
       const upload = async (path: string) =>
         uploadFile(session, await readLocalFile(path), PARALLEL);
@@ -57,8 +60,6 @@ export const runCommand = (host: Host) =>
         });
         return output.result(made.id, made);
       }
-      const folder = options.output ?? (output.json ? undefined : ".");
-      const files = new OutputFiles(access, folder ?? ".", signal);
       const printer = new Printer(output.write, files, schemas);
       let id: string | undefined;
       const events = follow({

@@ -1,6 +1,6 @@
 /** Saves the files of an output in a folder. */
-import { createWriteStream } from "node:fs";
-import { open, rm } from "node:fs/promises";
+import { constants, createWriteStream } from "node:fs";
+import { access, open, rm } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { messageOf } from "../../../runner/src/control-plane/error.ts";
@@ -43,6 +43,16 @@ export class OutputFiles {
     this.#signal = signal;
   }
 
+  /** Makes the folder, before a run that would be lost without it. @throws Failure */
+  async prepare(): Promise<void> {
+    try {
+      await makeFolder(this.#folder);
+      await access(this.#folder, constants.W_OK);
+    } catch (error) {
+      throw this.#unsaved(error);
+    }
+  }
+
   /** Saves each file that the value names. @returns the value with paths instead of URLs */
   async save(value: Json): Promise<Json> {
     if (typeof value === "string") {
@@ -82,7 +92,7 @@ export class OutputFiles {
 
   #unsaved(error: unknown): Failure {
     return new Failure(
-      `The output cannot be saved in ${this.#folder}: ${messageOf(error)}\nName another folder with --output next time.`,
+      `The output cannot be saved in ${this.#folder}: ${messageOf(error)}\nName another folder with --output.`,
     );
   }
 

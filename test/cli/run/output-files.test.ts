@@ -4,13 +4,19 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { OutputFiles } from "../../../src/cli/run/output-files.ts";
+import { Home } from "../support/command.ts";
 
-const server = createServer((_, response) => response.end("bytes"));
+let requests = 0;
+const server = createServer((_, response) => {
+  requests++;
+  response.end("bytes");
+});
 let folder: string;
 let url: string;
 beforeEach(async () => {
+  requests = 0;
   folder = mkdtempSync(join(tmpdir(), "auspex-output-"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -34,6 +40,18 @@ test("ends where no folder can be made", async () => {
   await expect(filesIn("/proc/some/where").save(file())).rejects.toThrow(
     "The output cannot be saved in /proc/some/where: ENOENT",
   );
+});
+
+test("a folder that cannot be made, or takes nothing, is told before the run", async () => {
+  await expect(filesIn("/proc/some/where").prepare()).rejects.toThrow("cannot be saved in /proc");
+  const home = new Home({ AUSPEX_URL: url, AUSPEX_TOKEN: "aus_x" });
+  onTestFinished(() => home.remove());
+  const { code, err } = await home.run(["run", "ada/story", "--output", "/proc/some/where"]);
+  expect([code, err]).toEqual([
+    1,
+    expect.stringMatching(/The output cannot be saved in \/proc\/some\/where: .*\n.*--output\.\n$/),
+  ]);
+  expect(requests).toBe(0);
 });
 
 test("names the folder, and another way, if a file cannot be saved there", async () => {
