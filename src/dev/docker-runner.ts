@@ -2,14 +2,17 @@
 import { join } from "node:path";
 import { noDocker, readDockerInfo } from "../../runner/src/engines/docker/info.ts";
 import { DEFAULT_SOCKET } from "../../runner/src/engines/options.ts";
-import { hardware } from "../protocol/hardware.ts";
+import { DEFAULT_HARDWARE, hardware } from "../protocol/hardware.ts";
 import { newToken } from "../protocol/operator.ts";
 import type { Client } from "./client.ts";
 import { type RunnerProcess, startRunner } from "./runner.ts";
 import { STATE_FOLDER } from "./state.ts";
 
-/** A class of its own: the runner of the example models has no Docker. */
-export const DOCKER_CLASS = "docker";
+/**
+ * Beside it, the example models have a class of their own, since their runner has no Docker: models that
+ * name no class, as those of one's own, are for the runner with Docker.
+ */
+export const EXAMPLES_CLASS = "examples";
 const SLOTS = 4;
 
 const socket = process.env.AUSPEX_DOCKER_SOCKET;
@@ -24,12 +27,12 @@ export async function requireDocker(): Promise<void> {
   });
 }
 
-/** The class of hardware, and a token for runners of it. */
-export async function seedDocker(operator: Client): Promise<string> {
-  await operator.call(hardware, "PUT", `/operator/hardware/${DOCKER_CLASS}`, {
-    body: { name: "Docker on this machine" },
+/** The class of the example models, and a token for their runner. */
+export async function seedExamples(operator: Client): Promise<string> {
+  await operator.call(hardware, "PUT", `/operator/hardware/${EXAMPLES_CLASS}`, {
+    body: { name: "Example models, without Docker" },
   });
-  const body = { name: "npm start -- --docker", hardware: [DOCKER_CLASS] };
+  const body = { name: "npm start -- --docker", hardware: [EXAMPLES_CLASS] };
   return (await operator.call(newToken, "POST", "/operator/runner_tokens", { body })).token;
 }
 
@@ -42,7 +45,7 @@ export const startDockerRunner = (
     url,
     token,
     name: "docker",
-    hardware: DOCKER_CLASS,
+    hardware: DEFAULT_HARDWARE,
     slots: SLOTS,
     stateFolder: join(STATE_FOLDER, "docker-runner"),
     environment: socket === undefined ? {} : { AUSPEX_DOCKER_SOCKET: socket },

@@ -1,5 +1,6 @@
 /** Sets up a new deployment for its first prediction, over its API. */
 import { listModels, type ModelFolder } from "../../runner/src/engines/process/model-folder.ts";
+import { DEFAULT_HARDWARE } from "../protocol/hardware.ts";
 import { model, version } from "../protocol/model.ts";
 import { newToken } from "../protocol/operator.ts";
 import { user } from "../protocol/user.ts";
@@ -11,7 +12,7 @@ export interface Seed {
   runnerToken: string;
 }
 
-/** A user with a token, and a runner token for `cpu`. */
+/** A user with a token, and a runner token for the class of models that name none. */
 export async function seed(operator: Client, username: string): Promise<Seed> {
   await unlessThere(operator.call(user, "POST", "/operator/users", { body: { username } }));
   const [access, runner] = await Promise.all([
@@ -19,7 +20,7 @@ export async function seed(operator: Client, username: string): Promise<Seed> {
       body: { name: "npm start" },
     }),
     operator.call(newToken, "POST", "/operator/runner_tokens", {
-      body: { name: "npm start", hardware: ["cpu"] },
+      body: { name: "npm start", hardware: [DEFAULT_HARDWARE] },
     }),
   ]);
   return { username, token: access.token, runnerToken: runner.token };
@@ -30,9 +31,10 @@ export async function publishModels(
   owner: Client,
   username: string,
   folder: string,
+  hardware = DEFAULT_HARDWARE,
 ): Promise<void> {
   await Promise.all(
-    (await listModels(folder)).map((found) => publishModel(owner, username, found)),
+    (await listModels(folder)).map((found) => publishModel(owner, username, found, hardware)),
   );
 }
 
@@ -41,24 +43,24 @@ export async function publishModel(
   owner: Client,
   username: string,
   { manifest, digest }: ModelFolder,
-  hardware_identifier = "cpu",
+  hardware_identifier = DEFAULT_HARDWARE,
 ): Promise<void> {
   const { name, description, schemas, compatibilities, configuration } = manifest;
-  const body = { name, description, visibility: "public" };
+  const path = `/models/${username}/${name}`;
+  const body = { name, description, visibility: "public", hardware_identifier };
   await unlessThere(owner.call(model, "POST", "/models", { body }));
-  const { latest_version } = await owner.call(model, "GET", `/models/${username}/${name}`);
+  const { latest_version, hardware } = await owner.call(model, "GET", path);
+  // The model's, not the version's: with the next start it may be another (docker-runner.ts).
+  if (hardware?.identifier !== hardware_identifier)
+    await owner.call(model, "PATCH", path, { body: { hardware_identifier } });
   if (latest_version?.container_image_digest === digest) return;
-  await owner.call(version, "POST", `/models/${username}/${name}/versions`, {
+  await owner.call(version, "POST", `${path}/versions`, {
     body: {
       release_notes: latest_version ? "Changed files" : "First version",
       schemas,
       container_image_digest: digest,
       compatibilities,
-      configuration: {
-        ...configuration,
-        interface: manifest.interface,
-        hardware_identifier,
-      },
+      configuration: { ...configuration, interface: manifest.interface },
     },
   });
 }

@@ -5,11 +5,12 @@
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { DEFAULT_HARDWARE } from "../protocol/hardware.ts";
 import { bundle } from "./bundle.ts";
 import { Client } from "./client.ts";
 import { misused, readCommandLine, readNumber } from "./command-line.ts";
 import { assertFree, type Deployment, PortTaken, startDeployment } from "./deployment.ts";
-import { DOCKER_CLASS, requireDocker, seedDocker, startDockerRunner } from "./docker-runner.ts";
+import { EXAMPLES_CLASS, requireDocker, seedExamples, startDockerRunner } from "./docker-runner.ts";
 import { copyExamples } from "./examples.ts";
 import { makePicture } from "./picture.ts";
 import { messageOf } from "./refusal.ts";
@@ -149,11 +150,13 @@ function keep(runner: RunnerProcess): void {
   });
 }
 
-/** @param token of the last start, if it was with Docker */
-async function withDocker(url: string, operator: Client, token: string | undefined) {
-  const dockerToken = token ?? (await seedDocker(operator));
-  keep(startDockerRunner(url, dockerToken, watched("docker runner")));
-  return dockerToken;
+/**
+ * Where the example models run.
+ * @param known the token that they had beside a runner with Docker
+ */
+async function placeOfExamples(operator: Client, { runnerToken }: Seed, known?: string) {
+  if (!values.docker) return { token: runnerToken, hardware: DEFAULT_HARDWARE };
+  return { token: known ?? (await seedExamples(operator)), hardware: EXAMPLES_CLASS };
 }
 
 async function main(): Promise<void> {
@@ -169,19 +172,19 @@ async function main(): Promise<void> {
   const user = await seeded(url, operator, secrets.seed);
   const isNew = user !== secrets.seed;
   if (isNew || !secrets.signedUp) await signUp(url, USERNAME, secrets);
-  const kept = { ...secrets, seed: user, signedUp: true };
   // With a new database the token of the old one is worth nothing.
-  if (isNew) kept.dockerToken = undefined;
-  if (values.docker) kept.dockerToken = await withDocker(url, operator, kept.dockerToken);
-  await writeSecrets(kept);
+  const known = isNew ? undefined : secrets.examplesToken;
+  const place = await placeOfExamples(operator, user, known);
+  const examplesToken = values.docker ? place.token : known;
+  await writeSecrets({ ...secrets, seed: user, signedUp: true, examplesToken });
+  if (values.docker) keep(startDockerRunner(url, user.runnerToken, watched("docker runner")));
   await rm(MODELS, { recursive: true, force: true });
   await copyExamples(MODELS);
   keep(
     startRunner({
       url,
-      token: user.runnerToken,
+      ...place,
       name: "quickstart",
-      hardware: "cpu",
       slots: SLOTS,
       models: { owner: USERNAME, folder: MODELS },
       stateFolder: join(STATE_FOLDER, "runner"),
@@ -190,13 +193,13 @@ async function main(): Promise<void> {
     }),
   );
   const client = new Client(url, user.token);
-  await publishModels(client, USERNAME, MODELS);
+  await publishModels(client, USERNAME, MODELS, place.hardware);
   await showStream(client, `${USERNAME}/story`);
   const picture = await makePicture(client, `${USERNAME}/duotone`, SAMPLE);
   showPicture(picture, `${USERNAME}/duotone`);
   const login = { email: EMAIL, password: secrets.password };
-  const hardware = values.docker ? DOCKER_CLASS : undefined;
-  showUsage({ url, token: user.token, username: USERNAME, login, picture, hardware });
+  const { docker } = values;
+  showUsage({ url, token: user.token, username: USERNAME, login, picture, docker });
 }
 
 main().catch(async (error: unknown) => {

@@ -14,8 +14,8 @@ const secrets = z.object({
   /** The password for the dashboard. */
   password: z.string().default(() => randomBytes(9).toString("base64url")),
   seed: z.object({ username: z.string(), token: z.string(), runnerToken: z.string() }).optional(),
-  /** Of the runner with Docker, if there was one. */
-  dockerToken: z.string().optional(),
+  /** Of the example models' runner beside one with Docker, if there was one. */
+  examplesToken: z.string().optional(),
   /** Whether the seeded user can sign in to the dashboard. */
   signedUp: z.boolean().default(false),
 });

@@ -53,7 +53,7 @@ export function showUsage({
   username,
   login,
   picture,
-  hardware,
+  docker,
 }: {
   url: string;
   token: string;
@@ -61,21 +61,21 @@ export function showUsage({
   /** For the dashboard. */
   login: { email: string; password: string };
   picture: Picture;
-  /** The class of the runner with Docker, if there is one. */
-  hardware: string | undefined;
+  /** Whether a runner has Docker. */
+  docker: boolean;
 }): void {
   const pages = pagesOf(url);
   const command = `npx --yes ${url}/auspex.tgz`;
-  const own = hardware
+  const own = docker
     ? `# a model of your own, in Docker: ${pages}/docs/publishing has more
   ${command} init greeter --template node
-  ${command} publish greeter --hardware ${hardware} --wait
+  ${command} publish greeter --wait
   ${command} run ${username}/greeter name=you`
     : `# a model of your own needs a runner with Docker: npm start -- --docker. How to go on:
   # ${pages}/docs/publishing
   ${command} init greeter --template node`;
   say(`
-Auspex is up: the control plane in workerd, a runner with seven example models${hardware ? ", and one with Docker" : ""}. The
+Auspex is up: the control plane in workerd, a runner with seven example models${docker ? ", and one with Docker" : ""}. The
 example models run as your own processes, without isolation: use this to try things out.
 
   dashboard  ${pages}   (${login.email}, password ${login.password})
