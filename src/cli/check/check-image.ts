@@ -84,7 +84,7 @@ const NOT_TOLD =
 
 const WITHOUT_CHECK = "without --check: the first runner that starts it then tells what it can do.";
 const SPEAKS_VENDORA =
-  'It is taken for a Cog server. If it speaks OpenAI\'s API, set "interface": "vendora" in auspex.json.';
+  'It is taken for a Cog server. If it speaks OpenAI\'s API, add --interface vendora, or "interface": "vendora" in auspex.json.';
 
 function requireVariables(names: readonly string[]): void {
   for (const name of names)

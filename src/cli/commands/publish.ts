@@ -1,6 +1,7 @@
 /** `auspex publish`: from a folder, or an image, to a version that can be called. */
 import { rm } from "node:fs/promises";
 import { type Model, version, visibility } from "../../protocol/model.ts";
+import { containerInterface } from "../../protocol/runner.ts";
 import { checkImage } from "../check/check-image.ts";
 import { Interrupted, Misuse } from "../failure.ts";
 import { type Pushed, type PushOptions, pushImage } from "../image/push-image.ts";
@@ -28,6 +29,7 @@ a break: what was sent is not sent again.
   auspex publish
   auspex publish story --model ada/story --message "Longer stories" --wait
   auspex publish --image vllm/vllm-openai:v0.11.0 --model qwen --hardware l40s
+  auspex publish --image acme/llm-server --model qwen --interface vendora
   auspex publish --check --env HF_TOKEN`;
 
 export const publishCommand = (host: Host) =>
@@ -37,6 +39,7 @@ export const publishCommand = (host: Host) =>
     .option("--model <name>", "owner/name or name (default: auspex.json's, or the folder's)")
     .option("-m, --message <text>", "release notes", "Published with auspex")
     .option("--hardware <class>", "hardware for it (default: the model's)")
+    .option("--interface <name>", SPEAKS, choice(containerInterface.options))
     .option("--visibility <who>", "of a new model", choice(visibility.options))
     .option("--tag <tag>", "the image's tag in the registry", "latest")
     .option("--engine <name>", "docker or podman (default: the first that answers)")
@@ -72,7 +75,8 @@ export const publishCommand = (host: Host) =>
       });
       const latest = found?.latest_version ?? null;
       const own = found ? hardware : undefined;
-      const configuration = configurationOf({ manifest, hardware: own, latest });
+      const spoken = options.interface;
+      const configuration = configurationOf({ manifest, spoken, hardware: own, latest });
       const told = options.check
         ? await checkImage({
             ...{ ...built, given: manifest, configuration, inherited: latest?.configuration },
@@ -109,6 +113,8 @@ export const publishCommand = (host: Host) =>
       });
     });
 
+const SPEAKS =
+  "what its server speaks: cog, or vendora for OpenAI's API (default: what the image says)";
 const MAX_NOTES = 255;
 const RUN_IT = "Run it once, or publish with --wait or --check.";
 const RUN_AGAIN = "Its server did not tell within 10 s: run it once more.";

@@ -10,6 +10,7 @@ import {
   type Version,
   version,
 } from "../../protocol/model.ts";
+import type { ContainerInterface } from "../../protocol/runner.ts";
 import type { Service } from "../service/service.ts";
 import type { ProjectManifest } from "./project.ts";
 
@@ -66,6 +67,8 @@ export function createVersion(
 
 interface ConfigurationOptions {
   manifest: ProjectManifest;
+  /** What its container speaks, if the command line says it. */
+  spoken: ContainerInterface | undefined;
   /** If it is not the model's own. */
   hardware: string | undefined;
   latest: Version | null;
@@ -74,6 +77,7 @@ interface ConfigurationOptions {
 /** Undefined leaves it as it was in the version before: one that is sent replaces all of it. */
 export function configurationOf({
   manifest,
+  spoken,
   hardware,
   latest,
 }: ConfigurationOptions): Configuration | undefined {
@@ -82,9 +86,10 @@ export function configurationOf({
     ...(manifest.interface && { interface: manifest.interface }),
   };
   const isSaid = Object.keys(own).length > 0;
-  if (!isSaid && hardware === undefined) return undefined;
+  if (!isSaid && spoken === undefined && hardware === undefined) return undefined;
   return {
     ...(isSaid ? own : latest?.configuration),
+    ...(spoken !== undefined && { interface: spoken }),
     ...(hardware !== undefined && { hardware_identifier: hardware }),
   };
 }

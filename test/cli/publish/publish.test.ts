@@ -246,6 +246,21 @@ test("what auspex.json says goes into the model and its version", async () => {
   });
 });
 
+test("--interface says what an image's server speaks, and leaves the rest as it was", async () => {
+  await useEngine("oci");
+  const configuration = { max_concurrency: 8, interface: "cog" };
+  writeFileSync(join(home.folder, "story/auspex.json"), JSON.stringify({ configuration }));
+  await home.run(["publish", "story"]);
+  const image = ["publish", "--image", "story:1", "--model", "story"];
+  const { code, err } = await home.run([...image, "--interface", "vendora"]);
+  expect(code, err).toBe(0);
+  // Before what the folder says, too.
+  await home.run(["publish", "story", "--interface", "vendora"]);
+  const made = deployment.models.get("story")?.versions.map((one) => one.configuration);
+  const vendora = { max_concurrency: 8, interface: "vendora" };
+  expect(made).toEqual([configuration, vendora, vendora]);
+});
+
 test("a cog.yaml is built by Cog, which must be there", async () => {
   await useEngine("oci");
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
@@ -297,6 +312,7 @@ test("what cannot be published says what to do, before anything is built", async
   await says(["story", "--model", "Story!"], 2, /is no name for a model/);
   await says(["story", "--env", "HF_TOKEN"], 2, /--env is for --check/);
   await says(["story", "--visibility", "secret"], 2, /private, public, restricted/);
+  await says(["story", "--interface", "openai"], 2, /One of cog, vendora is needed/);
   writeFileSync(join(home.folder, "story/auspex.json"), '{"visibility": "secret"}');
   await says(["story"], 2, /auspex\.json: /);
   expect(existsSync(join(home.folder, "bin/calls"))).toBe(false);
