@@ -1,6 +1,8 @@
 /** Reads the values of arguments and options. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { modelReference } from "../protocol/common.ts";
+import { ociDigest, tag } from "../protocol/oci.ts";
+import { settableName, variableName } from "../protocol/variable.ts";
 
 /** A whole number within bounds. */
 export const integerOption = (min: number, max: number) => (text: string) => {
@@ -31,6 +33,48 @@ export function modelArgument(text: string): ModelReference {
   const [model = "", version] = text.split(":");
   return { model, version: version === undefined ? undefined : Number(version), text };
 }
+
+/** A model, and none of its versions. */
+export function wholeModelArgument(text: string): string {
+  const { model, version } = modelArgument(text);
+  if (version === undefined) return model;
+  throw new InvalidArgumentError(`A model is owner/name, without a version: ${model}`);
+}
+
+/** One version of a model. */
+export function versionArgument(text: string) {
+  const { model, version } = modelArgument(text);
+  if (version !== undefined) return { model, version };
+  throw new InvalidArgumentError(`The number of the version is needed, as in ${model}:3.`);
+}
+
+/** An image of a model, in the deployment's registry. */
+export interface ImageReference {
+  /** `owner/name` */
+  model: string;
+  /** A tag, or a digest. */
+  reference: string;
+  isDigest: boolean;
+}
+
+export function imageArgument(text: string): ImageReference {
+  const [, model = "", separator = "", reference = ""] = /^([^:@]+)([:@])(.+)$/.exec(text) ?? [];
+  const isDigest = separator === "@";
+  const isKnown = (isDigest ? ociDigest : tag).safeParse(reference).success;
+  if (isKnown && modelReference.safeParse(model).success) return { model, reference, isDigest };
+  throw new InvalidArgumentError(
+    "A tag is owner/name:tag, and an image owner/name@sha256:…: auspex tags owner/name lists them.",
+  );
+}
+
+const nameArgument = (shape: typeof variableName) => (text: string) => {
+  const { success, data, error } = shape.safeParse(text);
+  if (success) return data;
+  throw new InvalidArgumentError(`${error.issues.map(({ message }) => message).join("; ")}.`);
+};
+export const variableArgument = nameArgument(variableName);
+/** Of one that can be set: some names are the runner's. */
+export const settableArgument = nameArgument(settableName);
 
 /** Collects an option that can be repeated. */
 export const repeated = (value: string, values: string[] = []): string[] => [...values, value];

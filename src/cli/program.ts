@@ -1,6 +1,7 @@
 /** All commands, and what `auspex --help` says. */
-import { Command } from "@commander-js/extra-typings";
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { cancelCommand } from "./commands/cancel.ts";
+import { hardwareCommand } from "./commands/hardware.ts";
 import { initCommand } from "./commands/init.ts";
 import { loginCommand, logoutCommand } from "./commands/login.ts";
 import { logsCommand } from "./commands/logs.ts";
@@ -10,7 +11,9 @@ import { publishCommand } from "./commands/publish.ts";
 import { relayCommand } from "./commands/relay.ts";
 import { runCommand } from "./commands/run.ts";
 import type { Host } from "./commands/session.ts";
+import { tagsCommand } from "./commands/tags.ts";
 import { uploadCommand } from "./commands/upload.ts";
+import { variablesCommand } from "./commands/variables.ts";
 import { versionsCommand } from "./commands/versions.ts";
 import { TELLS_MORE } from "./failure.ts";
 import { VERSION } from "./package.ts";
@@ -29,6 +32,8 @@ export function createProgram(host: Host, { printsMisuse }: ProgramOptions): Com
     .description("Publishes models to an Auspex deployment, and runs them.")
     .version(VERSION, "-v, --version")
     .showSuggestionAfterError()
+    // What is after `delete` is for `delete`, also where `models` has an option of that name.
+    .enablePositionalOptions()
     .addHelpText("after", END)
     .exitOverride();
   if (!printsMisuse) program.configureOutput({ writeErr: () => {} });
@@ -43,10 +48,30 @@ export function createProgram(host: Host, { printsMisuse }: ProgramOptions): Com
     cancelCommand,
     modelsCommand,
     versionsCommand,
+    tagsCommand,
+    variablesCommand,
+    hardwareCommand,
     uploadCommand,
     relayCommand,
   ]) {
-    program.addCommand(create(host).copyInheritedSettings(program).showHelpAfterError(TELLS_MORE));
+    const command = create(host);
+    program.addCommand(command);
+    adopt(program, command);
   }
   return program;
+}
+
+function adopt(parent: Command, command: CommandUnknownOpts): void {
+  command.copyInheritedSettings(parent).showHelpAfterError(TELLS_MORE);
+  for (const own of command.commands) {
+    adopt(parent, own);
+    own.hook("preAction", (_, called) => takeOver(command, called));
+  }
+}
+
+/** `models --json delete` is `models delete --json`. */
+function takeOver(parent: CommandUnknownOpts, command: CommandUnknownOpts): void {
+  for (const name of command.options.map((option) => option.attributeName()))
+    if (parent.getOptionValueSource(name) === "cli" && !command.getOptionValueSource(name))
+      command.setOptionValueWithSource(name, parent.getOptionValue(name), "cli");
 }

@@ -16,8 +16,10 @@ import { ControlPlaneError, noAnswer } from "./error.ts";
 const IDLE_TIMEOUT_MS = 60_000;
 
 export interface Call {
-  /** A request with a body is a POST; `content` is sent verbatim. */
+  /** A request with a body is a POST, without one a GET, if it does not say. */
+  method?: "DELETE" | "PUT";
   body?: unknown;
+  /** Sent verbatim, instead of `body`. */
   content?: string | Uint8Array;
   /** As of HttpCall. */
   isOnce?: boolean;
@@ -58,12 +60,13 @@ export class JsonClient {
     });
   }
 
-  async #send(path: string, { body, content, isOnce, headers, timeoutMs, signal }: Call) {
+  async #send(path: string, call: Call) {
+    const { method, body, content, isOnce, headers, timeoutMs, signal } = call;
     const sent = content ?? (body === undefined ? undefined : JSON.stringify(body));
     const sentAt = performance.now();
     try {
       const answer = await this.#http.call(`${this.#path}${path}`, {
-        method: sent === undefined ? "GET" : "POST",
+        method: method ?? (sent === undefined ? "GET" : "POST"),
         headers: { ...this.#headers(), "content-type": "application/json", ...headers },
         body: sent,
         timeoutMs,

@@ -16,7 +16,7 @@ import { readText } from "./read-text.ts";
 const ANY = Number.POSITIVE_INFINITY;
 
 export interface HttpCall {
-  method: "GET" | "POST" | "PUT";
+  method: "DELETE" | "GET" | "POST" | "PUT";
   headers?: Record<string, string>;
   body?: string | Uint8Array | undefined;
   /** For the whole call. */

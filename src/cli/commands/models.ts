@@ -1,14 +1,15 @@
-/** `auspex models`: yours, or another account's. */
+/** `auspex models`: yours, or another account's; and what deletes one. */
 import { pageOf, slug } from "../../protocol/common.ts";
-import { modelItem } from "../../protocol/model.ts";
+import { type Model, modelItem, model as modelShape } from "../../protocol/model.ts";
 import { Misuse } from "../failure.ts";
-import { limitOption, pagePath } from "../options.ts";
+import { limitOption, pagePath, wholeModelArgument } from "../options.ts";
 import { ownerName } from "../service/owner.ts";
+import { confirmed } from "../ui/confirm.ts";
 import { table } from "../ui/output.ts";
 import { type Host, newServiceCommand, openService } from "./session.ts";
 
 export const modelsCommand = (host: Host) =>
-  newServiceCommand("models", "List your models, or the models of another account")
+  newServiceCommand("models", "List your models, or those of another account, or delete one")
     .argument("[owner]")
     .option("--limit <count>", "how many", limitOption, 25)
     .action(async (owner, options) => {
@@ -25,4 +26,20 @@ export const modelsCommand = (host: Host) =>
         one.description,
       ]);
       output.result(table(["MODEL", "VISIBILITY", "RUNS", "DESCRIPTION"], rows), shown);
+    })
+    .addCommand(deleteModelCommand(host));
+
+const deleteModelCommand = (host: Host) =>
+  newServiceCommand("delete", "Delete a model, with its versions, images and variables")
+    .argument("<model>", "owner/name", wholeModelArgument)
+    .option("-y, --yes", "do not ask")
+    .action(async (model, options) => {
+      const { service, output } = await openService(host, options);
+      const path = `/models/${model}`;
+      await confirmed(options, async () => questionOf(model, await service.get(path, modelShape)));
+      await service.delete(path);
+      output.result(`Deleted ${model}.`, { model });
     });
+
+const questionOf = (name: string, { visibility, predictions_count, latest_version }: Model) =>
+  `Delete ${name} (${visibility}, ${predictions_count} runs${latest_version ? `, version ${latest_version.number}` : ", no version"}), with its images and variables?`;

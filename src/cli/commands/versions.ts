@@ -1,4 +1,4 @@
-/** `auspex versions`: all of a model, or one in full. */
+/** `auspex versions`: all of a model, or one in full; and what deletes one. */
 import { pageOf } from "../../protocol/common.ts";
 import {
   model as modelShape,
@@ -6,13 +6,17 @@ import {
   version,
   versionSummary,
 } from "../../protocol/model.ts";
-import { limitOption, modelArgument, pagePath } from "../options.ts";
+import { limitOption, modelArgument, pagePath, versionArgument } from "../options.ts";
+import { confirmed } from "../ui/confirm.ts";
 import { table } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
 import { type Host, newServiceCommand, openService } from "./session.ts";
 
 export const versionsCommand = (host: Host) =>
-  newServiceCommand("versions", "List a model's versions; with a number, show that one")
+  newServiceCommand(
+    "versions",
+    "List a model's versions; with a number, show that one; or delete one",
+  )
     .argument("<model>", "owner/name or owner/name:3", modelArgument)
     .option("--limit <count>", "how many", limitOption, 25)
     .action(async ({ model, version: number }, options) => {
@@ -37,6 +41,22 @@ export const versionsCommand = (host: Host) =>
       const versions = table(["VERSION", "CREATED", "IMAGE", "NOTES"], rows);
       const note = latest && awaitsStart(latest) ? `\n${model}:${latest.number} ${WAITS}.` : "";
       output.result(`${versions}${note}`, shown);
+    })
+    .addCommand(deleteVersionCommand(host));
+
+const deleteVersionCommand = (host: Host) =>
+  newServiceCommand("delete", "Delete a version")
+    .argument("<version>", "owner/name:3", versionArgument)
+    .option("-y, --yes", "do not ask")
+    .action(async ({ model, version: number }, options) => {
+      const { service, output } = await openService(host, options);
+      await confirmed(options, async () => {
+        const { latest_version } = await service.get(`/models/${model}`, modelShape);
+        const isLatest = latest_version?.number === number;
+        return `Delete ${model}:${number}?${isLatest ? " Calls that name no version get the one before it then." : ""}`;
+      });
+      await service.delete(`/models/${model}/versions/${number}`);
+      output.result(`Deleted ${model}:${number}.`, { model, number });
     });
 
 const WAITS = "waits for its first start: run it once";

@@ -10,6 +10,7 @@ import {
 } from "../../../runner/src/lib/send-body.ts";
 import { MODEL_HEADER } from "../../protocol/registry.ts";
 import type { Access } from "../access/access.ts";
+import { deleteOnce } from "../service/delete-once.ts";
 import { headersFor } from "../service/service.ts";
 
 /** Covers about 45 s of an unreachable registry. */
@@ -73,8 +74,19 @@ export class RegistryClient {
 
   /** The same, tried again where that may help. */
   retried(url: URL, call: RegistryCall, statuses: number[]): Promise<Response> {
+    return this.#retried(() => this.call(url, call, statuses));
+  }
+
+  async delete(url: URL): Promise<void> {
+    await deleteOnce(
+      () => this.call(url, { method: "DELETE" }, [202]),
+      (send) => this.#retried(send),
+    );
+  }
+
+  #retried<T>(send: () => Promise<T>): Promise<T> {
     const { signal, onRetry } = this.#options;
-    return retryCall(() => this.call(url, call, statuses), { ...RETRIES, signal, onRetry });
+    return retryCall(send, { ...RETRIES, signal, onRetry });
   }
 
   /** Sends a long body as it is read. The response has any status. */

@@ -1,4 +1,5 @@
 /** One repository of the registry: what it has, and what is pushed into it. */
+import pLimit from "p-limit";
 import { z } from "zod";
 import { statusOf } from "../../../runner/src/control-plane/error.ts";
 import { type Identity, Notes } from "../state/notes.ts";
@@ -14,6 +15,10 @@ const uploadState = z.object({
   chunkBytes: z.int().positive(),
   leastChunkBytes: z.int().positive(),
 });
+
+const tagList = z.object({ tags: z.array(z.string()) });
+/** Tags that are looked at together. */
+const PARALLEL = 4;
 
 export interface PushEvents {
   /** Bytes that were sent. */
@@ -113,6 +118,27 @@ export class Repository {
       { method: "PUT", headers, body },
       [201],
     );
+  }
+
+  /** The first by name, with the images that they name. */
+  async tags(count: number): Promise<{ tag: string; digest: string }[]> {
+    const url = this.#url("tags/list");
+    url.searchParams.set("n", String(count));
+    const response = await this.#client.retried(url, { method: "GET" }, [200]);
+    const { tags } = tagList.parse(await response.json());
+    const limit = pLimit(PARALLEL);
+    return limit.map(tags, async (tag) => ({ tag, digest: await this.#digestOf(tag) }));
+  }
+
+  async #digestOf(tag: string): Promise<string> {
+    const url = this.#url(`manifests/${tag}`);
+    const { headers } = await this.#client.retried(url, { method: "HEAD" }, [200]);
+    return headers.get("docker-content-digest") ?? "";
+  }
+
+  /** @param reference a tag, which goes alone, or a digest, which goes with its tags */
+  async deleteManifest(reference: string): Promise<void> {
+    await this.#client.delete(this.#url(`manifests/${reference}`));
   }
 
   async #send(upload: BlobUpload, digest: string, content: Content, identity: Identity) {

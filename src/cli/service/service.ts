@@ -1,9 +1,10 @@
 /** Calls of the deployment's API, with retries. */
-import type { z } from "zod";
-import { JsonClient } from "../../../runner/src/control-plane/json-client.ts";
+import { z } from "zod";
+import { type Call, JsonClient } from "../../../runner/src/control-plane/json-client.ts";
 import { retryCall } from "../../../runner/src/control-plane/retry.ts";
 import type { Access } from "../access/access.ts";
 import { USER_AGENT } from "../package.ts";
+import { deleteOnce } from "./delete-once.ts";
 
 /** Somebody waits for the answer: covers about 3 s of an unreachable service. */
 const RETRIES = { attempts: 4, baseMs: 500, maxMs: 2_000 };
@@ -25,6 +26,8 @@ interface Post<T> {
   made?: () => Promise<T | undefined>;
 }
 
+type Sent = Pick<Call, "method" | "body" | "content" | "isOnce" | "headers">;
+
 export class Service {
   readonly access: Access;
   readonly #client: JsonClient;
@@ -38,39 +41,46 @@ export class Service {
 
   /** @param path below /v1. @throws ControlPlaneError; the signal's reason */
   get<T extends z.ZodType>(path: string, schema: T): Promise<z.output<T>> {
-    return this.#call(path, schema, {});
+    return this.#retried(() => this.#send(path, schema));
   }
 
   /** May be sent twice: what it asks for must be the same then, or be found by `made`. */
   post<T extends z.ZodType>(
     path: string,
     schema: T,
-    post: Post<z.output<T>> = {},
+    { body, headers = {}, isPatient, made }: Post<z.output<T>> = {},
   ): Promise<z.output<T>> {
-    const content = post.body === undefined ? "" : JSON.stringify(post.body);
-    return this.#call(path, schema, { ...post, content });
-  }
-
-  #call<T extends z.ZodType>(
-    path: string,
-    schema: T,
-    { content, headers, isPatient, made }: Post<z.output<T>> & { content?: string },
-  ): Promise<z.output<T>> {
-    const { signal, onRetry } = this.#options;
-    const call = {
-      timeoutMs: TIMEOUT_MS,
-      signal,
-      ...(content !== undefined && { content }),
-      ...(headers && { headers }),
-      isOnce: made !== undefined,
-    };
-    const retries = isPatient ? PATIENT_RETRIES : RETRIES;
+    const content = body === undefined ? "" : JSON.stringify(body);
+    const sent = { content, headers, isOnce: made !== undefined };
     let isAgain = false;
     const send = async () => {
       const found = isAgain ? await made?.() : undefined;
       isAgain = true;
-      return found ?? this.#client.call(`/v1${path}`, schema, call);
+      return found ?? this.#send(path, schema, sent);
     };
+    return this.#retried(send, isPatient ? PATIENT_RETRIES : RETRIES);
+  }
+
+  put<T extends z.ZodType>(path: string, schema: T, body: object): Promise<z.output<T>> {
+    return this.#retried(() => this.#send(path, schema, { method: "PUT", body }));
+  }
+
+  async delete(path: string): Promise<void> {
+    // Each is counted, also one on a connection that was closed.
+    const sent = { method: "DELETE", isOnce: true } as const;
+    await deleteOnce(
+      () => this.#send(path, z.unknown(), sent),
+      (counted) => this.#retried(counted),
+    );
+  }
+
+  #send<T extends z.ZodType>(path: string, schema: T, sent: Sent = {}): Promise<z.output<T>> {
+    const { signal } = this.#options;
+    return this.#client.call(`/v1${path}`, schema, { ...sent, timeoutMs: TIMEOUT_MS, signal });
+  }
+
+  #retried<T>(send: () => Promise<T>, retries = RETRIES): Promise<T> {
+    const { signal, onRetry } = this.#options;
     return retryCall(send, { ...retries, signal, onRetry });
   }
 }

@@ -1,0 +1,39 @@
+/** `auspex hardware`: the classes of machine that models can run on. */
+import { pageOf } from "../../protocol/common.ts";
+import { type Hardware, hardware } from "../../protocol/hardware.ts";
+import { limitOption, pagePath } from "../options.ts";
+import { table } from "../ui/output.ts";
+import { type Host, newServiceCommand, openService } from "./session.ts";
+
+export const hardwareCommand = (host: Host) =>
+  newServiceCommand("hardware", "List the classes of hardware, for publish --hardware")
+    .option("--limit <count>", "how many", limitOption, 50)
+    .action(async (options) => {
+      const { service, output } = await openService(host, options);
+      const path = pagePath("/hardware", options.limit);
+      const { items } = await service.get(path, pageOf(hardware));
+      const shown = items.slice(0, options.limit);
+      const hasPrice = shown.some(({ price_per_hour }) => price_per_hour !== null);
+      const head = [...HEAD, ...(hasPrice ? ["PRICE PER HOUR"] : [])];
+      output.result(table(head, shown.map(rowOf)), shown);
+    });
+
+const HEAD = ["CLASS", "NAME", "GPUS", "CPUS", "RAM"];
+
+/** Operators need not say how much memory there is. */
+const rowOf = ({
+  identifier,
+  name,
+  gpus,
+  ram_per_gpu_gb,
+  cpus,
+  ram_gb,
+  price_per_hour,
+}: Hardware) => [
+  identifier,
+  name,
+  gpus > 0 && ram_per_gpu_gb > 0 ? `${gpus} × ${ram_per_gpu_gb} GB` : String(gpus),
+  String(cpus),
+  ram_gb > 0 ? `${ram_gb} GB` : "",
+  price_per_hour === null ? "" : String(price_per_hour),
+];
