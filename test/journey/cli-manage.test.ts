@@ -70,10 +70,7 @@ describe("what was pushed and published", () => {
 
   it("keeps an image that versions need, and says which", async () => {
     const said = await refused(1, "tags", "delete", `ada/greeter@${digest}`, "--yes");
-    expect(said).toMatch(/A version of this model needs sha256:[\s\S]*Delete the version first\./);
-    expect(said).toContain(
-      "\nauspex versions delete ada/greeter:2\nauspex versions delete ada/greeter:1\n",
-    );
+    expect(said).toMatch(/needed by versions 2, 1 of .* Delete the versions first/);
     expect(await ran("tags", "ada/greeter")).toContain("ada/greeter:latest");
   });
 

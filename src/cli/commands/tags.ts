@@ -1,11 +1,8 @@
 /** `auspex tags`: the images that were pushed for a model, and what removes them. */
 import { ControlPlaneError } from "../../../runner/src/control-plane/error.ts";
-import { pageOf } from "../../protocol/common.ts";
-import { versionSummary } from "../../protocol/model.ts";
 import { type ImageReference, imageArgument, limitOption, wholeModelArgument } from "../options.ts";
 import { RegistryClient, RegistryError } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
-import type { Service } from "../service/service.ts";
 import { confirmed } from "../ui/confirm.ts";
 import { table } from "../ui/output.ts";
 import { type Host, newServiceCommand, openService, type ServiceSession } from "./session.ts";
@@ -24,7 +21,8 @@ export const tagsCommand = (host: Host) =>
 
 const MORE = `
 An image that no tag and no version names is removed within a week. With its digest in place of a tag it
-is removed at once, with all of its tags.
+is removed at once, with all of its tags. It stays while a version needs it, and for four days after that
+version was deleted.
 
   auspex tags delete ada/story:latest
   auspex tags delete ada/story@sha256:…`;
@@ -41,8 +39,8 @@ const deleteTagCommand = (host: Host) =>
       await confirmed(options, () => `Delete ${what}${isDigest ? " with all of its tags" : ""}?`);
       await repositoryOf(session, model)
         .deleteManifest(reference)
-        .catch(async (error: unknown) => {
-          throw await explained(error, session.service, image);
+        .catch((error: unknown) => {
+          throw explained(error, image);
         });
       session.output.result(`Deleted ${what}.`, { model, reference });
     });
@@ -57,23 +55,12 @@ const repositoryOf = (
     state: folders.state,
   });
 
-/** What is not there was perhaps mistyped; what is needed, a version needs. */
-async function explained(
-  error: unknown,
-  service: Service,
-  { model, reference, isDigest }: ImageReference,
-): Promise<unknown> {
-  if (!(error instanceof RegistryError)) return error;
-  const { status, code, message } = error;
-  const saying = (text: string) => new ControlPlaneError(text, { ...(status && { status }) });
-  if (code === "MANIFEST_UNKNOWN")
-    return saying(
-      `${model} has no ${isDigest ? "image" : "tag"} ${reference}. auspex tags ${model} lists those that it has.`,
-    );
-  if (status !== 409) return error;
-  const path = `/models/${model}/versions?page_size=50`;
-  const { items } = await service.get(path, pageOf(versionSummary));
-  const own = items.filter((one) => one.container_image_digest === reference);
-  const commands = own.map(({ number }) => `auspex versions delete ${model}:${number}`);
-  return saying([message, ...commands].join("\n"));
+/** What is not there was perhaps mistyped. */
+function explained(error: unknown, { model, reference, isDigest }: ImageReference): unknown {
+  if (!(error instanceof RegistryError) || error.code !== "MANIFEST_UNKNOWN") return error;
+  const what = isDigest ? "image" : "tag";
+  return new ControlPlaneError(
+    `${model} has no ${what} ${reference}. auspex tags ${model} lists those that it has.`,
+    { status: 404 },
+  );
 }

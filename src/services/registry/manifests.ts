@@ -19,6 +19,7 @@ import type { Services } from "../services.ts";
 import { replaceLost } from "./lost-objects.ts";
 import type { Repository } from "./repositories.ts";
 import { requireRoom } from "./room.ts";
+import { NAMED_VERSIONS, stillNeeded } from "./still-needed.ts";
 
 /** Of what is attached to something: lists of it repeat them. */
 const ANNOTATIONS_BYTES = 32 * 1024;
@@ -165,14 +166,9 @@ export async function removeManifest(
     if (await deleteTag(db, id, reference)) return;
     throw unknownManifest(reference);
   }
-  const outcome = await deleteManifest(db, id, reference);
+  const outcome = await deleteManifest(db, id, reference, NAMED_VERSIONS + 1);
   if (outcome === "missing") throw unknownManifest(reference);
-  if (outcome === "removed") return;
-  throw new RegistryError(
-    409,
-    "DENIED",
-    `A version of this model needs ${reference}, or predictions of a version that was deleted less than four days ago. Delete the version first.`,
-  );
+  if (outcome !== "removed") throw stillNeeded(reference, outcome);
 }
 
 const unknownType = (type: string) =>

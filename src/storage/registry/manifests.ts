@@ -1,5 +1,6 @@
 /** Manifests and indexes of repositories. */
-import { and, asc, eq, gt, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, inArray, max, sql } from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import {
@@ -113,30 +114,56 @@ export const listReferrers = (
     .all();
 
 /**
- * Whether a live version needs it, or predictions of a deleted one: it is their manifest, or named by it, or by
- * what this names. Indexes may be nested. Left to itself, SQLite looks at all references of the model in each step.
+ * The digests by which it is needed: its own, those of what names it, and of what names these. Indexes may be nested.
+ * Left to itself, SQLite looks at all references of the model in each step.
  */
-const isNeeded = (modelId: string, digest: string) => sql`EXISTS (
+const namers = (modelId: string, digest: string) => sql`(
   WITH RECURSIVE naming (digest) AS (
     SELECT ${digest} UNION
     SELECT named.manifest FROM naming
       CROSS JOIN ${registryReferences} AS named INDEXED BY registry_references_digest
       ON named.model_id = ${modelId} AND named.digest = naming.digest)
-  SELECT 1 FROM naming WHERE digest IN (
+  SELECT digest FROM naming)`;
+
+/** Whether a live version needs it, or predictions of a deleted one. */
+const isNeeded = (modelId: string, digest: string) => sql`EXISTS (
+  SELECT 1 FROM ${namers(modelId, digest)} AS namer WHERE namer.digest IN (
     SELECT container_image_digest FROM ${versions} AS one WHERE one.model_id = ${modelId}
     UNION ALL SELECT held.digest FROM ${registryHolds} AS held WHERE held.model_id = ${modelId}))`;
 
-/** With its tags. */
+/** What needs a manifest. */
+export interface Need {
+  /** The numbers of live versions, the newest first: as many as were asked for at most. */
+  versions: number[];
+  /** When the last prediction of a deleted version has ended; 0: none needs it. */
+  until: number;
+}
+
+/** With its tags. @param most how many versions to name that need it */
 export async function deleteManifest(
   db: Database,
   modelId: string,
   digest: string,
-): Promise<"removed" | "needed" | "missing"> {
+  most: number,
+): Promise<"removed" | "missing" | Need> {
   const isOne = and(eq(registryManifests.model_id, modelId), eq(registryManifests.digest, digest));
-  const [removed, left] = await db.batch([
+  const needs = (model: SQLiteColumn, named: SQLiteColumn) =>
+    and(eq(model, modelId), inArray(named, namers(modelId, digest)));
+  const [removed, left, needing, held] = await db.batch([
     db.delete(registryManifests).where(and(isOne, sql`NOT ${isNeeded(modelId, digest)}`)),
     db.select({ digest: registryManifests.digest }).from(registryManifests).where(isOne),
+    db
+      .select({ number: versions.number })
+      .from(versions)
+      .where(needs(versions.model_id, versions.container_image_digest))
+      .orderBy(desc(versions.number))
+      .limit(most),
+    db
+      .select({ until: max(registryHolds.until) })
+      .from(registryHolds)
+      .where(needs(registryHolds.model_id, registryHolds.digest)),
   ]);
   if (removed.meta.changes > 0) return "removed";
-  return left.length > 0 ? "needed" : "missing";
+  if (left.length === 0) return "missing";
+  return { versions: needing.map(({ number }) => number), until: held[0]?.until ?? 0 };
 }

@@ -90,24 +90,35 @@ test("what a push has found to be there is there when its manifest comes", async
 test("deleting what a live version needs is refused; after a version's end it stays for four days", async () => {
   const repository = await newRepository();
   const { digest, layers } = await repository.pushImage();
-  const { id } = await repository.client.ok<Model>("GET", `/v1/models/${repository.name}`);
-  await run(
-    `INSERT INTO versions (model_id, number, release_notes, container_image_digest, schemas,
-      compatibilities, configuration, repository, size, created_at)
-      VALUES (?, 1, '', ?, '{}', '{}', '{}', ?, 0, 0)`,
-    id,
-    digest,
-    `auspex/models/${id}`,
+  const path = `/v1/models/${repository.name}/versions`;
+  const publish = () => repository.client.ok("POST", path, versionOf(digest));
+  const refusal = async () =>
+    expectError(await repository.send("DELETE", `manifests/${digest}`), 409, "DENIED");
+  await publish();
+  expect(await refusal()).toMatch(
+    /is needed by version 1 of this model\. Delete the version first\. Four days later/,
   );
-  await expectError(await repository.send("DELETE", `manifests/${digest}`), 409, "DENIED");
+  for (let number = 2; number <= 6; number++) await publish();
+  expect(await refusal()).toMatch(
+    /needed by versions 6, 5, 4, 3, 2 and others .* the versions first/,
+  );
   const layer = digestOf(layers[0] ?? new Uint8Array());
   await expectError(await repository.send("DELETE", `blobs/${layer}`), 409, "DENIED");
   await repository.send("DELETE", "manifests/latest");
   await later();
   await later();
   expect(await repository.blob(layer)).toEqual(layers[0]);
-  await repository.client.ok("DELETE", `/v1/models/${repository.name}/versions/1`);
-  await expectError(await repository.send("DELETE", `manifests/${digest}`), 409, "DENIED");
+  for (let number = 1; number <= 6; number++)
+    await repository.client.ok("DELETE", `${path}/${number}`);
+  const [, after] = /^Predictions of a .* Delete it after (.*) UTC\.$/.exec(await refusal()) ?? [];
+  // A version's end is noted by the clock of D1, which does not move.
+  startClock();
+  stopClock();
+  const waitMs = Date.parse(`${after}Z`) - Date.now();
+  expect(Math.abs(waitMs / 1000 - 4 * DAY)).toBeLessThan(180);
+  advance(waitMs / 1000);
+  await sweepRegistry(services, Date.now());
+  expect((await repository.send("DELETE", `manifests/${digest}`)).status).toBe(202);
 });
 
 test("an image goes with its model at once, but for what accepted predictions need", async () => {

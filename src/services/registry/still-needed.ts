@@ -1,0 +1,27 @@
+/** Why an image is not deleted, and when it can be. */
+import { RegistryError } from "../../errors-registry.ts";
+import type { Need } from "../../storage/registry/manifests.ts";
+
+/** How many versions are named at most. */
+export const NAMED_VERSIONS = 5;
+
+/** What is kept for predictions ends with a sweep, of which there is one every minute. */
+const SWEPT_MS = 2 * 60_000;
+
+/** @param need of one version more than are named, if there are as many */
+export function stillNeeded(reference: string, { versions, until }: Need): RegistryError {
+  if (versions.length === 0)
+    return denied(
+      `Predictions of a version that was deleted may still need ${reference}. Delete it after ${minuteOf(until + SWEPT_MS)} UTC.`,
+    );
+  const noun = versions.length === 1 ? "version" : "versions";
+  const named = versions.slice(0, NAMED_VERSIONS).join(", ");
+  const more = versions.length > NAMED_VERSIONS ? " and others" : "";
+  return denied(
+    `${reference} is needed by ${noun} ${named}${more} of this model. Delete the ${noun} first. Four days later, when no prediction needs it any more, it can be deleted.`,
+  );
+}
+
+const denied = (message: string) => new RegistryError(409, "DENIED", message);
+
+const minuteOf = (time: number) => new Date(time).toISOString().slice(0, 16).replace("T", " ");
