@@ -9,7 +9,7 @@ import { table } from "../ui/output.ts";
 import { type Host, newServiceCommand, openService } from "./session.ts";
 
 export const modelsCommand = (host: Host) =>
-  newServiceCommand("models", "List your models, or those of another account, or delete one")
+  newServiceCommand("models", "List your models or another account's, or delete one")
     .argument("[owner]")
     .option("--limit <count>", "how many", limitOption, 25)
     .action(async (owner, options) => {

@@ -1,7 +1,6 @@
 /** `auspex variables`: secrets for a model's containers. Values go in, and never come out. */
 import { text as textOf } from "node:stream/consumers";
 import { password } from "@clack/prompts";
-import { pageOf } from "../../protocol/common.ts";
 import { type Model, model as modelShape } from "../../protocol/model.ts";
 import { variable } from "../../protocol/variable.ts";
 import { Interrupted, Misuse } from "../failure.ts";
@@ -16,8 +15,8 @@ export const variablesCommand = (host: Host) =>
     .argument("<model>", "owner/name", wholeModelArgument)
     .action(async (name, options) => {
       const { service, output } = await openService(host, options);
-      const [{ items }, model] = await Promise.all([
-        service.get(`${pathOf(name)}?page_size=50`, pageOf(variable)),
+      const [items, model] = await Promise.all([
+        service.list(pathOf(name), variable),
         service.get(`/models/${name}`, modelShape),
       ]);
       const listed = listedIn(model);
@@ -51,10 +50,11 @@ const setCommand = (host: Host) =>
     .addHelpText("after", MORE)
     .action(async (model, name, options) => {
       const { service, output, display } = await openService(host, options);
+      // Looked up first: what fails after it was set would pass for a failure to set it.
+      const shown = await service.get(`/models/${model}`, modelShape);
       const value = await readValue(model, name);
       const set = await service.put(`${pathOf(model)}/${name}`, variable, { value });
       output.result(`Set ${name} for ${model}.`, set);
-      const shown = await service.get(`/models/${model}`, modelShape);
       if (!listedIn(shown).has(name))
         display.say(
           `${shown.latest_version ? `${model}:${shown.latest_version.number} does not get it` : "No version gets it yet"}: list it in configuration.variable_names of auspex.json, and publish.`,

@@ -44,10 +44,15 @@ export const versionsCommand = (host: Host) =>
     })
     .addCommand(deleteVersionCommand(host));
 
+const DELETED = `
+Predictions that were accepted run to their end: for that its image stays for four days. After them,
+auspex tags delete can remove it.`;
+
 const deleteVersionCommand = (host: Host) =>
   newServiceCommand("delete", "Delete a version")
     .argument("<version>", "owner/name:3", versionArgument)
     .option("-y, --yes", "do not ask")
+    .addHelpText("after", DELETED)
     .action(async ({ model, version: number }, options) => {
       const { service, output } = await openService(host, options);
       await confirmed(options, async () => {

@@ -5,12 +5,13 @@ type Send = () => Promise<unknown>;
 
 /** @param retried sends it, and again where that may help */
 export async function deleteOnce(send: Send, retried: (send: Send) => Promise<unknown>) {
-  let calls = 0;
-  const counted = () => {
-    calls++;
-    return send();
-  };
-  await retried(counted).catch((error: unknown) => {
-    if (calls === 1 || statusOf(error) !== 404) throw error;
+  let mayBeDone = false;
+  const watched = () =>
+    send().catch((error: unknown) => {
+      mayBeDone ||= (statusOf(error) ?? 500) >= 500;
+      throw error;
+    });
+  await retried(watched).catch((error: unknown) => {
+    if (!mayBeDone || statusOf(error) !== 404) throw error;
   });
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { type Call, JsonClient } from "../../../runner/src/control-plane/json-client.ts";
 import { retryCall } from "../../../runner/src/control-plane/retry.ts";
+import { pageOf } from "../../protocol/common.ts";
 import type { Access } from "../access/access.ts";
 import { USER_AGENT } from "../package.ts";
 import { deleteOnce } from "./delete-once.ts";
@@ -44,6 +45,18 @@ export class Service {
     return this.#retried(() => this.#send(path, schema));
   }
 
+  /** Of a list that is never long, all. @param path without a query */
+  async list<T extends z.ZodType>(path: string, item: T): Promise<z.output<T>[]> {
+    const items: z.output<T>[] = [];
+    let query = "page_size=50";
+    for (;;) {
+      const page = await this.get(`${path}?${query}`, pageOf(item));
+      items.push(...page.items);
+      if (page.next_cursor === null) return items;
+      query = `page_size=50&cursor=${encodeURIComponent(page.next_cursor)}`;
+    }
+  }
+
   /** May be sent twice: what it asks for must be the same then, or be found by `made`. */
   post<T extends z.ZodType>(
     path: string,
@@ -66,7 +79,7 @@ export class Service {
   }
 
   async delete(path: string): Promise<void> {
-    // Each is counted, also one on a connection that was closed.
+    // None is sent again unseen, as on a connection that was closed: that would find nothing.
     const sent = { method: "DELETE", isOnce: true } as const;
     await deleteOnce(
       () => this.#send(path, z.unknown(), sent),

@@ -1,4 +1,4 @@
-/** A deployment of one user: the part of the API that publishing needs, and its registry. */
+/** A deployment of one user: the part of the API that the command needs, and its registry. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
@@ -26,6 +26,9 @@ const OFF = {
 export class FakeDeployment {
   readonly models = new Map<string, FakeModel>();
   hardware: string[] = ["cpu"];
+  /** Their values, by path. */
+  readonly variables = new Map<string, unknown>();
+  readonly #deleted = new Set<string>();
   registry!: MemoryRegistry;
 
   static async open(headers: Record<string, string> = {}): Promise<FakeDeployment> {
@@ -52,6 +55,14 @@ export class FakeDeployment {
       this.models.set(made.name, made);
       return shown(made);
     }
+    if (this.#deleted.has(path)) return undefined;
+    if (method === "DELETE") return this.#delete(path);
+    const [, list, variable] = /^(\/v1\/models\/ada\/[\w-]+\/variables)(\/\w+)?$/.exec(path) ?? [];
+    if (list !== undefined && variable === undefined) return page(this.#variablesBelow(list));
+    if (list !== undefined) {
+      this.variables.set(path, body.value);
+      return variableShown(path);
+    }
     const [, name = "", rest, number] =
       /^\/v1\/models\/ada\/([\w-]+)(\/versions(?:\/(\d+))?)?$/.exec(path) ?? [];
     const found = this.models.get(name);
@@ -64,6 +75,22 @@ export class FakeDeployment {
     found.versions.push(body);
     return versionShown(body, found.versions.length);
   };
+
+  #variablesBelow(list: string) {
+    const paths = [...this.variables.keys()].filter((path) => path.startsWith(`${list}/`));
+    return paths.sort().map(variableShown);
+  }
+
+  /** A model, a version or a variable. */
+  #delete(path: string): object | undefined {
+    if (this.variables.delete(path)) return {};
+    const [, name = "", number] =
+      /^\/v1\/models\/ada\/([\w-]+)(?:\/versions\/(\d+))?$/.exec(path) ?? [];
+    const isThere = (this.models.get(name)?.versions.length ?? -1) >= Number(number ?? 0);
+    if (!isThere) return undefined;
+    this.#deleted.add(path);
+    return {};
+  }
 }
 
 const PROFILE = { bio: "", location: "", company: "" };
@@ -74,6 +101,11 @@ const page = (items: unknown[]) => ({
   previous_cursor: null,
   next_url: null,
   previous_url: null,
+});
+
+const variableShown = (path: string) => ({
+  name: path.split("/").at(-1),
+  updated_at: AT,
 });
 
 const hardwareItem = (identifier: string) => ({

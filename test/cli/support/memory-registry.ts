@@ -76,6 +76,11 @@ export class MemoryRegistry {
       this.manifests.set(key, one).set(sha256(bytes), one);
       return void response.writeHead(201, { "docker-content-digest": sha256(bytes) }).end();
     }
+    if (kind === "manifests" && method === "DELETE") return this.#delete(response, key);
+    if (url.pathname.endsWith("/tags/list")) {
+      const tags = [...this.manifests.keys()].filter((one) => !one.includes(":")).sort();
+      return void response.writeHead(200).end(JSON.stringify({ tags }));
+    }
     const manifest = this.manifests.get(key);
     const bytes = kind === "manifests" ? manifest?.bytes : this.blobs.get(key);
     if (!bytes) return fail(response, 404, "BLOB_UNKNOWN");
@@ -86,6 +91,16 @@ export class MemoryRegistry {
       "docker-content-digest": sha256(bytes),
     });
     response.end(method === "HEAD" ? undefined : bytes);
+  }
+
+  /** With a digest, its tags too. */
+  #delete(response: ServerResponse, key: string): void {
+    const found = this.manifests.get(key);
+    if (!found) return fail(response, 404, "MANIFEST_UNKNOWN");
+    for (const [reference, one] of this.manifests)
+      if (reference === key || (key.includes(":") && sha256(one.bytes) === key))
+        this.manifests.delete(reference);
+    response.writeHead(202).end();
   }
 
   async #upload(request: IncomingMessage, response: ServerResponse, id: string, url: URL) {
