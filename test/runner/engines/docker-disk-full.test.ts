@@ -60,7 +60,7 @@ describe("a pull that finds the disk full", () => {
 
   it("is tried once more after what nothing uses has gone", async () => {
     docker.images.set(nameOf("small"), 4 * GB);
-    await store.pulled(nameOf("small"));
+    await store.pulling(nameOf("small"));
     await pull("large");
     expect([...docker.images.keys()]).toEqual([nameOf("large")]);
     expect(docker.pulls).toBe(2);
@@ -71,7 +71,7 @@ describe("a pull that finds the disk full", () => {
 
   it("fails when that is not enough", async () => {
     docker.images.set(nameOf("small"), 4 * GB);
-    await store.pulled(nameOf("small"));
+    await store.pulling(nameOf("small"));
     await expect(pull("too-large")).rejects.toMatchObject({
       source: "internal",
       message: expect.stringContaining("the disk of the runner's machine is full"),
@@ -83,7 +83,7 @@ describe("a pull that finds the disk full", () => {
     docker.images.set(nameOf("small"), 4 * GB);
     await expect(pull("large")).rejects.toThrow("the disk of the runner's machine is full");
     docker.images.set(nameOf("small"), 4 * GB);
-    await store.pulled(nameOf("small"));
+    await store.pulling(nameOf("small"));
     // A job is about to start with it.
     const release = await store.hold(nameOf("small"));
     await expect(pull("large")).rejects.toThrow("the disk of the runner's machine is full");

@@ -84,7 +84,7 @@ describe("the record of images", () => {
 
   it("outlives the process", async () => {
     const record = await opened();
-    await Promise.all([record.pulled("r/a@1"), record.pulled("r/b@1")]);
+    await Promise.all([record.note("r/a@1"), record.note("r/b@1")]);
     await record.removed("r/b@1");
     const next = await opened();
     expect(next.references).toEqual(["r/a@1"]);

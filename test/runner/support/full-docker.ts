@@ -11,6 +11,8 @@ export class FullDocker {
   /** Bytes by `repository@digest`. */
   readonly images = new Map<string, number>();
   pulls = 0;
+  /** Called when it has an image, before whoever pulls it is told. */
+  onPulled: () => void | Promise<void> = () => {};
   readonly #sizes: Record<string, number>;
   readonly #total: number;
   readonly #server: Server;
@@ -27,7 +29,7 @@ export class FullDocker {
     this.socket = join(folder, "docker.sock");
     this.#sizes = sizes;
     this.#total = total;
-    this.#server = createServer((asked, answer) => this.#answer(asked, answer));
+    this.#server = createServer((asked, answer) => void this.#answer(asked, answer));
   }
 
   get free(): number {
@@ -39,7 +41,7 @@ export class FullDocker {
     this.#server.closeAllConnections();
   }
 
-  #answer({ method, url = "" }: IncomingMessage, answer: ServerResponse): void {
+  async #answer({ method, url = "" }: IncomingMessage, answer: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(url, "http://docker");
     const send = (status: number, body: unknown) => {
       answer.writeHead(status, { "content-type": "application/json" });
@@ -54,7 +56,9 @@ export class FullDocker {
     }
     if (pathname === "/images/create") {
       const [name, tag] = [searchParams.get("fromImage"), searchParams.get("tag")];
-      return send(200, this.#pull(`${name}@${tag}`));
+      const pulled = this.#pull(`${name}@${tag}`);
+      if (this.images.has(`${name}@${tag}`)) await this.onPulled();
+      return send(200, pulled);
     }
     const [, name = ""] = /^\/images\/(.+?)(?:\/json)?$/.exec(decodeURIComponent(pathname)) ?? [];
     const size = this.images.get(name);

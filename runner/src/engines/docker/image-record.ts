@@ -1,6 +1,7 @@
 /**
- * Which images this runner has pulled, and when each was last used: a file in its state directory, since
- * an image that is pulled can have no label of the runner's. No other image is ever removed.
+ * Which images this runner has pulled or is pulling, and when each was last used: a file in its state
+ * directory, since an image that is pulled can have no label of the runner's. No other image is ever
+ * removed.
  */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -35,14 +36,15 @@ export class ImageRecord {
     return this.#lastUsed.get(reference);
   }
 
-  pulled(reference: string): Promise<void> {
+  /** This runner pulls it, or uses it. */
+  note(reference: string): Promise<void> {
     this.#lastUsed.set(reference, Date.now());
     return this.#write();
   }
 
   /** Only if this runner has pulled it. */
   async used(reference: string): Promise<void> {
-    if (this.#lastUsed.has(reference)) await this.pulled(reference);
+    if (this.#lastUsed.has(reference)) await this.note(reference);
   }
 
   async removed(reference: string): Promise<void> {

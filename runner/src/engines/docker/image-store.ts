@@ -1,11 +1,15 @@
 /** The images that this runner has pulled, which it may remove when the disk is full. */
 import type Dockerode from "dockerode";
+import { withTimeout } from "../../../../src/lib/timeout.ts";
 import { messageOf } from "../../control-plane/error.ts";
 import type { Evictable, EvictionSource } from "../../disk/evictable.ts";
 import type { Log } from "../../lib/log.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 import type { ImageRecord } from "./image-record.ts";
 import { KEPT_FOR_LABEL, KEPT_LABEL } from "./layer-keeper.ts";
+
+/** The job that has failed must not wait for a Docker that hangs. */
+const ANSWER_MS = 5_000;
 
 interface ImageStoreOptions {
   docker: Dockerode;
@@ -50,8 +54,19 @@ export class ImageStore implements EvictionSource {
     };
   }
 
-  pulled = (reference: string): Promise<void> => this.#noted(this.#record.pulled(reference));
+  /** Before it is pulled: of a runner that dies meanwhile, Docker may have the image all the same. */
+  pulling = (reference: string): Promise<void> => this.#noted(this.#record.note(reference));
   used = (reference: string): Promise<void> => this.#noted(this.#record.used(reference));
+
+  /** After a pull that failed. It stays noted if it may have come, or another job pulls it. */
+  async forgetUnlessThere(reference: string): Promise<void> {
+    if (this.#record.lastUsed(reference) === undefined) return;
+    const inspection = this.#docker.getImage(reference).inspect();
+    const found = withTimeout(ignoreStatus([404], inspection), ANSWER_MS);
+    const isThere = await found.then(Boolean, () => true);
+    if (isThere || this.#holds.has(reference)) return;
+    await this.#noted(this.#record.removed(reference));
+  }
 
   async evictables(): Promise<Evictable[]> {
     const [images, containers] = await Promise.all([

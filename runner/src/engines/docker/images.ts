@@ -139,13 +139,15 @@ export class DockerImages {
         await store.used(reference);
         return found.Size;
       }
+      await store.pulling(reference);
       await puller.pull(request, report, signal);
-      await store.pulled(reference);
+      await store.used(reference);
       const pulled = await this.find(image);
       if (pulled) return pulled.Size;
       throw external(`${referenceOf(image)} is missing on this machine after the pull`);
     } catch (error) {
       end();
+      await store.forgetUnlessThere(reference);
       throw error;
     }
   }
