@@ -8,6 +8,7 @@ import { type Pushed, type PushOptions, pushImage } from "../image/push-image.ts
 import { PushProgress } from "../image/push-progress.ts";
 import { choice, repeated } from "../options.ts";
 import { type BuiltImage, buildImage, findEngine } from "../publish/build.ts";
+import { completedVersion } from "../publish/completed-version.ts";
 import { findModel, requireHardware } from "../publish/model.ts";
 import { modelName, readProject } from "../publish/project.ts";
 import { configurationOf, createVersion, exampleCall, newVersion } from "../publish/version.ts";
@@ -96,9 +97,8 @@ export const publishCommand = (host: Host) =>
         await warmUp(session, reference, made);
         display.say(`A runner has ${reference} warm.`);
       }
-      const shown = options.wait
-        ? await service.get(`/models/${model}/versions/${made.number}`, version)
-        : made;
+      const read = () => service.get(`/models/${model}/versions/${made.number}`, version);
+      const shown = options.wait ? await completedVersion(read, signal) : made;
       if (shown.status === "awaiting_first_start")
         display.say(`${AWAITS} ${options.wait ? RUN_AGAIN : RUN_IT}`);
       const call = exampleCall(model, shown.schemas);

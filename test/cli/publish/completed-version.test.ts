@@ -1,0 +1,65 @@
+/** What a version is after its first start: what its server has told is there a moment later. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { completedVersion } from "../../../src/cli/publish/completed-version.ts";
+import type { Version, VersionStatus } from "../../../src/protocol/model.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+const versionOf = (status: VersionStatus): Version => ({
+  number: 1,
+  release_notes: "First",
+  created_at: "2026-11-26T00:00:00.000Z",
+  container_image_digest: `sha256:${"a".repeat(64)}`,
+  status,
+  schemas: { prediction: { input: {}, output: {}, stream_output: false } },
+  compatibilities: {
+    vendora_chat_completions: false,
+    vendora_images_generations: false,
+    vendora_embeddings: false,
+    vendora_responses: false,
+    vendorb_messages: false,
+  },
+  size: 0,
+  configuration: {},
+});
+
+/** A service that completes it after so long. */
+function completing(ms: number) {
+  const at = Date.now() + ms;
+  let reads = 0;
+  const read = async () => {
+    reads += 1;
+    return versionOf(Date.now() >= at ? "ready" : "awaiting_first_start");
+  };
+  return { read, reads: () => reads };
+}
+
+test.each([0, 1, 800, 4_000])("one that is completed after %i ms is waited for", async (ms) => {
+  const startedAt = Date.now();
+  const { read } = completing(ms);
+  const found = completedVersion(read, new AbortController().signal);
+  await vi.runAllTimersAsync();
+  expect(await found).toMatchObject({ status: "ready" });
+  expect(Date.now()).toBeLessThan(startedAt + ms + 1_000);
+});
+
+test("one whose server has told nothing is not waited for long, nor asked for often", async () => {
+  const { read, reads } = completing(Number.POSITIVE_INFINITY);
+  const found = completedVersion(read, new AbortController().signal);
+  await vi.runAllTimersAsync();
+  expect(await found).toMatchObject({ status: "awaiting_first_start" });
+  expect(reads()).toBeLessThanOrEqual(15);
+});
+
+test("Ctrl+C ends the waiting", async () => {
+  const stop = new AbortController();
+  const found = completedVersion(completing(10_000).read, stop.signal);
+  const ended = expect(found).rejects.toThrow("stopped");
+  await vi.advanceTimersByTimeAsync(100);
+  stop.abort(new Error("stopped"));
+  await ended;
+});
