@@ -4,7 +4,7 @@ import { DEFAULT_HARDWARE } from "../protocol/hardware.ts";
 import { model, version } from "../protocol/model.ts";
 import { newToken } from "../protocol/operator.ts";
 import { user } from "../protocol/user.ts";
-import { CallFailed, type Client } from "./client.ts";
+import { CallFailed, Client } from "./client.ts";
 
 export interface Seed {
   username: string;
@@ -24,6 +24,31 @@ export async function seed(operator: Client, username: string): Promise<Seed> {
     }),
   ]);
   return { username, token: access.token, runnerToken: runner.token };
+}
+
+/** What an earlier start has made, unless it is gone: somebody may have revoked a token since. */
+export async function seeded(
+  operator: Client,
+  url: string,
+  username: string,
+  last: Seed | undefined,
+): Promise<Seed> {
+  const isThere =
+    last &&
+    (await new Client(url, last.token).fetch("GET", "/predictions")).ok &&
+    (await keptRunnerToken(url, last.runnerToken, DEFAULT_HARDWARE));
+  return isThere ? last : seed(operator, username);
+}
+
+/** The token of an earlier start, if runners of that class of hardware can still use it. */
+export async function keptRunnerToken(
+  url: string,
+  token: string | undefined,
+  hardware: string,
+): Promise<string | undefined> {
+  if (token === undefined) return undefined;
+  const { ok } = await new Client(url, token).fetch("GET", `/runner/hardware/${hardware}`);
+  return ok ? token : undefined;
 }
 
 /** Publishes the model folders below `folder`: a new version for each whose files have changed. */

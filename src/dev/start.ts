@@ -16,7 +16,7 @@ import { makePicture } from "./picture.ts";
 import { messageOf } from "./refusal.ts";
 import { type Relay, startRelay } from "./relay.ts";
 import { type RunnerProcess, startRunner } from "./runner.ts";
-import { publishModels, type Seed, seed } from "./seed.ts";
+import { keptRunnerToken, publishModels, type Seed, seeded } from "./seed.ts";
 import { EMAIL, signUp } from "./sign-in.ts";
 import {
   claimState,
@@ -94,12 +94,6 @@ function endWithNpm(): void {
   }, PARENT_CHECK_MS).unref();
 }
 
-/** The user and tokens of the last start, if they still exist. */
-async function seeded(url: string, operator: Client, last: Seed | undefined): Promise<Seed> {
-  if (last && (await new Client(url, last.token).fetch("GET", "/predictions")).ok) return last;
-  return seed(operator, USERNAME);
-}
-
 /** @returns its address */
 async function startControlPlane(folder: string, secrets: Secrets): Promise<string> {
   const { BACKUP_KEY = "", SECRET_KEY } = process.env;
@@ -152,11 +146,17 @@ function keep(runner: RunnerProcess): void {
 
 /**
  * Where the example models run.
- * @param known the token that they had beside a runner with Docker
+ * @param last the token that they had beside a runner with Docker
  */
-async function placeOfExamples(operator: Client, { runnerToken }: Seed, known?: string) {
+async function placeOfExamples(
+  url: string,
+  operator: Client,
+  { runnerToken }: Seed,
+  last: string | undefined,
+) {
   if (!values.docker) return { token: runnerToken, hardware: DEFAULT_HARDWARE };
-  return { token: known ?? (await seedExamples(operator)), hardware: EXAMPLES_CLASS };
+  const kept = await keptRunnerToken(url, last, EXAMPLES_CLASS);
+  return { token: kept ?? (await seedExamples(operator)), hardware: EXAMPLES_CLASS };
 }
 
 async function main(): Promise<void> {
@@ -169,13 +169,10 @@ async function main(): Promise<void> {
   const secrets = await readSecrets();
   const url = await startControlPlane(STATE_FOLDER, secrets);
   const operator = new Client(url, secrets.operatorToken);
-  const user = await seeded(url, operator, secrets.seed);
-  const isNew = user !== secrets.seed;
-  if (isNew || !secrets.signedUp) await signUp(url, USERNAME, secrets);
-  // With a new database the token of the old one is worth nothing.
-  const known = isNew ? undefined : secrets.examplesToken;
-  const place = await placeOfExamples(operator, user, known);
-  const examplesToken = values.docker ? place.token : known;
+  const user = await seeded(operator, url, USERNAME, secrets.seed);
+  if (user !== secrets.seed || !secrets.signedUp) await signUp(url, USERNAME, secrets);
+  const place = await placeOfExamples(url, operator, user, secrets.examplesToken);
+  const examplesToken = values.docker ? place.token : secrets.examplesToken;
   await writeSecrets({ ...secrets, seed: user, signedUp: true, examplesToken });
   if (values.docker) keep(startDockerRunner(url, user.runnerToken, watched("docker runner")));
   await rm(MODELS, { recursive: true, force: true });

@@ -3,9 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
-import { publishModels } from "../../src/dev/seed.ts";
+import { z } from "zod";
+import { keptRunnerToken, publishModels, type Seed, seeded } from "../../src/dev/seed.ts";
+import { pageOf } from "../../src/protocol/common.ts";
 import { hardware } from "../../src/protocol/hardware.ts";
 import { model } from "../../src/protocol/model.ts";
+import { runnerToken } from "../../src/protocol/operator.ts";
 import { workerdPid } from "../processes/workerd.ts";
 import { USERNAME } from "./support/access.ts";
 import { startWorker } from "./support/deployment.ts";
@@ -35,4 +38,26 @@ test("the example models move to another class of hardware, and get no version f
     const hello = await world.client.call(model, "GET", `/models/${USERNAME}/hello`);
     expect(hello).toMatchObject({ hardware: { identifier }, latest_version: { number: 1 } });
   }
+});
+
+test("what a start has made is kept for the next, unless a token of it has been revoked", async () => {
+  const world = await World.open();
+  onTestFinished(() => world.close());
+  const { operator, access } = world;
+  const start = (last?: Seed) => seeded(operator, access.url, "grace", last);
+  const first = await start();
+  expect(await start(first)).toBe(first);
+  const path = "/operator/runner_tokens";
+  const { items } = await operator.call(pageOf(runnerToken), "GET", path);
+  const own = items.find(({ prefix }) => first.runnerToken.startsWith(prefix));
+  await operator.call(z.object({}), "DELETE", `${path}/${own?.id}`);
+  const second = await start(first);
+  expect(second.runnerToken).not.toBe(first.runnerToken);
+  expect(await start(second)).toBe(second);
+  for (const [token, kept] of [
+    [first.runnerToken, undefined],
+    [second.runnerToken, second.runnerToken],
+    [undefined, undefined],
+  ])
+    expect(await keptRunnerToken(access.url, token, "cpu")).toBe(kept);
 });
