@@ -41,7 +41,7 @@ export class SchemaResolver {
 /** What it takes to merge a part into another. */
 const sizeOf = (keywords: Keywords): number =>
   Object.values(keywords).reduce<number>(
-    (sum, value) => sum + (isObject(value) ? Object.keys(value) : listOf(value)).length,
+    (sum, value) => sum + 1 + (isObject(value) ? Object.keys(value) : listOf(value)).length,
     0,
   );
 

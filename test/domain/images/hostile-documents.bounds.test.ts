@@ -33,6 +33,8 @@ const doubling = (levels: number, keyword: string): Fields => ({
   ),
 });
 
+const LONG_REFERENCE = `#/components/schemas/Long/properties/${"~1".repeat(10_000)}`;
+
 const LONG_NAME = "x".repeat(60_000);
 
 /** What becomes of it: which calls it answers, how its form is made, and why it cannot be published. */
@@ -94,6 +96,30 @@ describe.each(["3.0.2", "3.1.0"])("a document of OpenAPI %s", (version) => {
       "of many references to many empty parts",
       { Input: { anyOf: many(1_500, refTo("Wide")) }, Wide: { allOf: many(1_000, {}) } },
       STEPS,
+    ],
+    [
+      "of many references to a long reference, to nothing",
+      {
+        Input: { properties: { messages: { anyOf: many(1_200, refTo("Long")) } } },
+        Long: { $ref: `#${"/".repeat(30_000)}` },
+      },
+      /does not exist/,
+    ],
+    [
+      "of many references to a long reference, to a name of slashes",
+      {
+        Input: { properties: { messages: { anyOf: many(1_200, refTo("Long")) } } },
+        Long: { properties: { ["/".repeat(10_000)]: {} }, $ref: LONG_REFERENCE },
+      },
+      FINE,
+    ],
+    [
+      "of many references in a row, to a part of many keywords",
+      {
+        Input: { properties: { messages: { anyOf: many(900, refTo("S0")) } } },
+        ...named(27, (n) => (n < 26 ? refTo(`S${n + 1}`) : named(5_000, (k) => k))),
+      },
+      FINE,
     ],
     ["that doubles, by allOf", doubling(40, "allOf"), STEPS],
     ["that doubles, by anyOf", doubling(40, "anyOf"), STEPS],
