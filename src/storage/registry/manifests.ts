@@ -115,11 +115,13 @@ export const listReferrers = (
 
 /**
  * The digests by which it is needed: its own, those of what names it, and of what names these. Indexes may be nested.
- * Left to itself, SQLite looks at all references of the model in each step.
+ * None of what is no manifest, such as a layer that thousands of manifests name. Left to itself, SQLite looks at all
+ * references of the model in each step.
  */
 const namers = (modelId: string, digest: string) => sql`(
   WITH RECURSIVE naming (digest) AS (
-    SELECT ${digest} UNION
+    SELECT one.digest FROM ${registryManifests} AS one
+      WHERE one.model_id = ${modelId} AND one.digest = ${digest} UNION
     SELECT named.manifest FROM naming
       CROSS JOIN ${registryReferences} AS named INDEXED BY registry_references_digest
       ON named.model_id = ${modelId} AND named.digest = naming.digest)

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
 import { collectManifests } from "../../../src/storage/registry/collection.ts";
 import { run, services } from "../support/accounts.ts";
-import { anonymous, expectError, newRepository } from "../support/registry.ts";
+import { anonymous, digestOf, expectError, newRepository } from "../support/registry.ts";
 import { unique } from "../support/world.ts";
 
 const manyOf = (count: number) => JSON.stringify([...Array(count).keys()]);
@@ -70,6 +70,24 @@ test("a step of the collection deletes so many references at most", async () => 
   const step = { before: 10, now: 20, limit: 200 };
   expect(await collectManifests(services.db, step)).toBe(2);
   expect(await collectManifests(services.db, step)).toBe(1);
+});
+
+test("deleting a layer as if it were a manifest looks at none of the thousands that name it", async () => {
+  const repository = await newRepository();
+  const { layers } = await repository.pushImage();
+  const layer = digestOf(layers[0] ?? expect.fail());
+  await run(
+    `INSERT INTO registry_references (model_id, manifest, digest)
+      SELECT model_id, 'sha256:' || value, digest FROM registry_references, json_each(?) WHERE digest = ?`,
+    manyOf(5_000),
+    layer,
+  );
+  const batch = vi.spyOn(env.DB, "batch");
+  await expectError(await repository.send("DELETE", `manifests/${layer}`), 404, "MANIFEST_UNKNOWN");
+  const answers: D1Result[][] = await Promise.all(batch.mock.results.map(({ value }) => value));
+  vi.restoreAllMocks();
+  const rows = answers.flat().reduce((sum, { meta }) => sum + meta.rows_read, 0);
+  expect(rows).toBeLessThan(50);
 });
 
 test("what is attached is looked at page by page, whichever type is asked for", async () => {
