@@ -70,6 +70,12 @@ export async function restoreBackup(
   };
 }
 
+/** Whether rows may come that name what is stored: a restore is under way, or nobody has used the deployment yet. */
+export async function awaitsRestore({ db }: Services): Promise<boolean> {
+  const last = await findLastRun(db);
+  return (last?.ended_at === null && isRestore(last)) || isEmpty(db);
+}
+
 /** Before anything is read: whoever is refused has not uploaded for nothing. @throws ProblemError conflict */
 async function restoreSoFar({ db }: Services, id: string): Promise<RestoreRun | undefined> {
   const known = await findLastRun(db);

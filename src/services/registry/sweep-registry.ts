@@ -5,6 +5,7 @@
 import { collectLinks, collectManifests } from "../../storage/registry/collection.ts";
 import { endHolds, releaseImages } from "../../storage/registry/release.ts";
 import { endUpload, listStaleUploads } from "../../storage/registry/uploads.ts";
+import { awaitsRestore } from "../backups/restore.ts";
 import type { Services } from "../services.ts";
 import { collectGarbage } from "./garbage.ts";
 import { dropStrays } from "./strays.ts";
@@ -35,6 +36,8 @@ const MAX_MS = 20_000;
 
 export async function sweepRegistry(services: Services, now: number): Promise<void> {
   const { db } = services;
+  // A backup's rows come after those that they need, and its objects may be there before all of them.
+  if (await awaitsRestore(services)) return;
   const end = Date.now() + MAX_MS;
   await dropStrays(services, now, end);
   const step = { before: now - PUSH_MS, now, limit: ROWS };

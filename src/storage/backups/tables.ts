@@ -36,13 +36,14 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.modelCategories),
   described(schema.versions, LARGE_ROWS),
   described(schema.modelVariables, LARGE_ROWS),
+  // Before what it releases: it goes last, so whatever a backup has of a deleted model is still to be released.
+  described(schema.registryReleased),
   described(schema.registryBlobs),
   described(schema.registryLinks),
   described(schema.registryManifests),
   described(schema.registryReferences),
   described(schema.registryTags),
   described(schema.registryHolds),
-  described(schema.registryReleased),
   described(schema.accountCounts),
   // After what they are the sums of: models keep counting the predictions of deleted accounts.
   described(schema.modelCounts),

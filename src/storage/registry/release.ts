@@ -22,10 +22,26 @@ interface Step {
 
 /** @returns how many models there were */
 export async function releaseImages(db: Database, step: Step): Promise<number> {
-  const released = await db.select().from(registryReleased).limit(step.models).all();
-  for (const one of released) await releaseSome(db, one, step.rows);
+  const released = await db
+    .select({
+      model_id: registryReleased.model_id,
+      after: registryReleased.after,
+      living: models.id,
+    })
+    .from(registryReleased)
+    .leftJoin(models, eq(models.id, registryReleased.model_id))
+    .limit(step.models)
+    .all();
+  for (const { living, ...one } of released) {
+    // It was deleted while a backup was made, which has it.
+    if (living !== null) await keep(db, living);
+    else await releaseSome(db, one, step.rows);
+  }
   return released.length;
 }
+
+const keep = (db: Database, modelId: string) =>
+  db.delete(registryReleased).where(eq(registryReleased.model_id, modelId));
 
 async function releaseSome(
   db: Database,
