@@ -10,6 +10,10 @@ const SWEPT_MS = 2 * 60_000;
 
 /** @param need of one version more than are named, if there are as many */
 export function stillNeeded(reference: string, { versions, until }: Need): RegistryError {
+  if (versions.length === 0 && until === 0)
+    return denied(
+      `A version needs ${reference} by way of an index of indexes. Delete the version first, or wait until four days after it was deleted.`,
+    );
   if (versions.length === 0)
     return denied(
       `Predictions of a version that was deleted may still need ${reference}. Delete it after ${minuteOf(until + SWEPT_MS)} UTC.`,

@@ -4,6 +4,7 @@ import { expect, test, vi } from "vitest";
 import { sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
 import { collectManifests } from "../../../src/storage/registry/collection.ts";
 import { run, services } from "../support/accounts.ts";
+import { VERSION } from "../support/catalogue.ts";
 import { anonymous, digestOf, expectError, newRepository } from "../support/registry.ts";
 import { unique } from "../support/world.ts";
 
@@ -72,22 +73,30 @@ test("a step of the collection deletes so many references at most", async () => 
   expect(await collectManifests(services.db, step)).toBe(1);
 });
 
-test("deleting a layer as if it were a manifest looks at none of the thousands that name it", async () => {
+test("a refused deletion looks at none of the thousands that name what is to be deleted", async () => {
   const repository = await newRepository();
-  const { layers } = await repository.pushImage();
+  const { digest, layers } = await repository.pushImage();
+  await repository.client.ok("POST", `/v1/models/${repository.name}/versions`, {
+    ...VERSION,
+    container_image_digest: digest,
+  });
   const layer = digestOf(layers[0] ?? expect.fail());
   await run(
     `INSERT INTO registry_references (model_id, manifest, digest)
-      SELECT model_id, 'sha256:' || value, digest FROM registry_references, json_each(?) WHERE digest = ?`,
+      SELECT model_id, 'sha256:' || number.value, named.value FROM registry_manifests,
+        json_each(?) AS number, json_each(?) AS named WHERE registry_manifests.digest = ?`,
     manyOf(5_000),
-    layer,
+    JSON.stringify([layer, digest]),
+    digest,
   );
   const batch = vi.spyOn(env.DB, "batch");
-  await expectError(await repository.send("DELETE", `manifests/${layer}`), 404, "MANIFEST_UNKNOWN");
+  const remove = (named: string) => repository.send("DELETE", `manifests/${named}`);
+  await expectError(await remove(layer), 404, "MANIFEST_UNKNOWN");
+  expect(await expectError(await remove(digest), 409, "DENIED")).toContain("version 1");
   const answers: D1Result[][] = await Promise.all(batch.mock.results.map(({ value }) => value));
   vi.restoreAllMocks();
   const rows = answers.flat().reduce((sum, { meta }) => sum + meta.rows_read, 0);
-  expect(rows).toBeLessThan(50);
+  expect(rows).toBeLessThan(100);
 });
 
 test("what is attached is looked at page by page, whichever type is asked for", async () => {

@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
+import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import { dropStrays } from "../../../src/services/registry/strays.ts";
 import { PUSH_MS, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
 import { SHARES } from "../../../src/storage/registry/objects.ts";
@@ -16,6 +17,7 @@ import {
 } from "../support/registry.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 
+const PLATFORM = { os: "linux", architecture: "amd64" };
 const DAY = 86_400;
 const SECONDS = PUSH_MS / 1000 + 60;
 
@@ -119,6 +121,34 @@ test("deleting what a live version needs is refused; after a version's end it st
   advance(waitMs / 1000);
   await sweepRegistry(services, Date.now());
   expect((await repository.send("DELETE", `manifests/${digest}`)).status).toBe(202);
+});
+
+test("what an index that is needed names is not deleted, at whatever depth", async () => {
+  const repository = await newRepository();
+  const image = await repository.pushImage();
+  const indexOf = async (named: string): Promise<string> => {
+    const digest = digestOf(named);
+    const manifests = [
+      { mediaType: MEDIA_TYPES.ociManifest, digest, size: named.length, platform: PLATFORM },
+    ];
+    const text = JSON.stringify({ schemaVersion: 2, mediaType: MEDIA_TYPES.ociIndex, manifests });
+    expect((await repository.putManifest("index", text, MEDIA_TYPES.ociIndex)).status).toBe(201);
+    return text;
+  };
+  const inner = await indexOf(image.manifest);
+  const outer = await indexOf(inner);
+  const path = `/v1/models/${repository.name}/versions`;
+  await repository.client.ok("POST", path, versionOf(digestOf(inner)));
+  await run(
+    "UPDATE versions SET container_image_digest = ? WHERE container_image_digest = ?",
+    digestOf(outer),
+    digestOf(inner),
+  );
+  const refusal = async (digest: string) =>
+    expectError(await repository.send("DELETE", `manifests/${digest}`), 409, "DENIED");
+  expect(await refusal(digestOf(outer))).toContain("is needed by version 1");
+  expect(await refusal(digestOf(inner))).toContain("is needed by version 1");
+  expect(await refusal(image.digest)).toContain("by way of an index of indexes");
 });
 
 test("an image goes with its model at once, but for what accepted predictions need", async () => {
