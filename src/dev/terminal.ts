@@ -67,12 +67,12 @@ export function showUsage({
   const pages = pagesOf(url);
   const command = `npx --yes ${url}/auspex.tgz`;
   const own = docker
-    ? `# a model of your own, in Docker: ${pages}/docs/publishing has more
+    ? `# a model of your own, in Docker (with Node 22.13 or newer): ${pages}/docs/publishing has more
   ${command} init greeter --template node
   ${command} publish greeter --wait
   ${command} run ${username}/greeter name=you`
-    : `# a model of your own needs a runner with Docker: npm start -- --docker. How to go on:
-  # ${pages}/docs/publishing
+    : `# a model of your own needs a runner with Docker: npm start -- --docker. How to go on
+  # (with Node 22.13 or newer): ${pages}/docs/publishing
   ${command} init greeter --template node`;
   say(`
 Auspex is up: the control plane in workerd, a runner with seven example models${docker ? ", and one with Docker" : ""}. The

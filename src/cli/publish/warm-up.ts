@@ -8,7 +8,6 @@ import { messageOf } from "../../../runner/src/control-plane/error.ts";
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { Version } from "../../protocol/model.ts";
-import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
 import type { ServiceSession } from "../commands/session.ts";
 import { Failure } from "../failure.ts";
 import { followRun } from "../run/follow-run.ts";
@@ -19,16 +18,10 @@ import { follow } from "../service/events.ts";
 export async function warmUp(
   session: ServiceSession,
   reference: string,
-  { schemas, status }: Version,
+  version: Version,
 ): Promise<void> {
   const { access, signal, display, onRetry } = session;
-  const input = exampleInput(versionSchema(schemas, "input"));
-  const body = {
-    model: reference,
-    input,
-    stream: true,
-    retention_seconds: MIN_RETENTION_SECONDS,
-  };
+  const body = trialOf(reference, version);
   let id: string | undefined;
   let isReady = false;
   const events = follow({ access, signal, create: { body, key: randomUUID() }, onRetry });
@@ -42,7 +35,7 @@ export async function warmUp(
       onSetup: ({ phase }) => {
         if (phase !== "ready") return;
         isReady = true;
-        if (status !== "ready") return;
+        if (version.status !== "ready") return;
         // What it would answer does not matter; a failure to cancel it neither.
         if (id !== undefined)
           cancelSoon(access, id).catch((error: unknown) => display.say(messageOf(error)));
@@ -59,3 +52,10 @@ export async function warmUp(
     throw error;
   }
 }
+
+/** Kept as long as any: of one that failed, its logs are looked at later. */
+export const trialOf = (model: string, { schemas }: Pick<Version, "schemas">) => ({
+  model,
+  input: exampleInput(versionSchema(schemas, "input")),
+  stream: true,
+});

@@ -59,7 +59,7 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
 const Ways = ({ state: { names } }: { state: PublishState }) => (
   <div class="ways">
     <Way title="With the auspex command" text={commandText(names)} open>
-      Needs Node.js 22, and Docker, Podman or Cog.{" "}
+      Needs Node.js 22.13 or newer, and Docker, Podman or Cog.{" "}
       {names.isFirst ? (
         <>
           <code>auspex init</code> writes a small model into a new folder. For a folder of your own

@@ -132,7 +132,11 @@ describe("the engine", () => {
     const changed = await box.run("hello", {}).finish;
     const { digest } = await box.image("hello");
     expect(changed).toMatchObject({ error: { source: "internal" } });
-    expect(changed.error?.message).toContain(`do not match this version (${digest})`);
+    expect(changed.error?.message).toContain(
+      `other files of test/hello than this version (${digest})`,
+    );
+    for (const { error } of [missing, changed])
+      expect(error?.message).toContain("class of hardware whose runners have Docker");
     for (const { error } of [missing, changed]) expect(error?.message).not.toContain(box.directory);
   });
 

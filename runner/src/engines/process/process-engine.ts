@@ -123,9 +123,11 @@ export class ProcessEngine implements Engine {
     if (folder?.digest === digest) return folder;
     const name = `${model.owner}/${model.name}`;
     const why = folder
-      ? `the files of ${name} on the runner's machine do not match this version (${digest}): publish them as a new version, or restore them`
-      : `this runner starts no images (--engine process), and has no folder ${name} in its models directory: a version with an image needs a class of hardware whose runners have Docker`;
-    throw internal(why, { cause: new Error(`looked in ${this.#models}`) });
+      ? `has other files of ${name} than this version (${digest}). If it is an image, publish it for a class of hardware whose runners have Docker; if the files were changed, publish them as a new version, or restore them`
+      : `has no folder ${name} in its models directory: a version with an image needs a class of hardware whose runners have Docker`;
+    throw internal(`this runner starts no images (--engine process), and ${why}`, {
+      cause: new Error(`looked in ${this.#models}`),
+    });
   }
 
   /**
