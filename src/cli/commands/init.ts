@@ -1,8 +1,10 @@
 /** `auspex init`: a folder with a small model that can be published as it is. */
+import { basename, resolve } from "node:path";
 import { isCancel, select } from "@clack/prompts";
 import { Interrupted, Misuse } from "../failure.ts";
 import { TEMPLATE_NAMES, TEMPLATES, type Template, writeTemplate } from "../init/templates.ts";
 import { choice } from "../options.ts";
+import { quotedPath } from "../ui/shell.ts";
 import { isInteractive } from "../ui/terminal.ts";
 import { type Host, newCommand, openSession } from "./session.ts";
 
@@ -16,10 +18,12 @@ export const initCommand = (host: Host) =>
     .action(async (folder, options) => {
       const { output } = openSession(host, options);
       const template = options.template ?? (await askTemplate());
-      const files = await writeTemplate(template, folder);
-      const next = folder === "." ? "auspex publish" : `auspex publish ${folder}`;
-      output.result(`Wrote ${files.join(", ")} into ${folder}. Next: ${next}`, {
+      const { files, name } = await writeTemplate(template, folder);
+      const own = name === basename(resolve(folder)) ? "" : ` The model's name is ${name}.`;
+      const next = folder === "." ? "auspex publish" : `auspex publish ${quotedPath(folder)}`;
+      output.result(`Wrote ${files.join(", ")} into ${folder}.${own} Next: ${next}`, {
         folder,
+        name,
         template,
         files,
       });

@@ -2,11 +2,11 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { messageOf } from "../../../runner/src/control-plane/error.ts";
-import { slug } from "../../protocol/common.ts";
-import { Failure } from "../failure.ts";
+import { Failure, Misuse } from "../failure.ts";
 import { FOLDER } from "../package.ts";
 import { MANIFEST } from "../publish/project.ts";
 import { makeFolder } from "../state/make-folder.ts";
+import { modelNameOf } from "./model-name.ts";
 
 export const TEMPLATES = {
   cog: "Python, with Cog",
@@ -19,9 +19,21 @@ export type Template = keyof typeof TEMPLATES;
 
 export const TEMPLATE_NAMES: Template[] = ["cog", "node", "vllm", "llama-cpp"];
 
-/** Writes one into a folder. @returns the paths of its files. @throws Failure if one is there */
-export async function writeTemplate(template: Template, path: string): Promise<string[]> {
+export interface Written {
+  /** The paths of its files. */
+  files: string[];
+  /** What the model is called: as the folder, or nearly so. */
+  name: string;
+}
+
+/** Writes one into a folder. @throws Failure if one is there; Misuse if no model can be called so */
+export async function writeTemplate(template: Template, path: string): Promise<Written> {
   const folder = resolve(path);
+  const name = modelNameOf(basename(folder));
+  if (name === undefined)
+    throw new Misuse(
+      `“${basename(folder)}” cannot be made the name of a model, which has the letters a to z and digits. Choose another folder: auspex init story`,
+    );
   const source = join(FOLDER, "templates", template);
   const entries = await readdir(source, { recursive: true, withFileTypes: true });
   const files = entries
@@ -41,18 +53,15 @@ export async function writeTemplate(template: Template, path: string): Promise<s
     const text = await readFile(join(source, file), "utf8");
     try {
       await makeFolder(dirname(target));
-      await writeFile(target, file === MANIFEST ? named(text, basename(folder)) : text);
+      await writeFile(target, file === MANIFEST ? named(text, name) : text);
     } catch (error) {
       throw new Failure(
         `${path} cannot be written: ${messageOf(error)}\nChoose another folder: auspex init NAME`,
       );
     }
   }
-  return files;
+  return { files, name };
 }
 
-/** The model gets the folder's name, if that can be one. */
-function named(manifest: string, folder: string): string {
-  const { success, data } = slug.safeParse(folder.toLowerCase());
-  return success ? manifest.replace(/"name": "[^"]*"/, `"name": "${data}"`) : manifest;
-}
+const named = (manifest: string, name: string): string =>
+  manifest.replace(/"name": "[^"]*"/, `"name": "${name}"`);

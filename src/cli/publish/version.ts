@@ -12,6 +12,7 @@ import {
 } from "../../protocol/model.ts";
 import type { ContainerInterface } from "../../protocol/runner.ts";
 import type { Service } from "../service/service.ts";
+import { quoted } from "../ui/shell.ts";
 import type { ProjectManifest } from "./project.ts";
 
 export interface NewVersion {
@@ -109,7 +110,3 @@ export function exampleCall(model: string, schemas: Schemas): string {
   });
   return ["auspex run", model, ...pairs].join(" ");
 }
-
-/** For a POSIX shell. */
-const quoted = (text: string): string =>
-  /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,5 +1,5 @@
 /** `auspex init`: what it writes can be published, and the Node model runs as it is. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -29,6 +29,27 @@ test.each(TEMPLATE_NAMES)("%s", async (template) => {
       /predict: "(.+):(.+)"/.exec(readFileSync(join(path, "cog.yaml"), "utf8")) ?? [];
     expect(readFileSync(join(path, file), "utf8")).toContain(`class ${name}(`);
   }
+});
+
+test("a folder whose name no model can have: which one it gets, and what to paste next", async () => {
+  const { code, out, err } = await home.run(["init", "Ada's Name!", "--template", "node"]);
+  expect(code, err).toBe(0);
+  expect(out).toMatch(/ into Ada's Name!\. The model's name is ada-s-name\. Next: /);
+  const [, next = ""] = /Next: (.+)\n$/.exec(out) ?? [];
+  const pasted = spawnSync("sh", ["-c", `printf %s ${next.replace("auspex publish ", "")}`]);
+  expect(pasted.stdout.toString()).toBe("Ada's Name!");
+  const { manifest } = await readProject(join(home.folder, "Ada's Name!"));
+  expect(manifest.name).toBe("ada-s-name");
+  const plain = await home.run(["init", "plain", "--template", "node"]);
+  expect(plain.out).toMatch(/ into plain\. Next: auspex publish plain\n$/);
+});
+
+test("a folder that no name can be made of is refused, and nothing is written", async () => {
+  const { code, out, err } = await home.run(["init", "日本", "--template", "node"]);
+  expect([code, out]).toEqual([2, ""]);
+  expect(err).toContain("“日本” cannot be made the name of a model");
+  expect(err).toContain("auspex init story");
+  expect(readdirSync(home.folder)).not.toContain("日本");
 });
 
 test("nothing that is there is written over; without a terminal, nothing is asked", async () => {
