@@ -34,6 +34,12 @@ test("help is no error, with --json neither", async () => {
   expect(out).toMatch(/^Usage: auspex models/);
 });
 
+test("run --help tells how to give JSON", async () => {
+  const { out } = await home.run(["run", "--help"]);
+  expect(out).toMatch(/\n +key:=JSON +JSON as it is/);
+  expect(out).toContain(`messages:='[{"role": "user"`);
+});
+
 test("https:// where plain HTTP is spoken: which address to give", async () => {
   const server = createServer((_, response) => response.end("{}"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -48,6 +48,11 @@ describe.each(["README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", ..
       expect(broken).toEqual([]);
     });
 
+    test("messages in JSON are given to the command as JSON", () => {
+      const calls = read(path).match(/auspex run .*/g) ?? [];
+      expect(calls.filter((call) => /messages='?\[/.test(call))).toEqual([]);
+    });
+
     test("every file and folder that it names exists", () => {
       const names = [...read(path).matchAll(/`([^`\n]+)`/g)].map(([, name = ""]) => name);
       const paths = names.filter((name) => PATH.test(name));

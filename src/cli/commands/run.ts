@@ -21,17 +21,23 @@ import { type Host, newServiceCommand, openService } from "./session.ts";
 const PARALLEL = 4;
 
 const MORE = `
-Inputs: key=text, key:=JSON, key=@file (which is uploaded). Repeat a key for a list.
+Inputs:
+  key=text     text; or a number, a choice, a chat message, where the version takes one
+  key:=JSON    JSON as it is, such as a list or an object
+  key=@file    a file, which is uploaded
+Repeat a key for a list.
 
   auspex run ada/story prompt="The Queen" max_tokens=50
   auspex run ada/duotone image=@photo.png --output pictures
+  auspex run ada/qwen messages="Who are you?"
+  auspex run ada/qwen messages:='[{"role": "user", "content": "Who are you?"}]'
 
 Ctrl+C cancels the prediction; --detach leaves it alone from the beginning.`;
 
 export const runCommand = (host: Host) =>
   newServiceCommand("run", "Run a model, and print its output")
     .argument("<model>", "owner/name, or owner/name:3 for version 3", modelArgument)
-    .argument("[inputs...]", "key=value")
+    .argument("[inputs...]", "key=text, key:=JSON or key=@file")
     .option(
       "-i, --input <json>",
       "the input as JSON, @FILE or - (standard input); inputs are added",
