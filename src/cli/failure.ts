@@ -54,6 +54,10 @@ export class Interrupted extends Failure {
   }
 }
 
+/** What a command ends with after such an error: with what to do next, if somebody stopped it. */
+export const endOf = (error: unknown, { reason }: AbortSignal, advice: string): unknown =>
+  reason instanceof Interrupted ? reason.saying(advice) : error;
+
 /** Below what the parser says. */
 export const TELLS_MORE = "(--help tells more)";
 

@@ -1,5 +1,6 @@
 /** Reads the values of arguments and options. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
+import type { ZodError } from "zod";
 import { modelReference } from "../protocol/common.ts";
 import { ociDigest, tag } from "../protocol/oci.ts";
 import { settableName, variableName } from "../protocol/variable.ts";
@@ -67,14 +68,24 @@ export function imageArgument(text: string): ImageReference {
   );
 }
 
+const messagesOf = ({ issues }: ZodError): string =>
+  issues.map(({ message }) => message).join("; ");
+
 const nameArgument = (shape: typeof variableName) => (text: string) => {
   const { success, data, error } = shape.safeParse(text);
   if (success) return data;
-  throw new InvalidArgumentError(`${error.issues.map(({ message }) => message).join("; ")}.`);
+  throw new InvalidArgumentError(`${messagesOf(error)}.`);
 };
 export const variableArgument = nameArgument(variableName);
 /** Of one that can be set: some names are the runner's. */
 export const settableArgument = nameArgument(settableName);
+
+/** A tag of an image. */
+export function tagOption(text: string): string {
+  const { success, data, error } = tag.safeParse(text);
+  if (success) return data;
+  throw new InvalidArgumentError(`A tag has ${messagesOf(error)}.`);
+}
 
 /** Collects an option that can be repeated. */
 export const repeated = (value: string, values: string[] = []): string[] => [...values, value];

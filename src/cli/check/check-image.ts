@@ -13,7 +13,7 @@ import {
 } from "../../domain/images/server-description.ts";
 import type { Configuration } from "../../protocol/model.ts";
 import type { ContainerInterface, ServerDescription } from "../../protocol/runner.ts";
-import { Failure, Misuse } from "../failure.ts";
+import { Failure } from "../failure.ts";
 import type { Engine } from "../image/engine.ts";
 import type { Display } from "../ui/display.ts";
 import { TrialContainer } from "./container.ts";
@@ -45,7 +45,6 @@ export async function checkImage(options: CheckOptions): Promise<Known> {
     throw new Failure(
       `--check cannot start ${image}: only runners fetch its weights. Publish ${WITHOUT_CHECK}`,
     );
-  requireVariables(variables);
   const said = options.configuration?.interface ?? facts.interface ?? options.inherited?.interface;
   const spoken = said ?? "cog";
   const hasGpu = needsGpu(config) && (await engineHasGpu(engine.name, signal));
@@ -85,12 +84,6 @@ const NOT_TOLD =
 const WITHOUT_CHECK = "without --check: the first runner that starts it then tells what it can do.";
 const SPEAKS_VENDORA =
   'It is taken for a Cog server. If it speaks OpenAI\'s API, add --interface vendora, or "interface": "vendora" in auspex.json.';
-
-function requireVariables(names: readonly string[]): void {
-  for (const name of names)
-    if (process.env[name] === undefined)
-      throw new Misuse(`--env ${name}: this shell has no such variable. Export it first.`);
-}
 
 /** What the image does not say, and nobody has given. The deployment checks it. */
 function missing(

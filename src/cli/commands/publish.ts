@@ -1,15 +1,15 @@
 /** `auspex publish`: from a folder, or an image, to a version that can be called. */
 import { rm } from "node:fs/promises";
-import { type Model, version, visibility } from "../../protocol/model.ts";
+import { type Model, type Version, version, visibility } from "../../protocol/model.ts";
 import { containerInterface } from "../../protocol/runner.ts";
 import { checkImage } from "../check/check-image.ts";
-import { Interrupted, Misuse } from "../failure.ts";
+import { endOf, Misuse } from "../failure.ts";
 import { type Pushed, type PushOptions, pushImage } from "../image/push-image.ts";
 import { PushProgress } from "../image/push-progress.ts";
-import { choice, repeated } from "../options.ts";
+import { choice, repeated, tagOption } from "../options.ts";
 import { type BuiltImage, buildImage, findEngine } from "../publish/build.ts";
 import { completedVersion } from "../publish/completed-version.ts";
-import { findModel, requireHardware } from "../publish/model.ts";
+import { findModel, requireHardware, requireVisibility } from "../publish/model.ts";
 import { modelName, readProject } from "../publish/project.ts";
 import { configurationOf, createVersion, exampleCall, newVersion } from "../publish/version.ts";
 import { warmUp } from "../publish/warm-up.ts";
@@ -42,7 +42,7 @@ export const publishCommand = (host: Host) =>
     .option("--hardware <class>", "hardware for it (default: the model's)")
     .option("--interface <name>", SPEAKS, choice(containerInterface.options))
     .option("--visibility <who>", "of a new model", choice(visibility.options))
-    .option("--tag <tag>", "the image's tag in the registry", "latest")
+    .option("--tag <tag>", "the image's tag in the registry", tagOption, "latest")
     .option("--engine <name>", "docker or podman (default: the first that answers)")
     .option("--check", "start it on this machine first: it is ready without a runner's first start")
     .option("--env <name>", "with --check: a variable of this shell for the container", repeated)
@@ -57,6 +57,7 @@ export const publishCommand = (host: Host) =>
         throw new Misuse(`--message has at most ${MAX_NOTES} characters.`);
       if (options.env && !options.check)
         throw new Misuse("--env is for --check. What runners set are the model's variables.");
+      requireVariables(options.env ?? []);
       const model = modelName(project, options.model, await usernameOf(service));
       const source = { project, image: options.image };
       const engine = await findEngine(source, options.engine, signal);
@@ -69,6 +70,8 @@ export const publishCommand = (host: Host) =>
         hardware,
         isInteractive: isInteractive() && !options.json,
       });
+      const page = `${access.url}/models/${model}`;
+      if (found && options.visibility) requireVisibility(found, options.visibility, page);
       if (found) await requirePush(session, model, found);
       const built = await buildImage({
         ...source,
@@ -91,24 +94,18 @@ export const publishCommand = (host: Host) =>
       const body = newVersion({ digest, notes: options.message, manifest, configuration, told });
       const made = await createVersion(service, model, latest?.number ?? 0, body);
       const reference = `${model}:${made.number}`;
-      const url = `${access.url}/models/${model}/versions/${made.number}`;
       display.say(`Published ${reference}, ${formatBytes(compressedSize)} compressed.`);
-      if (options.wait) {
-        await warmUp(session, reference, made);
-        display.say(`A runner has ${reference} warm.`);
-      }
-      const read = () => service.get(`/models/${model}/versions/${made.number}`, version);
-      const shown = options.wait ? await completedVersion(read, signal) : made;
+      const shown = await (options.wait ? started(session, model, made) : made);
+      const call = exampleCall(model, shown);
       if (shown.status === "awaiting_first_start")
         display.say(`${AWAITS} ${options.wait ? RUN_AGAIN : RUN_IT}`);
-      const call = exampleCall(model, shown.schemas);
-      signal.throwIfAborted();
-      output.result(`${url}\n${call}`, {
+      const url = `${page}/versions/${made.number}`;
+      output.result(call === undefined ? url : `${url}\n${call}`, {
         model,
         number: made.number,
         digest,
         url,
-        call,
+        call: call ?? null,
         version: shown,
       });
     });
@@ -116,15 +113,39 @@ export const publishCommand = (host: Host) =>
 const SPEAKS =
   "what its server speaks: cog, or vendora for OpenAI's API (default: what the image says)";
 const MAX_NOTES = 255;
+const PUSH_AGAIN = "Interrupted. Run the same command again: what was sent is not sent again.";
 const RUN_IT = "Run it once, or publish with --wait or --check.";
 const RUN_AGAIN = "Its server did not tell within 10 s: run it once more.";
 const AWAITS = "It awaits its first start, which tells what it takes and which APIs it answers.";
+
+function requireVariables(names: readonly string[]): void {
+  for (const name of names)
+    if (process.env[name] === undefined)
+      throw new Misuse(`--env ${name}: this shell has no such variable. Export it first.`);
+}
 
 /** Before minutes are spent on building: that its token may push there. */
 async function requirePush(session: ServiceSession, name: string, { id: model }: Model) {
   const { access, signal, onRetry, folders } = session;
   const client = new RegistryClient({ access, model, signal, onRetry });
   await new Repository({ client, name, state: folders.state }).requirePush();
+}
+
+/** @returns it after its first start. @throws Failure with why it did not start */
+async function started(session: ServiceSession, model: string, made: Version): Promise<Version> {
+  const { service, signal, display } = session;
+  const reference = `${model}:${made.number}`;
+  try {
+    await warmUp(session, reference, made);
+    display.say(`A runner has ${reference} warm.`);
+    const read = () => service.get(`/models/${model}/versions/${made.number}`, version);
+    return await completedVersion(read, signal);
+  } catch (error) {
+    const call = exampleCall(model, made);
+    const how = call === undefined ? "" : ` (${call})`;
+    const advice = `Interrupted. ${reference} is published: its first run starts it${how}.`;
+    throw endOf(error, signal, advice);
+  }
 }
 
 async function push(
@@ -153,10 +174,7 @@ async function push(
     display.say(progress.summary);
     return pushed;
   } catch (error) {
-    const { reason } = signal;
-    throw reason instanceof Interrupted
-      ? reason.saying("Interrupted. Run the same command again: what was sent is not sent again.")
-      : error;
+    throw endOf(error, signal, PUSH_AGAIN);
   } finally {
     hide();
     await rm(scratch, { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { isCancel, select } from "@clack/prompts";
 import { z } from "zod";
 import { statusOf } from "../../../runner/src/control-plane/error.ts";
 import { pageOf } from "../../protocol/common.ts";
-import { hardware as hardwareItem } from "../../protocol/hardware.ts";
+import { type Hardware, hardware as hardwareItem } from "../../protocol/hardware.ts";
 import { type Model, model, type Visibility } from "../../protocol/model.ts";
 import { Interrupted, Misuse } from "../failure.ts";
 import type { Service } from "../service/service.ts";
@@ -52,6 +52,14 @@ const requireMaking = (service: Service) =>
     if (statusOf(error) !== 422) throw error;
   });
 
+/** Publishing does not change who sees a model that is there. @throws Misuse */
+export function requireVisibility({ visibility }: Model, wanted: Visibility, page: string): void {
+  if (visibility === wanted) return;
+  throw new Misuse(
+    `The model is ${visibility}, and --visibility is for a new model. Leave it out, and change who sees this one at ${page}/settings.`,
+  );
+}
+
 /** Before minutes are spent on building and pushing. @throws Misuse */
 export async function requireHardware(service: Service, wanted: string): Promise<void> {
   const { items, next_cursor } = await service.get(CLASSES, pageOf(hardwareItem));
@@ -70,15 +78,19 @@ async function chooseHardware(
   const { items } = await service.get(CLASSES, pageOf(hardwareItem));
   if (items.length <= 1 || !isInteractive)
     return items.length === 1 ? items[0]?.identifier : undefined;
+  const width = Math.max(...items.map(({ identifier }) => identifier.length));
   const chosen = await select({
     message: `Hardware for ${model}`,
-    options: items.map(({ identifier, name, gpus }) => ({
-      value: identifier,
-      label: identifier,
-      hint: gpus > 0 ? `${name}, ${gpus} GPU${gpus > 1 ? "s" : ""}` : name,
+    // Not as hints: only the line that is selected shows its own.
+    options: items.map((one) => ({
+      value: one.identifier,
+      label: `${one.identifier.padEnd(width)}  ${describe(one)}`,
     })),
     output: process.stderr,
   });
   if (isCancel(chosen)) throw new Interrupted("SIGINT");
   return chosen;
 }
+
+const describe = ({ name, gpus }: Hardware): string =>
+  gpus > 0 ? `${name}, ${gpus} GPU${gpus > 1 ? "s" : ""}` : name;

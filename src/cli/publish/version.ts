@@ -3,10 +3,10 @@ import type { Known } from "../../domain/images/server-description.ts";
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { formFields } from "../../domain/schemas/input-form.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import type { Json } from "../../protocol/common.ts";
 import {
   type Configuration,
   model as modelShape,
-  type Schemas,
   type Version,
   version,
 } from "../../protocol/model.ts";
@@ -95,10 +95,15 @@ export function configurationOf({
   };
 }
 
-/** `auspex run ada/story prompt='some text'`: with what it needs, or else its first input. */
-export function exampleCall(model: string, schemas: Schemas): string {
+/**
+ * `auspex run ada/story prompt='some text'`: with what it needs, or else its first input.
+ * @returns undefined for one of which nobody knows yet what it takes
+ */
+export function exampleCall(model: string, { schemas, status, configuration }: Version) {
   const schema = versionSchema(schemas, "input");
   const fields = formFields(schema);
+  if (status === "awaiting_first_start" && fields.length === 0)
+    return configuration.interface === "vendora" ? callOf(model, [CHAT]) : undefined;
   const needed = fields.filter(({ required }) => required);
   const example = exampleInput(schema);
   const pairs = (needed.length > 0 ? needed : fields.slice(0, 1)).flatMap(({ name, kind }) => {
@@ -106,7 +111,15 @@ export function exampleCall(model: string, schemas: Schemas): string {
     if (value === undefined) return [];
     if (kind === "file") return [`${name}=@file`];
     const isText = typeof value === "string";
-    return [isText ? `${name}=${quoted(value)}` : `${name}:=${quoted(JSON.stringify(value))}`];
+    return [isText ? `${name}=${quoted(value)}` : jsonPair(name, value)];
   });
-  return ["auspex run", model, ...pairs].join(" ");
+  return callOf(model, pairs);
 }
+
+const jsonPair = (name: string, value: Json): string => `${name}:=${quoted(JSON.stringify(value))}`;
+
+/** What most servers of OpenAI's API answer. Without a schema, a text would not become a message. */
+const CHAT = jsonPair("messages", [{ role: "user", content: "Who are you?" }]);
+
+const callOf = (model: string, pairs: string[]): string =>
+  ["auspex run", model, ...pairs].join(" ");

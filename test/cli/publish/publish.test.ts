@@ -14,6 +14,7 @@ import { Home } from "../support/command.ts";
 import { Edge } from "../support/edge.ts";
 import { FakeDeployment } from "../support/fake-deployment.ts";
 import { sha256 } from "../support/memory-registry.ts";
+import { inTerminal } from "../support/terminal.ts";
 
 const MIB = 1024 * 1024;
 const CHUNKS = { "oci-chunk-max-length": String(MIB + 65_536) };
@@ -246,6 +247,64 @@ test("what auspex.json says goes into the model and its version", async () => {
   });
 });
 
+test("--visibility is for a new model: another than an old one has is refused before the build", async () => {
+  await useEngine("oci");
+  await home.run(["publish", "story", "--visibility", "public"]);
+  const builds = () => calls().match(/^build /gm)?.length;
+  const other = await home.run(["publish", "story", "--visibility", "private"]);
+  expect(other).toMatchObject({ code: 2, out: "" });
+  expect(other.err).toContain("The model is public, and --visibility is for a new model");
+  expect(other.err).toContain(`${edge.url}/models/ada/story/settings`);
+  expect(builds()).toBe(1);
+  const same = await home.run(["publish", "story", "--visibility", "public"]);
+  expect(same.code, same.err).toBe(0);
+});
+
+test.each([
+  ["cog", /^http\S+\/versions\/1\n$/, null],
+  [
+    "vendora",
+    /\nauspex run ada\/story messages:='\[\{"role":"user","content":"Who are you\?"\}\]'\n$/,
+    expect.stringContaining("messages:="),
+  ],
+])(
+  "%s: a version that awaits its first start has a call that works, or none",
+  async (spoken, printed, call) => {
+    await useEngine("oci");
+    deployment.awaits = true;
+    const { code, out, err } = await home.run(["publish", "story", "--interface", spoken]);
+    expect(code, err).toBe(0);
+    expect(out).toMatch(printed);
+    const { out: json } = await home.run(["publish", "story", "--interface", spoken, "--json"]);
+    expect(JSON.parse(json)).toMatchObject({ call });
+  },
+);
+
+test("Ctrl+C while it waits for a start: that it is published, and how to start it", async () => {
+  await useEngine("oci");
+  const waits = () => edge.bodies.some(({ path }) => path === "/v1/predictions");
+  edge.fate = (_, path) => (path === "/v1/predictions" ? "held" : "pass");
+  const run = home.start(["publish", "story", "--wait"]);
+  await expect.poll(waits, { timeout: 10_000 }).toBe(true);
+  run.child.kill("SIGINT");
+  const { code, out, err } = await run.end();
+  expect([code, out]).toEqual([130, ""]);
+  expect(err).toMatch(
+    /\nauspex: Interrupted\. ada\/story:1 is published: its first run starts it \(auspex run ada\/story name=world\)\.\n$/,
+  );
+});
+
+test("asked for hardware, every class says what it is", async () => {
+  await useEngine("oci");
+  mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
+  deployment.hardware = ["cpu", "l40s"];
+  const typed = { keys: "\u0003", after: /Hardware for ada\/story/ };
+  const { code, screen } = await inTerminal(home, ["publish", "story"], typed);
+  expect(code).toBe(130);
+  expect(screen).toMatch(/cpu +CPU\b/);
+  expect(screen).toMatch(/l40s +L40S, 1 GPU\b/);
+});
+
 test("--interface says what an image's server speaks, and leaves the rest as it was", async () => {
   await useEngine("oci");
   const configuration = { max_concurrency: 8, interface: "cog" };
@@ -311,6 +370,8 @@ test("what cannot be published says what to do, before anything is built", async
   );
   await says(["story", "--model", "Story!"], 2, /is no name for a model/);
   await says(["story", "--env", "HF_TOKEN"], 2, /--env is for --check/);
+  await says(["story", "--check", "--env", "NOT_SET"], 2, /--env NOT_SET: this shell has no such/);
+  await says(["story", "--tag", "bad tag"], 2, /--tag.*'bad tag' is invalid.*128 letters, digits/);
   await says(["story", "--visibility", "secret"], 2, /private, public, restricted/);
   await says(["story", "--interface", "openai"], 2, /One of cog, vendora is needed/);
   writeFileSync(join(home.folder, "story/auspex.json"), '{"visibility": "secret"}');

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { ROOT } from "../../../src/dev/bundle.ts";
+import { ANY_SCHEMAS } from "../../../src/domain/images/server-description.ts";
 import { MemoryRegistry } from "./memory-registry.ts";
 
 const fakeModel = z.looseObject({
@@ -26,6 +27,8 @@ const OFF = {
 export class FakeDeployment {
   readonly models = new Map<string, FakeModel>();
   hardware: string[] = ["cpu"];
+  /** Whether versions await their first start. */
+  awaits = false;
   /** Their values, by path. */
   readonly variables = new Map<string, unknown>();
   readonly #deleted = new Set<string>();
@@ -72,8 +75,10 @@ export class FakeDeployment {
       return one && versionShown(one, Number(number));
     }
     if (!rest) return shown(found);
-    found.versions.push(body);
-    return versionShown(body, found.versions.length);
+    if (method === "GET")
+      return page(found.versions.map((one, index) => versionShown(one, index + 1)).toReversed());
+    found.versions.push({ ...body, ...(this.awaits && AWAITING) });
+    return versionShown(found.versions.at(-1) ?? {}, found.versions.length);
   };
 
   #variablesBelow(list: string) {
@@ -111,7 +116,7 @@ const variableShown = (path: string) => ({
 const hardwareItem = (identifier: string) => ({
   identifier,
   name: identifier.toUpperCase(),
-  gpus: 0,
+  gpus: identifier === "cpu" ? 0 : 1,
   cpus: 1,
   ram_per_gpu_gb: 0,
   ram_gb: 1,
@@ -139,13 +144,15 @@ const shown = ({ name, visibility, versions }: FakeModel) => ({
   latest_version: versions.length > 0 ? versionShown(versions.at(-1) ?? {}, versions.length) : null,
 });
 
+const AWAITING = { status: "awaiting_first_start", schemas: ANY_SCHEMAS };
+
 const versionShown = (body: Record<string, unknown>, number: number) => ({
   number,
   release_notes: body.release_notes,
   created_at: AT,
   container_image_digest: body.image,
   schemas: body.schemas ?? HELLO.schemas,
-  status: "ready",
+  status: body.status ?? "ready",
   compatibilities: OFF,
   size: body.size ?? 0,
   configuration: body.configuration ?? {},
