@@ -11,6 +11,7 @@ import { followRun } from "../run/follow-run.ts";
 import { buildInput, type Input, readPair } from "../run/input.ts";
 import { OutputFiles } from "../run/output-files.ts";
 import { Printer } from "../run/printer.ts";
+import { noSuchInput, unknownInputs } from "../run/unknown-inputs.ts";
 import { cancelSoon } from "../service/cancel.ts";
 import { follow } from "../service/events.ts";
 import { readVersion } from "../service/version.ts";
@@ -53,7 +54,12 @@ export const runCommand = (host: Host) =>
       const folder = options.output ?? (output.json ? undefined : ".");
       const files = new OutputFiles(access, folder ?? ".", signal);
       if (options.output !== undefined && !options.detach) await files.prepare();
-      const { schemas } = await readVersion(service, reference);
+      const version = await readVersion(service, reference);
+      const { schemas } = version;
+      const who = `${reference.model}:${version.number}`;
+      const given = [...Object.keys(base), ...pairs.map(({ name }) => name)];
+      for (const { name, names } of unknownInputs(version, given))
+        display.say(noSuchInput(who, name, names));
       const upload = async (path: string) =>
         uploadFile(session, await readLocalFile(path), PARALLEL);
       const input = await buildInput({ base, pairs, schemas, upload });

@@ -10,6 +10,7 @@ import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
 import { Misuse } from "../failure.ts";
+import { noSuchInput } from "./unknown-inputs.ts";
 
 export type Input = { [name: string]: Json };
 
@@ -63,7 +64,7 @@ const isClosed = (schemas: Schemas | undefined) =>
   schemas?.prediction.input.additionalProperties === false;
 
 const unknown = (name: string, fields: Map<string, Field>) =>
-  new Misuse(`The model has no input “${name}”. It has: ${[...fields.keys()].join(", ")}.`);
+  new Misuse(noSuchInput("The model", name, [...fields.keys()]));
 
 function parsed(name: string, [text = "", ...more]: string[]): Json {
   if (more.length > 0) throw new Misuse(`${name} is given twice.`);

@@ -78,7 +78,11 @@ test("what cannot be names its input, and what would do", async () => {
     [["prompt=a", "prompt=b"], /^prompt is given twice/],
     [["options={"], /^options: /],
     [["prompt:={"], /^prompt: this is not JSON/],
-    [["promt=a"], /^The model has no input “promt”. It has: prompt\.$/, closed],
+    [
+      ["promt=a"],
+      /^The model has no input “promt”: did you mean prompt\? It has: prompt\.$/,
+      closed,
+    ],
   ];
   for (const [args, message, of] of faults) {
     await expect(inputOf(args, of), args.join(" ")).rejects.toThrow(message);
