@@ -2,20 +2,19 @@
 import { pageOf } from "../../protocol/common.ts";
 import { type Hardware, hardware } from "../../protocol/hardware.ts";
 import { limitOption, pagePath } from "../options.ts";
-import { table } from "../ui/output.ts";
-import { type Host, newServiceCommand, openService } from "./session.ts";
+import { type Host, newServiceCommand, openService, showList } from "./session.ts";
 
 export const hardwareCommand = (host: Host) =>
   newServiceCommand("hardware", "List the classes of hardware, for publish --hardware")
     .option("--limit <count>", "how many", limitOption, 50)
     .action(async (options) => {
-      const { service, output } = await openService(host, options);
+      const session = await openService(host, options);
       const path = pagePath("/hardware", options.limit);
-      const { items } = await service.get(path, pageOf(hardware));
+      const { items } = await session.service.get(path, pageOf(hardware));
       const shown = items.slice(0, options.limit);
       const hasPrice = shown.some(({ price_per_hour }) => price_per_hour !== null);
       const head = [...HEAD, ...(hasPrice ? ["PRICE PER HOUR"] : [])];
-      output.result(table(head, shown.map(rowOf)), shown);
+      showList(session, { head, rows: shown.map(rowOf), items: shown });
     });
 
 const HEAD = ["CLASS", "NAME", "GPUS", "CPUS", "RAM"];

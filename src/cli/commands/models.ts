@@ -5,8 +5,7 @@ import { Misuse } from "../failure.ts";
 import { limitOption, pagePath, wholeModelArgument } from "../options.ts";
 import { ownerName } from "../service/owner.ts";
 import { confirmed } from "../ui/confirm.ts";
-import { table } from "../ui/output.ts";
-import { type Host, newServiceCommand, openService } from "./session.ts";
+import { type Host, newServiceCommand, openService, showList } from "./session.ts";
 
 export const modelsCommand = (host: Host) =>
   newServiceCommand("models", "List your models or another account's, or delete one")
@@ -15,9 +14,9 @@ export const modelsCommand = (host: Host) =>
     .action(async (owner, options) => {
       if (owner !== undefined && !slug.safeParse(owner).success)
         throw new Misuse(`“${owner}” is no account's name.`);
-      const { service, output } = await openService(host, options);
+      const session = await openService(host, options);
       const path = owner === undefined ? "/user/models" : `/models/${owner}`;
-      const { items } = await service.get(pagePath(path, options.limit), pageOf(modelItem));
+      const { items } = await session.service.get(pagePath(path, options.limit), pageOf(modelItem));
       const shown = items.slice(0, options.limit);
       const rows = shown.map((one) => [
         `${ownerName(one.owner)}/${one.name}`,
@@ -25,7 +24,8 @@ export const modelsCommand = (host: Host) =>
         String(one.predictions_count),
         one.description,
       ]);
-      output.result(table(["MODEL", "VISIBILITY", "RUNS", "DESCRIPTION"], rows), shown);
+      const head = ["MODEL", "VISIBILITY", "RUNS", "DESCRIPTION"];
+      showList(session, { head, rows, items: shown });
     })
     .addCommand(deleteModelCommand(host));
 

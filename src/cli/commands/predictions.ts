@@ -1,20 +1,27 @@
 /** `auspex predictions`: your own, or one in full. */
 import { readableJson } from "../../lib/readable-json.ts";
 import { pageOf } from "../../protocol/common.ts";
+import { model as modelShape } from "../../protocol/model.ts";
 import {
   type Prediction,
   prediction,
   predictionWithIO,
   taskStatus,
 } from "../../protocol/prediction.ts";
-import { choice, limitOption, modelArgument, pagePath, predictionArgument } from "../options.ts";
+import {
+  choice,
+  limitOption,
+  pagePath,
+  predictionArgument,
+  wholeModelArgument,
+} from "../options.ts";
 import { table } from "../ui/output.ts";
-import { type Host, newServiceCommand, openService } from "./session.ts";
+import { type Host, newServiceCommand, openService, showList } from "./session.ts";
 
 export const predictionsCommand = (host: Host) =>
   newServiceCommand("predictions", "List your predictions; with an id, show that one")
     .argument("[id]", "the prediction", predictionArgument)
-    .option("--model <model>", "of this model only", modelArgument)
+    .option("--model <model>", "of this model only", wholeModelArgument)
     .option(
       "--status <status>",
       `of this status only: ${taskStatus.options.join(", ")}`,
@@ -22,7 +29,8 @@ export const predictionsCommand = (host: Host) =>
     )
     .option("--limit <count>", "how many", limitOption, 25)
     .action(async (id, options) => {
-      const { service, output } = await openService(host, options);
+      const session = await openService(host, options);
+      const { service, output } = session;
       if (id !== undefined) {
         const one = await service.get(`/predictions/${id}`, predictionWithIO);
         const { input, output: result } = one;
@@ -37,13 +45,16 @@ export const predictionsCommand = (host: Host) =>
         );
       }
       const query = new URLSearchParams({
-        ...(options.model && { model: options.model.model }),
+        ...(options.model && { model: options.model }),
         ...(options.status && { statuses: options.status }),
       });
       const path = `${pagePath("/predictions", options.limit)}&${query}`;
       const { items } = await service.get(path, pageOf(prediction));
       const shown = items.slice(0, options.limit);
-      output.result(table(HEAD, shown.map(rowOf)), shown);
+      // A model that was deleted has predictions all the same.
+      if (options.model && shown.length === 0)
+        await service.get(`/models/${options.model}`, modelShape);
+      showList(session, { head: HEAD, rows: shown.map(rowOf), items: shown });
     });
 
 const HEAD = ["ID", "MODEL", "STATUS", "CREATED", "SETUP", "RUN"];

@@ -5,7 +5,7 @@ import { type Access, readAccess } from "../access/access.ts";
 import { Service } from "../service/service.ts";
 import type { Folders } from "../state/folders.ts";
 import { createDisplay, type Display, silentDisplay } from "../ui/display.ts";
-import { createOutput, type Output } from "../ui/output.ts";
+import { createOutput, type Output, table } from "../ui/output.ts";
 import { formatDuration } from "../ui/progress.ts";
 
 /** Where the command runs. */
@@ -63,4 +63,19 @@ export async function openService(host: Host, options: ServiceOptions): Promise<
   const session = openSession(host, options);
   const access = await readAccess(options, host.environment, host.folders);
   return { ...session, access, service: new Service(access, session) };
+}
+
+interface List {
+  head: string[];
+  rows: string[][];
+  /** For --json. */
+  items: unknown[];
+  /** Below the table. */
+  note?: string;
+}
+
+/** The result of a command that lists: where there is nothing, people are told so. */
+export function showList({ output, display }: Session, { head, rows, items, note = "" }: List) {
+  output.result(`${table(head, rows)}${note}`, items);
+  if (rows.length === 0 && !output.json) display.say("None.");
 }

@@ -4,8 +4,13 @@ import { type ImageReference, imageArgument, limitOption, wholeModelArgument } f
 import { RegistryClient, RegistryError } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
 import { confirmed } from "../ui/confirm.ts";
-import { table } from "../ui/output.ts";
-import { type Host, newServiceCommand, openService, type ServiceSession } from "./session.ts";
+import {
+  type Host,
+  newServiceCommand,
+  openService,
+  type ServiceSession,
+  showList,
+} from "./session.ts";
 
 export const tagsCommand = (host: Host) =>
   newServiceCommand("tags", "List the tags of a model's images in the registry, or remove one")
@@ -15,7 +20,7 @@ export const tagsCommand = (host: Host) =>
       const session = await openService(host, options);
       const tags = await repositoryOf(session, model).tags(options.limit);
       const rows = tags.map(({ tag, digest }) => [`${model}:${tag}`, digest]);
-      session.output.result(table(["TAG", "IMAGE"], rows), tags);
+      showList(session, { head: ["TAG", "IMAGE"], rows, items: tags });
     })
     .addCommand(deleteTagCommand(host));
 

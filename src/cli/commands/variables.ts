@@ -6,15 +6,15 @@ import { variable } from "../../protocol/variable.ts";
 import { Interrupted, Misuse } from "../failure.ts";
 import { settableArgument, variableArgument, wholeModelArgument } from "../options.ts";
 import { confirmed } from "../ui/confirm.ts";
-import { table } from "../ui/output.ts";
 import { isInteractive } from "../ui/terminal.ts";
-import { type Host, newServiceCommand, openService } from "./session.ts";
+import { type Host, newServiceCommand, openService, showList } from "./session.ts";
 
 export const variablesCommand = (host: Host) =>
   newServiceCommand("variables", "List, set and delete the variables of a model's containers")
     .argument("<model>", "owner/name", wholeModelArgument)
     .action(async (name, options) => {
-      const { service, output } = await openService(host, options);
+      const session = await openService(host, options);
+      const { service } = session;
       const [items, model] = await Promise.all([
         service.list(pathOf(name), variable),
         service.get(`/models/${name}`, modelShape),
@@ -30,7 +30,7 @@ export const variablesCommand = (host: Host) =>
       const latest = model.latest_version
         ? `IN ${name}:${model.latest_version.number}`
         : "IN LATEST";
-      output.result(table(["NAME", "SET", latest], [...set, ...unset]), items);
+      showList(session, { head: ["NAME", "SET", latest], rows: [...set, ...unset], items });
     })
     .addCommand(setCommand(host))
     .addCommand(deleteCommand(host));

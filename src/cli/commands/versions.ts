@@ -3,14 +3,14 @@ import { pageOf } from "../../protocol/common.ts";
 import {
   model as modelShape,
   type Version,
+  type VersionSummary,
   version,
   versionSummary,
 } from "../../protocol/model.ts";
 import { limitOption, modelArgument, pagePath, versionArgument } from "../options.ts";
 import { confirmed } from "../ui/confirm.ts";
-import { table } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
-import { type Host, newServiceCommand, openService } from "./session.ts";
+import { type Host, newServiceCommand, openService, showList } from "./session.ts";
 
 export const versionsCommand = (host: Host) =>
   newServiceCommand(
@@ -20,7 +20,8 @@ export const versionsCommand = (host: Host) =>
     .argument("<model>", "owner/name or owner/name:3", modelArgument)
     .option("--limit <count>", "how many", limitOption, 25)
     .action(async ({ model, version: number }, options) => {
-      const { service, output } = await openService(host, options);
+      const session = await openService(host, options);
+      const { service, output } = session;
       const path = `/models/${model}/versions`;
       if (number !== undefined) {
         const one = await service.get(`${path}/${number}`, version);
@@ -38,9 +39,9 @@ export const versionsCommand = (host: Host) =>
         one.container_image_digest.slice(0, "sha256:".length + 12),
         one.release_notes,
       ]);
-      const versions = table(["VERSION", "CREATED", "IMAGE", "NOTES"], rows);
+      const head = ["VERSION", "CREATED", "IMAGE", "NOTES"];
       const note = latest && awaitsStart(latest) ? `\n${model}:${latest.number} ${WAITS}.` : "";
-      output.result(`${versions}${note}`, shown);
+      showList(session, { head, rows, items: shown, note });
     })
     .addCommand(deleteVersionCommand(host));
 
@@ -56,13 +57,19 @@ const deleteVersionCommand = (host: Host) =>
     .action(async ({ model, version: number }, options) => {
       const { service, output } = await openService(host, options);
       await confirmed(options, async () => {
-        const { latest_version } = await service.get(`/models/${model}`, modelShape);
-        const isLatest = latest_version?.number === number;
-        return `Delete ${model}:${number}?${isLatest ? " Calls that name no version get the one before it then." : ""}`;
+        const path = pagePath(`/models/${model}/versions`, 2);
+        const [latest, before] = (await service.get(path, pageOf(versionSummary))).items;
+        return `Delete ${model}:${number}?${latest?.number === number ? thenOf(model, before) : ""}`;
       });
       await service.delete(`/models/${model}/versions/${number}`);
       output.result(`Deleted ${model}:${number}.`, { model, number });
     });
+
+/** What comes of it if the latest is deleted. */
+const thenOf = (model: string, before: VersionSummary | undefined): string =>
+  before
+    ? ` Calls that name no version get ${model}:${before.number} then.`
+    : " The model has no version then.";
 
 const WAITS = "waits for its first start: run it once";
 const awaitsStart = ({ status }: Version) => status === "awaiting_first_start";

@@ -101,6 +101,18 @@ test("what names something else is refused before anything is sent", async () =>
   expect(edge.bodies).toEqual([]);
 });
 
+test("of the latest version, it tells what calls get then", async () => {
+  const deleting = async (version: string, after: RegExp) => {
+    const { code } = await inTerminal(home, ["versions", "delete", version], { keys: "n", after });
+    expect(code).toBe(1);
+  };
+  await deleting("ada/story:1", /Delete ada\/story:1\? The model has no version then\./);
+  const version = { image: DIGEST, release_notes: "More" };
+  deployment.models.get("story")?.versions.push(version, version);
+  await deleting("ada/story:3", /Calls that name no version get ada\/story:2 then\./);
+  await deleting("ada/story:1", /Delete ada\/story:1\?\s/);
+});
+
 test("in a terminal it asks: no leaves all as it is, yes deletes", async () => {
   const args = ["models", "delete", "ada/story"];
   const after = /Delete ada\/story \(private, 0 runs, version 1\)[\s\S]*Yes[\s\S]*No/;

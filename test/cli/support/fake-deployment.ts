@@ -52,6 +52,8 @@ export class FakeDeployment {
     if (path === "/v1/user")
       return { ...OWNER, name: "Ada", urls: [], ...PROFILE, created_at: AT, updated_at: AT };
     if (path === "/v1/hardware") return page(this.hardware.map(hardwareItem));
+    if (path === "/v1/predictions" && method === "GET") return page([]);
+    if (path === "/v1/user/models") return page([]);
     if (path === "/v1/models" && method === "POST") {
       if (body.name === undefined) return "invalid";
       const made = fakeModel.parse(body);
