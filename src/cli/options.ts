@@ -4,6 +4,7 @@ import type { ZodError } from "zod";
 import { modelReference } from "../protocol/common.ts";
 import { ociDigest, tag } from "../protocol/oci.ts";
 import { settableName, variableName } from "../protocol/variable.ts";
+import { Misuse } from "./failure.ts";
 
 /** A whole number within bounds. */
 export const integerOption = (min: number, max: number) => (text: string) => {
@@ -28,25 +29,29 @@ export interface ModelReference {
   text: string;
 }
 
-export function modelArgument(text: string): ModelReference {
+/** @param shape what to write instead. @throws Misuse */
+function readReference(text: string, what: string, shape: string): ModelReference {
   if (!modelReference.safeParse(text).success)
-    throw new InvalidArgumentError("A model is owner/name, or owner/name:3 for its version 3.");
+    throw new Misuse(`'${text}' is no ${what}: write ${shape}.`);
   const [model = "", version] = text.split(":");
   return { model, version: version === undefined ? undefined : Number(version), text };
 }
 
+export const modelArgument = (text: string): ModelReference =>
+  readReference(text, "model", "owner/name, or owner/name:3 for its version 3");
+
 /** A model, and none of its versions. */
 export function wholeModelArgument(text: string): string {
-  const { model, version } = modelArgument(text);
+  const { model, version } = readReference(text, "model", "owner/name");
   if (version === undefined) return model;
-  throw new InvalidArgumentError(`A model is owner/name, without a version: ${model}`);
+  throw new Misuse(`'${text}' is a version: write the model, ${model}.`);
 }
 
 /** One version of a model. */
 export function versionArgument(text: string) {
-  const { model, version } = modelArgument(text);
+  const { model, version } = readReference(text, "version", "owner/name:3");
   if (version !== undefined) return { model, version };
-  throw new InvalidArgumentError(`The number of the version is needed, as in ${model}:3.`);
+  throw new Misuse(`'${text}' names no version: write its number, as in ${model}:3.`);
 }
 
 /** An image of a model, in the deployment's registry. */
@@ -63,8 +68,8 @@ export function imageArgument(text: string): ImageReference {
   const isDigest = separator === "@";
   const isKnown = (isDigest ? ociDigest : tag).safeParse(reference).success;
   if (isKnown && modelReference.safeParse(model).success) return { model, reference, isDigest };
-  throw new InvalidArgumentError(
-    "A tag is owner/name:tag, and an image owner/name@sha256:…: auspex tags owner/name lists them.",
+  throw new Misuse(
+    `'${text}' is no image: write owner/name:tag or owner/name@sha256:…, as auspex tags owner/name lists them.`,
   );
 }
 
@@ -74,7 +79,7 @@ const messagesOf = ({ issues }: ZodError): string =>
 const nameArgument = (shape: typeof variableName) => (text: string) => {
   const { success, data, error } = shape.safeParse(text);
   if (success) return data;
-  throw new InvalidArgumentError(`${messagesOf(error)}.`);
+  throw new Misuse(`'${text}' cannot be a variable: ${messagesOf(error)}.`);
 };
 export const variableArgument = nameArgument(variableName);
 /** Of one that can be set: some names are the runner's. */
@@ -94,9 +99,7 @@ export const repeated = (value: string, values: string[] = []): string[] => [...
 export function predictionArgument(text: string): string {
   const [id] = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.exec(text) ?? [];
   if (id === undefined)
-    throw new InvalidArgumentError(
-      "The id of a prediction is needed: auspex predictions lists them.",
-    );
+    throw new Misuse(`'${text}' is no prediction: write its id. auspex predictions lists them.`);
   return id;
 }
 

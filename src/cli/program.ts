@@ -36,6 +36,9 @@ export function createProgram(host: Host, { printsMisuse }: ProgramOptions): Com
     .enablePositionalOptions()
     .addHelpText("after", END)
     .exitOverride();
+  program.configureOutput({
+    outputError: (text, write) => write(text.replace(/^error: /, "auspex: ")),
+  });
   if (!printsMisuse) program.configureOutput({ writeErr: () => {} });
   for (const create of [
     loginCommand,

@@ -9,7 +9,7 @@ afterAll(() => home.remove());
 
 test.each([
   ["an option", ["models", "--json", "--quite"], /unknown option '--quite'\n.*mean --quiet/],
-  ["an argument", ["logs", "--json", "none"], /^command-argument value 'none' is invalid/],
+  ["an argument", ["logs", "--json", "none"], /^'none' is no prediction: write its id/],
   ["a missing argument", ["run", "--json"], /^missing required argument 'model'/],
   ["a command", ["publsh", "--json"], /^unknown command 'publsh'/],
 ])("%s that is wrong, with --json: an error for programs", async (_, args, message) => {
@@ -24,8 +24,40 @@ test("without it: one for people", async () => {
   const { code, out, err } = await home.run(["models", "--quite"]);
   expect([code, out]).toEqual([2, ""]);
   expect(err).toBe(
-    "error: unknown option '--quite'\n(Did you mean --quiet?)\n(--help tells more)\n",
+    "auspex: unknown option '--quite'\n(Did you mean --quiet?)\n(--help tells more)\n",
   );
+});
+
+test.each([
+  [["models", "delete", "greeter"], "'greeter' is no model: write owner/name"],
+  [["models", "delete", "ada/a:1"], "'ada/a:1' is a version: write the model, ada/a"],
+  [
+    ["run", "greeter"],
+    "'greeter' is no model: write owner/name, or owner/name:3 for its version 3",
+  ],
+  [["versions", "delete", "a b"], "'a b' is no version: write owner/name:3"],
+  [["versions", "delete", "ada/a"], "'ada/a' names no version: write its number, as in ada/a:3"],
+  [["predictions", "--model", "ada"], "'ada' is no model: write owner/name"],
+  [
+    ["tags", "delete", "ada/a"],
+    "'ada/a' is no image: write owner/name:tag or owner/name@sha256:…, as auspex tags owner/name lists them",
+  ],
+])("%j", async (args, message) => {
+  const { code, out, err } = await home.run(args);
+  expect([code, out]).toEqual([2, ""]);
+  expect(err.split("\n")[0]).toMatch(/^auspex: /);
+  expect(err).toContain(`${message}.`);
+  expect(err).not.toMatch(/command-argument|error:/);
+});
+
+test.each([
+  [
+    ["hardware", "--limit", "0"],
+    "option '--limit <count>' argument '0' is invalid. A whole number from 1 to 50 is needed.",
+  ],
+])("an option: %j", async (args, message) => {
+  const { code, err } = await home.run(args);
+  expect([code, err.split("\n")[0]]).toEqual([2, `auspex: ${message}`]);
 });
 
 test("help is no error, with --json neither", async () => {

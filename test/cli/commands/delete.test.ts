@@ -93,10 +93,19 @@ test("what names something else is refused before anything is sent", async () =>
       out: "",
       err: expect.stringContaining(message),
     });
-  await says("versions delete ada/story", "The number of the version is needed, as in ada/story:3");
-  await says("models delete ada/story:1", "A model is owner/name, without a version: ada/story");
-  await says("tags delete ada/story", "A tag is owner/name:tag, and an image owner/name@sha256:…");
-  await says("tags delete ada/story@latest", "A tag is owner/name:tag");
+  await says(
+    "versions delete ada/story",
+    "'ada/story' names no version: write its number, as in ada/story:3.",
+  );
+  await says(
+    "models delete ada/story:1",
+    "'ada/story:1' is a version: write the model, ada/story.",
+  );
+  await says("tags delete ada/story", "write owner/name:tag or owner/name@sha256:…");
+  await says(
+    "tags delete ada/story@latest",
+    "'ada/story@latest' is no image: write owner/name:tag",
+  );
   await says("variables delete ada/story lower", "upper-case letters");
   expect(edge.bodies).toEqual([]);
 });
