@@ -29,5 +29,13 @@ export async function saveCredentials(folders: Folders, one: Credentials): Promi
   await rename(draft, file);
 }
 
-export const removeCredentials = (folders: Folders): Promise<void> =>
-  rm(credentialsFile(folders), { force: true });
+/** @returns whether there was anything */
+export async function removeCredentials(folders: Folders): Promise<boolean> {
+  try {
+    await rm(credentialsFile(folders));
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
+  }
+}

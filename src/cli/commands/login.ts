@@ -31,9 +31,11 @@ export const loginCommand = (host: Host) =>
 export const logoutCommand = (host: Host) =>
   newCommand("logout", "Forget the token that login keeps").action(async (options) => {
     const { output } = openSession(host, options);
-    await removeCredentials(host.folders);
-    output.result("Logged out. The token is valid until you revoke it.", {});
+    const wasThere = await removeCredentials(host.folders);
+    output.result(wasThere ? LOGGED_OUT : "Nobody was logged in.", {});
   });
+
+const LOGGED_OUT = "Logged out. The token is valid until you revoke it.";
 
 /** Questions are on standard error: the output has the result only. */
 const prompt = { output: process.stderr };
