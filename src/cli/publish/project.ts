@@ -2,6 +2,7 @@
 import { access, readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { z } from "zod";
+import { messageOf } from "../../../runner/src/control-plane/error.ts";
 import { slug } from "../../protocol/common.ts";
 import { configuration, createVersion, visibility } from "../../protocol/model.ts";
 import { containerInterface } from "../../protocol/runner.ts";
@@ -48,14 +49,21 @@ export async function readProject(path: string): Promise<Project> {
 }
 
 async function readManifest(folder: string): Promise<ProjectManifest> {
-  const path = join(folder, MANIFEST);
-  const text = await readFile(path, "utf8").catch(() => undefined);
+  const text = await readFile(join(folder, MANIFEST), "utf8").catch(() => undefined);
   if (text === undefined) return {};
+  const { success, data, error } = manifest.safeParse(parsed(text));
+  if (success) return data;
+  const faults = error.issues.map(({ path, message }) =>
+    [MANIFEST, ...(path.length > 0 ? [path.join(".")] : []), message].join(": "),
+  );
+  throw new Misuse(faults.join("\n"));
+}
+
+function parsed(text: string): unknown {
   try {
-    return manifest.parse(JSON.parse(text));
+    return JSON.parse(text);
   } catch (error) {
-    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
-    throw new Misuse(`${path}: ${why}`);
+    throw new Misuse(`${MANIFEST}: this is not JSON: ${messageOf(error)}`);
   }
 }
 

@@ -375,7 +375,12 @@ test("what cannot be published says what to do, before anything is built", async
   await says(["story", "--visibility", "secret"], 2, /private, public, restricted/);
   await says(["story", "--interface", "openai"], 2, /One of cog, vendora is needed/);
   writeFileSync(join(home.folder, "story/auspex.json"), '{"visibility": "secret"}');
-  await says(["story"], 2, /auspex\.json: /);
+  await says(["story"], 2, /^auspex: auspex\.json: visibility: Invalid option: /);
+  writeFileSync(join(home.folder, "story/auspex.json"), '{"name": "Story!", "hardware": 1}');
+  const both = /^auspex: auspex\.json: name: lower-case letters.*\nauspex\.json: hardware: .*\n$/;
+  await says(["story"], 2, both);
+  writeFileSync(join(home.folder, "story/auspex.json"), "{");
+  await says(["story"], 2, /^auspex: auspex\.json: this is not JSON: /);
   expect(existsSync(join(home.folder, "bin/calls"))).toBe(false);
 });
 
