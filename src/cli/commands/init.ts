@@ -20,8 +20,11 @@ export const initCommand = (host: Host) =>
       const template = options.template ?? (await askTemplate());
       const { files, name } = await writeTemplate(template, folder);
       const own = name === basename(resolve(folder)) ? "" : ` The model's name is ${name}.`;
-      const next = folder === "." ? "auspex publish" : `auspex publish ${quotedPath(folder)}`;
-      output.result(`Wrote ${files.join(", ")} into ${folder}.${own} Next: ${next}`, {
+      const [where, next] =
+        folder === "."
+          ? ["this folder", "auspex publish"]
+          : [folder, `auspex publish ${quotedPath(folder)}`];
+      output.result(`Wrote ${files.join(", ")} into ${where}.${own} Next: ${next}`, {
         folder,
         name,
         template,

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { TEMPLATE_NAMES } from "../../../src/cli/init/templates.ts";
 import { readProject } from "../../../src/cli/publish/project.ts";
 import { Home } from "../support/command.ts";
@@ -42,6 +42,13 @@ test("a folder whose name no model can have: which one it gets, and what to past
   expect(manifest.name).toBe("ada-s-name");
   const plain = await home.run(["init", "plain", "--template", "node"]);
   expect(plain.out).toMatch(/ into plain\. Next: auspex publish plain\n$/);
+});
+
+test("into the folder where it is run", async () => {
+  const here = new Home();
+  onTestFinished(() => here.remove());
+  const { out, err } = await here.run(["init", "--template", "node"]);
+  expect(out, err).toMatch(/ into this folder\. .*Next: auspex publish\n$/);
 });
 
 test("a folder that no name can be made of is refused, and nothing is written", async () => {
