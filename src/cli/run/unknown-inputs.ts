@@ -5,9 +5,9 @@ import { listOf } from "../../domain/schemas/input-form-schema.ts";
 import { resolvePointer } from "../../domain/schemas/json-pointer.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { isObject } from "../../lib/json.ts";
-import { nearest } from "../../lib/nearest.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Version } from "../../protocol/model.ts";
+import { nearest } from "./nearest.ts";
 
 /** @returns those of the names that it surely does not have, each with the names that it has */
 export function unknownInputs(
