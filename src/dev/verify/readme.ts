@@ -53,7 +53,7 @@ async function callInReadme(): Promise<string> {
 }
 
 function withOwnNames(script: string): string {
-  const names = { "ada/": `${NAME}/`, '"name": "Ada"': '"prompt": "The Queen"' };
+  const names = { "ada/greeter": `${NAME}/story`, '"name": "Ada"': '"prompt": "The Queen"' };
   return Object.entries(names).reduce((text, [example, own]) => {
     if (!text.includes(example)) throw new Error(`README.md does not say ${example} any more.`);
     return text.replaceAll(example, own);
