@@ -7,7 +7,7 @@ import { ROOT } from "../../../../src/dev/bundle.ts";
 /**
  * Runs a script to its end.
  * @param file from the project's root
- * @param environment all that it has of one, but the PATH
+ * @param environment all that it has of one, but the PATH and the compiled modules
  * @returns its exit code, and what it printed: first all of stdout, then all of stderr
  */
 export async function runScript(
@@ -15,9 +15,10 @@ export async function runScript(
   args: string[],
   environment: Record<string, string>,
 ): Promise<{ code: number; output: string }> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [file, ...args], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH, ...environment },
+    env: { PATH, NODE_COMPILE_CACHE, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const [out, error, [code]] = await Promise.all([
