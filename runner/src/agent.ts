@@ -162,8 +162,8 @@ export class Agent {
     }
   }
 
-  #poller({ runner_id, session, settings }: SessionResponse): Poller {
-    const { runner, controlPlane, executor, log } = this.#options;
+  #poller({ runner_id, session, pool, settings }: SessionResponse): Poller {
+    const { controlPlane, executor, log } = this.#options;
     return new Poller({
       free: () => this.#slots.free,
       claim: async (free, signal) => {
@@ -173,7 +173,7 @@ export class Agent {
         const request = {
           runner_id,
           session,
-          hardware: runner.hardware,
+          pool,
           free,
           warm,
           images,
@@ -250,7 +250,7 @@ function explainRefusal(error: unknown): unknown {
   const reason = {
     401: "the control plane rejected the runner token (create another under Fleet → Runner tokens)",
     403: "the runner token has no permission for this (check --hardware, or create another token)",
-    404: "not found (check the URL and that the hardware class exists)",
+    404: "not found (check the URL and that the hardware classes exist)",
     426: "this runner's version does not match the deployment",
   }[error.status ?? 0];
   const self = `auspex-runner ${VERSION}, protocol ${RUNNER_PROTOCOL}`;

@@ -1,4 +1,4 @@
-/** Hardware classes. */
+/** Hardware classes, and the pools that they stand in. */
 import { z } from "zod";
 import { slug, timestamp } from "./common.ts";
 
@@ -37,8 +37,13 @@ export const DEFAULT_HARDWARE = "cpu";
 export const hardware = machine
   .extend({
     identifier: slug,
+    pool: slug.meta({
+      description:
+        "Classes of one pool share a queue and runners: a machine can serve several of them, such as one GPU of it and four",
+      example: "l40s",
+    }),
     location_hint: locationHint.nullable().meta({
-      description: "Near where its queue was made; null: near its first runner or caller",
+      description: "Near where its pool's queue was made; null: near its first runner or caller",
     }),
     created_at: timestamp,
   })
@@ -53,9 +58,13 @@ export const putHardware = machine
     ram_per_gpu_gb: ram_per_gpu_gb.default(0),
     ram_gb: ram_gb.default(0),
     price_per_hour: price_per_hour.default(null),
+    pool: slug.optional().meta({
+      description:
+        "The pool that it stands in, by default one of its own. Fixed once that is used; left out, it stays as it is",
+    }),
     location_hint: locationHint.nullish().meta({
       description:
-        "Where to make its queue: near its runners. Fixed once the class is used; left out, it stays as it is",
+        "Where to make its pool's queue: near its runners. Fixed once the pool is used; left out, it stays as it is",
     }),
   })
   .meta({

@@ -93,7 +93,10 @@ export const runnerState = z
   .object({
     id: uuid,
     name: z.string(),
-    hardware: z.string(),
+    hardware: z
+      .array(z.string())
+      .meta({ description: "Hardware that it serves", example: ["l40s"] }),
+    pool: z.string().meta({ description: "The pool of that hardware" }),
     version: z.string(),
     latest_version: z.string().meta({
       description:
@@ -127,6 +130,7 @@ export type RunnerState = z.infer<typeof runnerState>;
 export const queueState = z
   .object({
     hardware: z.string(),
+    pool: z.string().meta({ description: "The pool that it stands in" }),
     waiting: z.int().nullable().meta({ description: "Predictions waiting for a runner" }),
     free: z.int().nullable().meta({ description: "Free slots of runners waiting for work" }),
     oldest_wait_ms: z.int().nullable().meta({

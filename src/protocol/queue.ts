@@ -1,17 +1,24 @@
 /** Messages of the two queues. */
 import { z } from "zod";
 import { uuid } from "./common.ts";
+import { priority } from "./priority.ts";
 
 /** A job that waits for a runner: what the pool needs to place it. */
 export const waitingJob = z.object({
   /** The id of the prediction's object. */
   object_id: z.string(),
   user_id: uuid,
+  pool: z.string(),
+  /** Its class, which stands in the pool, and how many GPUs that has. */
   hardware: z.string(),
+  gpus: z.int().nonnegative(),
+  priority,
   /** `repository@digest`. */
   image: z.string(),
   /** Identifies containers that the job may share. */
   container_key: z.string(),
+  /** How many runs such a container has room for. */
+  room: z.int().positive(),
 });
 export type WaitingJob = z.infer<typeof waitingJob>;
 

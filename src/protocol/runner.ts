@@ -54,11 +54,18 @@ export const machine = z
   });
 export type Machine = z.infer<typeof machine>;
 
+/** Identifies a class of hardware, or a pool. */
+const className = z.string().min(1).max(63);
+
+/** Of one runner. */
+export const MAX_CLASSES = 16;
+
 export const sessionRequest = z.object({
   protocol: z.number().int(),
   /** Unique per runner token; the host name by default. */
   name: z.string().min(1).max(100),
-  hardware: z.string().min(1).max(63),
+  /** The classes that it serves, all of one pool. */
+  hardware: z.array(className).min(1).max(MAX_CLASSES),
   version: z.string().max(50),
   engine: z.enum(["docker", "process"]),
   slots: z.number().int().min(1).max(1_000),
@@ -75,6 +82,8 @@ export const sessionResponse = z.object({
   runner_id: uuid,
   /** A UUIDv7: of two sessions of one runner, the later one sorts higher and replaces the other. */
   session: uuid,
+  /** The pool of its classes, from which it claims jobs. */
+  pool: className,
   /** Version of the runner package that the deployment serves. */
   latest_version: z.string().optional(),
   settings: z.object({
@@ -96,7 +105,7 @@ const key = z.string().min(1).max(64);
 export const claimRequest = z.object({
   runner_id: uuid,
   session: uuid,
-  hardware: z.string().min(1).max(63),
+  pool: className,
   free: z.number().int().min(1).max(1_000),
   /** Keys of running containers with free capacity. */
   warm: z.array(key).max(200),
@@ -162,6 +171,13 @@ export const inputFile = z.object({
 });
 export type InputFile = z.infer<typeof inputFile>;
 
+/** The class of machine that it runs on, and how many of its GPUs are the container's. */
+export const jobHardware = z.object({
+  identifier: className,
+  gpus: z.int().min(0).max(1_000),
+});
+export type JobHardware = z.infer<typeof jobHardware>;
+
 export const job = z.object({
   prediction_id: uuid,
   attempt: z.number().int().min(1),
@@ -170,6 +186,7 @@ export const job = z.object({
   model: z.object({ owner: z.string(), name: z.string(), version_number: z.number().int() }),
   image,
   keys,
+  hardware: jobHardware,
   interface: containerInterface,
   egress,
   /** Null: the input follows the model's own schema. */

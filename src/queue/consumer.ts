@@ -9,15 +9,15 @@ import type { Services } from "../services/services.ts";
 
 /** Makes one call per pool for the whole batch. If a pool fails only its messages are retried. */
 export async function dispatch({ env }: Services, batch: MessageBatch): Promise<void> {
-  const pools = Map.groupBy(parsedMessages(batch, dispatchMessage), ({ body }) => body.hardware);
+  const pools = Map.groupBy(parsedMessages(batch, dispatchMessage), ({ body }) => body.pool);
   await Promise.all(
-    [...pools].map(async ([hardware, messages]) => {
+    [...pools].map(async ([pool, messages]) => {
       const jobs: WaitingJob[] = messages.map(({ body }) => body);
       try {
-        await poolOf(env, hardware).enqueue(jobs);
+        await poolOf(env, pool).enqueue(jobs);
         for (const { message } of messages) message.ack();
       } catch (error) {
-        logger.warn("Jobs not enqueued", { hardware, count: jobs.length, error });
+        logger.warn("Jobs not enqueued", { pool, count: jobs.length, error });
         for (const { message } of messages) message.retry({ delaySeconds: backoff(message) });
       }
     }),

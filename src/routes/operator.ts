@@ -178,7 +178,8 @@ const hardwarePut = createRoute({
   path: "/operator/hardware/{identifier}",
   operationId: "putHardware",
   summary: "Create or update hardware",
-  description: "Returns 409 for another `location_hint` than that of a class that has been used.",
+  description:
+    "Returns 409 for another `location_hint` than that of a pool that has been used, and for another `pool` than that of a class that has been.",
   request: { params: oneHardware, body: jsonBody(putHardware) },
   responses: {
     200: jsonResponse("The hardware", hardware),

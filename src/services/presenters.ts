@@ -146,7 +146,7 @@ const userShapes: Record<ResourceShape, (row: UserRow) => User> = {
   }),
 };
 
-const hardwareSummary = (row: HardwareRow | null): Model["hardware"] =>
+const hardwareSummary = (row: Pick<HardwareRow, "identifier" | "name"> | null): Model["hardware"] =>
   row && { identifier: row.identifier, name: row.name };
 
 export function presenters(shape: ResourceShape) {

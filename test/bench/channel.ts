@@ -39,19 +39,19 @@ export async function prepareChannel({ deployment, operator, client }: Bed) {
   });
   const controlPlane = new ControlPlane({ url: deployment.url, token });
   const machine = { cpus: 1, memory_gb: 1, gpus: [] };
-  const { runner_id, session, settings } = await controlPlane.register(
+  const { runner_id, session, pool, settings } = await controlPlane.register(
     {
       protocol: RUNNER_PROTOCOL,
       version: "bench",
       machine,
       name,
-      hardware: HARDWARE,
+      hardware: [HARDWARE],
       engine: "process",
       slots: 1,
     },
     NEVER,
   );
-  const asks = { runner_id, session, hardware: HARDWARE, free: 1, warm: [], images: [] };
+  const asks = { runner_id, session, pool, free: 1, warm: [], images: [] };
   let heard: string[] = [];
 
   return async (): Promise<OpenPrediction> => {

@@ -114,13 +114,13 @@ async function claim(): Promise<Job> {
   const { token } = await world.operator.call(newToken, "POST", "/operator/runner_tokens", made);
   const controlPlane = new ControlPlane({ url: world.access.url, token });
   const machine = { cpus: 1, memory_gb: 1, gpus: [] };
-  const runner = { name: "scales", hardware: HARDWARE, version: "0", engine: "docker" as const };
+  const runner = { name: "scales", hardware: [HARDWARE], version: "0", engine: "docker" as const };
   const session = await controlPlane.register(
     { protocol: RUNNER_PROTOCOL, slots: 1, machine, ...runner },
     signal,
   );
-  const { runner_id, session: id } = session;
-  const free = { runner_id, session: id, hardware: HARDWARE, free: 1 };
+  const { runner_id, session: id, pool } = session;
+  const free = { runner_id, session: id, pool, free: 1 };
   const [job] = await controlPlane.claim({ ...free, warm: [], images: [], heard: [] }, 30, signal);
   return job ?? expect.fail("no job");
 }

@@ -47,7 +47,7 @@ function bindings(variables: { JURISDICTION?: string }) {
 async function made(variables: { JURISDICTION?: string }) {
   const { env, reached } = bindings(variables);
   await runnerAt(env, "7").getPresence();
-  const claim = { hardware: "l40s" } as Parameters<typeof claimJobs>[1];
+  const claim = { pool: "l40s" } as Parameters<typeof claimJobs>[1];
   await claimJobs(env, claim, new AbortController().signal);
   return {
     account: newAccountObjectId(env),

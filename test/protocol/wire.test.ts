@@ -103,18 +103,26 @@ describe("messages", () => {
     const message = {
       object_id: "0f".repeat(32),
       user_id: id,
-      hardware: "cpu",
+      pool: "l40s",
+      hardware: "l40s-x4",
+      gpus: 4,
+      priority: "normal",
       image: "r@sha256:aa",
       container_key: "c",
+      room: 1,
     };
     expect(waitingJob.parse(message)).toEqual(message);
     expect(Object.keys(waitingJob.shape)).toMatchInlineSnapshot(`
       [
         "object_id",
         "user_id",
+        "pool",
         "hardware",
+        "gpus",
+        "priority",
         "image",
         "container_key",
+        "room",
       ]
     `);
   });
@@ -125,7 +133,7 @@ describe("messages", () => {
 });
 
 describe("a claim", () => {
-  const asked = { runner_id: id, session: id, hardware: "cpu", free: 1 };
+  const asked = { runner_id: id, session: id, pool: "l40s", free: 1 };
   const claim = { ...asked, warm: [], images: [], heard: [] };
 
   test("is the least that a runner says", () => {
@@ -136,7 +144,7 @@ describe("a claim", () => {
     { ...claim, free: 0 },
     { ...claim, free: 1.5 },
     { ...claim, runner_id: "me" },
-    { ...claim, hardware: "" },
+    { ...claim, pool: "" },
     { ...claim, warm: Array.from({ length: 201 }, () => "x") },
     { ...claim, heard: Array.from({ length: 1_001 }, () => "x") },
     { ...claim, heard: ["x".repeat(65)] },
@@ -152,6 +160,7 @@ describe("a claim", () => {
       model: { owner: "ada", name: "story", version_number: 1 },
       image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
       keys: { container: "c", files: "f" },
+      hardware: { identifier: "l40s-x4", gpus: 4 },
       egress: "public",
       interface: "cog" as const,
       variables: {},

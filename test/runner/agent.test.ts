@@ -53,7 +53,7 @@ afterEach(() => plane.stop());
 function agent(run: Executor["run"], slots = 2) {
   const [stop, kill] = [new AbortController(), new AbortController()];
   const it = new Agent({
-    runner: { name: "box", hardware: "cpu", engine: "process", slots },
+    runner: { name: "box", hardware: ["cpu"], engine: "process", slots },
     machine: { cpus: 1, memory_gb: 1, gpus: [] },
     drainSeconds: 600,
     controlPlane: new ControlPlane({ url: plane.url, token: "ausr_x" }),

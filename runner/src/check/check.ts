@@ -66,14 +66,43 @@ async function checkDisk(folder: string): Promise<Finding> {
   return { ok: free > 0, name: "disk", detail, advice: "free disk space: model images are large" };
 }
 
-/**
- * Requests this machine's hardware class: 401 and 403 are about the token, and the Date header is
- * the server's clock.
- */
+/** Each class of this machine. What is not about its class is the same for all. */
 export async function checkControlPlane(
-  { url, token, hardware }: Pick<Settings, "url" | "token" | "hardware">,
+  { hardware, ...service }: Pick<Settings, "url" | "token" | "hardware">,
   gpus: number,
 ): Promise<Finding[]> {
+  const answers = await Promise.all(
+    hardware.map((one) => checkClass({ ...service, hardware: one }, gpus)),
+  );
+  const [first = [], ...others] = answers.map(({ findings }) => findings);
+  const ofClasses = others.flat().filter(({ name }) => name === "hardware");
+  return [...first, ...ofClasses, ...checkPools(answers.flatMap(({ place = [] }) => place))];
+}
+
+interface Place {
+  hardware: string;
+  pool: string;
+}
+
+/** The control plane refuses a runner whose classes stand in several pools. */
+function checkPools(places: Place[]): Finding[] {
+  if (new Set(places.map(({ pool }) => pool)).size < 2) return [];
+  const detail = places
+    .map(({ hardware, pool }) => `${hardware} is in the pool ${pool}`)
+    .join(", ");
+  const advice =
+    "use classes of one pool (--hardware), or put these into one pool at /fleet/hardware";
+  return [{ ok: false, name: "hardware", detail, advice }];
+}
+
+/**
+ * Requests a hardware class: 401 and 403 are about the token, and the Date header is the server's
+ * clock.
+ */
+async function checkClass(
+  { url, token, hardware }: { url: string; token: string; hardware: string },
+  gpus: number,
+): Promise<{ findings: Finding[]; place?: Place }> {
   const sentAt = Date.now();
   try {
     const response = await fetch(`${url}/v1/runner/hardware/${encodeURIComponent(hardware)}`, {
@@ -82,16 +111,21 @@ export async function checkControlPlane(
       signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
     });
     const text = await response.text();
-    return [
-      checkAnswer(url, response, problemDetail(response.status, text)),
-      ...(isForeignService(response)
-        ? []
-        : checkService(response.status, text, { hardware, gpus })),
-      checkClock(response.headers.get("date"), (sentAt + Date.now()) / 2),
-    ];
+    const answer = checkAnswer(url, response, problemDetail(response.status, text));
+    const clock = checkClock(response.headers.get("date"), (sentAt + Date.now()) / 2);
+    if (isForeignService(response)) return { findings: [answer, clock] };
+    const found = response.status === 200 ? served.parse(JSON.parse(text)) : undefined;
+    const service = found
+      ? [ACCEPTED, checkHardware(found, hardware, gpus)]
+      : explainStatus(response.status, problemDetail(response.status, text));
+    return {
+      findings: [answer, ...service, clock],
+      ...(found && { place: { hardware, pool: found.pool } }),
+    };
   } catch (error) {
     const advice = "check the URL, DNS, and that this machine can make outbound HTTPS requests";
-    return [{ ok: false, name: "control plane", detail: `${url}: ${messageOf(error)}`, advice }];
+    const detail = `${url}: ${messageOf(error)}`;
+    return { findings: [{ ok: false, name: "control plane", detail, advice }] };
   }
 }
 
@@ -126,22 +160,16 @@ function checkAnswer(url: string, response: Response, detail: string): Finding {
   return { ok: true, name, detail: `${url} is reachable`, advice };
 }
 
-/** Checks the token, and the hardware class if the token is valid. */
-function checkService(
-  status: number,
-  text: string,
-  { hardware, gpus }: { hardware: string; gpus: number },
-): Finding[] {
-  const token = { ok: true, name: "token", detail: "accepted" };
+const ACCEPTED: Finding = { ok: true, name: "token", detail: "accepted" };
+
+/** Why a class was not described: because of the token, or of the class if the token is valid. */
+function explainStatus(status: number, detail: string): Finding[] {
   const name = "hardware";
-  const detail = problemDetail(status, text);
   switch (status) {
-    case 200:
-      return [token, checkHardware(served.parse(JSON.parse(text)), hardware, gpus)];
     case 401:
       return [
         {
-          ...token,
+          ...ACCEPTED,
           ok: false,
           detail,
           advice: "create a runner token in the deployment's dashboard",
@@ -150,19 +178,19 @@ function checkService(
     case 403: {
       const advice =
         "use a class that the token covers (--hardware), or create a token for this one";
-      return [token, { ok: false, name, detail, advice }];
+      return [ACCEPTED, { ok: false, name, detail, advice }];
     }
     case 404: {
       const advice =
         "use a class of the deployment (--hardware), or add this one at /fleet/hardware";
-      return [token, { ok: false, name, detail, advice }];
+      return [ACCEPTED, { ok: false, name, detail, advice }];
     }
     default:
       return [];
   }
 }
 
-const served = z.object({ name: z.string(), gpus: z.number() });
+const served = z.object({ name: z.string(), pool: z.string(), gpus: z.number() });
 
 /** Only a warning: GPUs of other vendors than NVIDIA are not detected. */
 function checkHardware(

@@ -247,7 +247,7 @@ export class Container {
 
   async #start(): Promise<Session> {
     const { engine, server } = this.#parts;
-    const { image, model, egress, variables, interface: kind } = this.#specification;
+    const { image, model, hardware, egress, variables, interface: kind } = this.#specification;
     const { maxConcurrency } = this.#specification;
     const { signal } = this.#halt;
     this.#prepared = await prepare(this.#parts, this.#specification, this.#setup.publish, signal);
@@ -265,6 +265,7 @@ export class Container {
       image,
       model,
       interface: kind,
+      hardware,
       egress,
       variables,
       environment,

@@ -1,6 +1,6 @@
 /** Which jobs can share a container. */
 import type { Egress } from "../../../src/protocol/egress.ts";
-import type { ContainerInterface, Job } from "../../../src/protocol/runner.ts";
+import type { ContainerInterface, Job, JobHardware } from "../../../src/protocol/runner.ts";
 import { referenceOf } from "../engines/engine.ts";
 import type { RunnableJob } from "../jobs/executor.ts";
 import type { WeightsRequest } from "../weights/weights.ts";
@@ -13,6 +13,8 @@ export interface Specification extends WeightsRequest {
   warmKey: string;
   model: Job["model"];
   interface: ContainerInterface;
+  /** The class whose runtime and share of the machine it has. */
+  hardware: JobHardware;
   egress: Egress;
   variables: Record<string, string>;
   maxConcurrency: number;
@@ -23,6 +25,7 @@ export function specify({
   keys,
   model,
   image,
+  hardware,
   egress,
   variables,
   limits,
@@ -45,6 +48,7 @@ export function specify({
     keys,
     weights,
     interface: server,
+    hardware,
     egress,
     variables,
     maxConcurrency,

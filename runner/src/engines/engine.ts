@@ -9,7 +9,7 @@
 import type { Readable } from "node:stream";
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
-import type { ContainerInterface, Image, Job } from "../../../src/protocol/runner.ts";
+import type { ContainerInterface, Image, Job, JobHardware } from "../../../src/protocol/runner.ts";
 import { Failure } from "../containers/failure.ts";
 
 /** `repository@digest`, as in the protocol. */
@@ -38,6 +38,7 @@ export interface Mount {
 
 export interface LaunchOptions extends ImageRequest {
   interface: ContainerInterface;
+  hardware: JobHardware;
   /** What it may reach. An engine that cannot enforce this does not start it. */
   egress: Egress;
   /** The model's own variables, from its publisher. */

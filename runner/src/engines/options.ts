@@ -18,6 +18,8 @@ export interface Sandbox {
   user?: string | undefined;
   /** A Docker runtime, such as `runsc` or `kata`; by default Docker's default. */
   runtime?: string | undefined;
+  /** Those of containers of certain classes of hardware. */
+  class_runtimes?: ReadonlyMap<string, string>;
   /** Processes and threads together. */
   pids: number;
   /**

@@ -94,7 +94,7 @@ const sandboxOf = (settings: Settings): Sandbox => ({
   disk_bytes: bytes(settings.disk_gb),
   cpus: settings.cpus,
   user: settings.user,
-  runtime: runtimeOf(settings),
+  ...runtimesOf(settings),
   shm_bytes: bytes(settings.shm_gb) ?? DEFAULT_SANDBOX.shm_bytes,
   pids: settings.pids ?? DEFAULT_SANDBOX.pids,
   capabilities: settings.capabilities ?? DEFAULT_SANDBOX.capabilities,
@@ -103,10 +103,16 @@ const sandboxOf = (settings: Settings): Sandbox => ({
   dns: settings.dns ?? DEFAULT_SANDBOX.dns,
 });
 
-/** An entry for this machine's hardware class takes precedence over the general one. */
-function runtimeOf({ runtime = [], hardware }: Settings): string | undefined {
-  const named = runtime.find((one) => one.startsWith(`${hardware}=`));
-  return named?.slice(hardware.length + 1) ?? runtime.find((one) => !one.includes("="));
+/** An entry for a hardware class takes precedence over the general one. */
+function runtimesOf({ runtime = [], hardware }: Settings) {
+  const named = hardware.flatMap((name) => {
+    const entry = runtime.find((one) => one.startsWith(`${name}=`));
+    return entry === undefined ? [] : [[name, entry.slice(name.length + 1)] as const];
+  });
+  const [[, first] = []] = named;
+  const isGeneralUsed = named.length < hardware.length;
+  const general = isGeneralUsed ? runtime.find((one) => !one.includes("=")) : first;
+  return { runtime: general, class_runtimes: new Map(named.filter(([, one]) => one !== general)) };
 }
 
 const gigabytesToBytes = (gigabytes: number) => Math.floor(gigabytes * 1024 ** 3);

@@ -1,6 +1,7 @@
 /** Every setting of the runner: its schema and its help text. */
 import { hostname } from "node:os";
 import { z } from "zod";
+import { MAX_CLASSES } from "../../../src/protocol/runner.ts";
 import { LEVELS } from "../lib/log.ts";
 
 /** Flags and variables are text; the file has JSON values. */
@@ -24,7 +25,10 @@ export const settingsSchema = z.strictObject({
     .regex(/^ausr_\w+$/, 'must be a runner token (it begins with "ausr_")')
     .describe("runner token; not a flag, since every process can read those"),
   token_file: z.string().optional().describe("file that contains the token"),
-  hardware: z.string().min(1).max(63).describe("hardware class of this machine"),
+  hardware: list
+    .pipe(z.array(z.string().min(1).max(63)).min(1).max(MAX_CLASSES))
+    .transform((classes) => [...new Set(classes)])
+    .describe("hardware classes of this machine, all of one pool, such as l40s,l40s-x4"),
   name: z
     .string()
     .min(1)

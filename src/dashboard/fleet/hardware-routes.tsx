@@ -49,7 +49,7 @@ export const hardwarePages = pages()
       saveHardware(
         c.var.services,
         edited.identifier,
-        parse(putHardware, readHardwareForm(form), "body"),
+        parse(putHardware, readHardwareForm(form, edited), "body"),
       ),
     );
     if (draft) {
@@ -65,12 +65,15 @@ export const hardwarePages = pages()
   });
 
 /** Empty fields get the API's default; anything but a number is left for the schema to reject. */
-function readHardwareForm(form: FormData) {
+function readHardwareForm(form: FormData, edited?: Hardware) {
   const numberOf = (name: string) => {
     const text = fieldText(form, name).trim();
     if (text === "") return undefined;
     return Number.isNaN(Number(text)) ? text : Number(text);
   };
+  const pool = fieldText(form, "pool").trim();
+  // A class that joins a pool takes over its location.
+  const location = pool === edited?.pool ? null : undefined;
   return {
     name: fieldText(form, "name").trim(),
     gpus: numberOf("gpus"),
@@ -78,7 +81,8 @@ function readHardwareForm(form: FormData) {
     ram_per_gpu_gb: numberOf("ram_per_gpu_gb"),
     ram_gb: numberOf("ram_gb"),
     price_per_hour: numberOf("price_per_hour") ?? null,
-    location_hint: fieldText(form, "location_hint") || null,
+    pool: pool || undefined,
+    location_hint: fieldText(form, "location_hint") || location,
   };
 }
 

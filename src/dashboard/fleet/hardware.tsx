@@ -32,8 +32,8 @@ export const HardwarePage = ({
   <>
     <FleetTabs current="/fleet/hardware" />
     <p>
-      A hardware class is a group of similar machines. Models and versions name the class they run
-      on, runners the class they serve. Each class has its own queue.
+      A hardware class is a kind of machine, or a share of one. Models and versions name the class
+      they run on, runners the classes they serve. Classes of one pool share a queue and machines.
     </p>
     {edited ? (
       <section aria-labelledby="edit-title">
@@ -100,10 +100,19 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       value={edited?.price_per_hour?.toString() ?? ""}
       draft={draft}
     />
+    <TextField
+      name="pool"
+      label="Pool"
+      hint="Classes of one pool share a queue and machines, such as one GPU of a box and four. By default a class is a pool of its own. Fixed once it is used."
+      value={edited?.pool ?? ""}
+      maxlength={63}
+      autocomplete="off"
+      draft={draft}
+    />
     <Select
       name="location_hint"
       label="Location"
-      hint="Choose where its runners are. The queue is made there, and cannot be moved once it is used."
+      hint="Choose where its runners are. The queue of its pool is made there, and cannot be moved once it is used."
       value={edited?.location_hint ?? ""}
       options={[
         { value: "", label: "Near the first runner or caller" },
@@ -174,12 +183,14 @@ const List = ({ items }: { items: Hardware[] }) => (
 
 const summaryOf = (one: Hardware) => {
   const { gpus, ram_per_gpu_gb, cpus, ram_gb, price_per_hour, location_hint } = one;
+  const { identifier, pool } = one;
   return [
     gpus > 0 && `${gpus} ${gpus === 1 ? "GPU" : "GPUs"} of ${ram_per_gpu_gb} GB`,
     `${cpus} ${cpus === 1 ? "core" : "cores"}`,
     ram_gb > 0 && `${ram_gb} GB`,
     price_per_hour !== null && `${price_per_hour} per hour`,
     location_hint !== null && LOCATION_NAMES[location_hint],
+    pool !== identifier && `pool ${pool}`,
   ]
     .filter(Boolean)
     .join(", ");

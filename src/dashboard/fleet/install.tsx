@@ -9,7 +9,8 @@ import { Copy } from "../ui/parts.tsx";
 export interface NewRunner {
   token: string;
   name: string;
-  hardware: string[];
+  /** The classes that it is for, by pool: a runner serves those of one. */
+  pools: string[][];
   /** Scheme and host of the deployment. */
   origin: string;
   /** The runner package that the deployment serves. */
@@ -23,9 +24,9 @@ export const Install = ({ created }: { created: NewRunner }) => (
       Copy it now. It will not be shown again. To start a runner, run this on a machine with Node.js
       22 and Docker:
     </p>
-    {created.hardware.map((hardware) => (
+    {created.pools.map((hardware) => (
       <>
-        {created.hardware.length > 1 && <h3>On {hardware}</h3>}
+        {created.pools.length > 1 && <h3>On {hardware.join(", ")}</h3>}
         <Copy text={startText(created, hardware)} />
       </>
     ))}
@@ -46,18 +47,18 @@ export const Install = ({ created }: { created: NewRunner }) => (
 );
 
 /** The token goes into the environment: every process of the machine can read command lines. */
-function startText({ token, origin, runner }: NewRunner, hardware: string): string {
+function startText({ token, origin, runner }: NewRunner, hardware: string[]): string {
   const run = `npx --yes ./${packageName(runner)}`;
-  return `export AUSPEX_URL=${origin} AUSPEX_HARDWARE=${hardware}
+  return `export AUSPEX_URL=${origin} AUSPEX_HARDWARE=${hardware.join()}
 export AUSPEX_RUNNER_TOKEN=${token}
 ${fetchCommand(origin, runner)} &&
   ${run} check && ${run}`;
 }
 
-const serviceText = ({ token, origin, runner, hardware: [hardware] }: NewRunner) =>
+const serviceText = ({ token, origin, runner, pools: [hardware = []] }: NewRunner) =>
   `${fetchCommand(origin, runner)} &&
   sudo npm install --global ./${packageName(runner)}
 echo ${token} | sudo install -D -m 600 /dev/stdin /etc/auspex-runner/token
-printf 'AUSPEX_URL=%s\\nAUSPEX_HARDWARE=%s\\n' ${origin} ${hardware} | sudo tee /etc/auspex-runner/env
+printf 'AUSPEX_URL=%s\\nAUSPEX_HARDWARE=%s\\n' ${origin} ${hardware.join()} | sudo tee /etc/auspex-runner/env
 sudo cp "$(sudo npm root --global)/auspex-runner/systemd/auspex-runner.service" /etc/systemd/system/
 sudo systemctl enable --now auspex-runner`;

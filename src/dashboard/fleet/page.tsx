@@ -1,32 +1,35 @@
-/** `/fleet`: hardware classes with their queues and runners. */
-import type { QueueState } from "../../protocol/operator.ts";
-import type { FleetClass } from "../../services/runners/fleet.ts";
+/** `/fleet`: pools with their hardware classes, queues and runners. */
+import type { QueueState, RunnerState } from "../../protocol/operator.ts";
+import type { FleetClass, FleetPool } from "../../services/runners/fleet.ts";
 import { Empty } from "../ui/parts.tsx";
 import { type FleetContext, Runner } from "./runner.tsx";
 import { waitText } from "./status-text.ts";
 import { FleetTabs } from "./tabs.tsx";
 
 export const FleetPage = ({
-  classes,
+  pools,
   complete,
   view,
   hasBackups,
 }: {
-  classes: FleetClass[];
+  pools: FleetPool[];
   complete: boolean;
   view: FleetContext;
   hasBackups: boolean;
 }) => {
-  const used = classes.filter(({ runners, queue }) => runners.length > 0 || queue.waiting !== 0);
-  const idle = classes.filter((one) => !used.includes(one));
-  const empty = classes.every(({ runners }) => runners.length === 0);
+  const used = pools.filter(
+    ({ runners, classes }) =>
+      runners.length > 0 || classes.some(({ queue }) => queue.waiting !== 0),
+  );
+  const idle = pools.filter((one) => !used.includes(one)).flatMap(({ classes }) => classes);
+  const empty = pools.every(({ runners }) => runners.length === 0);
   return (
     <>
       <FleetTabs current="/fleet" />
       <div data-fleet>
         {empty && <NoRunners />}
         {used.map((one) => (
-          <HardwareSection hardware={one} view={view} />
+          <PoolSection pool={one} view={view} />
         ))}
         {!empty && idle.length > 0 && (
           <p class="hint">
@@ -63,14 +66,42 @@ const NoRunners = () => (
   </Empty>
 );
 
-const HardwareSection = ({
-  hardware: { identifier, name, queue, runners },
+const PoolSection = ({
+  pool: { name, classes, runners },
   view,
 }: {
-  hardware: FleetClass;
+  pool: FleetPool;
   view: FleetContext;
 }) => (
-  <section class="hardware" aria-labelledby={`class-${identifier}`}>
+  <section
+    class="hardware"
+    aria-labelledby={classes.map(({ identifier }) => `class-${identifier}`).join(" ")}
+  >
+    {classes.length > 1 && <p class="hint">Classes that share the runners of the pool {name}:</p>}
+    {classes.map((one) => (
+      <ClassQueue
+        hardware={one}
+        runners={runners.filter(({ hardware }) => hardware.includes(one.identifier))}
+      />
+    ))}
+    {runners.length > 0 && (
+      <ul class="runners">
+        {runners.map((runner) => (
+          <Runner runner={runner} isShared={classes.length > 1} view={view} />
+        ))}
+      </ul>
+    )}
+  </section>
+);
+
+/** A class, and the runners that serve it. */
+interface ServedClass {
+  hardware: FleetClass;
+  runners: RunnerState[];
+}
+
+const ClassQueue = ({ hardware: { identifier, name, queue }, runners }: ServedClass) => (
+  <>
     <h2 id={`class-${identifier}`}>
       {identifier} <small>{name ?? "deleted"}</small>
     </h2>
@@ -78,20 +109,19 @@ const HardwareSection = ({
     <div data-part={`alert ${identifier}`}>
       <Alert queue={queue} runners={runners} />
     </div>
-    {runners.length > 0 && (
-      <ul class="runners">
-        {runners.map((runner) => (
-          <Runner runner={runner} view={view} />
-        ))}
-      </ul>
-    )}
-  </section>
+  </>
 );
 
-const takesWork = ({ state, draining, set_aside_until }: FleetClass["runners"][number]) =>
+const takesWork = ({ state, draining, set_aside_until }: RunnerState) =>
   state === "ready" && !draining && set_aside_until === null;
 
-function Alert({ queue: { waiting }, runners }: Pick<FleetClass, "queue" | "runners">) {
+function Alert({
+  queue: { waiting },
+  runners,
+}: {
+  queue: QueueState;
+  runners: ServedClass["runners"];
+}) {
   if (runners.some(takesWork) || (waiting === 0 && runners.length > 0)) return null;
   if (waiting === null && runners.length > 0) return null;
   const reason =
@@ -115,7 +145,7 @@ function Stats({
 }: {
   identifier: string;
   queue: QueueState;
-  runners: FleetClass["runners"];
+  runners: ServedClass["runners"];
 }) {
   const online = runners.filter(({ state }) => state === "ready" || state === "draining");
   const sum = (number: (runner: (typeof online)[number]) => number) =>

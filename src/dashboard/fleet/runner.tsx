@@ -20,7 +20,16 @@ export interface FleetContext {
 }
 
 /** client/fleet.ts updates each element with `data-part` on its own. */
-export const Runner = ({ runner, view }: { runner: RunnerState; view: FleetContext }) => {
+export const Runner = ({
+  runner,
+  isShared,
+  view,
+}: {
+  runner: RunnerState;
+  /** Whether its pool has several classes. */
+  isShared: boolean;
+  view: FleetContext;
+}) => {
   const part = (name: string) => ({ "data-part": `${runner.id} ${name}` });
   return (
     <li class="runner" aria-labelledby={`runner-${runner.id}`}>
@@ -30,6 +39,7 @@ export const Runner = ({ runner, view }: { runner: RunnerState; view: FleetConte
         <Actions runner={runner} />
       </div>
       <p class="hint" {...part("facts")}>
+        {isShared && `serves ${runner.hardware.join(", ")} · `}
         <RunnerDetails runner={runner} view={view} />
       </p>
       <div {...part("aside")}>

@@ -3,7 +3,7 @@ import { invalid } from "../../domain/schemas/validation.ts";
 import { createRunnerToken as createRunnerTokenBody } from "../../protocol/operator.ts";
 import { parse } from "../../routes/router.ts";
 import { createRunnerToken, listRunnerTokens } from "../../services/accounts/tokens.ts";
-import { listHardware } from "../../services/runners/hardware.ts";
+import { groupByPool, listHardware } from "../../services/runners/hardware.ts";
 import { revokeRunnerToken } from "../../services/runners/revocation.ts";
 import { requireOperator } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
@@ -30,7 +30,9 @@ export const runnerTokenPages = pages()
       const values = { name: fieldText(form, "name").trim(), hardware };
       const request = parse(createRunnerTokenBody, values, "body");
       const { token } = await createRunnerToken(c.var.services, request);
-      return { ...request, token, origin: c.var.origin, runner: c.var.assets.runner };
+      const pools = await groupByPool(c.var.services, request.hardware);
+      const { name } = request;
+      return { name, token, pools, origin: c.var.origin, runner: c.var.assets.runner };
     });
     if (draft) {
       c.status(status);

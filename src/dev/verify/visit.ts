@@ -148,7 +148,8 @@ async function removeOwn(client: Client): Promise<void> {
 
 async function removeRunners(operator: Client): Promise<void> {
   for (const { id, hardware } of await all(operator, "/operator/runners", runnerState))
-    if (hardware === NAME) await operator.call(anything, "DELETE", `/operator/runners/${id}`);
+    if (hardware.join() === NAME)
+      await operator.call(anything, "DELETE", `/operator/runners/${id}`);
 }
 
 async function removeTokens(operator: Client): Promise<void> {

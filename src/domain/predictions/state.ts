@@ -3,10 +3,12 @@ import type { Finish } from "../../protocol/channel.ts";
 import type { Egress } from "../../protocol/egress.ts";
 import type { Metrics, StoredValue } from "../../protocol/event.ts";
 import type { PredictionError, TaskStatus } from "../../protocol/prediction.ts";
+import type { Priority } from "../../protocol/priority.ts";
 import type {
   ContainerInterface,
   Image,
   InputFile,
+  JobHardware,
   Keys,
   Limits,
   VendoraCall,
@@ -30,6 +32,11 @@ export interface Claim {
 /** A weight of its version. A file is named by its key: its URL is signed for each hand-out. */
 export type SpecWeight = Extract<JobWeight, { kind: "oci" }> | (WeightFile & { kind: "file" });
 
+/** The class of machine that it runs on. */
+export interface SpecHardware extends JobHardware {
+  pool: string;
+}
+
 /** What was requested. Never changes. */
 export interface PredictionSpec {
   id: string;
@@ -41,7 +48,8 @@ export interface PredictionSpec {
   token_id: string;
   model_id: string;
   model: { owner: string; name: string; version_number: number };
-  hardware: string;
+  hardware: SpecHardware;
+  priority: Priority;
   image: Image;
   /** Opaque to the runner: runs with equal keys may share a container or files. */
   keys: Keys;

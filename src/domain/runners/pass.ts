@@ -4,7 +4,7 @@
  * which object to ask. It is bound to the token, which every call sends beside it: alone it opens
  * nothing.
  *
- *   <token id>.<runner id>.<hardware>.<unix ms>.<HMAC-SHA-256, base64url>
+ *   <token id>.<runner id>.<pool>.<unix ms>.<HMAC-SHA-256, base64url>
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import { derivedKey } from "../../lib/derived-key.ts";
@@ -12,8 +12,8 @@ import { derivedKey } from "../../lib/derived-key.ts";
 export interface Pass {
   token_id: string;
   runner_id: string;
-  /** The class that the runner's session is for. */
-  hardware: string;
+  /** The pool that the runner's session is for. */
+  pool: string;
   /** When the token was known to be valid, unix ms. */
   known_at: number;
 }
@@ -48,9 +48,9 @@ export async function verifyPass(
   text: string,
   tokenHash: string,
 ): Promise<Pass | undefined> {
-  const [, token_id, runner_id, hardware, knownAt, signature] = FORM.exec(text) ?? [];
-  if (!token_id || !runner_id || !hardware || !knownAt || !signature) return undefined;
-  const pass = { token_id, runner_id, hardware, known_at: Number(knownAt) };
+  const [, token_id, runner_id, pool, knownAt, signature] = FORM.exec(text) ?? [];
+  if (!token_id || !runner_id || !pool || !knownAt || !signature) return undefined;
+  const pass = { token_id, runner_id, pool, known_at: Number(knownAt) };
   const [bytes, content] = [decodeBase64Url(signature), signed(textOf(pass), tokenHash)];
   const verdicts = secrets.map(async (secret) =>
     crypto.subtle.verify("HMAC", await keyOf(secret), bytes, content),
@@ -62,8 +62,8 @@ export async function verifyPass(
 export const isFresh = ({ known_at }: Pass, now: number): boolean =>
   now < known_at + TOKEN_MS && known_at <= now + CLOCK_SKEW_MS;
 
-const textOf = ({ token_id, runner_id, hardware, known_at }: Pass) =>
-  `${token_id}.${runner_id}.${hardware}.${known_at}`;
+const textOf = ({ token_id, runner_id, pool, known_at }: Pass) =>
+  `${token_id}.${runner_id}.${pool}.${known_at}`;
 
 const signed = (text: string, tokenHash: string) =>
   new TextEncoder().encode(`${text}.${tokenHash}`);

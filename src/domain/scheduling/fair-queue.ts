@@ -16,9 +16,12 @@ export class FairQueue {
     return this.#users.size === 0;
   }
 
-  get size(): number {
+  /** @param hardware how many of this class; by default of all */
+  size(hardware?: string): number {
     let size = 0;
-    for (const jobs of this.#users.values()) size += jobs.size;
+    for (const jobs of this.#users.values())
+      for (const job of jobs.values())
+        if (hardware === undefined || job.hardware === hardware) size += 1;
     return size;
   }
 
@@ -40,17 +43,20 @@ export class FairQueue {
     }
   }
 
-  /** Removes the next job; its user's next turn comes after all others'. */
-  next(): WaitingJob | undefined {
-    const [turn] = this.#users;
-    if (!turn) return undefined;
-    const [userId, jobs] = turn;
-    const [first] = jobs.values();
-    this.#users.delete(userId);
-    if (!first) return this.next();
-    jobs.delete(first.object_id);
-    if (jobs.size > 0) this.#users.set(userId, jobs);
-    return first;
+  /**
+   * Removes the next job; its user's next turn comes after all others'.
+   * @param isServed whether there is a runner for it now: the others keep their places. By default for all
+   */
+  next(isServed: (job: WaitingJob) => boolean = () => true): WaitingJob | undefined {
+    for (const [userId, jobs] of this.#users)
+      for (const job of jobs.values()) {
+        if (!isServed(job)) continue;
+        jobs.delete(job.object_id);
+        this.#users.delete(userId);
+        if (jobs.size > 0) this.#users.set(userId, jobs);
+        return job;
+      }
+    return undefined;
   }
 
   /** A job will arrive over the dispatch queue: it counts from now on. */

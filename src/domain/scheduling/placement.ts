@@ -7,13 +7,15 @@ import type { WaitingJob } from "../../protocol/queue.ts";
 export interface RunnerState {
   runner_id: string;
   session: string;
+  /** The classes that it serves. */
+  hardware: readonly string[];
   free: number;
   /** Keys of its running containers. */
   warm: ReadonlySet<string>;
   images: ReadonlySet<string>;
 }
 
-export type JobRequirements = Pick<WaitingJob, "image" | "container_key">;
+export type JobRequirements = Pick<WaitingJob, "hardware" | "image" | "container_key">;
 
 /** A runner that need not download the image of a job. */
 export interface Holder {
@@ -45,8 +47,9 @@ export class Placement<Runner extends RunnerState> {
   }
 
   /** Those that have its image, those with a container that has room for it first. */
-  holders({ image, container_key }: JobRequirements): Holder[] {
+  holders({ hardware, image, container_key }: JobRequirements): Holder[] {
     return [...this.#runners.values()]
+      .filter((runner) => runner.hardware.includes(hardware))
       .map(({ runner_id, warm, images }) => ({
         runner_id,
         isWarm: warm.has(container_key),
@@ -57,15 +60,15 @@ export class Placement<Runner extends RunnerState> {
       .toSorted((a, b) => Number(b.isWarm) - Number(a.isWarm));
   }
 
-  /** The best runner with room, among those that are `usable`. */
+  /** The best runner of its class with room, among those that are `usable`. */
   pick(
-    { image, container_key }: JobRequirements,
+    { hardware, image, container_key }: JobRequirements,
     usable: (runner: Runner) => boolean,
   ): Runner | undefined {
     let best: Runner | undefined;
     let bestScore = 0;
     for (const runner of this.#runners.values()) {
-      if (runner.free <= 0 || !usable(runner)) continue;
+      if (runner.free <= 0 || !runner.hardware.includes(hardware) || !usable(runner)) continue;
       const readiness = runner.warm.has(container_key)
         ? WARM_SCORE
         : runner.images.has(image)

@@ -9,6 +9,8 @@ import type { PoolClaim } from "./rpc-types.ts";
 
 export interface KnownRunner {
   session: string;
+  /** The classes that it serves. */
+  hardware: string[];
   slots: number;
   draining: boolean;
 }
@@ -25,15 +27,15 @@ export class KnownRunners {
   async find({
     runner_id,
     session,
-    hardware,
-  }: Pick<PoolClaim, "runner_id" | "session" | "hardware">): Promise<
+    pool,
+  }: Pick<PoolClaim, "runner_id" | "session" | "pool">): Promise<
     KnownRunner | "superseded" | "unknown"
   > {
-    const known = this.#known.get(runner_id) ?? (await this.#lookUp(runner_id, hardware));
+    const known = this.#known.get(runner_id) ?? (await this.#lookUp(runner_id, pool));
     // The later of two sessions wins: their ids rise with time.
     if (known && known.session < session) {
       this.#known.delete(runner_id);
-      const renewed = await this.#lookUp(runner_id, hardware);
+      const renewed = await this.#lookUp(runner_id, pool);
       return renewed?.session === session ? renewed : "unknown";
     }
     if (!known) return "unknown";
@@ -44,11 +46,12 @@ export class KnownRunners {
     this.#known.delete(runnerId);
   }
 
-  async #lookUp(runnerId: string, hardware: string): Promise<KnownRunner | undefined> {
+  async #lookUp(runnerId: string, pool: string): Promise<KnownRunner | undefined> {
     const presence = await runnerAt(this.#env, runnerId).getPresence();
-    if (presence?.hardware !== hardware) return undefined;
-    const { session, slots, draining } = presence;
-    this.#known.set(runnerId, { session, slots, draining });
-    return { session, slots, draining };
+    if (presence?.pool !== pool) return undefined;
+    const { session, hardware, slots, draining } = presence;
+    const known = { session, hardware, slots, draining };
+    this.#known.set(runnerId, known);
+    return known;
   }
 }

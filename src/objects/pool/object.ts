@@ -1,5 +1,5 @@
 /**
- * The pool of one hardware class: the waiting jobs and the waiting runners. Jobs are rows of its
+ * A pool, of one hardware class or of several that share machines: the waiting jobs and the waiting runners. Jobs are rows of its
  * SQLite. Polls and offers are only in memory, because both are repeated: a runner polls again, and
  * a prediction whose attempt no runner took dispatches itself again.
  */
@@ -35,9 +35,6 @@ const RETURN_MS = 1_000;
 /** Tries to reach a job's prediction; after that the prediction must dispatch itself again. */
 const MAX_TRIES = 5;
 const RETRY_MS = 1_000;
-/** Matches any runner with room. */
-const ANY_JOB: JobRequirements = { image: "", container_key: "" };
-
 export class PoolObject extends DurableObject<Bindings> {
   readonly #placement = new Placement<WaitingRunner>();
   readonly #storedJobs = new WaitingJobs(this.ctx.storage.sql);
@@ -149,17 +146,21 @@ export class PoolObject extends DurableObject<Bindings> {
     return { runners: holders.slice(0, most), more: Math.max(0, holders.length - most) };
   }
 
-  status(): PoolStatus {
+  /** @param hardware of one class; by default of all */
+  status(hardware?: string): PoolStatus {
     const now = Date.now();
     let free = 0;
-    for (const runner of this.#placement.runners)
-      if (runner.respond && this.#mayGetWork(runner, now)) free += runner.free;
-    const since = this.#queue.empty ? null : (this.#storedJobs.oldest()?.since ?? null);
+    for (const runner of this.#placement.runners) {
+      const isServed = hardware === undefined || runner.hardware.includes(hardware);
+      if (isServed && runner.respond && this.#mayGetWork(runner, now)) free += runner.free;
+    }
+    const waiting = this.#queue.size(hardware);
+    const since = waiting === 0 ? null : (this.#storedJobs.oldest(hardware)?.since ?? null);
     return {
-      waiting: this.#queue.size,
+      waiting,
       free,
       oldest_wait_ms: since && now - since,
-      median_wait_ms: this.#waitTimes.medianMs,
+      median_wait_ms: this.#waitTimes.medianMs(hardware),
     };
   }
 
@@ -188,7 +189,8 @@ export class PoolObject extends DurableObject<Bindings> {
       const runner: WaitingRunner = {
         runner_id: claim.runner_id,
         session: claim.session,
-        hardware: claim.hardware,
+        pool: claim.pool,
+        hardware: known.hardware,
         slots: known.slots,
         requested: claim.free,
         // Whatever it claims, unconfirmed jobs take its slots.
@@ -264,6 +266,17 @@ export class PoolObject extends DurableObject<Bindings> {
     );
   }
 
+  /** The classes that a runner has room for. */
+  #servedClasses(now: number): Set<string> {
+    const open = [...this.#placement.runners].filter(
+      (runner) =>
+        runner.free > 0 &&
+        (runner.respond !== undefined || runner.expected_until > now) &&
+        this.#mayGetWork(runner, now),
+    );
+    return new Set(open.flatMap(({ hardware }) => hardware));
+  }
+
   #hand(runner: WaitingRunner, offer: Offer): void {
     runner.free -= 1;
     if (runner.respond) return runner.respond([offer.offered]);
@@ -289,9 +302,9 @@ export class PoolObject extends DurableObject<Bindings> {
   /** Assigns waiting jobs to waiting runners while there are both. */
   #match(): void {
     const now = Date.now();
-    while (!this.#queue.empty) {
-      if (!this.#pick(ANY_JOB, now)) return;
-      const job = this.#queue.next();
+    for (;;) {
+      const served = this.#servedClasses(now);
+      const job = this.#queue.next(({ hardware }) => served.has(hardware));
       const runner = job && this.#pick(job, now);
       if (!job || !runner) return;
       runner.free -= 1;
@@ -318,7 +331,7 @@ export class PoolObject extends DurableObject<Bindings> {
       this.#storedJobs.remove(job.object_id);
       // Undefined: it was canceled meanwhile, or runs already. The slot goes to the next job.
       if (!offered || !best) return this.#match();
-      if (since) this.#waitTimes.add(now - since);
+      if (since) this.#waitTimes.add(job.hardware, now - since);
       this.#hand(best, { offered, waiting: job });
     } catch (error) {
       runner.free += 1;

@@ -14,9 +14,9 @@ interface PoolOptions {
 }
 
 /** Whoever calls it first makes it, and it stays there: operators' pages ask `poolIfMade`. */
-export function poolOf(env: Bindings, hardware: string, { ms, locationHint }: PoolOptions = {}) {
+export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOptions = {}) {
   const place = locationHint && { locationHint };
-  return bounded(() => inJurisdiction(env, env.POOL).getByName(hardware, place), {
+  return bounded(() => inJurisdiction(env, env.POOL).getByName(pool, place), {
     ms,
     // Not an offer: whoever was handed the job has it.
     repeatable: [
@@ -38,7 +38,7 @@ export function poolOf(env: Bindings, hardware: string, { ms, locationHint }: Po
  * goes to another runner, since it does not connect.
  * @param signal aborts when the runner disconnects, so that no job is handed to nobody
  * @returns a ClaimResponse; 409 when a later session of the same runner has taken over, 404 when
- * the runner has no such session for this hardware
+ * the runner has no such session in this pool
  */
 export async function claimJobs(
   env: Bindings,
@@ -47,7 +47,7 @@ export async function claimJobs(
 ): Promise<Response> {
   const body = JSON.stringify(claim);
   return repeated(() => {
-    const pool = poolOf(env, claim.hardware, { ms: POLL_SECONDS * 1_000 + ANSWER_MS });
+    const pool = poolOf(env, claim.pool, { ms: POLL_SECONDS * 1_000 + ANSWER_MS });
     return pool.fetch("https://pool/claim", { method: "POST", body, signal });
   }, signal);
 }

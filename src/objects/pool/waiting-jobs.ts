@@ -1,13 +1,11 @@
 /** The stored waiting jobs: all of a pool that survives its eviction. */
 import type { WaitingJob } from "../../protocol/queue.ts";
 
-interface Row extends Record<string, SqlStorageValue> {
-  object_id: string;
-  user_id: string;
-  hardware: string;
-  image: string;
-  container_key: string;
-}
+type Row = WaitingJob & Record<string, SqlStorageValue>;
+
+/** In the order of the table. */
+const COLUMNS =
+  "object_id, user_id, pool, hardware, gpus, priority, image, container_key, room" as const;
 
 interface QueueEntry extends Record<string, SqlStorageValue> {
   unplaced: number | null;
@@ -24,9 +22,13 @@ export class WaitingJobs {
          seq INTEGER PRIMARY KEY AUTOINCREMENT,
          object_id TEXT NOT NULL UNIQUE,
          user_id TEXT NOT NULL,
+         pool TEXT NOT NULL,
          hardware TEXT NOT NULL,
+         gpus INTEGER NOT NULL,
+         priority TEXT NOT NULL,
          image TEXT NOT NULL,
          container_key TEXT NOT NULL,
+         room INTEGER NOT NULL,
          unplaced INTEGER,
          since INTEGER NOT NULL
        )`,
@@ -35,25 +37,24 @@ export class WaitingJobs {
 
   /** In the order in which they arrived. */
   all(): WaitingJob[] {
-    return this.#sql
-      .exec<Row>(
-        "SELECT object_id, user_id, hardware, image, container_key FROM waiting ORDER BY seq",
-      )
-      .toArray();
+    return this.#sql.exec<Row>(`SELECT ${COLUMNS} FROM waiting ORDER BY seq`).toArray();
   }
 
   /** @param unplaced the attempt that was offered for it and not handed out */
   add(job: WaitingJob, unplaced: number | undefined): void {
     this.#sql.exec(
-      `INSERT INTO waiting
-         (object_id, user_id, hardware, image, container_key, unplaced, since)
-       VALUES (?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO waiting (${COLUMNS}, unplaced, since)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (object_id) DO UPDATE SET unplaced = excluded.unplaced`,
       job.object_id,
       job.user_id,
+      job.pool,
       job.hardware,
+      job.gpus,
+      job.priority,
       job.image,
       job.container_key,
+      job.room,
       unplaced ?? null,
       Date.now(),
     );
@@ -64,9 +65,14 @@ export class WaitingJobs {
     return this.#entry("SELECT unplaced, since FROM waiting WHERE object_id = ?", objectId);
   }
 
-  /** The same of the job that arrived first. */
-  oldest(): QueueEntry | undefined {
-    return this.#entry("SELECT unplaced, since FROM waiting ORDER BY seq LIMIT 1");
+  /** The same of the job that arrived first. @param hardware of this class; by default of any */
+  oldest(hardware?: string): QueueEntry | undefined {
+    const ofClass = hardware === undefined ? "" : "WHERE hardware = ?";
+    const values = hardware === undefined ? [] : [hardware];
+    return this.#entry(
+      `SELECT unplaced, since FROM waiting ${ofClass} ORDER BY seq LIMIT 1`,
+      ...values,
+    );
   }
 
   remove(objectId: string): void {

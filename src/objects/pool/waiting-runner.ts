@@ -17,7 +17,8 @@ export interface Offer {
 export interface WaitingRunner {
   runner_id: string;
   session: string;
-  hardware: string;
+  pool: string;
+  hardware: readonly string[];
   slots: number;
   /** How many jobs it has requested, and how many of these it may still get. */
   requested: number;

@@ -36,7 +36,7 @@ export function handleDeadline(
     case "queue":
       life.fail(
         "internal",
-        `No runner with hardware '${hardware}' took it within ${queue_timeout_seconds} s.`,
+        `No runner with hardware '${hardware.identifier}' took it within ${queue_timeout_seconds} s.`,
         now,
       );
       break;

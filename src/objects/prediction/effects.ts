@@ -188,13 +188,13 @@ export class Effects {
 
   /** Tells the pool that a runner was handed an attempt and has not connected. */
   reportMissed({ life }: PredictionRecord, { secret }: Attempt): void {
-    const pool = poolOf(this.#env, life.spec.hardware);
+    const pool = poolOf(this.#env, life.spec.hardware.pool);
     this.#ctx.waitUntil(pool.reportMissed(receiptOf(secret)).catch(() => {}));
   }
 
   /** Tells the pool that a runner was handed an attempt and connected when it was no longer needed. */
   reportDismissed({ life }: PredictionRecord, { secret }: Attempt): void {
-    const pool = poolOf(this.#env, life.spec.hardware);
+    const pool = poolOf(this.#env, life.spec.hardware.pool);
     this.#ctx.waitUntil(pool.reportDismissed(receiptOf(secret)).catch(() => {}));
   }
 
@@ -263,7 +263,7 @@ export class Effects {
 
   /** Removes it from the pool's queue, where it may still be or arrive: no runner has started it. */
   #withdraw({ life }: PredictionRecord): void {
-    const pool = poolOf(this.#env, life.spec.hardware);
+    const pool = poolOf(this.#env, life.spec.hardware.pool);
     this.#ctx.waitUntil(pool.withdraw(this.#objectId).catch(() => {}));
   }
 

@@ -134,7 +134,7 @@ export class Handouts {
     record.save();
     const taken =
       parts !== undefined &&
-      (await poolOf(this.#env, spec.hardware, { ms: OFFER_MS })
+      (await poolOf(this.#env, spec.hardware.pool, { ms: OFFER_MS })
         .offerSecond(
           jobOf(spec, second, this.#objectId, record.input(), parts),
           waitingJobOf(spec, this.#objectId),
@@ -153,7 +153,7 @@ export class Handouts {
   }
 
   #offer(spec: PredictionSpec, job: OfferedJob): Promise<OfferResult> {
-    return poolOf(this.#env, spec.hardware, { ms: OFFER_MS })
+    return poolOf(this.#env, spec.hardware.pool, { ms: OFFER_MS })
       .offer(job, waitingJobOf(spec, this.#objectId))
       .catch(ifUnanswered("taken", "none"));
   }

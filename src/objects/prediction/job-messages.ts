@@ -4,7 +4,7 @@ import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { predictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
-import type { Job } from "../../protocol/runner.ts";
+import type { Job, JobHardware } from "../../protocol/runner.ts";
 import type { JobWeight } from "../../protocol/weights.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Piece } from "./rpc-types.ts";
@@ -23,6 +23,11 @@ export interface OpenedParts {
   weights: JobWeight[] | undefined;
 }
 
+const jobHardwareOf = ({ hardware: { identifier, gpus } }: PredictionSpec): JobHardware => ({
+  identifier,
+  gpus,
+});
+
 export function jobOf(
   spec: PredictionSpec,
   attempt: Attempt,
@@ -37,6 +42,7 @@ export function jobOf(
       model: spec.model,
       image: spec.image,
       keys: spec.keys,
+      hardware: jobHardwareOf(spec),
       interface: spec.interface,
       egress: spec.egress,
       call: spec.call,
@@ -58,9 +64,13 @@ export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob
   return {
     object_id: objectId,
     user_id: spec.user_id,
-    hardware: spec.hardware,
+    pool: spec.hardware.pool,
+    hardware: spec.hardware.identifier,
+    gpus: spec.hardware.gpus,
+    priority: spec.priority,
     image: `${spec.image.repository}@${spec.image.digest}`,
     container_key: spec.keys.container,
+    room: spec.limits.max_concurrency,
   };
 }
 

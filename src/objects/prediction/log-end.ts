@@ -16,7 +16,7 @@ export function logEnd(env: Bindings, { spec, state }: PredictionLife): void {
     user_id: spec.user_id,
     ...(state.attempt?.runner_id && { runner_id: state.attempt.runner_id }),
     model: `${owner}/${name}:${version_number}`,
-    hardware: spec.hardware,
+    hardware: spec.hardware.identifier,
     status: state.status,
     ...(state.error && { error_source: state.error.source }),
     attempts: state.attempt_count,

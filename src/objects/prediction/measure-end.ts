@@ -18,7 +18,7 @@ export function measureEnd({ ANALYTICS }: Bindings, { spec, state }: PredictionL
         user_id,
         `${model.owner}/${model.name}`,
         String(model.version_number),
-        hardware,
+        hardware.identifier,
         state.attempt?.runner_id ?? "",
         state.status,
         state.error?.source ?? "",

@@ -4,8 +4,7 @@
  * without a call, and would be back where it was a minute ago.
  */
 import { createDurable } from "itty-durable";
-import type { SessionRequest } from "../../protocol/runner.ts";
-import type { Presence, Report } from "./rpc-types.ts";
+import type { NewSession, Presence, Report } from "./rpc-types.ts";
 
 /** Processes whose registrations may still be on their way. */
 const MAX_PROCESSES = 10;
@@ -24,7 +23,7 @@ export class RunnerObject extends createDurable() {
    * @returns the session that the process has already, if it has registered before; null when another
    * process has come after it, the runner was removed, or its token is revoked
    */
-  beginSession(session: string, request: SessionRequest): Presence | null {
+  beginSession(session: string, request: NewSession): Presence | null {
     if (this.revoked || this.removed) return null;
     const { protocol: _, process, ...runner } = request;
     const place = process === undefined ? -1 : this.processes.indexOf(process);

@@ -1,10 +1,11 @@
 /** What the methods of a runner object take and return. */
-import type { Load, Machine, TelemetryRequest } from "../../protocol/runner.ts";
+import type { Load, Machine, SessionRequest, TelemetryRequest } from "../../protocol/runner.ts";
 
 /** The presence of a runner: what its object stores and returns. */
 export interface Presence {
   name: string;
-  hardware: string;
+  hardware: string[];
+  pool: string;
   version: string;
   engine: string;
   session: string;
@@ -19,5 +20,8 @@ export interface Presence {
   load: Load | null;
   warm: string[];
 }
+
+/** What a runner registers with, and the pool of its classes. */
+export type NewSession = SessionRequest & Pick<Presence, "pool">;
 
 export type Report = Omit<TelemetryRequest, "runner_id">;

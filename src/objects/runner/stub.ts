@@ -5,22 +5,18 @@
  */
 import { z } from "zod";
 import type { Bindings } from "../../env.ts";
-import {
-  load,
-  machine,
-  type SessionRequest,
-  type TelemetryRequest,
-} from "../../protocol/runner.ts";
+import { load, machine, type TelemetryRequest } from "../../protocol/runner.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
 import { repeated } from "../repeated.ts";
 import { boundedReport, boundedSession } from "./bounds.ts";
-import type { Presence } from "./rpc-types.ts";
+import type { NewSession, Presence } from "./rpc-types.ts";
 
 const presence: z.ZodType<Presence | null> = z
   .object({
     name: z.string(),
-    hardware: z.string(),
+    hardware: z.array(z.string()),
+    pool: z.string(),
     version: z.string(),
     engine: z.string(),
     session: z.string(),
@@ -61,7 +57,7 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
   const call = (method: Method, ...args: unknown[]) => repeated(() => callOnce(method, args));
   return {
     /** Null when another process has come after it; or, as `confirm` tells, it was removed or revoked. */
-    beginSession: (session: string, request: SessionRequest) =>
+    beginSession: (session: string, request: NewSession) =>
       call("beginSession", session, boundedSession(request)),
     report: (telemetry: TelemetryRequest) => call("report", boundedReport(telemetry)),
     removeRun: (predictionId: string) => call("removeRun", predictionId),

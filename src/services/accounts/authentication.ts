@@ -117,6 +117,7 @@ export async function authenticateRunner(
     token_hash: hash,
     token_known_at: known_at,
     runner_id: undefined,
+    pool: undefined,
     hardware,
   };
 }

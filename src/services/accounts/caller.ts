@@ -15,8 +15,9 @@ export interface RunnerCaller {
   token_hash: string;
   /** When the token was last confirmed valid, Unix ms: at most 10 s ago. */
   token_known_at: number;
-  /** The runner that the pass names. Undefined without a pass. */
+  /** The runner that the pass names, and the pool of its session. Undefined without a pass. */
   runner_id: string | undefined;
-  /** The hardware classes that the token allows; with a pass, the one of the runner's session. */
+  pool: string | undefined;
+  /** The hardware classes that the token allows; none with a pass, by which nobody begins a session. */
   hardware: string[];
 }

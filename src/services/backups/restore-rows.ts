@@ -85,7 +85,7 @@ export async function restoreAccounts(
 /** What rows name of objects, which the new deployment has not: it makes its own. */
 const OF_OBJECTS: Record<string, StoredRow> = {
   users: { account_object: null },
-  hardware: { pool_made_at: null },
+  pools: { made_at: null },
 };
 const asNew = ({ name }: BackupTable, row: StoredRow): StoredRow => ({
   ...row,

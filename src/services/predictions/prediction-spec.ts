@@ -4,6 +4,7 @@ import { holdsRow } from "../../domain/predictions/short-run.ts";
 import type {
   Claim,
   PredictionSpec,
+  SpecHardware,
   SpecWeight,
   StoredWebhook,
 } from "../../domain/predictions/state.ts";
@@ -13,6 +14,7 @@ import type { StoredValue } from "../../protocol/event.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
+import { DEFAULT_PRIORITY } from "../../protocol/priority.ts";
 import type { ContainerInterface, InputFile, VendoraCall } from "../../protocol/runner.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -46,7 +48,7 @@ export interface SpecDetails {
 export async function predictionSpec(
   { settings }: Services,
   caller: Caller,
-  { model, version }: ResolvedVersion,
+  target: ResolvedVersion,
   request: CreatePredictionOfVersion,
   {
     id,
@@ -62,6 +64,7 @@ export async function predictionSpec(
     endpoints,
   }: SpecDetails,
 ): Promise<PredictionSpec> {
+  const { model, version } = target;
   const { configuration } = version;
   const now = Date.now();
   const containerInterface = configuration.interface ?? "cog";
@@ -79,7 +82,8 @@ export async function predictionSpec(
     token_id: caller.is_session ? "" : caller.token_id,
     model_id: model.id,
     model: { owner: model.owner, name: model.name, version_number: version.number },
-    hardware: configuration.hardware_identifier ?? model.hardware_identifier ?? DEFAULT_HARDWARE,
+    hardware: hardwareOf(target),
+    priority: DEFAULT_PRIORITY,
     image: {
       repository: configuration.image ?? version.repository,
       digest: version.container_image_digest,
@@ -119,6 +123,14 @@ export async function predictionSpec(
     retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
     cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
   };
+}
+
+/** A class that was deleted is a pool of its own, without GPUs: what its runners have not done waits there. */
+function hardwareOf({ model, version }: ResolvedVersion): SpecHardware {
+  const own = version.configuration.hardware_identifier;
+  const identifier = own ?? model.hardware_identifier ?? DEFAULT_HARDWARE;
+  const { pool, gpus } = own === undefined ? model.hardware : version.hardware;
+  return { identifier, pool: pool ?? identifier, gpus: gpus ?? 0 };
 }
 
 /** Undefined for none, as most versions have. */

@@ -2,7 +2,12 @@
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { notFound, notVisible, ProblemError } from "../../errors.ts";
 import { cache } from "../../storage/cache.ts";
-import { selectTarget, type TargetName, type TargetRow } from "../../storage/models/targets.ts";
+import {
+  selectTarget,
+  type TargetName,
+  type TargetRow,
+  type TargetVersionRow,
+} from "../../storage/models/targets.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -10,13 +15,13 @@ import type { Services } from "../services.ts";
 
 export interface ResolvedVersion {
   model: TargetRow;
-  version: VersionRow;
+  version: TargetVersionRow;
 }
 
 /** An entry has schemas or variables: usually some kilobytes, at most 100,000 characters. */
 const LIMITS = {
   max: 2_000,
-  sized: { max: 10_000_000, of: (row: TargetRow | VersionRow) => JSON.stringify(row).length },
+  sized: { max: 10_000_000, of: (row: TargetRow | TargetVersionRow) => JSON.stringify(row).length },
 };
 
 /** Models that are not private, by `owner/name`. */
@@ -26,7 +31,7 @@ const visibleModels = cache<string, TargetRow>(LIMITS);
 const privateModels = cache<string, TargetRow>(LIMITS);
 
 /** By `model id:number`. */
-const versions = cache<string, VersionRow>(LIMITS);
+const versions = cache<string, TargetVersionRow>(LIMITS);
 
 const pathOf = ({ owner, name }: TargetName) => `${owner}/${name}`;
 const privateKey = (userId: string, path: string) => `${userId}/${path}`;
@@ -42,18 +47,21 @@ export function targetNameOf(reference: string): TargetName {
 /** Undefined: not there, or not known to this isolate. */
 interface Target {
   model: TargetRow | undefined;
-  version: VersionRow | undefined;
+  version: TargetVersionRow | undefined;
 }
+
+/** The latest version comes with its model. */
+const latestOf = ({ latest_version, latest_hardware }: TargetRow): TargetVersionRow | undefined =>
+  latest_version ? { ...latest_version, hardware: latest_hardware } : undefined;
 
 function knownTarget(userId: string, target: TargetName): Target {
   const path = pathOf(target);
   const model = privateModels.known(privateKey(userId, path)) ?? visibleModels.known(path);
   const { number } = target;
+  if (!model) return { model, version: undefined };
   const version =
-    number === undefined
-      ? model?.latest_version
-      : model && versions.known(versionKey(model.id, number));
-  return { model, version: version ?? undefined };
+    number === undefined ? latestOf(model) : versions.known(versionKey(model.id, number));
+  return { model, version };
 }
 
 /** @returns keeps what `selectTarget` has found for a user */
@@ -63,14 +71,14 @@ export function loadingTarget(target: TargetName) {
     privateModels.loading(),
     versions.loading(),
   ];
-  return (userId: string, [model]: TargetRow[], [version]: VersionRow[]): Target => {
+  return (userId: string, [model]: TargetRow[], [version]: TargetVersionRow[]): Target => {
     const path = pathOf(target);
     const isPrivate = model?.visibility === "private";
     keepPrivate(privateKey(userId, path), isPrivate ? model : undefined);
     keepVisible(path, isPrivate ? undefined : model);
     if (version) keepVersion(versionKey(version.model_id, version.number), version);
-    const found = target.number === undefined ? model?.latest_version : version;
-    return { model, version: found ?? undefined };
+    if (target.number !== undefined) return { model, version };
+    return { model, version: model && latestOf(model) };
   };
 }
 
@@ -138,6 +146,12 @@ export function forgetModel(caller: Caller, owner: string, name: string): void {
 
 export const forgetVersion = (modelId: string, number: number) =>
   versions.forget(versionKey(modelId, number));
+
+/** After a class of hardware has changed. */
+export function forgetTargets(): void {
+  forgetModels();
+  versions.forgetAll();
+}
 
 /** After a user has been renamed: the cache does not know which models are theirs. */
 export function forgetModels(): void {

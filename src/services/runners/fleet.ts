@@ -4,7 +4,7 @@ import { conflict, notFound } from "../../errors.ts";
 import type { Presence } from "../../objects/runner/rpc-types.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
 import type { QueueState, RunnerState } from "../../protocol/operator.ts";
-import { findAllHardware, type HardwareRow, listHardware } from "../../storage/runners/hardware.ts";
+import { type HardwareRow, listHardware } from "../../storage/runners/hardware.ts";
 import {
   deleteRunner,
   findRunner,
@@ -16,7 +16,7 @@ import { readManifest } from "../assets.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
-import { findMadePool, poolIfMade } from "./pools.ts";
+import { findMadePool, findMadePools, poolIfMade } from "./pools.ts";
 import { runnerCache } from "./runners.ts";
 
 /** Missed reports after which a runner is shown as offline. */
@@ -40,12 +40,19 @@ export async function listRunners(
 export const readRunners = async (services: Services, ids: string[]): Promise<RunnerState[]> =>
   ids.length === 0 ? [] : readStates(services, await findRunners(services.db, ids));
 
-/** A hardware class with its runners and its queue. */
+/** A hardware class and its part of the queue. */
 export interface FleetClass {
   identifier: string;
   /** Null: the class was deleted, but still has runners. */
   name: string | null;
   queue: QueueState;
+}
+
+/** A pool with its classes and the runners that serve any of them. */
+export interface FleetPool {
+  name: string;
+  /** Sorted by identifier. */
+  classes: FleetClass[];
   /** Sorted by name. */
   runners: RunnerState[];
 }
@@ -57,7 +64,7 @@ const MAX_RUNNERS = 200;
 /** The whole fleet. With more than 200 runners, the newest, and `complete` is false. */
 export async function readFleet(
   services: Services,
-): Promise<{ classes: FleetClass[]; complete: boolean }> {
+): Promise<{ pools: FleetPool[]; complete: boolean }> {
   const { db } = services;
   const first = (limit: number) => ({ from: undefined, back: false, limit });
   const [known, rows] = await Promise.all([
@@ -65,15 +72,25 @@ export async function readFleet(
     runnersOf(db, first(MAX_RUNNERS + 1)),
   ]);
   const runners = await readStates(services, rows.slice(0, MAX_RUNNERS));
-  const serving = Map.groupBy(runners, ({ hardware }) => hardware);
-  const rowOf = new Map(known.map((row) => [row.identifier, row]));
-  const classes = [...new Set([...rowOf.keys(), ...serving.keys()])].map(async (identifier) => ({
-    identifier,
-    name: rowOf.get(identifier)?.name ?? null,
-    queue: await readQueue(services, identifier, rowOf.get(identifier)),
-    runners: (serving.get(identifier) ?? []).toSorted((a, b) => a.name.localeCompare(b.name)),
-  }));
-  return { classes: await Promise.all(classes), complete: rows.length <= MAX_RUNNERS };
+  const standing = Map.groupBy(known, ({ pool }) => pool);
+  const serving = Map.groupBy(runners, ({ pool }) => pool);
+  const pools = [...new Set([...standing.keys(), ...serving.keys()])].map(async (name) => {
+    const those = serving.get(name) ?? [];
+    const rowOf = new Map(standing.get(name)?.map((row) => [row.identifier, row]));
+    const identifiers = new Set([...rowOf.keys(), ...those.flatMap(({ hardware }) => hardware)]);
+    const classes = [...identifiers].toSorted().map(async (identifier) => {
+      const row = rowOf.get(identifier);
+      // A class that is gone has been used: it has runners.
+      const used = row ?? { identifier, pool: name, pool_made_at: 0 };
+      return { identifier, name: row?.name ?? null, queue: await readQueue(services, used) };
+    });
+    return {
+      name,
+      classes: await Promise.all(classes),
+      runners: those.toSorted((a, b) => a.name.localeCompare(b.name)),
+    };
+  });
+  return { pools: await Promise.all(pools), complete: rows.length <= MAX_RUNNERS };
 }
 
 /** @throws ProblemError not_found */
@@ -86,7 +103,7 @@ export async function drainRunner(
   const row = await findRunner(db, id);
   const presence = row && (await runnerAt(env, id).setDraining(draining));
   if (!presence) throw unknownRunner(id);
-  await (await findMadePool(services, presence.hardware))?.refreshRunner(id, !draining);
+  await (await findMadePool(services, presence.pool))?.refreshRunner(id, !draining);
   const [runner] = await readStates(services, [row]);
   if (!runner) throw unknownRunner(id);
   return runner;
@@ -107,7 +124,7 @@ export async function removeRunner(services: Services, id: string): Promise<void
     throw conflict(
       `The runner '${presence.name}' is ${presence.state}. Drain it and stop its process first.`,
     );
-  await (await findMadePool(services, row.hardware))?.refreshRunner(id, true);
+  await (await findMadePool(services, row.pool))?.refreshRunner(id, true);
   // Last: if this fails, the runner is still listed and can be removed again.
   await deleteRunner(db, id);
   runnerCache.forget(id);
@@ -118,25 +135,21 @@ export const listQueues = (services: Services, request: PageRequest): Promise<Pa
   paginate(services, request, {
     name: "queues",
     find: async (keyset) =>
-      Promise.all(
-        (await listHardware(services.db, keyset)).map((row) =>
-          readQueue(services, row.identifier, row),
-        ),
-      ),
+      Promise.all((await listHardware(services.db, keyset)).map((row) => readQueue(services, row))),
     keyOf: ({ hardware }) => [hardware],
     present: (queue) => queue,
   });
 
 async function readQueue(
   services: Services,
-  hardware: string,
-  row: HardwareRow | undefined,
+  { identifier, pool, pool_made_at }: Pick<HardwareRow, "identifier" | "pool" | "pool_made_at">,
 ): Promise<QueueState> {
   const noWaits = { oldest_wait_ms: null, median_wait_ms: null };
-  const pool = poolIfMade(services, hardware, row);
-  if (!pool) return { hardware, waiting: 0, free: 0, ...noWaits };
-  const depth = await withTimeout(pool.status(), `pool ${hardware}`);
-  return { hardware, ...(depth ?? { waiting: null, free: null, ...noWaits }) };
+  const names = { hardware: identifier, pool };
+  const stub = poolIfMade(services, pool, pool_made_at);
+  if (!stub) return { ...names, waiting: 0, free: 0, ...noWaits };
+  const depth = await withTimeout(stub.status(identifier), `pool ${pool}`);
+  return { ...names, ...(depth ?? { waiting: null, free: null, ...noWaits }) };
 }
 
 const unknownRunner = (id: string) => notFound(`The runner '${id}'`);
@@ -168,20 +181,10 @@ async function readStates(services: Services, rows: RunnerRow[]): Promise<Runner
 }
 
 async function readAsides(services: Services, rows: RunnerRow[]) {
-  const served = [...new Set(rows.map(({ hardware }) => hardware))];
-  const found = await findAllHardware(services.db, served);
-  const pools = served.map((name) => ({
-    name,
-    pool: poolIfMade(
-      services,
-      name,
-      found.find(({ identifier }) => identifier === name),
-    ),
-  }));
+  const served = [...new Set(rows.map(({ pool }) => pool))];
+  const pools = await findMadePools(services, served);
   return Promise.all(
-    pools.map(
-      async ({ name, pool }) => pool && withTimeout(pool.suspendedRunners(), `pool ${name}`),
-    ),
+    pools.map(({ name, pool }) => withTimeout(pool.suspendedRunners(), `pool ${name}`)),
   );
 }
 
@@ -207,13 +210,13 @@ const timeOrNull = (at: number | undefined) =>
 
 /** @param presence null: no session has begun; undefined: unknown */
 function toState(
-  { id, name, hardware, revoked_at }: RunnerRow,
+  { id, name, hardware, pool, revoked_at }: RunnerRow,
   presence: Presence | null | undefined,
   { latest_version, heardSince }: FleetContext,
 ): Omit<RunnerState, "set_aside_until"> {
   if (!presence) {
     const state = presence === null ? "offline" : "unknown";
-    return { id, name, hardware, latest_version, state, ...UNKNOWN_STATE };
+    return { id, name, hardware, pool, latest_version, state, ...UNKNOWN_STATE };
   }
   const { session: _, started_at, last_seen_at, ...reported } = presence;
   const isGone = last_seen_at < heardSince || revoked_at !== null;

@@ -6,11 +6,15 @@ import { DEFAULT_HARDWARE, type Hardware, type PutHardware } from "../../protoco
 import {
   deleteHardware as deleteRow,
   findAllHardware,
+  findAmbiguous,
   findHardware,
+  type HardwareRow,
   listHardware as hardwareOf,
   saveHardware,
 } from "../../storage/runners/hardware.ts";
+import { findPools } from "../../storage/runners/pools.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
+import { forgetTargets } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { placePool } from "./pools.ts";
 
@@ -49,22 +53,54 @@ export async function createHardware(
 }
 
 /**
- * Creates or updates a hardware class. With a `location_hint`, its pool is made at once, there.
- * @throws ProblemError conflict when the pool is somewhere else already
+ * Creates or updates a hardware class. With a `location_hint`, its pool is made at once, there; a pool
+ * that is made already keeps its location, for all its classes.
+ * @throws ProblemError conflict when the pool is somewhere else already, or the class in another pool
  */
 export async function putHardware(
   services: Services,
   identifier: string,
-  { location_hint: wanted, ...request }: PutHardware,
+  { location_hint: wanted, pool: wantedPool, ...request }: PutHardware,
 ): Promise<Hardware> {
   const { db, present } = services;
   const known = await findHardware(db, identifier);
-  const location_hint = wanted === undefined ? (known?.location_hint ?? null) : wanted;
-  const pool_made_at = await placePool(services, identifier, known, location_hint);
-  const row = { identifier, ...request, location_hint, created_at: Date.now() };
-  return present.hardware(
-    await saveHardware(db, pool_made_at === null ? row : { ...row, pool_made_at }),
+  const pool = wantedPool ?? known?.pool ?? identifier;
+  await checkPool(services, identifier, known, pool);
+  const [place] = await findPools(db, [pool]);
+  const location_hint = wanted === undefined ? (place?.location_hint ?? null) : wanted;
+  const made_at = await placePool(services, pool, place, location_hint);
+  const row = { identifier, pool, ...request, created_at: Date.now() };
+  const saved = await saveHardware(db, row, { location_hint, made_at });
+  forgetTargets();
+  return present.hardware(saved);
+}
+
+/** @throws ProblemError conflict when a class cannot stand in this pool */
+async function checkPool(
+  { db }: Services,
+  identifier: string,
+  known: HardwareRow | undefined,
+  pool: string,
+): Promise<void> {
+  if (known?.pool === pool) return;
+  if (known && known.pool_made_at !== null)
+    throw conflict(
+      `'${identifier}' stands in the pool '${known.pool}', whose queue exists already. Keep its pool, or create another class with the pool '${pool}'.`,
+    );
+  const other = await findAmbiguous(db, identifier, pool);
+  if (!other) return;
+  throw conflict(
+    other.identifier === pool
+      ? `'${pool}' is a class of the pool '${other.pool}', and its name cannot be that of another pool. Use '${other.pool}', or another name.`
+      : `'${other.identifier}' stands in the pool '${identifier}', so '${identifier}' itself cannot stand in '${pool}'. Use the pool '${identifier}', or create it under another name.`,
   );
+}
+
+/** Classes that exist, those of each pool together. */
+export async function groupByPool({ db }: Services, identifiers: string[]): Promise<string[][]> {
+  const found = await findAllHardware(db, identifiers);
+  const pools = Map.groupBy(found, ({ pool }) => pool);
+  return [...pools.values()].map((classes) => classes.map(({ identifier }) => identifier));
 }
 
 /** Validation issues for hardware that does not exist. */

@@ -52,7 +52,7 @@ async function renew({ env }: Services, pass: Pass): Promise<Pass | undefined> {
 }
 
 const callerOf = (
-  { token_id, known_at, runner_id, hardware }: Pass,
+  { token_id, known_at, runner_id, pool }: Pass,
   token_hash: string,
 ): RunnerCaller => ({
   token_id,
@@ -60,5 +60,6 @@ const callerOf = (
   // The clock that signed it may be ahead of this one.
   token_known_at: Math.min(known_at, Date.now()),
   runner_id,
-  hardware: [hardware],
+  pool,
+  hardware: [],
 });

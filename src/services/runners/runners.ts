@@ -32,6 +32,7 @@ import { orConflict } from "../conflicts.ts";
 import { jsonBodyOf } from "../predictions/prediction-text.ts";
 import type { Services } from "../services.ts";
 import { getHardware } from "./hardware.ts";
+import { readServedPool, requireHardware } from "./served-pool.ts";
 
 /** Pings per lease, of which two can be lost. */
 const PINGS_PER_LEASE = 3;
@@ -52,14 +53,15 @@ export const runnerCache = cached({ max: 10_000 }, ({ db }: Services, id: string
 /**
  * @param origin of this deployment, as the runner reaches it
  * @returns also what the runner proves its calls with
- * @throws ProblemError outdated_runner, forbidden, conflict, session_superseded, unauthenticated, unavailable
+ * @throws ProblemError outdated_runner, forbidden, not_found, conflict, session_superseded, unauthenticated, unavailable
  */
 export async function beginSession(
-  { env, db, settings }: Services,
+  services: Services,
   caller: RunnerCaller,
   request: SessionRequest,
   origin: string,
 ): Promise<{ session: SessionResponse; pass: string | undefined }> {
+  const { env, db, settings } = services;
   const { version } = (await readManifest(env)).runner;
   if (request.protocol !== RUNNER_PROTOCOL) {
     throw new ProblemError(
@@ -67,13 +69,14 @@ export async function beginSession(
       `This deployment uses runner protocol ${RUNNER_PROTOCOL}, the runner uses ${request.protocol}. Start the deployment's runner: ${runCommand(origin, version)}`,
     );
   }
-  requireHardware(caller, request.hardware);
+  const pool = await readServedPool(services, caller, request.hardware);
   const now = Date.now();
   const row = {
     id: uuid(),
     token_id: caller.token_id,
     name: request.name,
     hardware: request.hardware,
+    pool,
     created_at: now,
     updated_at: now,
   };
@@ -84,16 +87,16 @@ export async function beginSession(
   );
   if (!saved) throw unknownRunnerToken();
   const runner = runnerAt(env, saved.id);
-  const presence = await runner.beginSession(uuid(), request);
+  const presence = await runner.beginSession(uuid(), { ...request, pool });
   if (!presence)
     throw (await runner.confirm()) ? superseded() : await shutOut(db, saved.id, caller);
   const { token_id, token_hash } = caller;
-  const { hardware } = request;
-  const pass = { token_id, runner_id: saved.id, hardware, known_at: now };
+  const pass = { token_id, runner_id: saved.id, pool, known_at: now };
   return {
     session: {
       runner_id: saved.id,
       session: presence.session,
+      pool,
       latest_version: version,
       settings: {
         poll_seconds: POLL_SECONDS,
@@ -119,7 +122,7 @@ async function shutOut(db: Services["db"], id: string, { token_id }: RunnerCalle
 }
 
 /**
- * The hardware class that a runner serves: `auspex-runner check` compares the machine with it.
+ * A hardware class that a runner serves: `auspex-runner check` compares the machine with it.
  * @throws ProblemError forbidden, not_found
  */
 export async function readServedHardware(
@@ -138,8 +141,12 @@ export async function claim(
   request: ClaimRequest,
   signal: AbortSignal,
 ): Promise<Response> {
-  requireHardware(caller, request.hardware);
-  await requireOwnRunner(services, caller, request.runner_id);
+  const pool = await requireOwnRunner(services, caller, request.runner_id);
+  if (pool !== request.pool)
+    throw new ProblemError(
+      "forbidden",
+      `This runner's session is for the pool '${pool}', not for '${request.pool}'.`,
+    );
   const { token_id, token_known_at } = caller;
   const response = await claimJobs(services.env, { ...request, token_id, token_known_at }, signal);
   if (response.status === 409) throw superseded();
@@ -158,7 +165,7 @@ export async function reportTelemetry(
   if (!presence) throw notFound("The runner's session");
   if (presence.session !== request.session) throw superseded();
   if (request.state !== "ready") {
-    await poolOf(services.env, presence.hardware).removeRunner(request.runner_id, request.session);
+    await poolOf(services.env, presence.pool).removeRunner(request.runner_id, request.session);
   }
   return { draining: presence.draining };
 }
@@ -180,22 +187,16 @@ export async function readJobInput(
   return jsonBodyOf(services, id, pieces);
 }
 
-function requireHardware(caller: RunnerCaller, hardware: string): void {
-  if (caller.hardware.includes(hardware)) return;
-  throw new ProblemError(
-    "forbidden",
-    `This runner token is for ${caller.hardware.join(", ")}, not for '${hardware}'.`,
-  );
-}
-
+/** @returns the pool of its session */
 async function requireOwnRunner(
   services: Services,
   caller: RunnerCaller,
   id: string,
-): Promise<void> {
-  if (caller.runner_id === id) return;
+): Promise<string> {
+  if (caller.runner_id === id && caller.pool !== undefined) return caller.pool;
   const row = await runnerCache.get(services, id);
   if (row?.token_id !== caller.token_id) throw notFound("A runner of this token with this id");
+  return row.pool;
 }
 
 /** The prediction of a lease. @throws ProblemError not_found */

@@ -4,12 +4,13 @@ import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
+import { findHardware } from "../../storage/runners/hardware.ts";
 import { runnerIsThere } from "../../storage/runners/runners.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { readRunners } from "./fleet.ts";
-import { findMadePool } from "./pools.ts";
+import { poolIfMade } from "./pools.ts";
 
 /** The class of machine that a version runs on. @param version null: none yet */
 export const hardwareOf = (
@@ -45,10 +46,11 @@ export async function findImagePlaces(
   version: VersionRow,
 ): Promise<ImagePlaces | undefined> {
   const hardware = hardwareOf(model, version);
-  const pool = await findMadePool(services, hardware);
+  const row = await findHardware(services.db, hardware);
+  const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
   if (!pool) return { runners: [], more: 0 };
-  const job = await requirements(services, caller, model, version);
-  const found = await withTimeout(pool.holders(job, MAX_RUNNERS), `pool ${hardware}`);
+  const job = { hardware, ...(await requirements(services, caller, model, version)) };
+  const found = await withTimeout(pool.holders(job, MAX_RUNNERS), `pool ${row.pool}`);
   if (!found) return undefined;
   const warm = new Set(found.runners.flatMap((one) => (one.isWarm ? one.runner_id : [])));
   const states = await readRunners(

@@ -3,7 +3,7 @@ import { type SQL, sql } from "drizzle-orm";
 import type { Key } from "../../domain/cursor.ts";
 import type { StoredRow } from "../../protocol/backup-content.ts";
 import type { Database } from "../database.ts";
-import { categories, hardware, modelCounts } from "../schema/index.ts";
+import { categories, hardware, modelCounts, pools } from "../schema/index.ts";
 import type { BackupTable } from "./tables.ts";
 
 /** Rows after a key, in its order. */
@@ -72,7 +72,11 @@ const setCounts = (db: Database, json: string) =>
     });
 
 /** What the migration has put there, which a restore replaces. */
-export const deleteSeeds = (db: Database) => [db.delete(categories), db.delete(hardware)];
+export const deleteSeeds = (db: Database) => [
+  db.delete(categories),
+  db.delete(hardware),
+  db.delete(pools),
+];
 
 /** Whether nobody has used the deployment yet. */
 export async function isEmpty(db: Database): Promise<boolean> {

@@ -24,6 +24,7 @@ export interface BackupTable {
 /** In the order of a restore: what a row refers to comes before it. */
 export const BACKUP_TABLES: BackupTable[] = [
   described(schema.categories),
+  described(schema.pools),
   described(schema.hardware),
   described(schema.users),
   described(schema.usernames),

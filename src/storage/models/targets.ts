@@ -1,7 +1,9 @@
 /** What a prediction runs: a model, and one of its versions. */
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
+import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { Database } from "../database.ts";
-import { models, users, versions } from "../schema/index.ts";
+import { hardware, models, users, versions } from "../schema/index.ts";
 import { answeringNumber, isSeenBy, latestNumber } from "./models.ts";
 import { sealedVariables } from "./variables.ts";
 
@@ -11,6 +13,28 @@ export interface TargetName {
   /** Undefined: the latest version. */
   number: number | undefined;
 }
+
+/** The class that a model asks for, and the one that a version asks for. */
+const ofModel = alias(hardware, "model_hardware");
+const ofVersion = alias(hardware, "version_hardware");
+
+/**
+ * What predictions need to know of their class. Nulls if it was deleted, or none is asked for. D1 answers
+ * a batch by the names of columns, so each needs its own.
+ */
+const facts = (table: typeof ofModel | typeof ofVersion, prefix: string) => ({
+  pool: sql<string | null>`${table.pool}`.as(`${prefix}_pool`),
+  gpus: sql<number | null>`${table.gpus}`.as(`${prefix}_gpus`),
+});
+
+const isOfModel = eq(
+  ofModel.identifier,
+  sql`coalesce(${models.hardware_identifier}, ${DEFAULT_HARDWARE})`,
+);
+const isOfVersion = eq(
+  ofVersion.identifier,
+  sql`${versions.configuration} ->> 'hardware_identifier'`,
+);
 
 /**
  * For one batch: the model with its latest version, as far as predictions need them, and the version
@@ -36,23 +60,29 @@ const selectModel = (db: Database, target: TargetName, viewer: string | SQL) =>
       owner: users.username,
       visibility: models.visibility,
       hardware_identifier: models.hardware_identifier,
+      hardware: facts(ofModel, "model"),
       variables: sealedVariables,
       /** The latest version whose compatibilities are known. */
       answering_number: answeringNumber.as("answering_number"),
       latest_version: versions,
+      latest_hardware: facts(ofVersion, "version"),
     })
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))
+    .leftJoin(ofModel, isOfModel)
     .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
+    .leftJoin(ofVersion, isOfVersion)
     .where(isNamed(target, viewer));
 
 /** The latest one has come with the model. No version has the number 0. */
 const selectVersion = (db: Database, target: TargetName, viewer: string | SQL) =>
   db
-    .select(getTableColumns(versions))
+    .select({ ...getTableColumns(versions), hardware: facts(ofVersion, "version") })
     .from(versions)
     .innerJoin(models, eq(models.id, versions.model_id))
     .innerJoin(users, eq(users.id, models.owner_id))
+    .leftJoin(ofVersion, isOfVersion)
     .where(and(isNamed(target, viewer), eq(versions.number, target.number ?? 0)));
 
 export type TargetRow = Awaited<ReturnType<typeof selectModel>>[number];
+export type TargetVersionRow = Awaited<ReturnType<typeof selectVersion>>[number];

@@ -1,16 +1,28 @@
-import { and, eq, inArray, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, ne, or, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { hardware } from "../schema/index.ts";
+import { hardware, pools } from "../schema/index.ts";
+import { savePool } from "./pools.ts";
 
-export type HardwareRow = typeof hardware.$inferSelect;
+const withPool = (db: Database) =>
+  db
+    .select({
+      ...getTableColumns(hardware),
+      location_hint: pools.location_hint,
+      pool_made_at: pools.made_at,
+    })
+    .from(hardware)
+    .innerJoin(pools, eq(pools.name, hardware.pool));
 
 export const findHardware = (db: Database, identifier: string) =>
-  db.select().from(hardware).where(eq(hardware.identifier, identifier)).get();
+  withPool(db).where(eq(hardware.identifier, identifier)).get();
 
+export type HardwareRow = NonNullable<Awaited<ReturnType<typeof findHardware>>>;
+
+/** Those of the classes that exist. */
 export const findAllHardware = (db: Database, identifiers: string[]) =>
   db
-    .select({ identifier: hardware.identifier, pool_made_at: hardware.pool_made_at })
+    .select({ identifier: hardware.identifier, pool: hardware.pool })
     .from(hardware)
     .where(inArray(hardware.identifier, identifiers))
     .all();
@@ -18,39 +30,50 @@ export const findAllHardware = (db: Database, identifiers: string[]) =>
 /** By identifier. */
 export function listHardware(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([hardware.identifier], "asc", keyset);
-  return db
-    .select()
-    .from(hardware)
+  return withPool(db)
     .where(where)
     .orderBy(...order)
     .limit(limit)
     .all();
 }
 
-/** Updating keeps `created_at`, and when its pool was made unless that is given. */
-export const saveHardware = (db: Database, { created_at, ...row }: typeof hardware.$inferInsert) =>
+/**
+ * A class that keeps this one from standing in a pool, because the pool's name would mean two things:
+ * one that is called like the pool and stands in another, or one that stands in a pool called like this one.
+ */
+export const findAmbiguous = (db: Database, identifier: string, pool: string) =>
   db
-    .insert(hardware)
-    .values({ ...row, created_at })
-    .onConflictDoUpdate({ target: hardware.identifier, set: row })
-    .returning()
+    .select({ identifier: hardware.identifier, pool: hardware.pool })
+    .from(hardware)
+    .where(
+      and(
+        ne(hardware.identifier, identifier),
+        or(
+          and(eq(hardware.identifier, pool), ne(hardware.pool, pool)),
+          and(eq(hardware.pool, identifier), ne(hardware.pool, pool)),
+        ),
+      ),
+    )
+    .limit(1)
     .get();
 
-/** Classes with a location whose pool is not made. */
-export const listUnplacedHardware = (db: Database, limit: number) =>
-  db
-    .select()
-    .from(hardware)
-    .where(and(isNotNull(hardware.location_hint), isNull(hardware.pool_made_at)))
-    .limit(limit)
-    .all();
-
-/** The first time counts. */
-export const markPoolMade = (db: Database, identifier: string, now: number) =>
-  db
-    .update(hardware)
-    .set({ pool_made_at: now })
-    .where(and(eq(hardware.identifier, identifier), isNull(hardware.pool_made_at)));
+/** The class, and its pool with it. Updating keeps `created_at`, and when the pool was made. */
+export async function saveHardware(
+  db: Database,
+  { created_at, ...row }: typeof hardware.$inferInsert,
+  pool: Omit<typeof pools.$inferInsert, "name">,
+): Promise<HardwareRow> {
+  const [, , [saved]] = await db.batch([
+    savePool(db, { ...pool, name: row.pool }),
+    db
+      .insert(hardware)
+      .values({ ...row, created_at })
+      .onConflictDoUpdate({ target: hardware.identifier, set: row }),
+    withPool(db).where(eq(hardware.identifier, row.identifier)),
+  ]);
+  if (!saved) throw new Error(`hardware ${row.identifier} was not saved`);
+  return saved;
+}
 
 /** Unless a model or a version uses it. @returns whether it was deleted */
 export async function deleteHardware(db: Database, identifier: string): Promise<boolean> {

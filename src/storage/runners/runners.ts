@@ -27,12 +27,12 @@ export function saveRunner(db: Database, row: typeof runners.$inferInsert, max: 
   return db
     .insert(runners)
     .select(
-      sql`SELECT ${id}, ${token_id}, ${row.name}, ${row.hardware}, ${row.created_at}, ${row.updated_at}
+      sql`SELECT ${id}, ${token_id}, ${row.name}, ${JSON.stringify(row.hardware)}, ${row.pool}, ${row.created_at}, ${row.updated_at}
         FROM runner_tokens WHERE runner_tokens.id = ${token_id} AND revoked_at IS NULL`,
     )
     .onConflictDoUpdate({
       target: [runners.token_id, runners.name],
-      set: { hardware: row.hardware, updated_at: row.updated_at },
+      set: { hardware: row.hardware, pool: row.pool, updated_at: row.updated_at },
     })
     .returning({ id: runners.id })
     .get();
@@ -46,7 +46,10 @@ export const findRunners = (db: Database, ids: string[]) =>
 
 /** Whether there is one that may connect. @param hardware undefined: of any class */
 export async function runnerIsThere(db: Database, hardware: string | undefined): Promise<boolean> {
-  const ofClass = hardware === undefined ? undefined : eq(runners.hardware, hardware);
+  const ofClass =
+    hardware === undefined
+      ? undefined
+      : sql`EXISTS (SELECT 1 FROM json_each(${runners.hardware}) WHERE value = ${hardware})`;
   const found = await withToken(db)
     .where(and(isNull(runnerTokens.revoked_at), ofClass))
     .limit(1)

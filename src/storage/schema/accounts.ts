@@ -2,6 +2,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Scope } from "../../protocol/operator.ts";
+import type { Priority } from "../../protocol/priority.ts";
 
 export const users = sqliteTable(
   "users",
@@ -75,6 +76,8 @@ export const tokens = sqliteTable(
     scopes: text({ mode: "json" }).$type<Scope[]>().notNull(),
     /** The ids of the models it is limited to (domain/accounts/access.ts). Null: all. */
     models: text({ mode: "json" }).$type<string[]>(),
+    /** Of its predictions, unless they ask for a lower one. Null: whatever they ask for. */
+    priority: text().$type<Priority>(),
     created_at: integer().notNull(),
     expires_at: integer(),
     /** Accurate to a few minutes: not written on every request. */

@@ -30,15 +30,28 @@ export const runners = sqliteTable(
       .notNull()
       .references(() => runnerTokens.id),
     name: text().notNull(),
-    hardware: text().notNull(),
+    /** The classes that it serves, and the pool that they stand in. */
+    hardware: text({ mode: "json" }).$type<string[]>().notNull(),
+    pool: text().notNull(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
   },
   (t) => [uniqueIndex("runners_token_name").on(t.token_id, t.name)],
 );
 
+/** Queues, each with the classes whose jobs wait in it. One stays when its last class is deleted, as its object does. */
+export const pools = sqliteTable("pools", {
+  name: text().primaryKey(),
+  location_hint: text().$type<LocationHint>(),
+  /** When its object was made, where it stays. */
+  made_at: integer(),
+});
+
 export const hardware = sqliteTable("hardware", {
   identifier: text().primaryKey(),
+  pool: text()
+    .notNull()
+    .references(() => pools.name),
   name: text().notNull(),
   gpus: integer().notNull(),
   cpus: integer().notNull(),
@@ -46,8 +59,5 @@ export const hardware = sqliteTable("hardware", {
   ram_gb: real().notNull(),
   /** In the operator's currency. */
   price_per_hour: real(),
-  location_hint: text().$type<LocationHint>(),
-  /** When its pool was made, where it stays. */
-  pool_made_at: integer(),
   created_at: integer().notNull(),
 });

@@ -13,7 +13,7 @@ const [TOKEN, OTHER_TOKEN] = ["a".repeat(64), "b".repeat(64)];
 const PASS: Pass = {
   token_id: "0193b0f0-0000-7000-8000-000000000001",
   runner_id: "0193b0f0-0000-7000-8000-000000000002",
-  hardware: "l40s.x4",
+  pool: "l40s.x4",
   known_at: 1_800_000_000_000,
 };
 

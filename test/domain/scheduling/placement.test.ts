@@ -4,10 +4,11 @@ import { Placement, type RunnerState } from "../../../src/domain/scheduling/plac
 const runner = (
   runner_id: string,
   free: number,
-  has: { warm?: string[]; images?: string[] } = {},
+  has: { warm?: string[]; images?: string[]; hardware?: string[] } = {},
 ): RunnerState => ({
   runner_id,
   session: "019a0000-0000-7000-8000-000000000001",
+  hardware: has.hardware ?? ["cpu"],
   free,
   warm: new Set(has.warm),
   images: new Set(has.images),
@@ -21,7 +22,17 @@ function placementOf(...runners: RunnerState[]): Placement<RunnerState> {
 
 const all = () => true;
 
-const JOB = { image: "x", container_key: "k" };
+const JOB = { hardware: "cpu", image: "x", container_key: "k" };
+
+test("only a runner that serves the job's class, however warm another is", () => {
+  const placement = placementOf(
+    runner("other class", 9, { hardware: ["gpu"], warm: ["k"], images: ["x"] }),
+    runner("both", 1, { hardware: ["gpu", "cpu"] }),
+  );
+  expect(placement.pick(JOB, all)?.runner_id).toBe("both");
+  expect(placement.pick({ ...JOB, hardware: "none" }, all)).toBeUndefined();
+  expect(placement.holders(JOB)).toEqual([]);
+});
 
 test("a warm runner first, then one that has the image, then any", () => {
   const placement = placementOf(

@@ -34,7 +34,7 @@ async function left() {
     tokens: tokens.items,
     runnerTokens: runnerTokens.items.filter((one) => one.hardware.includes(NAME)),
     classes: classes.items.filter(({ identifier }) => identifier === NAME),
-    runners: runners.filter((one) => one.hardware === NAME),
+    runners: runners.filter((one) => one.hardware.includes(NAME)),
   };
 }
 const NOTHING = { tokens: [], runnerTokens: [], classes: [], runners: [] };

@@ -14,11 +14,11 @@ beforeEach(async () => {
 });
 afterEach(() => plane.stop());
 
-const CLASS = { identifier: "l40s", name: "NVIDIA L40S", gpus: 2 };
+const CLASS = { identifier: "l40s", name: "NVIDIA L40S", pool: "l40s", gpus: 2 };
 
 async function look(status: number, body: object = {}, gpus = 2) {
   plane.endpoints.set("/v1/runner/hardware/l40s", () => ({ status, body }));
-  const config = { url: plane.url, token: "ausr_x", hardware: "l40s" };
+  const config = { url: plane.url, token: "ausr_x", hardware: ["l40s"] };
   return Object.fromEntries(
     (await checkControlPlane(config, gpus)).map(({ name, ...finding }) => [name, finding]),
   );
@@ -44,7 +44,7 @@ test("what the control plane's answer means", async () => {
 test.each([200, 302, 404])("an address that is no deployment's and answers %i", async (status) => {
   const headers = { "content-type": "text/html" };
   plane.endpoints.set("/v1/runner/hardware/l40s", () => ({ status, body: {}, headers }));
-  const config = { url: plane.url, token: "ausr_x", hardware: "l40s" };
+  const config = { url: plane.url, token: "ausr_x", hardware: ["l40s"] };
   const findings = await checkControlPlane(config, 0);
   expect(findings[0]).toMatchObject({
     ok: false,
@@ -76,8 +76,34 @@ test("a machine with fewer GPUs than its class: a warning", async () => {
   expect(await few(8)).toEqual({ ok: true, detail: "l40s, NVIDIA L40S" });
 });
 
+test("each class of a machine, which must be of one pool", async () => {
+  const config = { url: plane.url, token: "ausr_x", hardware: ["l40s", "l40s-x4"] };
+  const answer = (identifier: string, pool: string, gpus: number) =>
+    plane.endpoints.set(`/v1/runner/hardware/${identifier}`, () => ({
+      status: 200,
+      body: { identifier, name: identifier, pool, gpus },
+    }));
+  const found = async () =>
+    (await checkControlPlane(config, 4)).map(({ ok, name, detail }) => [ok, name, detail]);
+  answer("l40s", "l40s", 1);
+  answer("l40s-x4", "l40s", 4);
+  expect((await found()).map(([, name]) => name)).toEqual([
+    "control plane",
+    "token",
+    "hardware",
+    "clock",
+    "hardware",
+  ]);
+  answer("l40s-x4", "other", 4);
+  expect((await found()).at(-1)).toEqual([
+    false,
+    "hardware",
+    "l40s is in the pool l40s, l40s-x4 is in the pool other",
+  ]);
+});
+
 test("a control plane that is not there", async () => {
-  const config = { url: "http://127.0.0.1:2", token: "ausr_x", hardware: "l40s" };
+  const config = { url: "http://127.0.0.1:2", token: "ausr_x", hardware: ["l40s"] };
   const [finding] = await checkControlPlane(config, 0);
   expect(finding).toMatchObject({ ok: false, detail: expect.stringContaining("ECONNREFUSED") });
   expect(JSON.stringify(finding)).not.toContain("ausr_x");

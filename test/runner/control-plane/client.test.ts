@@ -9,7 +9,7 @@ import { type Answer, FakeControlPlane } from "../support/fake-control-plane.ts"
 const CLAIM = {
   runner_id: "r",
   session: "s",
-  hardware: "cpu",
+  pool: "cpu",
   free: 1,
   warm: [],
   images: [],

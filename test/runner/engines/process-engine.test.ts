@@ -107,6 +107,7 @@ describe("a process group", () => {
 
 const LAUNCH = {
   interface: "cog",
+  hardware: { identifier: "cpu", gpus: 0 },
   egress: "public",
   variables: {},
   environment: {},

@@ -96,6 +96,7 @@ export type JobOptions = Partial<
     | "describe"
     | "interface"
     | "egress"
+    | "hardware"
     | "files"
     | "weights"
     | "call"
@@ -119,6 +120,7 @@ export function makeJob(
     measure: false,
     image,
     keys: { container: "c", files: "f" },
+    hardware: { identifier: "cpu", gpus: 0 },
     egress: "public",
     input,
     files: [],

@@ -22,6 +22,7 @@ export function jobOrder(changes: Partial<Job> = {}): Job {
     model: { owner: "ada", name: "hello", version_number: 1 },
     image: { repository: "registry.test/ada/hello", digest: `sha256:${"a".repeat(64)}` },
     keys: { container: "c", files: "f" },
+    hardware: { identifier: "cpu", gpus: 0 },
     egress: "public",
     interface: "cog",
     call: null,

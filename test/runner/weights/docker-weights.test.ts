@@ -136,7 +136,9 @@ describe.runIf(dockerIsUp)("containers", () => {
     await engine.open(async () => 1);
     try {
       await engine.pull({ image, model }, () => {}, signal);
-      const launch = { image, model, interface: "cog", egress: "public", uploadUrl: "" } as const;
+      const hardware = { identifier: "cpu", gpus: 0 };
+      const what = { image, model, hardware, interface: "cog" } as const;
+      const launch = { ...what, egress: "public", uploadUrl: "" } as const;
       // As where the runner is in a container, and its folders are others than Docker's.
       const mounts = [{ source: join(box.folder, "nowhere"), target: "/models/a" }];
       const starting = engine.start({ ...launch, variables: {}, environment: {}, mounts }, signal);

@@ -105,13 +105,13 @@ describe("the database", () => {
   test("has the same rows in every table that is backed up", () => {
     for (const [name, rows] of Object.entries(before.tables)) {
       if (!isBackedUp(name)) continue;
-      const without = (row: object) => ({ ...row, account_object: null, pool_made_at: null });
+      const without = (row: object) => ({ ...row, account_object: null, made_at: null });
       expect([name, after.tables[name]?.map(without)]).toEqual([name, rows.map(without)]);
     }
   });
 
   test("has no pools yet", () => {
-    const madeAt = ({ hardware = [] }: Tables) => hardware.map(({ pool_made_at }) => pool_made_at);
+    const madeAt = ({ pools = [] }: Tables) => pools.map(({ made_at }) => made_at);
     expect(madeAt(before.tables).some((at) => at !== null)).toBe(true);
     expect(madeAt(after.tables).every((at) => at === null)).toBe(true);
   });

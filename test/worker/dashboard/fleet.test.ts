@@ -230,7 +230,7 @@ describe("a runner token", () => {
       ).exec(text) ?? [];
     expect(text).toContain(`${COMMAND} check && ${COMMAND}`);
     const runner = await FakeRunner.begin(token, hardware, unique("box"));
-    expect(await shown(runner.id)).toMatchObject({ state: "ready", hardware });
+    expect(await shown(runner.id)).toMatchObject({ state: "ready", hardware: [hardware] });
     const list = await look("/fleet/tokens");
     expect(list).not.toContain(token);
     expect(list).toContain(token.slice(0, 10));

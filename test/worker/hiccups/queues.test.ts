@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { CountMessage, WaitingJob } from "../../../src/protocol/queue.ts";
 import configuration from "../../../wrangler.toml?raw";
+import { waitingJob } from "../../domain/scheduling/samples.ts";
 import { atEachCall, expectFailures, LONG } from "../support/one-at-a-time.ts";
 import { deliver } from "../support/queues.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
@@ -42,7 +43,7 @@ const CONSUMERS: Record<string, () => Promise<Made>> = {
 /** A job whose message has not arrived. */
 async function lost({ user_id, hardware, image }: World): Promise<WaitingJob> {
   const object_id = env.PREDICTION.newUniqueId().toString();
-  return { object_id, user_id, hardware, image, container_key: unique("key") };
+  return waitingJob({ object_id, user_id, hardware, image, container_key: unique("key") });
 }
 
 test("the table has each of them", () => {

@@ -39,7 +39,8 @@ describe("a runner", () => {
     const { runner, hardware } = await registered(name, { machine, version: latest });
     const running = [crypto.randomUUID()];
     const started_at = new Date().toISOString();
-    const plain = { id: runner.id, name, hardware, version: latest, latest_version: latest };
+    const served = { hardware: [hardware], pool: hardware };
+    const plain = { id: runner.id, name, ...served, version: latest, latest_version: latest };
     const idle = { load: null, running: [], warm: [], last_seen_at: started_at };
     const state = {
       state: "ready",
@@ -195,7 +196,8 @@ describe("removing a runner", () => {
     await revoke(token);
     expect((await remove(runner.id)).status).toBe(200);
     await evictDurableObject(objectOf(runner.id));
-    const late = { ...sessionBody(hardware, name), engine: "process" as const };
+    const { pool } = runner;
+    const late = { ...sessionBody(hardware, name), pool, engine: "process" as const };
     await runnerAt(env, runner.id).beginSession(runner.session, late);
     advance(10.1);
     // With its last pass, which its object renews.

@@ -37,9 +37,9 @@ const queueOf = async (hardware: string) => {
 };
 
 const madeAt = (hardware: string) =>
-  env.DB.prepare("SELECT pool_made_at FROM hardware WHERE identifier = ?")
+  env.DB.prepare("SELECT made_at FROM pools WHERE name = ?")
     .bind(hardware)
-    .first<number>("pool_made_at");
+    .first<number>("made_at");
 
 describe("a class with a location", () => {
   test("has its pool made there when it is saved", async () => {
@@ -57,7 +57,9 @@ describe("a class with a location", () => {
     for (const location_hint of ["apac", null]) {
       const { status, body } = await put(hardware, { location_hint });
       expect(status).toBe(409);
-      expect(body.detail).toMatch(/cannot be moved. Keep its location, or create another class/);
+      expect(body.detail).toMatch(
+        /cannot be moved. Keep its location, or create a class with another pool/,
+      );
     }
     const calls = reached(hardware);
     expect((await put(hardware, {})).body.location_hint).toBe("weur");
@@ -72,7 +74,7 @@ describe("a class with a location", () => {
   test("that nobody has made yet, as after a restore, is made there within a minute", async () => {
     const hardware = unique("hw");
     await put(hardware, {});
-    await env.DB.prepare("UPDATE hardware SET location_hint = 'oc' WHERE identifier = ?")
+    await env.DB.prepare("UPDATE pools SET location_hint = 'oc' WHERE name = ?")
       .bind(hardware)
       .run();
     const calls = reached(hardware);
@@ -91,6 +93,7 @@ describe("a class without one", () => {
     const runner = await FakeRunner.begin(await newRunnerToken(hardware), hardware, unique("box"));
     expect(await queueOf(hardware)).toEqual({
       hardware,
+      pool: hardware,
       waiting: 0,
       free: 0,
       oldest_wait_ms: null,

@@ -30,8 +30,9 @@ describe("hardware", () => {
     const created_at = new Date().toISOString();
     const plain = { gpus: 0, cpus: 1, ram_per_gpu_gb: 0, ram_gb: 0, price_per_hour: null };
     const location_hint = null;
+    const own = { identifier, pool: identifier };
     const made = await put<Hardware>(`hardware/${identifier}`, { name: "Box" });
-    expect(made).toEqual({ identifier, name: "Box", ...plain, location_hint, created_at });
+    expect(made).toEqual({ ...own, name: "Box", ...plain, location_hint, created_at });
     advance(60);
     const given = {
       name: "NVIDIA L40S",
@@ -41,7 +42,7 @@ describe("hardware", () => {
       ram_gb: 128.5,
       price_per_hour: 0.8,
     };
-    const changed = { identifier, ...given, location_hint, created_at };
+    const changed = { ...own, ...given, location_hint, created_at };
     expect(await put(`hardware/${identifier}`, given)).toEqual(changed);
     expect(await listed(identifier)).toEqual([changed]);
     const again = await put<Hardware>(`hardware/${identifier}`, { name: "Box" });

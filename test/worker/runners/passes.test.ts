@@ -75,11 +75,11 @@ describe("a runner's pass", () => {
   });
 
   test("that was altered is as none: the token is looked up", async () => {
-    const { runner, hardware } = await registered();
-    const other = (await registered()).hardware;
-    runner.client.pass = passOf(runner).replace(hardware, other);
+    const { runner } = await registered();
+    const other = (await registered()).runner.pool;
+    runner.client.pass = passOf(runner).replace(runner.pool, other);
     const asked = statements();
-    expect((await runner.poll({ hardware: other })).status).toBe(403);
+    expect((await runner.poll({ pool: other })).status).toBe(403);
     expect((await runner.tell()).status).toBe(200);
     expect(asked().length).toBeGreaterThan(0);
   });

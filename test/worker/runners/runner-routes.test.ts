@@ -47,9 +47,15 @@ describe("who gets in", () => {
     const world = await newWorld();
     const id = await world.waiting();
     const { runner } = await registered();
-    const claim = await runner.poll({ hardware: world.hardware });
-    expect(claim.status).toBe(403);
-    expect(await claim.json()).toMatchObject({ type: "urn:auspex:forbidden" });
+    for (const pass of [runner.client.pass, undefined]) {
+      runner.client.pass = pass;
+      const claim = await runner.poll({ pool: world.hardware });
+      expect(claim.status).toBe(403);
+      expect(await claim.json()).toMatchObject({
+        type: "urn:auspex:forbidden",
+        detail: `This runner's session is for the pool '${runner.pool}', not for '${world.hardware}'.`,
+      });
+    }
     const session = await runner.client.refused(
       "/v1/runner/sessions",
       sessionBody(world.hardware, "x"),
@@ -147,9 +153,9 @@ describe("a session", () => {
 describe("a token with a thousand runners", () => {
   const fill = (id: string) =>
     env.DB.prepare(
-      `INSERT INTO runners (id, token_id, name, hardware, created_at, updated_at)
+      `INSERT INTO runners (id, token_id, name, hardware, pool, created_at, updated_at)
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 998)
-       SELECT token_id || i, token_id, 'full ' || i, hardware, 0, 0 FROM runners, n WHERE id = ?`,
+       SELECT token_id || i, token_id, 'full ' || i, hardware, pool, 0, 0 FROM runners, n WHERE id = ?`,
     )
       .bind(id)
       .run();

@@ -3,6 +3,7 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { WaitingJob } from "../../../src/protocol/queue.ts";
+import { waitingJob } from "../../domain/scheduling/samples.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { countRows, objectOf, refuseRows, rowOf, tablesOf } from "../support/objects.ts";
 import { deliver as deliverTo } from "../support/queues.ts";
@@ -19,7 +20,7 @@ async function jobOf(world: World, id: string): Promise<WaitingJob> {
   const { object_id } = (await rowOf(id)) ?? {};
   if (object_id === undefined) throw new Error(`no row of ${id}`);
   const { user_id, hardware, image } = world;
-  return { object_id, user_id, hardware, image, container_key: "c" };
+  return waitingJob({ object_id, user_id, hardware, image });
 }
 
 const deliver = (...bodies: unknown[]) => deliverTo("dispatch", ...bodies);

@@ -6,6 +6,7 @@ import type { PoolObject } from "../../../src/objects/pool/object.ts";
 import type { OfferedJob } from "../../../src/objects/prediction/job-messages.ts";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import type { WaitingJob } from "../../../src/protocol/queue.ts";
+import { waitingJob } from "../../domain/scheduling/samples.ts";
 import { eventually } from "../support/eventually.ts";
 import { holdTimers } from "../support/hold-timers.ts";
 import { captureLog } from "../support/log.ts";
@@ -183,17 +184,15 @@ describe("a prediction that does not answer", () => {
 });
 
 test("a pool that does not answer the queue has its messages retried", async () => {
-  const message = {
+  const message = waitingJob({
     object_id: env.PREDICTION.newUniqueId().toString(),
     user_id: crypto.randomUUID(),
     hardware: unique("hw"),
-    image: "",
-    container_key: "",
-  };
+  });
   captureLog("warn");
   const enqueue = vi.fn(never);
   // Not what the queue still delivers for the tests before.
-  pools((stub) => (stub.name === message.hardware ? { enqueue } : {}));
+  pools((stub) => (stub.name === message.pool ? { enqueue } : {}));
   const endTime = holdTimers(ANSWER_MS);
   const delivering = deliver("dispatch", message);
   await eventually(() => expect(enqueue).toHaveBeenCalledTimes(1));

@@ -28,7 +28,11 @@ const EMPTY = { waiting: 0, free: 0, oldest_wait_ms: null, median_wait_ms: null 
 
 test("a class that nobody has used has nothing", async () => {
   const world = await newWorld();
-  expect(await queueOf(world)).toEqual({ hardware: world.hardware, ...EMPTY });
+  expect(await queueOf(world)).toEqual({
+    hardware: world.hardware,
+    pool: world.hardware,
+    ...EMPTY,
+  });
 });
 
 test("how many wait, how long the first has, and how long those did that were handed out", async () => {
@@ -90,10 +94,15 @@ test("a pool that does not answer keeps the others' numbers from nobody", async 
   );
   expect(await queueOf(lost)).toEqual({
     hardware: lost.hardware,
+    pool: lost.hardware,
     waiting: null,
     free: null,
     oldest_wait_ms: null,
     median_wait_ms: null,
   });
-  expect(await queueOf(other)).toEqual({ hardware: other.hardware, ...EMPTY });
+  expect(await queueOf(other)).toEqual({
+    hardware: other.hardware,
+    pool: other.hardware,
+    ...EMPTY,
+  });
 });

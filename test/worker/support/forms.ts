@@ -119,6 +119,7 @@ export const FORMS: Record<string, Record<string, string>> = {
   CategorySummary: { name: "string", slug: "string" },
   Hardware: {
     identifier: "string",
+    pool: "string",
     name: "string",
     gpus: "integer",
     cpus: "integer",

@@ -15,8 +15,9 @@ const fillOf = (user_id: string, other: string, modelId: string) => [
   `users (id, username, name, avatar_url, created_at, updated_at)
     SELECT 'u' || n, 'u' || n, '', '', 0, 0`,
   `categories (slug, name, description, created_at) SELECT 'c' || n, '', '', 0`,
-  `hardware (identifier, name, gpus, cpus, ram_per_gpu_gb, ram_gb, created_at)
-    SELECT 'h' || n, '', 0, 1, 0, 0, 0`,
+  "pools (name) SELECT 'h' || n",
+  `hardware (identifier, pool, name, gpus, cpus, ram_per_gpu_gb, ram_gb, created_at)
+    SELECT 'h' || n, 'h' || n, '', 0, 1, 0, 0, 0`,
   `models (id, owner_id, name, visibility, description, overview, created_at, updated_at)
     SELECT 'm' || n, iif(n % 2, '${user_id}', '${other}'), 'm' || n, 'public', '', '', 0, 0`,
   "model_categories (model_id, category_slug) SELECT 'm' || n, 'c' || (n % 30)",
@@ -26,8 +27,8 @@ const fillOf = (user_id: string, other: string, modelId: string) => [
     SELECT 't' || n, iif(n % 2, '${user_id}', '${other}'), '', 'h' || n, '', '[]', 0`,
   `runner_tokens (id, name, hash, prefix, hardware, created_at)
     SELECT 't' || n, '', 'h' || n, '', '[]', 0`,
-  `runners (id, token_id, name, hardware, created_at, updated_at)
-    SELECT 'r' || n, 't' || n, 'r' || n, 'cpu', 0, 0`,
+  `runners (id, token_id, name, hardware, pool, created_at, updated_at)
+    SELECT 'r' || n, 't' || n, 'r' || n, '["cpu"]', 'cpu', 0, 0`,
   `uploads (id, user_id, key, multipart_id, size, mime_type, part_size, created_at, completed_at, expires_at)
     SELECT 'u' || n, iif(n % 2, '${user_id}', '${other}'), '', '', 1, '', 1, 0, iif(n % 3, 0, NULL), n`,
   `model_variables (model_id, name, sealed, updated_at)

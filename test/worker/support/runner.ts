@@ -15,16 +15,18 @@ import {
   PASS_HEADER,
   RUNNER_PROTOCOL,
   type SessionRequest,
+  type SessionResponse,
   sessionResponse,
   type TelemetryRequest,
   type TelemetryResponse,
 } from "../../../src/protocol/runner.ts";
 import { type Answer, Client } from "./client.ts";
 
-export const sessionBody = (hardware: string, name: string, slots = 1) => ({
+/** @param hardware a class, or several of one pool */
+export const sessionBody = (hardware: string | string[], name: string, slots = 1) => ({
   protocol: RUNNER_PROTOCOL,
   name,
-  hardware,
+  hardware: [hardware].flat(),
   version: "0.1.0",
   engine: "process",
   slots,
@@ -52,41 +54,42 @@ export class FakeRunner {
   readonly client: RunnerClient;
   readonly id: string;
   readonly session: string;
+  /** The first of its classes, and their pool. */
   readonly hardware: string;
+  readonly pool: string;
   readonly #slots: number;
   /** Receipts that its next claim brings. */
   #heard: string[] = [];
 
   private constructor(
     client: RunnerClient,
-    id: string,
-    session: string,
-    hardware: string,
-    slots: number,
+    { runner_id, session, pool }: SessionResponse,
+    { hardware: [hardware = ""], slots }: Pick<SessionRequest, "hardware" | "slots">,
   ) {
     this.client = client;
-    this.id = id;
+    this.id = runner_id;
     this.session = session;
     this.hardware = hardware;
+    this.pool = pool;
     this.#slots = slots;
   }
 
   /** The same name under the same token is the same runner. */
   static async begin(
     token: string,
-    hardware: string,
+    hardware: string | string[],
     name: string,
     slots = 1,
     changes: Partial<SessionRequest> = {},
   ): Promise<FakeRunner> {
     const client = new RunnerClient(token);
+    const request = sessionBody(hardware, name, slots);
     const { status, body } = await client.json("POST", "/v1/runner/sessions", {
-      ...sessionBody(hardware, name, slots),
+      ...request,
       ...changes,
     });
     if (status !== 200) throw new Error(`session answered ${status}: ${JSON.stringify(body)}`);
-    const { runner_id, session } = sessionResponse.parse(body);
-    return new FakeRunner(client, runner_id, session, hardware, slots);
+    return new FakeRunner(client, sessionResponse.parse(body), request);
   }
 
   /** Reports short runs, each with its only frame. */
@@ -107,7 +110,7 @@ export class FakeRunner {
     const claim: ClaimRequest = {
       runner_id: this.id,
       session: this.session,
-      hardware: this.hardware,
+      pool: this.pool,
       free: this.#slots,
       warm: [],
       images: [],

@@ -120,10 +120,10 @@ export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups">, Sweep> = {
   async pools() {
     const hardware = unique("hw");
     await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "Box" });
-    await run("UPDATE hardware SET location_hint = 'oc' WHERE identifier = ?", hardware);
+    await run("UPDATE pools SET location_hint = 'oc' WHERE name = ?", hardware);
     return async () => {
-      const rows = await run("SELECT pool_made_at FROM hardware WHERE identifier = ?", hardware);
-      expect(rows).not.toEqual([{ pool_made_at: null }]);
+      const rows = await run("SELECT made_at FROM pools WHERE name = ?", hardware);
+      expect(rows).not.toEqual([{ made_at: null }]);
     };
   },
   async encryption() {

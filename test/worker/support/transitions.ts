@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { withTimeout } from "../../../src/lib/timeout.ts";
 import { runnerAt } from "../../../src/objects/runner/stub.ts";
 import { claimResponse, type Job } from "../../../src/protocol/runner.ts";
+import { waitingJob } from "../../domain/scheduling/samples.ts";
 import { giveUp } from "./accounts.ts";
 import { askedAgain } from "./asked-again.ts";
 import { eventually } from "./eventually.ts";
@@ -172,7 +173,7 @@ export const TRANSITIONS: Record<string, (world: World) => Promise<Transition>> 
   },
   async "a message of the queue"({ user_id, hardware, image }) {
     const object_id = env.PREDICTION.newUniqueId().toString();
-    const job = { object_id, user_id, hardware, image, container_key: "" };
+    const job = waitingJob({ object_id, user_id, hardware, image });
     return {
       act: () => deliver("dispatch", job),
       check: async () =>

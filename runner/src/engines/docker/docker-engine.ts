@@ -25,7 +25,7 @@ import { usesGpus } from "./gpus.ts";
 import { COG_COMMAND, imageFacts } from "./image.ts";
 import { DockerImages } from "./images.ts";
 import { DOCKER_ADVICE, dockerInfo, noDocker } from "./info.ts";
-import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "./isolation.ts";
+import { describeIsolation, RUNTIME_ADVICE, runtimeOf, runtimeProblem } from "./isolation.ts";
 import type { NetworkKind } from "./network.ts";
 import { Networks } from "./networks.ts";
 import { HOST_NAME } from "./sandbox.ts";
@@ -194,10 +194,9 @@ export class DockerEngine implements Engine {
     }
   }
 
-  async #start(
-    { image, variables, environment, uploadUrl, egress, interface: kind, mounts }: LaunchOptions,
-    signal: AbortSignal,
-  ): Promise<RunningContainer> {
+  async #start(options: LaunchOptions, signal: AbortSignal): Promise<RunningContainer> {
+    const { image, hardware, variables, environment, uploadUrl, egress, mounts } = options;
+    const { interface: kind } = options;
     const inspected = await this.#images.find(image);
     if (!inspected) throw new ImageGone(image);
     const [networks, shares] = [this.#networks, this.#shares];
@@ -225,7 +224,7 @@ export class DockerEngine implements Engine {
         labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },
         user: this.#sandbox.user,
         host: {
-          sandbox: this.#sandbox,
+          sandbox: { ...this.#sandbox, runtime: runtimeOf(this.#sandbox, hardware.identifier) },
           shares,
           network: networks.get(isOpen ? "open" : "closed").name,
           dns: isOpen ? this.#sandbox.dns : UNREACHABLE_DNS,

@@ -3,13 +3,23 @@
 import type { Sandbox } from "../options.ts";
 import { type DockerInfo, hasUserNamespaces } from "./info.ts";
 
-export type IsolationOptions = Pick<Sandbox, "user" | "runtime">;
+export type IsolationOptions = Pick<Sandbox, "user" | "runtime" | "class_runtimes">;
+
+interface Isolation {
+  detail: string;
+  advice?: string;
+}
 
 /** Describes the isolation; with advice if root in a container is root on this machine. */
-export function describeIsolation(
-  info: DockerInfo,
-  { user, runtime }: IsolationOptions,
-): { detail: string; advice?: string } {
+export function describeIsolation(info: DockerInfo, options: IsolationOptions): Isolation {
+  const { detail, ...rest } = describeGeneral(info, options);
+  const others = [...(options.class_runtimes ?? [])].map(
+    ([hardware, runtime]) => `; those of ${hardware} use the runtime ${runtime}`,
+  );
+  return { detail: `${detail}${others.join("")}`, ...rest };
+}
+
+function describeGeneral(info: DockerInfo, { user, runtime }: IsolationOptions): Isolation {
   if (runtime !== undefined) return { detail: `containers use the runtime ${runtime}` };
   if (hasUserNamespaces(info)) {
     return { detail: "root in a container is unprivileged on this machine (user namespaces)" };
@@ -28,11 +38,19 @@ export function describeIsolation(
 /** Why the runtime cannot be used; undefined if it can. */
 export function runtimeProblem(
   { Runtimes }: DockerInfo,
-  { runtime }: IsolationOptions,
+  { runtime, class_runtimes }: IsolationOptions,
 ): string | undefined {
-  if (runtime === undefined || runtime in Runtimes) return undefined;
+  const needed = [runtime, ...(class_runtimes?.values() ?? [])];
+  const missing = needed.find((one) => one !== undefined && !(one in Runtimes));
+  if (missing === undefined) return undefined;
   const known = Object.keys(Runtimes).join(", ");
-  return `Docker has no runtime ${runtime}, which --runtime requires (available: ${known})`;
+  return `Docker has no runtime ${missing}, which --runtime requires (available: ${known})`;
 }
+
+/** The runtime of containers of a class; undefined for Docker's default. */
+export const runtimeOf = (
+  { runtime, class_runtimes }: IsolationOptions,
+  hardware: string,
+): string | undefined => class_runtimes?.get(hardware) ?? runtime;
 
 export const RUNTIME_ADVICE = "install it and add it to the runtimes in /etc/docker/daemon.json";

@@ -1,0 +1,37 @@
+import { and, eq, inArray, isNotNull, isNull, sql } from "drizzle-orm";
+import type { Database } from "../database.ts";
+import { pools } from "../schema/index.ts";
+
+export type PoolRow = typeof pools.$inferSelect;
+
+export const findPools = (db: Database, names: string[]) =>
+  db.select().from(pools).where(inArray(pools.name, names)).all();
+
+/** When it was made stays once it is known. */
+export const savePool = (db: Database, row: typeof pools.$inferInsert) =>
+  db
+    .insert(pools)
+    .values(row)
+    .onConflictDoUpdate({
+      target: pools.name,
+      set: {
+        location_hint: sql`excluded.location_hint`,
+        made_at: sql`coalesce(${pools.made_at}, excluded.made_at)`,
+      },
+    });
+
+/** Those with a location that are not made. */
+export const listUnplacedPools = (db: Database, limit: number) =>
+  db
+    .select()
+    .from(pools)
+    .where(and(isNotNull(pools.location_hint), isNull(pools.made_at)))
+    .limit(limit)
+    .all();
+
+/** The first time counts. */
+export const markPoolMade = (db: Database, name: string, now: number) =>
+  db
+    .update(pools)
+    .set({ made_at: now })
+    .where(and(eq(pools.name, name), isNull(pools.made_at)));

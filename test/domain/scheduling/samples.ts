@@ -1,0 +1,19 @@
+/** Values that the tests of scheduling share. */
+import type { WaitingJob } from "../../../src/protocol/queue.ts";
+
+/** @param changes with a class its pool has the same name, unless it is given */
+export const waitingJob = (
+  changes: Partial<WaitingJob> & Pick<WaitingJob, "object_id" | "user_id">,
+): WaitingJob => {
+  const hardware = changes.hardware ?? "cpu";
+  return {
+    pool: hardware,
+    hardware,
+    gpus: 0,
+    priority: "normal",
+    image: "registry.example.com/ada/story@sha256:aa",
+    container_key: "c",
+    room: 1,
+    ...changes,
+  };
+};
