@@ -15,7 +15,7 @@ import { fakeExecutor, jobOrder, settings, silentLog } from "./support/samples.t
 const DONE = { status: "succeeded", output: "none" } as const;
 const RUNNER_ID = "01990000-0000-7000-8000-aaaaaaaaaaaa";
 const SESSION = "01990000-0000-7000-8000-bbbbbbbbbbbb";
-const registered = { body: { runner_id: RUNNER_ID, session: SESSION, settings } };
+const registered = { body: { runner_id: RUNNER_ID, session: SESSION, pool: "cpu", settings } };
 
 let plane: FakeControlPlane;
 let queue: Job[];

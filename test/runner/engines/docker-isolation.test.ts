@@ -28,8 +28,20 @@ describe("how far containers are from root", () => {
     expect(describeIsolation(found, sandbox).advice !== undefined).toBe(advised);
   });
 
+  it("is said of a class with a runtime of its own, beside the others", () => {
+    const class_runtimes = new Map([["l40s", "runsc"]]);
+    expect(describeIsolation(info, { runtime: "kata", class_runtimes })).toEqual({
+      detail: "containers use the runtime kata; those of l40s use the runtime runsc",
+    });
+    const { detail, advice } = describeIsolation(info, { class_runtimes });
+    expect(detail).toMatch(/^root in a container is root .*; those of l40s use the runtime runsc$/);
+    expect(advice).toBeDefined();
+  });
+
   it("is no secret where Docker lacks the runtime that is asked for", () => {
     expect(runtimeProblem(info, { runtime: "runsc" })).toContain("no runtime runsc");
     expect(runtimeProblem(info, { runtime: "runc" })).toBeUndefined();
+    const class_runtimes = new Map([["l40s", "runsc"]]);
+    expect(runtimeProblem(info, { runtime: "runc", class_runtimes })).toContain("no runtime runsc");
   });
 });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runtimeOf } from "../../../runner/src/engines/docker/isolation.ts";
 import { help } from "../../../runner/src/settings/help.ts";
 import {
   engineOptions,
@@ -33,7 +34,7 @@ test("defaults", () => {
   expect(readSettings({ name: "box" }, environment)).toEqual({
     url: "https://auspex.test",
     token: "ausr_secret1",
-    hardware: "cpu",
+    hardware: ["cpu"],
     name: "box",
     slots: 1,
     engine: "docker",
@@ -56,13 +57,21 @@ test("flags beat the environment, which beats the file; empty variables are none
   const variables = { ...environment, AUSPEX_SLOTS: "3", AUSPEX_NAME: "variable", AUSPEX_GPUS: "" };
   const given = readSettings({ config, slots: "4", "log-format": "json" }, variables);
   expect(given).toMatchObject({
-    hardware: "cpu",
+    hardware: ["cpu"],
     name: "variable",
     slots: 4,
     egress: false,
     gpus: "image",
     log_format: "json",
   });
+});
+
+test("several classes of hardware, each once", () => {
+  const classes = (hardware: string) => readSettings({ hardware }, environment).hardware;
+  expect(classes("l40s, l40s-x4,l40s")).toEqual(["l40s", "l40s-x4"]);
+  const many = Array.from({ length: 17 }, (_, n) => `hw${n}`);
+  for (const wrong of ["l40s,", many.join()])
+    expect(() => readSettings({ hardware: wrong }, environment)).toThrow("--hardware");
 });
 
 test("a limit on containers", () => {
@@ -111,6 +120,15 @@ test("what one container gets: a share for as many as there may be, and a runtim
   expect(runtime("kata,l40s=runsc")).toBe("runsc");
   expect(runtime("kata,cpu=runsc")).toBe("kata");
   expect(runtime("cpu=runsc")).toBeUndefined();
+  const runtimes = (runtime: string) => {
+    const { sandbox = {} } = options({ hardware: "l40s,l40s-x4", runtime }) ?? {};
+    return ["l40s", "l40s-x4"].map((name) => runtimeOf(sandbox, name));
+  };
+  expect(runtimes("runsc")).toEqual(["runsc", "runsc"]);
+  expect(runtimes("l40s=runsc")).toEqual(["runsc", undefined]);
+  expect(runtimes("kata,l40s-x4=runsc")).toEqual(["kata", "runsc"]);
+  expect(runtimes("l40s=runsc,l40s-x4=kata")).toEqual(["runsc", "kata"]);
+  expect(runtimes("l40s=runsc,l40s-x4=runsc")).toEqual(["runsc", "runsc"]);
   expect(() => options({ runtime: "a b" })).toThrow("--runtime");
   expect(() => options({ user: "a b" })).toThrow("--user");
   const sandbox = { user: "65534:65534", disk_bytes: 3 * 1024 ** 3 };
