@@ -135,6 +135,7 @@ async function viewerIn(
       user_id: user.id,
       scopes: ["read", "write", "predict"],
       models: null,
+      priority: null,
       is_session: true,
     },
   };

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { orNull, slug, timestamp, uuid } from "./common.ts";
 import { prediction } from "./prediction.ts";
+import { priority } from "./priority.ts";
 import { load, machine } from "./runner.ts";
 import { owner } from "./user.ts";
 
@@ -34,6 +35,10 @@ export const createToken = z
     models: z.array(modelName).min(1).max(50).nullish().meta({
       description:
         "Limits the token to these models, given as `owner/name`; renaming a model does not affect this. The token can run them, read and cancel their predictions, and read its own uploads, but nothing else of the account. Absent or null: all models",
+    }),
+    priority: priority.nullish().meta({
+      description:
+        "Holds its predictions to this priority: they have it unless they ask for a lower one, and a higher one is refused. Absent or null: any",
     }),
     expires_at: timestamp
       .nullish()
@@ -74,6 +79,9 @@ export const token = z
       description:
         "Current names of the models that the token is limited to, without deleted ones. Null: all models",
     }),
+    priority: priority
+      .nullable()
+      .meta({ description: "What its predictions are held to. Null: any priority" }),
     expires_at: timestamp.nullable(),
   })
   .meta({ id: "Token" });

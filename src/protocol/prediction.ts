@@ -10,6 +10,7 @@ import {
   timestamp,
   uuid,
 } from "./common.ts";
+import { priority } from "./priority.ts";
 import { webhook } from "./webhook.ts";
 
 export const taskStatus = z.enum(["pending", "started", "succeeded", "failed", "canceled"]).meta({
@@ -117,6 +118,11 @@ const createOptions = {
     .default(false)
     .meta({ description: "Respond with the event stream, and ask the model to stream its output" }),
   webhook: orNull(webhook).optional(),
+  priority: priority.optional().meta({
+    description:
+      "How soon it has its turn among the waiting predictions of this hardware. `normal` by default, or what its token is held to",
+    example: "low",
+  }),
   retention_seconds: z.int().min(MIN_RETENTION_SECONDS).optional().meta({
     description:
       "How long to keep input, output, events and files after the prediction has finished. The deployment's retention period (30 days) is the default and the maximum",

@@ -69,6 +69,7 @@ const token = (row: TokenRow): Token => ({
   last_used_at: row.last_used_at === null ? null : timestamp(row.last_used_at),
   scopes: row.scopes,
   models: row.models?.toSorted() ?? null,
+  priority: row.priority,
   expires_at: row.expires_at === null ? null : timestamp(row.expires_at),
 });
 

@@ -33,11 +33,19 @@ export const EXPIRIES = [
 
 export const DEFAULT_EXPIRY = "90";
 
+export const PRIORITY_CHOICES = [
+  { value: "", label: "Any" },
+  { value: "high", label: "High" },
+  { value: "normal", label: "Normal" },
+  { value: "low", label: "Low" },
+];
+
 /** To be validated with the API's schema. @throws ValidationFailure */
 export const readTokenForm = (form: FormData, now: number) => ({
   name: fieldText(form, "name").trim(),
   scopes: fieldTexts(form, "scopes"),
   models: readModels(form),
+  priority: fieldText(form, "priority") || null,
   expires_at: readExpiry(form, now),
 });
 

@@ -12,7 +12,14 @@ import {
 } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
-import { DEFAULT_EXPIRY, DEFAULT_SCOPES, EXPIRIES, MODEL_CHOICES, SCOPES } from "./form.ts";
+import {
+  DEFAULT_EXPIRY,
+  DEFAULT_SCOPES,
+  EXPIRIES,
+  MODEL_CHOICES,
+  PRIORITY_CHOICES,
+  SCOPES,
+} from "./form.ts";
 
 export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) => (
   <Form action="/tokens" class="narrow">
@@ -49,6 +56,14 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
     <div class="models-field">
       <Models draft={draft} models={models} />
     </div>
+    <Select
+      name="priority"
+      label="Priority"
+      hint="Of its predictions while they wait for a runner: this one, or a lower one that they ask for."
+      value=""
+      options={PRIORITY_CHOICES}
+      draft={draft}
+    />
     <Submit>Create token</Submit>
   </Form>
 );

@@ -74,6 +74,7 @@ const Row = ({ token, now }: { token: Token; now: number }) => (
     <td data-label="Scopes">
       {token.scopes.join(", ")}
       {token.models && <OnlyModels models={token.models} />}
+      {token.priority && <small>priority {token.priority}</small>}
     </td>
     <td data-label="Last used">
       {token.last_used_at === null ? "never" : <Time at={token.last_used_at} />}

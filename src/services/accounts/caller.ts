@@ -1,10 +1,13 @@
 /** The authenticated sender of a request. */
 import type { Principal } from "../../domain/accounts/access.ts";
 import type { Scope } from "../../protocol/operator.ts";
+import type { Priority } from "../../protocol/priority.ts";
 
 /** A user with an access token, or with a session, which covers all models. */
 export interface Caller extends Principal {
   scopes: Scope[];
+  /** What its predictions are held to. Null: any. */
+  priority: Priority | null;
   /** Whether it came with a session of the dashboard. */
   is_session?: boolean;
 }

@@ -30,7 +30,7 @@ const MAX_TOKENS = 100;
 export async function createToken(
   services: Services,
   userId: string,
-  { name, scopes, models, expires_at }: CreateToken,
+  { name, scopes, models, priority, expires_at }: CreateToken,
 ): Promise<{ id: string; token: string }> {
   const { db } = services;
   const now = Date.now();
@@ -45,6 +45,7 @@ export async function createToken(
     name,
     scopes,
     models: models ? await modelIds(db, userId, models) : null,
+    priority: priority ?? null,
     hash: await sha256(token),
     prefix: tokenPrefix(token),
     created_at: now,

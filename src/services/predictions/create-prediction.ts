@@ -1,6 +1,7 @@
 /** Creates predictions. */
 import { sha256 } from "../../domain/accounts/token.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
+import { priorityOf } from "../../domain/predictions/priority.ts";
 import { hasStoredInput } from "../../domain/predictions/state.ts";
 import { validateInput } from "../../domain/schemas/json-schema.ts";
 import {
@@ -12,8 +13,10 @@ import {
 } from "../../domain/schemas/validation.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { callOf } from "../../domain/vendora/call.ts";
+import { ProblemError } from "../../errors.ts";
 import { SNAPSHOT_CHARS } from "../../objects/prediction/rpc-types.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
+import type { Priority } from "../../protocol/priority.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { getEnabledEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
 import { openAccount } from "../accounts/account-object.ts";
@@ -38,7 +41,7 @@ export interface ResolvedRequest {
 }
 
 /**
- * @throws ProblemError not_found, conflict (Idempotency-Key), too_many_requests, unavailable
+ * @throws ProblemError not_found, forbidden (priority), conflict (Idempotency-Key), too_many_requests, unavailable
  * @throws ValidationFailure for an input that does not fit the version's schema, or a webhook's URL
  */
 export async function createPrediction(
@@ -77,6 +80,7 @@ export async function createResolved(
   } = options;
   if (options.validateInput) validateInput(schema, asSent(request.input, sent));
   if (request.webhook) checkWebhook(services, request.webhook);
+  const priority = requirePriority(caller, request);
   const { input: asked, ...rest } = request;
   const askedText = jsonText(asked, ["body"]);
   const id = sent?.prediction_id ?? newPredictionUuid();
@@ -99,6 +103,7 @@ export async function createResolved(
   const details = {
     id,
     accountObject,
+    priority,
     call,
     waits: waitSeconds > 0 && follow === undefined,
     origin,
@@ -120,6 +125,19 @@ export async function createResolved(
   const own = [...(sent?.files ?? []), ...copies].filter(({ key }) => named.has(key));
   const parts = hasStoredInput(spec) ? { text: large, files: own } : undefined;
   return createObject(services, createRequest, { follow, onInputSent, parts });
+}
+
+/** @throws ProblemError forbidden */
+function requirePriority(
+  { priority: held }: Caller,
+  { priority: asked }: CreatePredictionOfVersion,
+): Priority {
+  const priority = priorityOf(asked, held);
+  if (priority !== undefined) return priority;
+  throw new ProblemError(
+    "forbidden",
+    `This access token is held to the priority '${held}', and '${asked}' is higher. Leave it out, or use a token that may.`,
+  );
 }
 
 /** @throws ValidationFailure */

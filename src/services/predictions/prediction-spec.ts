@@ -14,7 +14,7 @@ import type { StoredValue } from "../../protocol/event.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
-import { DEFAULT_PRIORITY } from "../../protocol/priority.ts";
+import type { Priority } from "../../protocol/priority.ts";
 import type { ContainerInterface, InputFile, VendoraCall } from "../../protocol/runner.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -31,6 +31,7 @@ const LOGS_BYTES = 10 * 1024 * 1024;
 export interface SpecDetails {
   id: string;
   accountObject: string;
+  priority: Priority;
   call: VendoraCall | null;
   /** Whether its caller waits for its end, and for nothing before. */
   waits: boolean;
@@ -53,6 +54,7 @@ export async function predictionSpec(
   {
     id,
     accountObject,
+    priority,
     call,
     waits,
     origin,
@@ -83,7 +85,7 @@ export async function predictionSpec(
     model_id: model.id,
     model: { owner: model.owner, name: model.name, version_number: version.number },
     hardware: hardwareOf(target),
-    priority: DEFAULT_PRIORITY,
+    priority,
     image: {
       repository: configuration.image ?? version.repository,
       digest: version.container_image_digest,

@@ -26,6 +26,7 @@ export const selectToken = (db: Database, hash: string) =>
       id: tokens.id,
       scopes: tokens.scopes,
       models: tokens.models,
+      priority: tokens.priority,
       expires_at: tokens.expires_at,
       last_used_at: tokens.last_used_at,
       user_id: tokens.user_id,

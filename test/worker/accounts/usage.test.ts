@@ -22,7 +22,7 @@ afterEach(() => {
 const reportOf = (user_id: string, days: 30 | 90 = 30) =>
   getOwnUsage(
     getServices(env),
-    { token_id: "session", user_id, scopes: ["read"], models: null },
+    { token_id: "session", user_id, scopes: ["read"], models: null, priority: null },
     days,
   );
 

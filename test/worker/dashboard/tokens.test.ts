@@ -29,6 +29,7 @@ interface Row {
   id: string;
   scopes: string;
   models: string | null;
+  priority: string | null;
   expires_at: number | null;
 }
 
@@ -70,6 +71,17 @@ describe("making a token", () => {
     const [, path = ""] = /curl https:\/\/auspex\.test(\S+)/.exec(html) ?? [];
     expect((await new Client(token).json("GET", path)).status).toBe(200);
     expect((await new Client(`${token}x`).json("GET", path)).status).toBe(401);
+  });
+
+  it("can hold it to a priority, which the list shows", async () => {
+    await made(visitor, { name: "nightly", priority: "low" });
+    const [row] = await rowsOf(username);
+    expect(row?.priority).toBe("low");
+    expect((await visitor.look("/tokens")).html).toContain("<small>priority low</small>");
+    await made(visitor, { priority: "" });
+    expect((await rowsOf(username))[0]?.priority).toBeNull();
+    const { status } = await visitor.send("/tokens", { ...USUAL, priority: "urgent" });
+    expect(status).toBe(422);
   });
 
   it("ticks what most programs need, and what was ticked", async () => {

@@ -34,6 +34,7 @@ export const callerOf = ({ user_id }: Pick<World, "user_id">): Caller => ({
   user_id,
   scopes: ["read", "write", "predict"],
   models: null,
+  priority: null,
 });
 
 export const giveUp = (world: Pick<World, "user_id">) => deleteAccount(services, callerOf(world));

@@ -235,7 +235,13 @@ describe("the name in an address", () => {
       webhooks: { ...services.settings.webhooks, allowInsecure: false, resolver: addressOf(path) },
     },
   });
-  const callerOf = (user_id: string) => ({ token_id: "", user_id, scopes: [], models: null });
+  const callerOf = (user_id: string) => ({
+    token_id: "",
+    user_id,
+    scopes: [],
+    models: null,
+    priority: null,
+  });
   const register = async (path: string, host: string) => {
     const { user_id } = await newUser();
     const request = { description: "", events: ["completed" as const], enabled: true };

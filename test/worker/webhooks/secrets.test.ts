@@ -46,7 +46,13 @@ const keep = (endpointId: string, secrets: object[]) =>
     .bind(JSON.stringify(secrets), endpointId)
     .run();
 
-const callerOf = (user_id: string) => ({ token_id: "", user_id, scopes: [], models: null });
+const callerOf = (user_id: string) => ({
+  token_id: "",
+  user_id,
+  scopes: [],
+  models: null,
+  priority: null,
+});
 
 /** The only delivery that has come to an address. */
 async function only(url: string) {
