@@ -130,7 +130,10 @@ export type Image = z.infer<typeof image>;
 
 /** Jobs with the same key can share a resource of the machine. */
 export const keys = z.object({
-  /** For containers: jobs with different keys must not see each other's data. */
+  /**
+   * For containers: jobs with different keys must not see each other's data. It is another one with other
+   * variables, or another class: jobs with equal keys need the same container.
+   */
   container: key,
   /** For cached files: a job can notice that a file is already cached. */
   files: key,

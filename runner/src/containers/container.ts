@@ -95,10 +95,6 @@ export class Container {
     return this.#specification.key;
   }
 
-  get warmKey(): string {
-    return this.#specification.warmKey;
-  }
-
   /** `owner/name:version`. */
   get model(): string {
     const { owner, name, version_number } = this.#specification.model;

@@ -39,7 +39,7 @@ export class ContainerPool {
   /** The containers that are ready and have room for another run. */
   warm(): WarmContainer[] {
     const available = [...this.#containers].filter(({ isReady, hasRoom }) => isReady && hasRoom);
-    return available.map(({ warmKey, model }) => ({ key: warmKey, model }));
+    return available.map(({ key, model }) => ({ key, model }));
   }
 
   /** Joins the job to a container, which it must leave afterwards. */

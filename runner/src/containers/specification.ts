@@ -1,16 +1,15 @@
-/** Which jobs can share a container. */
+/** What a container is started with, and which jobs can share it. */
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { ContainerInterface, Job, JobHardware } from "../../../src/protocol/runner.ts";
-import { referenceOf } from "../engines/engine.ts";
 import type { RunnableJob } from "../jobs/executor.ts";
 import type { WeightsRequest } from "../weights/weights.ts";
 
-/** What jobs must have in common to share a container. */
 export interface Specification extends WeightsRequest {
-  /** Equal if all fields below but the model are. */
+  /**
+   * `keys.container` of its jobs, which is equal only if all that a container is started with is: its
+   * version, which fixes image, interface, egress, weights and concurrency, its variables and its class.
+   */
   key: string;
-  /** `keys.container` of its jobs: whose runs may share it. */
-  warmKey: string;
   model: Job["model"];
   interface: ContainerInterface;
   /** The class whose runtime and share of the machine it has. */
@@ -20,8 +19,7 @@ export interface Specification extends WeightsRequest {
   maxConcurrency: number;
 }
 
-/** Different variables need a different container, since they are its environment. */
-export function specify({
+export const specify = ({
   keys,
   model,
   image,
@@ -31,26 +29,15 @@ export function specify({
   limits,
   interface: server,
   weights = [],
-}: RunnableJob): Specification {
-  const { max_concurrency: maxConcurrency } = limits;
-  const sorted = Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1));
-  const { container: warmKey } = keys;
-  const reference = referenceOf(image);
-  // Without their URLs, which are others each time.
-  const mounted = weights.map((one) => [one.target, one.kind === "oci" ? one.manifest : one.id]);
-  const parts = [warmKey, server, reference, egress, maxConcurrency, sorted, mounted];
-  const key = JSON.stringify(parts);
-  return {
-    key,
-    warmKey,
-    model,
-    image,
-    keys,
-    weights,
-    interface: server,
-    hardware,
-    egress,
-    variables,
-    maxConcurrency,
-  };
-}
+}: RunnableJob): Specification => ({
+  key: keys.container,
+  model,
+  image,
+  keys,
+  weights,
+  interface: server,
+  hardware,
+  egress,
+  variables,
+  maxConcurrency: limits.max_concurrency,
+});

@@ -5,11 +5,16 @@
  */
 import { encodeBase64Url } from "hono/utils/encode";
 import type { Isolation } from "../../protocol/model.ts";
-import type { Keys } from "../../protocol/runner.ts";
+import type { JobHardware, Keys } from "../../protocol/runner.ts";
+import type { Variables } from "../models/variables.ts";
 
 export interface Run {
   model_id: string;
   version_number: number;
+  /** The class that its container has a share of. */
+  hardware: JobHardware;
+  /** Those that its container gets, encrypted: each time that one is set its text is another. */
+  variables: Variables;
   isolation: Isolation;
   user_id: string;
   prediction_id: string;
@@ -17,13 +22,27 @@ export interface Run {
   weights_owner_id?: string | undefined;
 }
 
-/** After a change of the secret running containers are no longer found, and stop when idle. */
+/**
+ * The key of a container covers all that it is started with: the rest is fixed for a version. After a
+ * change of the secret running containers are no longer found, and stop when idle; those with variables
+ * also once these are encrypted again.
+ */
 export async function isolationKeys(secret: string, run: Run): Promise<Keys> {
   const { model_id, version_number, isolation, user_id, prediction_id } = run;
+  const { identifier, gpus } = run.hardware;
   const { weights_owner_id: owner } = run;
   const scope = { model: [], account: [user_id], prediction: [prediction_id] }[isolation];
   const [container, files, weights] = await Promise.all([
-    keyed(secret, ["container", model_id, version_number, isolation, ...scope]),
+    keyed(secret, [
+      "container",
+      model_id,
+      version_number,
+      identifier,
+      gpus,
+      sorted(run.variables),
+      isolation,
+      ...scope,
+    ]),
     keyed(secret, ["files", user_id]),
     // Shared by all models of their owner, whoever runs them.
     owner === undefined ? undefined : keyed(secret, ["weights", owner]),
@@ -31,12 +50,15 @@ export async function isolationKeys(secret: string, run: Run): Promise<Keys> {
   return { container, files, ...(weights !== undefined && { weights }) };
 }
 
+const sorted = (variables: Variables) =>
+  Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1));
+
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 /** The key of the last secret: importing it costs more than signing with it. */
 let cachedKey: { secret: string; key: Promise<CryptoKey> } | undefined;
 
-async function keyed(secret: string, parts: (string | number)[]): Promise<string> {
+async function keyed(secret: string, parts: (string | number | string[][])[]): Promise<string> {
   if (cachedKey?.secret !== secret) {
     const bytes = bytesOf(`auspex isolation v1 ${secret}`);
     cachedKey = { secret, key: crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign"]) };

@@ -76,6 +76,8 @@ export async function predictionSpec(
   // The oldest key: it does not change when a new one is put in front.
   const secret = settings.secretKeys.at(-1) ?? "";
   const weights = weightsOf(version);
+  const hardware = hardwareOf(target);
+  const variables = pickVariables(configuration.variable_names, model.variables);
   const told = { id, webhook, endpoints, stored_input: storedInput, files, claim };
   return {
     url: `${origin}/v1/predictions/${id}`,
@@ -84,7 +86,7 @@ export async function predictionSpec(
     token_id: caller.is_session ? "" : caller.token_id,
     model_id: model.id,
     model: { owner: model.owner, name: model.name, version_number: version.number },
-    hardware: hardwareOf(target),
+    hardware,
     priority,
     image: {
       repository: configuration.image ?? version.repository,
@@ -93,6 +95,8 @@ export async function predictionSpec(
     keys: await isolationKeys(secret, {
       model_id: model.id,
       version_number: version.number,
+      hardware,
+      variables,
       isolation,
       user_id: caller.user_id,
       prediction_id: id,
@@ -104,7 +108,7 @@ export async function predictionSpec(
     measure: version.size === 0,
     ...(version.awaits && { describe: true as const }),
     setup_logs: caller.user_id === model.owner_id,
-    variables: pickVariables(configuration.variable_names, model.variables),
+    variables,
     limits: {
       idle_seconds: isExclusive ? 0 : (configuration.idle_seconds ?? IDLE_SECONDS),
       max_concurrency: isExclusive

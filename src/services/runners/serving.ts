@@ -1,10 +1,12 @@
 /** Who would run a model: whether there is a runner for it, and which ones need not download its image. */
+import { pickVariables } from "../../domain/models/variables.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { findVariables } from "../../storage/models/variables.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import { findHardware } from "../../storage/runners/hardware.ts";
+import { findHardware, type HardwareRow } from "../../storage/runners/hardware.ts";
 import { runnerIsThere } from "../../storage/runners/runners.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
@@ -49,7 +51,7 @@ export async function findImagePlaces(
   const row = await findHardware(services.db, hardware);
   const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
   if (!pool) return { runners: [], more: 0 };
-  const job = { hardware, ...(await requirements(services, caller, model, version)) };
+  const job = { hardware, ...(await requirements(services, caller, model, version, row)) };
   const found = await withTimeout(pool.holders(job, MAX_RUNNERS), `pool ${row.pool}`);
   if (!found) return undefined;
   const warm = new Set(found.runners.flatMap((one) => (one.isWarm ? one.runner_id : [])));
@@ -67,14 +69,19 @@ export async function findImagePlaces(
 
 /** As a prediction of the caller's would have them (services/predictions/prediction-spec.ts). */
 async function requirements(
-  { settings }: Services,
+  { db, settings }: Services,
   { user_id }: Caller,
   { id: model_id }: DetailedModelRow,
   { number, configuration, repository, container_image_digest: digest }: VersionRow,
+  hardware: HardwareRow,
 ) {
+  const { variable_names: names = [] } = configuration;
+  const variables = names.length > 0 ? await findVariables(db, model_id) : {};
   const { container } = await isolationKeys(settings.secretKeys.at(-1) ?? "", {
     model_id,
     version_number: number,
+    hardware,
+    variables: pickVariables(names, variables),
     isolation: configuration.isolation ?? DEFAULT_ISOLATION,
     user_id,
     prediction_id: "",

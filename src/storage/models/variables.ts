@@ -36,6 +36,19 @@ export const sealedVariables: SQL<Record<string, string>> = sql`(
   JSON.parse(text),
 );
 
+/** A model's encrypted values by name. */
+export async function findVariables(
+  db: Database,
+  modelId: string,
+): Promise<Record<string, string>> {
+  const rows = await db
+    .select({ name: modelVariables.name, sealed: modelVariables.sealed })
+    .from(modelVariables)
+    .where(eq(modelVariables.model_id, modelId))
+    .all();
+  return Object.fromEntries(rows.map(({ name, sealed }) => [name, sealed]));
+}
+
 /** Limits of one model. */
 interface Limits {
   variables: number;

@@ -6,6 +6,8 @@ const SECRET = "a-secret-key-for-tests-of-32-chars";
 const run: Run = {
   model_id: "model-1",
   version_number: 1,
+  hardware: { identifier: "l40s", gpus: 1 },
+  variables: {},
   isolation: "model",
   user_id: "ada",
   prediction_id: "run-1",
@@ -23,6 +25,9 @@ test.each([
   ["model", { user_id: "eve", prediction_id: "run-2" }, true],
   ["model", { version_number: 2 }, false],
   ["model", { model_id: "model-2" }, false],
+  ["model", { variables: { TOKEN: "sealed" } }, false],
+  ["model", { hardware: { identifier: "l40s-x4", gpus: 1 } }, false],
+  ["model", { hardware: { identifier: "l40s", gpus: 2 } }, false],
   ["account", { prediction_id: "run-2" }, true],
   ["account", { user_id: "eve", prediction_id: "run-2" }, false],
   ["account", { version_number: 2 }, false],

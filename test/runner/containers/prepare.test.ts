@@ -124,19 +124,6 @@ test("without weights there is only the image, whose progress is told as it is",
   expect(reports).toEqual([{ phase: "pulling" }]);
 });
 
-test("jobs share a container only with the same weights, whatever their URLs are", () => {
-  const key = (weights: JobWeight[]) => specification(weights).key;
-  expect(key([{ ...FILE, url: "http://127.0.0.1:9/signed-anew" }])).toBe(key([FILE]));
-  const manifest = IMAGE.digest;
-  const others: JobWeight[][] = [
-    [],
-    [{ ...FILE, target: "/m/b" }],
-    [{ ...FILE, id: crypto.randomUUID() }],
-    [FILE, { kind: "oci", name: "base", target: "/w", manifest }],
-  ];
-  for (const other of others) expect(key(other)).not.toBe(key([FILE]));
-});
-
 test("the process engine says that it mounts nothing, before it fetches anything", async () => {
   const box = await openBox();
   try {

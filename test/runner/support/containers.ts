@@ -108,6 +108,9 @@ export function makeJob(
   input: Record<string, Json>,
   more: JobOptions = {},
 ): RunnableJob {
+  const { limits, variables, weights, egress, interface: server, hardware } = more;
+  // As the control plane has it: whatever containers differ in gives them another key.
+  const parts = [image, limits?.max_concurrency, variables, weights, egress, server, hardware];
   return {
     prediction_id: randomUUID(),
     attempt: 1,
@@ -119,7 +122,7 @@ export function makeJob(
     setup_logs: true,
     measure: false,
     image,
-    keys: { container: "c", files: "f" },
+    keys: { container: JSON.stringify(parts), files: "f" },
     hardware: { identifier: "cpu", gpus: 0 },
     egress: "public",
     input,

@@ -35,7 +35,10 @@ import {
 
 const imageOf = (name: string) => ({ repository: name, digest: `sha256:${"0".repeat(64)}` });
 const modelOf = (name: string) => ({ owner: "test", name, version_number: 1 });
-export const warmOf = (name: string) => ({ key: "c", model: `test/${name}:1` });
+export const warmOf = (name: string) => ({
+  key: makeJob(imageOf(name), {}).keys.container,
+  model: `test/${name}:1`,
+});
 
 class FakeContainer implements RunningContainer {
   readonly address = new URL("http://127.0.0.1:9");

@@ -52,8 +52,8 @@ describe.runIf(dockerIsUp)("containers", () => {
 
   function run(model: string, weights: JobWeight[], more: JobOptions = {}) {
     const image = { ...(box.images[model] ?? expect.fail(model)), grant: GRANT };
-    const keys = { container: "c", files: "f", weights: account };
-    const job = makeJob(image, {}, { keys, variables, weights, ...more });
+    const plain = makeJob(image, {}, { variables, weights, ...more });
+    const job = { ...plain, keys: { ...plain.keys, weights: account } };
     const reporter = record();
     return { reporter, finish: executor.run(job, reporter, signals()) };
   }

@@ -9,6 +9,7 @@ import { registered } from "../support/fleet.ts";
 import { newImages, newOwnImages } from "../support/images.ts";
 import { textOf } from "../support/page-text.ts";
 import { Repository, randomBytes } from "../support/registry.ts";
+import { setVariable } from "../support/variables.ts";
 import { Visitor } from "../support/visitor.ts";
 
 const HOST = new URL(ORIGIN).host;
@@ -116,7 +117,9 @@ describe("where it is already", () => {
       hardware_identifier: hardware,
     });
     const digest = await images.push("v1", {});
-    await images.publish({ image: "v1" });
+    await images.publish({ image: "v1", configuration: { variable_names: ["HF_TOKEN"] } });
+    // Of what a container is started with: another value is another container.
+    await setVariable(client, model, "HF_TOKEN", "x");
     expect(await read(visitor, model)).toContain("Already on No runner");
     const run = (await client.create({ model, input: {} })).body.id;
     const { keys } = await runner.take();

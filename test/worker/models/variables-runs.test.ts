@@ -104,6 +104,20 @@ describe("a change", () => {
   });
 });
 
+test("containers are shared until a variable of the version is set again", async () => {
+  const world = await withVariables();
+  const { client, model } = world;
+  const key = async () => {
+    await world.waiting();
+    return (await (await world.runner()).take()).keys.container;
+  };
+  const first = await key();
+  await setVariable(client, model, "UNWANTED", "changed");
+  expect(await key()).toBe(first);
+  await setVariable(client, model, "HF_TOKEN", SECRET);
+  expect(await key()).not.toBe(first);
+});
+
 test("a create asks the database no more for it", async () => {
   const world = await withVariables();
   const plain = await newWorld();
