@@ -98,8 +98,10 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     const before = await box.containers();
     await run("hello").finish;
     expect(await box.containers()).toEqual(before);
-    const reference = `${box.images.hello?.repository}@${box.images.hello?.digest}`;
-    expect(executor.warm()).toEqual([{ key: "c", model: "test/model:1" }]);
+    const image = box.images.hello ?? expect.fail("hello");
+    const reference = `${image.repository}@${image.digest}`;
+    const { keys } = makeJob(image, {});
+    expect(executor.warm()).toEqual([{ key: keys.container, model: "test/model:1" }]);
     await vi.waitFor(() => expect(executor.images()).toContain(reference));
   });
 

@@ -8,6 +8,7 @@ import { checkEngine } from "../../../runner/src/engines/docker/check.ts";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
+import type { JobHardware } from "../../../src/protocol/runner.ts";
 import { docker } from "../../docker/registry.ts";
 import { dockerIsUp } from "../support/containers.ts";
 import { DockerBox, recordedLog } from "../support/docker-box.ts";
@@ -57,9 +58,21 @@ afterEach(async () => {
 });
 
 describe.runIf(dockerIsUp)("a container", () => {
-  async function look(model: string, variables: Record<string, string> = {}) {
+  async function look(
+    model: string,
+    variables: Record<string, string> = {},
+    hardware?: JobHardware,
+  ) {
     const names = [...Object.keys(variables), "HOST"];
-    const { reporter, finish } = box.run(executor, model, { names }, { variables });
+    const { reporter, finish } = box.run(
+      executor,
+      model,
+      { names },
+      {
+        variables,
+        ...(hardware && { hardware }),
+      },
+    );
     expect(await finish).toMatchObject({ status: "succeeded" });
     const [id = ""] = await box.containers();
     return { seen: inside.parse(reporter.of("output")[0]), inspected: await docker("inspect", id) };
@@ -131,6 +144,17 @@ describe.runIf(dockerIsUp)("a container", () => {
       expect(next).toMatchObject({ status: "succeeded" });
     },
   );
+
+  it("has the runtime of its class of hardware", async () => {
+    const class_runtimes = new Map([["l40s", "io.containerd.runc.v2"]]);
+    await open({ sandbox: { runtime: "runc", class_runtimes } });
+    const runtimeOn = async (identifier: string) => {
+      const { inspected } = await look("insider", {}, { identifier, gpus: 0 });
+      return JSON.parse(inspected)[0].HostConfig.Runtime;
+    };
+    expect(await runtimeOn("l40s")).toBe("io.containerd.runc.v2");
+    expect(await runtimeOn("cpu")).toBe("runc");
+  });
 
   it("is not started by a runtime that Docker does not have", async () => {
     executor = box.executor({ sandbox: { runtime: "runsc" } }, log);
