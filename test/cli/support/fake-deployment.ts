@@ -117,6 +117,7 @@ const variableShown = (path: string) => ({
 
 const hardwareItem = (identifier: string) => ({
   identifier,
+  pool: identifier,
   name: identifier.toUpperCase(),
   gpus: identifier === "cpu" ? 0 : 1,
   cpus: 1,

@@ -10,7 +10,7 @@ import { registered, setAside, shown } from "../support/fleet.ts";
 import { textOf } from "../support/page-text.ts";
 import { FakeRunner } from "../support/runner.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
-import { newWorld, operator, unique } from "../support/world.ts";
+import { newRunnerToken, newWorld, operator, unique } from "../support/world.ts";
 
 const { version, sha256 } = (await readManifest(env)).runner;
 const FILE = `auspex-runner-${version}.tgz`;
@@ -193,6 +193,26 @@ test("a class that predictions wait for in vain asks for a runner, and says for 
   );
 });
 
+test("classes of one pool are shown together, each with its queue, and their runners once", async () => {
+  const { hardware, runner } = await registered();
+  const wide = `${hardware}-x4`;
+  await operator.ok("PUT", `/v1/operator/hardware/${wide}`, { name: "Four", pool: hardware });
+  const both = await FakeRunner.begin(
+    await newRunnerToken(hardware, wide),
+    [hardware, wide],
+    unique("both"),
+    2,
+  );
+  const html = await look();
+  const section = textOf(partOf(html, "section", `${hardware} class-${wide}`));
+  expect(section).toContain(`Classes that share the runners of the pool ${hardware}:`);
+  expect(section).toMatch(
+    new RegExp(`${hardware} Box Ready 2 Slots 5 .*${wide} Four Ready 1 Slots 2`),
+  );
+  expect(textOf(partOf(html, "li", both.id))).toContain(`serves ${hardware}, ${wide} ·`);
+  for (const { id } of [runner, both]) expect(html.split(`id="runner-${id}"`)).toHaveLength(2);
+});
+
 test("what ran at a runner that was killed is counted once, and not there any more", async () => {
   const world = await newWorld();
   const { id, runner } = await world.begun();
@@ -242,11 +262,13 @@ describe("a runner token", () => {
     expect((await runner.tell()).status).toBe(401);
   });
 
-  test("for several classes comes with a command for each", async () => {
-    const other = unique("hw");
+  test("for several classes comes with a command for those of each pool", async () => {
+    const [other, wide] = [unique("hw"), `${hardware}-x4`];
     await operator.ok("PUT", `/v1/operator/hardware/${other}`, { name: "Box" });
-    const text = textOf((await make({ hardware: [hardware, other] })).html);
-    expect(text).toContain(`AUSPEX_HARDWARE=${hardware} `);
+    await operator.ok("PUT", `/v1/operator/hardware/${wide}`, { name: "Box", pool: hardware });
+    const text = textOf((await make({ hardware: [hardware, other, wide] })).html);
+    expect(text).toContain(`On ${hardware}, ${wide} `);
+    expect(text).toContain(`AUSPEX_HARDWARE=${hardware},${wide} `);
     expect(text).toContain(`AUSPEX_HARDWARE=${other} `);
   });
 
@@ -292,6 +314,26 @@ describe("a class of machines", () => {
     await visitor.send(`/fleet/hardware/${identifier}/delete`);
     expect(await named()).not.toContainEqual(expect.objectContaining({ identifier }));
     expect((await visitor.look(`/fleet/hardware/${identifier}`)).status).toBe(404);
+  });
+
+  test("joins a pool with the location that this has, and leaves it as long as it is not used", async () => {
+    const [first, second] = [unique("hw"), unique("hw")];
+    await visitor.send("/fleet/hardware", { ...FIELDS, identifier: first, location_hint: "weur" });
+    const joining = { ...FIELDS, identifier: second, pool: first, location_hint: "" };
+    expect((await visitor.send("/fleet/hardware", joining)).status).toBe(303);
+    expect(textOf(await look("/fleet/hardware"))).toContain(
+      `${second} NVIDIA L40S 1 GPU of 48 GB, 16 cores, 128 GB, 0.8 per hour, Western Europe, pool ${first} Edit`,
+    );
+    expect(await look(`/fleet/hardware/${second}`)).toContain(`value="${first}"`);
+    const { status, html } = await visitor.send(`/fleet/hardware/${second}`, {
+      ...FIELDS,
+      pool: "",
+      location_hint: "weur",
+    });
+    expect([status, html]).toEqual([303, ""]);
+    const moved = await visitor.send(`/fleet/hardware/${second}`, { ...FIELDS, pool: second });
+    expect(moved.status).toBe(409);
+    expect(textOf(moved.html)).toContain("whose queue exists already");
   });
 
   test("is made once: another of that identifier changes nothing", async () => {

@@ -3,6 +3,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import type { Hardware } from "../../../src/protocol/hardware.ts";
 import type { QueueState } from "../../../src/protocol/operator.ts";
+import { database } from "../../../src/storage/database.ts";
+import { runnerIsThere } from "../../../src/storage/runners/runners.ts";
 import { newModel, pageAt, publish, referenceOf } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
@@ -147,6 +149,8 @@ test("a runner of two classes gets the jobs of both, each with its own", async (
     ]),
   );
   expect(await shown(runner.id)).toMatchObject({ hardware: [single, wide], pool: single });
+  const isThere = (hardware: string) => runnerIsThere(database(env.DB), hardware);
+  expect([await isThere(wide), await isThere(`${single}-x`)]).toEqual([true, false]);
 });
 
 test("a runner of one class of a pool leaves the others' jobs in their places", async () => {
