@@ -1,0 +1,243 @@
+/**
+ * What is known of a box: what it told last, and on top of it the hand-outs that it had not received by
+ * then, as if it had.
+ */
+import type { Job } from "./class-line.ts";
+import { laneOf } from "./line.ts";
+import type { BoxView, Handout } from "./types.ts";
+
+export interface Container {
+  readonly id: string;
+  readonly box: Box;
+  readonly lane: string;
+  readonly key: string;
+  readonly hardware: string;
+  readonly gpus: number;
+  readonly room: number;
+  readonly phase: "starting" | "ready" | "stopping";
+  /** When the phase began. */
+  readonly since: number;
+  /** Since when it has no user, if it has told that. */
+  readonly idle_since: number | undefined;
+  users: number;
+  /** When each of its runs began. */
+  runs: number[];
+}
+
+/** A hand-out, with the job as it waited. */
+export interface Handed extends Handout {
+  job: Job;
+  /** Keys of the containers that it replaces. */
+  stopped: readonly string[];
+  /** Whether its container was ready for it, or has become ready. */
+  began: boolean;
+}
+
+export class Box {
+  readonly id: string;
+  /** Whether it can be handed jobs now. */
+  takes = false;
+  /** Rises when it tells something else than before. */
+  state = 0;
+  readonly containers = new Map<string, Container>();
+  /** Those that it may still have, by number. */
+  readonly handouts = new Map<number, Handed>();
+  classes: ReadonlySet<string> = new Set();
+  freeGpus = 0;
+  freeSlots = 0;
+  freeContainers = 0;
+  /** Of containers that no job uses. */
+  idleGpus = 0;
+  idleContainers = 0;
+  usedGpus = 0;
+  /** Of what it told last. */
+  #view: BoxView;
+  #told = "";
+  #lastNumber = 0;
+
+  constructor(view: BoxView) {
+    this.id = view.id;
+    this.#view = view;
+  }
+
+  get gpus(): number {
+    return this.#view.gpus;
+  }
+
+  get shape(): string {
+    const { classes, gpus, slots, containers_max } = this.#view;
+    return JSON.stringify([classes, gpus, slots, containers_max]);
+  }
+
+  /**
+   * @param since hand-outs whose run had to end before that have ended, whatever the box tells
+   * @returns the hand-outs that have ended or were declined, and those whose container has become ready
+   */
+  report(view: BoxView, since: number): { ended: Handed[]; declined: Handed[]; began: Handed[] } {
+    const told = textOf(view);
+    if (told !== this.#told) this.state += 1;
+    this.#told = told;
+    this.#view = view;
+    this.#lastNumber = Math.max(this.#lastNumber, view.handed);
+    this.classes = new Set(view.classes);
+    const still = new Set(view.handouts);
+    const over = [...this.handouts.values()].filter(
+      ({ number, at, ask }) =>
+        (number <= view.handed && !still.has(number)) || at + ask.run_limit_ms < since,
+    );
+    for (const { number } of over) this.handouts.delete(number);
+    this.#assume();
+    const isDeclined = ({ number }: Handed) => view.declined?.includes(number) ?? false;
+    return {
+      ended: over.filter((one) => !isDeclined(one)),
+      declined: over.filter(isDeclined),
+      began: this.#begun(),
+    };
+  }
+
+  /** Whose run begins in a container that has become ready since it was handed out. */
+  #begun(): Handed[] {
+    const begun = [...this.handouts.values()].filter(
+      (one) => !one.began && one.number <= this.#view.handed && this.#isReady(one),
+    );
+    for (const one of begun) one.began = true;
+    return begun;
+  }
+
+  #isReady({ ask, at }: Handed): boolean {
+    const lane = laneOf(ask);
+    for (const one of this.containers.values())
+      if (one.lane === lane && one.phase === "ready" && one.users > 0 && one.since >= at)
+        return true;
+    return false;
+  }
+
+  hand(job: Job, chosen: { container?: string; stop: readonly string[] }, now: number): Handed {
+    // Not less than the time: numbers rise also when the pool has forgotten the last.
+    this.#lastNumber = Math.max(this.#lastNumber + 1, Math.floor(now));
+    const number = this.#lastNumber;
+    const handed: Handed = {
+      number,
+      box: this.id,
+      ask: job.ask,
+      job,
+      at: now,
+      container: chosen.container ?? `new ${number}`,
+      starts: chosen.container === undefined,
+      stop: chosen.stop,
+      stopped: chosen.stop.flatMap((id) => this.containers.get(id)?.key ?? []),
+      began: this.containers.get(chosen.container ?? "")?.phase === "ready",
+    };
+    this.handouts.set(number, handed);
+    this.#put(handed);
+    this.#count();
+    return handed;
+  }
+
+  /** It never got the job, or declined it. */
+  takeBack(number: number): Handed | undefined {
+    const handed = this.handouts.get(number);
+    this.handouts.delete(number);
+    if (handed) this.#assume();
+    return handed;
+  }
+
+  serves(hardware: string): boolean {
+    return this.classes.has(hardware);
+  }
+
+  /** Whether a container for the job could be started without stopping another. */
+  hasRoom(gpus: number): boolean {
+    return this.freeSlots > 0 && this.freeContainers > 0 && this.freeGpus >= gpus;
+  }
+
+  /** Whether one could be started if idle ones may be stopped. */
+  couldHaveRoom(gpus: number): boolean {
+    return (
+      this.freeSlots > 0 &&
+      this.freeContainers + this.idleContainers > 0 &&
+      this.freeGpus + this.idleGpus >= gpus
+    );
+  }
+
+  hasImage(image: string): boolean {
+    return this.#view.images.has(image);
+  }
+
+  /** How many containers of a class it could have, if it had no other. */
+  capacity(gpus: number): number {
+    const { slots, containers_max } = this.#view;
+    const fit = gpus > 0 ? Math.floor(this.#view.gpus / gpus) : containers_max;
+    return Math.min(fit, slots, containers_max);
+  }
+
+  /** Containers that no job uses. */
+  *idle(): Generator<Container> {
+    for (const one of this.containers.values()) if (isIdle(one)) yield one;
+  }
+
+  #assume(): void {
+    this.containers.clear();
+    for (const told of this.#view.containers) {
+      const { id, key, hardware, gpus, room, phase, since, idle_since, users } = told;
+      const what = { id, box: this, lane: laneOf(told), key, hardware, gpus, room };
+      const runs = [...told.runs];
+      this.containers.set(id, { ...what, phase, since, idle_since, users, runs });
+    }
+    for (const handed of this.handouts.values())
+      if (handed.number > this.#view.handed) this.#put(handed);
+    this.#count();
+  }
+
+  #put({ ask, at, container, stop, starts }: Handed): void {
+    for (const id of stop) this.containers.delete(id);
+    const lane = laneOf(ask);
+    const joined = starts ? undefined : (this.containers.get(container) ?? this.#joinable(lane));
+    if (joined) {
+      joined.users += 1;
+      if (joined.phase === "ready") joined.runs.push(at);
+      return;
+    }
+    const { key, hardware, gpus, room } = ask;
+    const what = { id: container, box: this, lane, key, hardware, gpus, room };
+    const state = { phase: "starting", since: at, idle_since: undefined, users: 1 } as const;
+    this.containers.set(container, { ...what, ...state, runs: [] });
+  }
+
+  /** Of a container that has become known under its own name. */
+  #joinable(lane: string): Container | undefined {
+    return [...this.containers.values()].find((one) => one.lane === lane && canTake(one));
+  }
+
+  #count(): void {
+    const { slots, gpus, containers_max, handed, handouts } = this.#view;
+    let held = 0;
+    this.idleGpus = 0;
+    this.idleContainers = 0;
+    this.usedGpus = 0;
+    for (const one of this.containers.values()) {
+      held += one.gpus;
+      if (one.users > 0) this.usedGpus += one.gpus;
+      if (!isIdle(one)) continue;
+      this.idleGpus += one.gpus;
+      this.idleContainers += 1;
+    }
+    let runs = handouts.length;
+    for (const { number } of this.handouts.values()) if (number > handed) runs += 1;
+    // Below zero while something stops and what replaces it is told already.
+    this.freeGpus = Math.max(0, gpus - held);
+    this.freeContainers = Math.max(0, containers_max - this.containers.size);
+    this.freeSlots = Math.max(0, slots - runs);
+  }
+}
+
+const isIdle = ({ phase, users }: Container): boolean => phase === "ready" && users === 0;
+
+export const canTake = ({ phase, users, room }: Container): boolean =>
+  phase !== "stopping" && users < room;
+
+/** All that decides whether the box has a place for a job. */
+function textOf({ classes, slots, gpus, containers_max, containers, handouts }: BoxView): string {
+  const told = containers.map(({ id, key, phase, users, gpus }) => [id, key, phase, users, gpus]);
+  return JSON.stringify([classes, slots, gpus, containers_max, handouts.length, told]);
+}

@@ -1,0 +1,218 @@
+/**
+ * Which job is handed to which box next. It only reads; `PoolState.apply` makes it so. The rules, in their
+ * order: whoever was overtaken too often; a container that is up, in fair order; then for each who waits,
+ * unless a container will serve it sooner than one of its own would be ready: room on a box that has the
+ * image, any room, room that is made by stopping idle containers.
+ */
+import type { Box } from "./box.ts";
+import { type Job, levelOf } from "./class-line.ts";
+import { ClassLook, LOOK_AHEAD } from "./class-look.ts";
+import { declinedUntil } from "./declined.ts";
+import { holdMs, servedIn } from "./holds.ts";
+import { Places } from "./places.ts";
+import type { PoolState } from "./pool-state.ts";
+import { endsInTime, hasLapsed, reservationFor, reserve } from "./reservations.ts";
+import { type Decision, LEVELS, type Notes, type Reservation } from "./types.ts";
+
+/** Whoever was overtaken so often is served next where it can run. */
+export const MAX_OVERTAKEN = 20;
+
+export function decide(state: PoolState, now: number): Decision {
+  return new Deciding(state, now).decide();
+}
+
+type Choice =
+  | { do: "join"; job: string; box: string; container: string }
+  | { do: "start"; job: string; box: string; stop: string[] };
+
+class Deciding {
+  readonly #state: PoolState;
+  readonly #now: number;
+  readonly #looks: ClassLook[];
+  readonly #notes: Notes = { firsts: [], holds: [], reservations: [] };
+  /** By box. */
+  readonly #reserved = new Map<string, Reservation>();
+  readonly #places = new Map<string, Places>();
+  #until = Number.POSITIVE_INFINITY;
+
+  constructor(state: PoolState, now: number) {
+    this.#state = state;
+    this.#now = now;
+    this.#looks = [...state.line.classes].map(
+      ([hardware, line]) => new ClassLook(state, hardware, line, now),
+    );
+    for (const look of this.#looks) {
+      const reservation = this.#reservationOf(look);
+      if (reservation) this.#reserved.set(reservation.box, reservation);
+    }
+  }
+
+  decide(): Decision {
+    const choice =
+      this.#best((look) => this.#serveOverdue(look)) ??
+      this.#best((look) => this.#join(look)) ??
+      this.#best((look) => this.#start(look));
+    for (const { firsts } of this.#looks)
+      for (const { ask, first_since } of firsts)
+        if (first_since === undefined) this.#notes.firsts.push(ask.id);
+    if (choice) return { ...choice, notes: this.#notes };
+    for (const { until } of this.#looks) this.#lookAgain(until);
+    const until = Number.isFinite(this.#until) ? this.#until : null;
+    return { do: "nothing", until, notes: this.#notes };
+  }
+
+  /** Of all classes: of the highest priority, and then of the class that had no turn for longest. */
+  #best(rule: (look: ClassLook) => Choice | undefined): Choice | undefined {
+    let best: { choice: Choice; level: number } | undefined;
+    for (const look of this.#looks) {
+      const choice = rule(look);
+      const job = choice && this.#state.line.get(choice.job);
+      if (!job) continue;
+      const level = LEVELS.indexOf(levelOf(job.ask, this.#now));
+      if (!best || level < best.level) best = { choice, level };
+    }
+    return best?.choice;
+  }
+
+  #serveOverdue(look: ClassLook): Choice | undefined {
+    for (const job of look.firsts) {
+      if (job.overtaken < MAX_OVERTAKEN) continue;
+      const choice = this.#joinFor(job) ?? this.#startFor(job, look);
+      if (choice) return choice;
+      this.#reserve(job);
+    }
+    return undefined;
+  }
+
+  #join(look: ClassLook): Choice | undefined {
+    if (this.#state.fleet.isFull) return undefined;
+    for (const job of look.candidates) {
+      const choice = this.#joinFor(job);
+      if (choice) return choice;
+    }
+    return look.candidates.length < LOOK_AHEAD ? undefined : this.#joinBehind(look);
+  }
+
+  /** Behind the jobs that are looked at, somebody may wait for a container that is idle. */
+  #joinBehind({ hardware, standing }: ClassLook): Choice | undefined {
+    const { fleet, line } = this.#state;
+    for (const [lane, jobs] of line.lanes) {
+      if (!fleet.isOpen(lane)) continue;
+      const [first] = jobs;
+      if (first?.ask.hardware !== hardware) continue;
+      let looked = 0;
+      for (const job of jobs) {
+        looked += 1;
+        if (looked > LOOK_AHEAD) break;
+        const choice = standing(job.ask.account) !== "out" && this.#joinFor(job);
+        if (choice) return choice;
+      }
+    }
+    return undefined;
+  }
+
+  #joinFor(job: Job): Choice | undefined {
+    const { fleet } = this.#state;
+    if (!fleet.isOpen(job.lane)) return undefined;
+    const container = fleet.joinable(job.lane, (box) => this.#isAllowed(job, box, false));
+    if (!container) return undefined;
+    return { do: "join", job: job.ask.id, box: container.box.id, container: container.id };
+  }
+
+  #start(look: ClassLook): Choice | undefined {
+    const { estimates, fleet, settings } = this.#state;
+    const places = this.#placesOf(look);
+    const served = new Map<string, number[]>();
+    for (const job of look.candidates) {
+      if (!places.none) {
+        const { lane } = job;
+        const setup = estimates.setup(job.ask.key).mean;
+        const patience = places.hasRoom ? setup : setup * (1 + fleet.usedShare);
+        let times = served.get(lane);
+        if (!times) {
+          const waiting = this.#state.line.lanes.get(lane)?.size ?? 0;
+          const most = Math.min(waiting, LOOK_AHEAD);
+          times = servedIn(fleet.lane(lane), estimates, this.#now, { within: patience, most });
+          served.set(lane, times);
+        }
+        const wait = times.shift();
+        if (wait !== undefined && this.#hold(job, wait)) continue;
+        const choice = this.#startFor(job, look);
+        if (choice) return choice;
+      }
+      if (job.ask.gpus < 2) {
+        if (places.none) return undefined;
+        continue;
+      }
+      if (!look.firsts.includes(job)) continue;
+      const since = job.first_since ?? this.#now;
+      if (this.#now - since >= settings.reserve_ms) this.#reserve(job);
+      else this.#lookAgain(since + settings.reserve_ms);
+    }
+    return undefined;
+  }
+
+  #startFor(job: Job, look: ClassLook): Choice | undefined {
+    const places = this.#placesOf(look);
+    if (places.none) return undefined;
+    const isAllowed = (box: Box) => this.#isAllowed(job, box, true);
+    const room = places.roomFor(job, isAllowed);
+    if (room) return { do: "start", job: job.ask.id, box: room.id, stop: [] };
+    const swap = places.swapFor(job, isAllowed, this.#state, this.#now);
+    if (!swap) return undefined;
+    return { do: "start", job: job.ask.id, box: swap.box.id, stop: swap.stop.map(({ id }) => id) };
+  }
+
+  #placesOf({ hardware, line }: ClassLook): Places {
+    let places = this.#places.get(hardware);
+    if (!places) {
+      places = new Places(this.#state, hardware, line.gpus);
+      this.#places.set(hardware, places);
+    }
+    return places;
+  }
+
+  #isAllowed(job: Job, box: Box, starts: boolean): boolean {
+    const { ask } = job;
+    const until = declinedUntil(job, box);
+    if (until > this.#now) {
+      this.#lookAgain(until);
+      return false;
+    }
+    const reservation = this.#reserved.get(box.id);
+    if (!reservation || reservation.job === ask.id) return true;
+    return endsInTime(this.#state, reservation, ask, starts, this.#now);
+  }
+
+  /** Nothing is kept for who may not have it now: its account has its share, or the box declined the job. */
+  #reservationOf({ hardware, standing }: ClassLook): Reservation | undefined {
+    const reservation = reservationFor(this.#state, hardware);
+    const job = reservation && this.#state.line.get(reservation.job);
+    const box = reservation && this.#state.fleet.boxes.get(reservation.box);
+    if (!job || !box || hasLapsed(reservation, this.#now)) return undefined;
+    if (declinedUntil(job, box) > this.#now) return undefined;
+    return standing(job.ask.account) === "out" ? undefined : reservation;
+  }
+
+  /** @returns false if it has been held for long enough */
+  #hold({ ask, held_until }: Job, wait: number): boolean {
+    const until = held_until ?? this.#now + holdMs(wait);
+    if (until <= this.#now) return false;
+    if (held_until === undefined) this.#notes.holds.push({ job: ask.id, until });
+    this.#lookAgain(until);
+    return true;
+  }
+
+  #reserve(job: Job): void {
+    const kept = reservationFor(this.#state, job.ask.hardware);
+    if (kept && !hasLapsed(kept, this.#now)) return;
+    const made = reserve(this.#state, job, this.#reserved, this.#now);
+    if (!made) return;
+    this.#notes.reservations.push(made);
+    this.#reserved.set(made.box, made);
+  }
+
+  #lookAgain(at: number): void {
+    this.#until = Math.min(this.#until, at);
+  }
+}

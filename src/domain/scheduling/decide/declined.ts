@@ -1,0 +1,27 @@
+/** Jobs that boxes had no place for. */
+import type { Box } from "./box.ts";
+import type { Job } from "./class-line.ts";
+
+/**
+ * How soon a box is asked again that has changed since it declined: at once, then after a second, which
+ * doubles. It may change several times a second, and each time an attempt is opened for it.
+ */
+const PAUSE_MS = { first: 1_000, max: 60_000 };
+
+/** To be called when the box has told all that it told with it. */
+export function recordDeclined({ declined }: Job, { id, state }: Box, now: number): void {
+  const times = (declined.get(id)?.times ?? 0) + 1;
+  const pause = times === 1 ? 0 : Math.min(PAUSE_MS.first * 2 ** (times - 2), PAUSE_MS.max);
+  declined.set(id, { state, times, until: now + pause });
+}
+
+/** Whether the box declined the job as it is. */
+export const hasDeclined = (job: Job, box: Box): boolean =>
+  declinedUntil(job, box) === Number.POSITIVE_INFINITY;
+
+/** Until when the box is not asked again, as it is: infinite before it changes; 0: it may be asked. */
+export function declinedUntil({ declined }: Job, { id, state }: Box): number {
+  const found = declined.size > 0 ? declined.get(id) : undefined;
+  if (!found) return 0;
+  return found.state === state ? Number.POSITIVE_INFINITY : found.until;
+}

@@ -1,0 +1,149 @@
+/** Why a job waits, and for how long. Names in it are the pool's own: who may see them is decided elsewhere. */
+import type { Box } from "./box.ts";
+import type { Job } from "./class-line.ts";
+import { ClassLook } from "./class-look.ts";
+import { hasDeclined } from "./declined.ts";
+import type { Range } from "./forecasts.ts";
+import { foresee } from "./foresee.ts";
+import { left } from "./holds.ts";
+import type { PoolState } from "./pool-state.ts";
+import { reservationFor } from "./reservations.ts";
+
+export type Reason =
+  /** No box that takes jobs serves its class. */
+  | { why: "no-box"; hardware: string }
+  /** None of them has as many GPUs as its class needs; `most` is what the largest has. */
+  | { why: "too-small"; gpus: number; most: number }
+  /** A container for it starts; keys of those that were stopped to make room. */
+  | { why: "starting"; box: string; stopped: string[] }
+  /** It is kept for a container of its key that starts, or that is busy. */
+  | { why: "held"; box: string; container: string; phase: "starting" | "ready"; until: number }
+  /** A box is kept for it. */
+  | { why: "reserved"; box: string; free_at: number; free_by: number }
+  /** Its account has as much as it may while others want the class. */
+  | { why: "share"; held: number; most: number }
+  /** All boxes that could take it have declined it as they are. */
+  | { why: "declined"; boxes: string[] }
+  | {
+      why: "busy";
+      /** In the fair order, from 1. */
+      position: number;
+      /** How many other accounts have jobs before it. */
+      accounts: number;
+      /** Boxes that are kept for other jobs. */
+      reserved: string[];
+    };
+
+export type Obstacle = Exclude<Reason, { why: "busy" } | { why: "starting" }>;
+
+export interface Explanation {
+  reason: Reason;
+  /** How long it will still be until its run begins. */
+  range: Range | "unknown";
+}
+
+/** @returns undefined if it neither waits nor is on its way to a container that starts */
+export function explain(state: PoolState, jobId: string, now: number): Explanation | undefined {
+  const job = state.line.get(jobId);
+  if (!job) return explainStart(state, jobId, now);
+  const line = state.line.classes.get(job.ask.hardware);
+  if (!line) return undefined;
+  const look = new ClassLook(state, job.ask.hardware, line, now);
+  const reason = reasonOf(state, look, job);
+  if (reason.why === "no-box" || reason.why === "too-small" || reason.why === "declined")
+    return { reason, range: "unknown" };
+  const { kind, expected_ms } = foresee(state, look, job, now);
+  return { reason, range: state.forecasts.range(kind, expected_ms) ?? "unknown" };
+}
+
+function explainStart(state: PoolState, jobId: string, now: number): Explanation | undefined {
+  const handed = state.handoutOf(jobId);
+  if (!handed || handed.began) return undefined;
+  const { ask, at, box, starts, stopped } = handed;
+  const reason: Reason = { why: "starting", box, stopped: [...stopped] };
+  const range = state.forecasts.range("start", state.estimates.setup(ask.key).mean);
+  // One that joined a container that starts begins sooner than that: since when is not told here.
+  return { reason, range: range && starts ? later(range, now - at) : "unknown" };
+}
+
+const later = ({ p10_ms, p50_ms, p90_ms }: Range, elapsed: number): Range => ({
+  p10_ms: Math.max(0, p10_ms - elapsed),
+  p50_ms: Math.max(0, p50_ms - elapsed),
+  p90_ms: Math.max(0, p90_ms - elapsed),
+});
+
+/** The boxes that take jobs of a class, and those of them that are large enough. */
+interface ClassBoxes {
+  all: Box[];
+  fit: Box[];
+}
+
+export function boxesOf({ fleet }: PoolState, { hardware, line }: ClassLook): ClassBoxes {
+  const all = [...fleet.boxes.values()].filter((box) => box.takes && box.serves(hardware));
+  return { all, fit: all.filter((box) => box.capacity(line.gpus) > 0) };
+}
+
+const reasonOf = (state: PoolState, look: ClassLook, job: Job): Reason =>
+  obstacleTo(state, look, job, boxesOf(state, look)) ?? busy(state, look, job);
+
+/** What a job waits for, other than its turn. */
+export function obstacleTo(
+  state: PoolState,
+  look: ClassLook,
+  job: Job,
+  { all, fit }: ClassBoxes,
+): Obstacle | undefined {
+  const { ask, held_until } = job;
+  const { hardware } = look;
+  if (all.length === 0) return { why: "no-box", hardware };
+  if (fit.length === 0)
+    return { why: "too-small", gpus: ask.gpus, most: Math.max(...all.map(({ gpus }) => gpus)) };
+  if (fit.every((box) => hasDeclined(job, box)))
+    return { why: "declined", boxes: fit.map(({ id }) => id) };
+  if (look.standing(ask.account) === "out")
+    return {
+      why: "share",
+      held: state.shares.held(hardware, ask.account),
+      most: look.mostFor(ask.account),
+    };
+  const reservation = reservationFor(state, hardware);
+  if (reservation?.job === ask.id) {
+    const { box, free_at, free_by } = reservation;
+    return { why: "reserved", box, free_at, free_by };
+  }
+  if (held_until === undefined || held_until <= look.now) return undefined;
+  const container = soonest(state, job, look.now);
+  if (!container) return undefined;
+  const { id, box, phase } = container;
+  return { why: "held", box: box.id, container: id, phase, until: held_until };
+}
+
+function busy(state: PoolState, look: ClassLook, job: Job): Reason {
+  let position = 1;
+  const accounts = new Set<string>();
+  for (const one of look.line.order(look.now, look.standing)) {
+    if (one === job) break;
+    position += 1;
+    accounts.add(one.ask.account);
+  }
+  accounts.delete(job.ask.account);
+  const reserved = [...state.reservations.keys()].flatMap((hardware) => {
+    const box = reservationFor(state, hardware)?.box;
+    return box !== undefined && serves(state.fleet.boxes.get(box), look.hardware) ? [box] : [];
+  });
+  return { why: "busy", position, accounts: accounts.size, reserved };
+}
+
+const serves = (box: Box | undefined, hardware: string): boolean => box?.serves(hardware) ?? false;
+
+/** The container of its key that will be free first. */
+function soonest({ fleet, estimates }: PoolState, { lane }: Job, now: number) {
+  const due = [...fleet.lane(lane)].flatMap((one) => {
+    const { box, key, phase, since, runs } = one;
+    if (!box.takes || phase === "stopping") return [];
+    const began = phase === "starting" ? since : Math.min(...runs);
+    const mean = estimates[phase === "starting" ? "setup" : "run"](key).mean;
+    return [{ id: one.id, box, phase, in_ms: left(began, mean, now) }];
+  });
+  return due.toSorted((a, b) => a.in_ms - b.in_ms)[0];
+}

@@ -1,0 +1,130 @@
+/** The boxes of a pool, and which of their containers serve which jobs. */
+import { Box, type Container, canTake } from "./box.ts";
+import type { BoxView } from "./types.ts";
+
+/** What is counted of a box. */
+interface Listed {
+  containers: Container[];
+  open: Container[];
+  gpus: number;
+  used: number;
+  shape: string;
+}
+
+export class Fleet {
+  readonly boxes = new Map<string, Box>();
+  /** Those that start or are ready, by lane. */
+  readonly #lanes = new Map<string, Set<Container>>();
+  /** Of these those that take another job. */
+  readonly #open = new Map<string, Set<Container>>();
+  readonly #listed = new Map<Box, Listed>();
+  readonly #capacities = new Map<string, number>();
+  #gpus = 0;
+  #used = 0;
+
+  box(view: BoxView): Box {
+    let box = this.boxes.get(view.id);
+    if (!box) {
+      box = new Box(view);
+      this.boxes.set(view.id, box);
+    }
+    return box;
+  }
+
+  /** To be called when a box has changed. */
+  list(box: Box): void {
+    const before = this.#unlist(box);
+    // Of a class that it does not serve it may tell what it likes.
+    const containers = [...box.containers.values()].filter(
+      ({ phase, hardware }) => phase !== "stopping" && box.serves(hardware),
+    );
+    const open = box.freeSlots > 0 ? containers.filter(canTake) : [];
+    for (const one of containers) addTo(this.#lanes, one);
+    for (const one of open) addTo(this.#open, one);
+    const { gpus, usedGpus: used, shape } = box;
+    this.#listed.set(box, { containers, open, gpus, used, shape });
+    this.#gpus += gpus;
+    this.#used += used;
+    if (shape !== before?.shape) this.#capacities.clear();
+  }
+
+  setTakes(box: Box, takes: boolean): void {
+    if (box.takes === takes) return;
+    box.takes = takes;
+    this.#capacities.clear();
+  }
+
+  remove(box: Box): void {
+    this.#unlist(box);
+    this.#listed.delete(box);
+    this.boxes.delete(box.id);
+    this.#capacities.clear();
+  }
+
+  lane(lane: string): ReadonlySet<Container> {
+    return this.#lanes.get(lane) ?? NONE;
+  }
+
+  /** Whether a container takes another job, if its box takes jobs. */
+  isOpen(lane: string): boolean {
+    return this.#open.has(lane);
+  }
+
+  /** Whether no container takes another job. */
+  get isFull(): boolean {
+    return this.#open.size === 0;
+  }
+
+  /** A container that takes another job: a ready one first, then the one with the fewest. */
+  joinable(lane: string, allowed: (box: Box) => boolean): Container | undefined {
+    let best: Container | undefined;
+    for (const one of this.#open.get(lane) ?? NONE) {
+      if (!one.box.takes || !allowed(one.box)) continue;
+      if (!best || isBetter(one, best)) best = one;
+    }
+    return best;
+  }
+
+  /** How many containers of a class there could be at a time, on boxes that take jobs. */
+  capacity(hardware: string, gpus: number): number {
+    let capacity = this.#capacities.get(hardware);
+    if (capacity !== undefined) return capacity;
+    capacity = 0;
+    for (const box of this.boxes.values())
+      if (box.takes && box.serves(hardware)) capacity += box.capacity(gpus);
+    this.#capacities.set(hardware, capacity);
+    return capacity;
+  }
+
+  /** The share of all GPUs whose containers jobs use. */
+  get usedShare(): number {
+    return this.#gpus > 0 ? this.#used / this.#gpus : 0;
+  }
+
+  #unlist(box: Box): Listed | undefined {
+    const listed = this.#listed.get(box);
+    if (!listed) return undefined;
+    this.#gpus -= listed.gpus;
+    this.#used -= listed.used;
+    for (const one of listed.containers) removeFrom(this.#lanes, one);
+    for (const one of listed.open) removeFrom(this.#open, one);
+    return listed;
+  }
+}
+
+const NONE: ReadonlySet<Container> = new Set();
+
+function addTo(lanes: Map<string, Set<Container>>, one: Container): void {
+  const lane = lanes.get(one.lane);
+  if (lane) lane.add(one);
+  else lanes.set(one.lane, new Set([one]));
+}
+
+function removeFrom(lanes: Map<string, Set<Container>>, one: Container): void {
+  const lane = lanes.get(one.lane);
+  lane?.delete(one);
+  if (lane?.size === 0) lanes.delete(one.lane);
+}
+
+const isBetter = (a: Container, b: Container): boolean =>
+  a.phase === b.phase ? a.users < b.users : a.phase === "ready";

@@ -1,0 +1,69 @@
+/**
+ * How good forecasts have been: for each kind, how many times as long as expected the last waits were.
+ * From these come the ranges of the next.
+ */
+import { z } from "zod";
+import type { Forecast, ForecastKind } from "./types.ts";
+
+/** So many misses of a kind are kept. */
+const LAST = 200;
+/** With fewer nothing is said. */
+const LEAST = 5;
+/** Less than this is no wait: a miss would be many times nothing. */
+const LEAST_MS = 100;
+
+export interface Range {
+  p10_ms: number;
+  p50_ms: number;
+  p90_ms: number;
+}
+
+const misses = z.array(z.number());
+export const savedForecasts = z.object({ start: misses, container: misses, place: misses });
+export type SavedForecasts = z.infer<typeof savedForecasts>;
+
+export class Forecasts {
+  /** Of jobs whose run has not begun. */
+  readonly #open = new Map<string, Forecast & { at: number }>();
+  /** In the order in which they came. */
+  lastAt = Number.NEGATIVE_INFINITY;
+  #misses: SavedForecasts = { start: [], container: [], place: [] };
+
+  add(forecast: Forecast, now: number): void {
+    if (this.#open.has(forecast.job)) return;
+    this.#open.set(forecast.job, { ...forecast, at: now });
+    this.lastAt = now;
+  }
+
+  /** The run of a job has begun. */
+  began(job: string, now: number): void {
+    const open = this.#open.get(job);
+    if (!open) return;
+    this.#open.delete(job);
+    const misses = this.#misses[open.kind];
+    misses.push(Math.max(LEAST_MS, now - open.at) / Math.max(LEAST_MS, open.expected_ms));
+    if (misses.length > LAST) misses.shift();
+  }
+
+  /** It never began. */
+  forget(job: string): void {
+    this.#open.delete(job);
+  }
+
+  /** @returns undefined if too little is known */
+  range(kind: ForecastKind, expected_ms: number): Range | undefined {
+    const sorted = this.#misses[kind].toSorted((a, b) => a - b);
+    if (sorted.length < LEAST) return undefined;
+    const at = (share: number) =>
+      Math.max(LEAST_MS, expected_ms) * (sorted[Math.floor(share * sorted.length)] ?? 1);
+    return { p10_ms: at(0.1), p50_ms: at(0.5), p90_ms: at(0.9) };
+  }
+
+  save(): SavedForecasts {
+    return this.#misses;
+  }
+
+  load(saved: SavedForecasts): void {
+    this.#misses = saved;
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * When the run of a job that waits is expected to begin: as if those before it in the fair order took
+ * containers one after the other, each one of its own key unless a start elsewhere is sooner.
+ */
+import type { Box } from "./box.ts";
+import type { Job } from "./class-line.ts";
+import type { ClassLook } from "./class-look.ts";
+import type { EstimateTable } from "./estimates.ts";
+import { left } from "./holds.ts";
+import type { PoolState } from "./pool-state.ts";
+import { reservationFor } from "./reservations.ts";
+import type { Forecast } from "./types.ts";
+
+/** A place where a job can run. */
+interface Place {
+  /** From when on, in ms from now. */
+  in_ms: number;
+  /** Of the container that is there. */
+  lane: string | undefined;
+  /** How many jobs it takes at a time. */
+  room: number;
+}
+
+export function foresee(state: PoolState, look: ClassLook, job: Job, now: number): Forecast {
+  const { estimates, fleet } = state;
+  const { id, key } = job.ask;
+  const reservation = reservationFor(state, look.hardware);
+  if (reservation?.job === id) {
+    const wait = Math.max(0, reservation.free_at - now);
+    return { job: id, kind: "place", expected_ms: wait + estimates.setup(key).mean };
+  }
+  const places = placesOf(state, look, now);
+  // Whoever finds its own container is served before those that need another, wherever it stands.
+  const waiting = look.candidates.includes(job) ? look.candidates : [...look.candidates, job];
+  const others: Job[] = [];
+  for (const one of waiting) {
+    const setup = estimates.setup(one.ask.key).mean;
+    const own = soonest(places, one.lane);
+    if (own && own.in_ms <= setup * (1 + fleet.usedShare)) {
+      if (one === job) return { job: id, kind: "container", expected_ms: own.in_ms };
+      occupy(own, one, own.in_ms, estimates);
+    } else others.push(one);
+  }
+  for (const one of others) {
+    const setup = estimates.setup(one.ask.key).mean;
+    const own = soonest(places, one.lane);
+    const any = soonest(places);
+    const isOwn = own && (!any || own.in_ms <= any.in_ms + setup);
+    const place = isOwn ? own : any;
+    const begins = (place?.in_ms ?? 0) + (isOwn ? 0 : setup);
+    if (one === job) return { job: id, kind: isOwn ? "container" : "place", expected_ms: begins };
+    if (place) occupy(place, one, begins, estimates);
+  }
+  return { job: id, kind: "place", expected_ms: 0 };
+}
+
+function soonest(places: readonly Place[], lane?: string): Place | undefined {
+  let best: Place | undefined;
+  for (const place of places) {
+    if (lane !== undefined && place.lane !== lane) continue;
+    if (!best || place.in_ms < best.in_ms) best = place;
+  }
+  return best;
+}
+
+function occupy(place: Place, { ask, lane }: Job, from: number, estimates: EstimateTable): void {
+  place.lane = lane;
+  place.room = ask.room;
+  place.in_ms = from + estimates.run(ask.key).mean / place.room;
+}
+
+function placesOf({ fleet, estimates }: PoolState, look: ClassLook, now: number): Place[] {
+  const places: Place[] = [];
+  for (const box of fleet.boxes.values()) {
+    if (!box.takes || !box.serves(look.hardware)) continue;
+    for (const one of box.containers.values()) {
+      const { lane, room, phase } = one;
+      if (phase === "stopping") continue;
+      const run = estimates.run(one.key).mean;
+      const [first] = one.runs.toSorted((a, b) => a - b);
+      const ready = phase === "starting" ? left(one.since, estimates.setup(one.key).mean, now) : 0;
+      const ends = first === undefined ? run : left(first, run, now);
+      places.push({ in_ms: ready + (one.users < room ? 0 : ends), lane, room });
+    }
+    for (let n = roomOn(box, look.line.gpus); n > 0; n -= 1)
+      places.push({ in_ms: 0, lane: undefined, room: 1 });
+  }
+  return places;
+}
+
+/** How many containers could be started. */
+function roomOn({ freeContainers, freeSlots, freeGpus }: Box, gpus: number): number {
+  const fit = gpus > 0 ? Math.floor(freeGpus / gpus) : freeContainers;
+  return Math.min(fit, freeContainers, freeSlots);
+}

@@ -1,0 +1,65 @@
+/**
+ * Jobs that are held: a container that starts, or is busy with their key, will serve them before one of
+ * their own would be ready.
+ */
+import { type Container, canTake } from "./box.ts";
+import type { EstimateTable } from "./estimates.ts";
+
+/** Of a run that takes longer than expected, this part of what was expected is still to come. */
+const OVERDUE = 0.25;
+/** A hold ends when it has taken this much of what was expected. */
+const PATIENCE = 1.5;
+/** But not before a box can have told that a short run has ended: that takes 0.2 s, and its way. */
+const LEAST_MS = 1_000;
+
+/** @param wait what is expected, in ms */
+export const holdMs = (wait: number): number => Math.max(wait * PATIENCE, LEAST_MS);
+
+/**
+ * How long it takes, in ms, until the containers of a lane serve those who wait: the first, the second,
+ * and so on, as far as `within` ms, and no more than `most`. A container that starts serves one of them.
+ */
+export function servedIn(
+  containers: Iterable<Container>,
+  estimates: EstimateTable,
+  now: number,
+  { within, most }: { within: number; most: number },
+): number[] {
+  const places: Place[] = [];
+  for (const one of containers) {
+    if (!one.box.takes) continue;
+    const run = estimates.run(one.key).mean;
+    if (one.phase === "starting") {
+      const ready = left(one.since, estimates.setup(one.key).mean, now);
+      // On a box that is full its room is of no use.
+      const hasRoom = canTake(one) && one.box.freeSlots > 0;
+      places.push({ wait: hasRoom ? ready : ready + run, run: undefined });
+    } else for (const began of one.runs) places.push({ wait: left(began, run, now), run });
+  }
+  const next = places
+    .filter(({ wait }) => wait <= within)
+    .sort((a, b) => a.wait - b.wait)
+    .slice(0, most);
+  const served: number[] = [];
+  while (served.length < most) {
+    const place = next.shift();
+    if (!place || place.wait > within) break;
+    served.push(place.wait);
+    if (place.run !== undefined) putInOrder(next, { ...place, wait: place.wait + place.run });
+  }
+  return served;
+}
+
+/** Where one who waits is served, and how long the run takes after which the next one is. */
+interface Place {
+  wait: number;
+  run: number | undefined;
+}
+
+function putInOrder(places: Place[], place: Place): void {
+  const at = places.findIndex(({ wait }) => wait > place.wait);
+  places.splice(at < 0 ? places.length : at, 0, place);
+}
+
+export const left = (since: number, mean: number, now: number): number =>
+  Math.max(since + mean - now, mean * OVERDUE);

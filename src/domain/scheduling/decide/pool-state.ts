@@ -1,0 +1,267 @@
+/**
+ * All that a pool knows when it hands out jobs: who waits, what each box told, what is on its way to it,
+ * and how long things take. Nothing here reads a clock.
+ */
+import { z } from "zod";
+import type { Handed } from "./box.ts";
+import { type Job, levelOf } from "./class-line.ts";
+import { ClassLook } from "./class-look.ts";
+import { recordDeclined } from "./declined.ts";
+import { Demand, savedDemand } from "./demand.ts";
+import { EstimateTable, type Measured, savedEstimates } from "./estimates.ts";
+import { Fleet } from "./fleet.ts";
+import { Forecasts, savedForecasts } from "./forecasts.ts";
+import { Line } from "./line.ts";
+import { Shares } from "./shares.ts";
+import {
+  type Ask,
+  type BoxView,
+  DEFAULT_SETTINGS,
+  type Decision,
+  type Handout,
+  LEVELS,
+  type Notes,
+  type Reservation,
+  type Settings,
+} from "./types.ts";
+import { type MakeWorth, Worth, type WorthRule } from "./worth.ts";
+
+/** So much later than it has to the end of a run may be known. */
+const ENDING_MS = 120_000;
+
+export const saved = z.object({
+  estimates: savedEstimates,
+  demand: savedDemand,
+  forecasts: savedForecasts,
+});
+export type Saved = z.infer<typeof saved>;
+
+export class PoolState {
+  readonly settings: Settings;
+  readonly line = new Line();
+  readonly fleet = new Fleet();
+  readonly shares = new Shares();
+  readonly estimates = new EstimateTable();
+  readonly demand = new Demand();
+  readonly worth: WorthRule;
+  /** Jobs on boxes, or on their way there. */
+  readonly #handed = new Map<string, Handed>();
+  readonly forecasts = new Forecasts();
+  /** Jobs that boxes declined, until they are asked for again. */
+  readonly #declined = new Map<string, Job>();
+  /** The job that was asked for last, unless there is a forecast for it. */
+  newest: string | undefined;
+  /** By class. */
+  readonly reservations = new Map<string, Reservation>();
+
+  /** @param makeWorth what idle containers are worth; the simulation tries others */
+  constructor(
+    settings: Partial<Settings> = {},
+    makeWorth: MakeWorth = (known) => new Worth(known),
+  ) {
+    this.settings = { ...DEFAULT_SETTINGS, ...settings };
+    this.worth = makeWorth(this);
+  }
+
+  /** How many jobs wait. */
+  get waiting(): number {
+    return this.line.size;
+  }
+
+  has(jobId: string): boolean {
+    return this.line.get(jobId) !== undefined;
+  }
+
+  /** How many jobs of an account wait, of all classes. */
+  waitingOf(account: string): number {
+    let count = 0;
+    for (const line of this.line.classes.values()) count += line.count(account);
+    return count;
+  }
+
+  /** How many jobs of a class wait. */
+  waitingFor(hardware: string): number {
+    return this.line.classes.get(hardware)?.size ?? 0;
+  }
+
+  /** A job joins the line. One that waits already keeps its place, and so does one that was declined. */
+  ask(ask: Ask): void {
+    const declined = this.#declined.get(ask.id);
+    this.#declined.delete(ask.id);
+    if (declined) return this.line.giveBack(declined);
+    if (!this.line.add(ask)) return;
+    this.demand.add(ask.key, ask.at);
+    this.shares.asked(ask);
+    this.newest = ask.id;
+  }
+
+  /** A job is not needed any more. On its way to a box it will not come back if it is dropped. */
+  withdraw(jobId: string): void {
+    this.line.remove(jobId);
+    this.#declined.delete(jobId);
+    this.forecasts.forget(jobId);
+    this.#handed.delete(jobId);
+  }
+
+  /** A job that nobody could take at once does not wait, and was not asked for: it may be asked for again. */
+  refuse(jobId: string, now: number): void {
+    const job = this.line.get(jobId);
+    if (job) this.demand.take(job.ask.key, now);
+    this.withdraw(jobId);
+  }
+
+  /**
+   * What a box told of itself replaces all that is known of it; hand-outs that it had not received by
+   * then are put on top again.
+   */
+  report(view: BoxView, now: number): void {
+    const box = this.fleet.box(view);
+    const since = now - this.settings.setup_limit_ms - ENDING_MS;
+    const { ended, declined, began } = box.report(view, since);
+    for (const { ask } of began) this.forecasts.began(ask.id, now);
+    for (const handed of [...ended, ...declined]) this.#ended(handed, now);
+    for (const { job } of declined) {
+      recordDeclined(job, box, now);
+      this.#declined.set(job.ask.id, job);
+    }
+    this.#changed(view.id);
+  }
+
+  /**
+   * Whether a box can be handed jobs now. One that is full, but well, takes them: that it has no room is
+   * known from what it tells.
+   */
+  setTakes(boxId: string, takes: boolean): void {
+    const box = this.fleet.boxes.get(boxId);
+    if (box) this.fleet.setTakes(box, takes);
+  }
+
+  /** A box is gone, and with it the jobs that it had. */
+  leave(boxId: string, now: number): void {
+    const box = this.fleet.boxes.get(boxId);
+    if (!box) return;
+    for (const handed of box.handouts.values()) this.#ended(handed, now);
+    this.fleet.remove(box);
+  }
+
+  /**
+   * Every decision is applied, also one to do nothing: what it noticed is remembered. What a hand-out
+   * changes on its box is assumed from now on.
+   * @returns the hand-out, unless there is nothing to do
+   */
+  apply(decision: Decision, now: number): Handout | undefined {
+    this.#remember(decision.notes, now);
+    if (decision.do === "nothing") return undefined;
+    const box = this.fleet.boxes.get(decision.box);
+    const job = box && this.line.get(decision.job);
+    if (!box || !job) return undefined;
+    this.#countOvertaken(job, now);
+    this.line.remove(decision.job);
+    const stop = decision.do === "start" ? decision.stop : [];
+    this.worth.stop(
+      [...box.containers.values()].filter(({ id }) => stop.includes(id)),
+      now,
+    );
+    const chosen = decision.do === "join" ? { container: decision.container, stop } : { stop };
+    const handed = box.hand(job, chosen, now);
+    this.#handed.set(job.ask.id, handed);
+    this.line.passTurn(job.ask);
+    this.shares.take(job.ask, now);
+    if (handed.began) this.forecasts.began(job.ask.id, now);
+    else if (handed.starts) {
+      const { mean } = this.estimates.setup(job.ask.key);
+      this.forecasts.add({ job: job.ask.id, kind: "start", expected_ms: mean }, now);
+    }
+    this.#changed(box.id);
+    return handed;
+  }
+
+  /** A hand-out has never reached its box, or was declined: the job waits again, in its place. */
+  dropped(boxId: string, number: number, now: number): void {
+    const handed = this.fleet.boxes.get(boxId)?.takeBack(number);
+    if (!handed) return;
+    const isNeeded = this.#handed.get(handed.ask.id) === handed;
+    this.#ended(handed, now);
+    if (isNeeded) this.line.giveBack(handed.job);
+    this.#changed(boxId);
+  }
+
+  /**
+   * A hand-out that its box never came for. Its job does not wait again by this: its prediction asks for
+   * itself, and may have done so already.
+   */
+  lost(boxId: string, number: number, now: number): void {
+    const handed = this.fleet.boxes.get(boxId)?.takeBack(number);
+    if (!handed) return;
+    this.#ended(handed, now);
+    this.#changed(boxId);
+  }
+
+  /** A job that waits is not offered to the box before that tells something else than now. */
+  exclude(jobId: string, boxId: string, now: number): void {
+    const box = this.fleet.boxes.get(boxId);
+    const job = this.line.get(jobId);
+    if (box && job) recordDeclined(job, box, now);
+  }
+
+  /** What a setup or a run of a container took. */
+  measured(key: string, measured: Measured): void {
+    this.estimates.add(key, measured);
+  }
+
+  /** What was learned, as plain JSON. */
+  save(): Saved {
+    return {
+      estimates: this.estimates.save(),
+      demand: this.demand.save(),
+      forecasts: this.forecasts.save(),
+    };
+  }
+
+  load({ estimates, demand, forecasts }: Saved): void {
+    this.forecasts.load(forecasts);
+    this.estimates.load(estimates);
+    this.demand.load(demand);
+  }
+
+  #remember({ firsts, holds, reservations }: Notes, now: number): void {
+    for (const id of firsts) {
+      const job = this.line.get(id);
+      if (job) job.first_since = now;
+    }
+    for (const { job: id, until } of holds) {
+      const job = this.line.get(id);
+      if (job) job.held_until = until;
+    }
+    for (const one of reservations) this.reservations.set(one.hardware, one);
+  }
+
+  /** A job is handed out before those that are first in turn, of its priority or a higher one. */
+  #countOvertaken(handed: Job, now: number): void {
+    const { hardware } = handed.ask;
+    const line = this.line.classes.get(hardware);
+    if (!line) return;
+    const level = (job: Job) => LEVELS.indexOf(levelOf(job.ask, now));
+    for (const first of new ClassLook(this, hardware, line, now).firsts)
+      if (first !== handed && level(first) <= level(handed)) first.overtaken += 1;
+  }
+
+  #changed(boxId: string): void {
+    const box = this.fleet.boxes.get(boxId);
+    if (!box) return;
+    this.fleet.list(box);
+    this.worth.use(box);
+  }
+
+  #ended(handed: Handed, now: number): void {
+    const { id } = handed.ask;
+    if (this.#handed.get(id) === handed) this.#handed.delete(id);
+    this.forecasts.forget(id);
+    this.shares.giveBack(handed.ask, now);
+  }
+
+  /** The hand-out of a job that is on a box, or on its way there. */
+  handoutOf(jobId: string): Handed | undefined {
+    return this.#handed.get(jobId);
+  }
+}

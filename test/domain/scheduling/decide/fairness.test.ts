@@ -1,0 +1,152 @@
+import { expect, test } from "vitest";
+import { decide, MAX_OVERTAKEN } from "../../../../src/domain/scheduling/decide/decide.ts";
+import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
+import type { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
+import type { BoxView } from "../../../../src/domain/scheduling/decide/types.ts";
+import { ask, box, container, NOW, poolOf } from "./samples.ts";
+
+const MINUTE = 60_000;
+
+function askMany(state: PoolState, account: string, count: number, at = NOW): void {
+  for (let n = 0; n < count; n += 1)
+    state.ask(ask(`${account}${n}`, { account, key: `${account}${n}`, at }));
+}
+
+const served = (state: PoolState, now = NOW) =>
+  handOut(state, now).handouts.map((one) => one.ask.id);
+
+test("alone an account may have all of a class", () => {
+  const state = poolOf([box("one", { gpus: 4 })]);
+  askMany(state, "a", 9);
+  expect(served(state)).toEqual(["a0", "a1", "a2", "a3"]);
+});
+
+test("while others wait, or have asked within five minutes, it has half at most", () => {
+  const state = poolOf([box("one", { gpus: 8 })]);
+  askMany(state, "b", 1);
+  expect(served(state)).toEqual(["b0"]);
+  askMany(state, "a", 9);
+  const { handouts, until } = handOut(state, NOW);
+  expect(handouts.map((one) => one.ask.id)).toEqual(["a0", "a1", "a2", "a3"]);
+  // Whenever that ends it is looked again, though nothing has changed.
+  expect(until).toBe(NOW + 5 * MINUTE);
+  expect(served(state, NOW + 5 * MINUTE)).toEqual(["a4", "a5", "a6"]);
+});
+
+test("it has one slot at least", () => {
+  const state = poolOf([box("one", { gpus: 1 })]);
+  askMany(state, "a", 1);
+  askMany(state, "b", 1);
+  expect(served(state)).toEqual(["a0"]);
+});
+
+test("a job in a container that takes four at a time counts a quarter", () => {
+  const state = poolOf([
+    box("one", { gpus: 2, containers: [container("c", { room: 4 }), container("d", { room: 4 })] }),
+  ]);
+  for (const account of ["a", "b"])
+    for (let n = 0; n < 5; n += 1) state.ask(ask(`${account}${n}`, { account, room: 4 }));
+  // Half of two containers is one, which four jobs fill.
+  expect(served(state).length).toBe(8);
+  expect(state.waitingOf("a")).toBe(1);
+  expect(state.shares.held("l40s", "a")).toBe(1);
+});
+
+test("the share is a setting", () => {
+  const state = poolOf([box("one", { gpus: 4 })], { account_share: 0.75 });
+  askMany(state, "a", 9);
+  state.ask(ask("b", { account: "b", gpus: 1, hardware: "l40s", key: "b", priority: "low" }));
+  expect(served(state)).toEqual(["a0", "a1", "a2", "b"]);
+});
+
+test("an account with much of the line comes after the others once it has a container", () => {
+  const state = poolOf([box("one", { gpus: 12 })]);
+  askMany(state, "a", 6);
+  for (const account of ["b", "c"]) askMany(state, account, 2);
+  // Taking turns it would have had the third place after c0, too.
+  expect(served(state)).toEqual(["a0", "b0", "c0", "b1", "c1", "a1", "a2", "a3", "a4", "a5"]);
+});
+
+test("a flood has only what the others leave on average and beyond it", () => {
+  const state = poolOf([box("one", { gpus: 8 })]);
+  // Four GPUs are used by others, for long.
+  for (const account of ["b", "c", "d", "e"]) askMany(state, account, 1, NOW - 60 * MINUTE);
+  expect(handOut(state, NOW - 60 * MINUTE).handouts.length).toBe(4);
+  askMany(state, "a", 40);
+  askMany(state, "f", 1);
+  // 8 - 4 - 2 × √4 = 0, and one at least.
+  expect(served(state)).toEqual(["a0", "f0"]);
+});
+
+/** One GPU, whose container serves one key again and again; somebody else waits for it. */
+function overtaken(times: number, fields: Partial<BoxView> = {}): PoolState {
+  const state = poolOf([box("one", { gpus: 1, containers: [container("c")], ...fields })]);
+  state.setTakes("one", false);
+  state.ask(ask("old", { key: "old", account: "old" }));
+  for (let n = 0; n < times; n += 1) {
+    state.setTakes("one", true);
+    state.ask(ask(`${n}`, { account: `${n}` }));
+    const [handout] = handOut(state, NOW).handouts;
+    expect(handout?.ask.id).toBe(`${n}`);
+    state.setTakes("one", false);
+    const handed = handout?.number ?? 0;
+    state.report(box("one", { gpus: 1, containers: [container("c")], handed, ...fields }), NOW);
+  }
+  state.ask(ask("new", { account: "new" }));
+  state.setTakes("one", true);
+  return state;
+}
+
+test("whoever was overtaken twenty times is served next", () => {
+  expect(decide(overtaken(MAX_OVERTAKEN - 1), NOW)).toMatchObject({ do: "join", job: "new" });
+  expect(decide(overtaken(MAX_OVERTAKEN), NOW)).toMatchObject({ do: "start", job: "old" });
+});
+
+test("only the first in turn of each priority is overtaken", () => {
+  const state = poolOf([box("one", { gpus: 1, containers: [container("c", { room: 9 })] })]);
+  const fields = { room: 9, key: "other" };
+  state.ask(ask("first", { account: "a", ...fields }));
+  state.ask(ask("second", { account: "b", ...fields }));
+  state.ask(ask("low", { account: "a", priority: "low", ...fields }));
+  state.ask(ask("warm", { account: "c", room: 9 }));
+  expect(served(state)).toEqual(["warm"]);
+  expect(["first", "second", "low"].map((id) => state.line.get(id)?.overtaken)).toEqual([1, 0, 0]);
+});
+
+test("a job behind 10,000 of an account that has its share is served at once", () => {
+  const state = poolOf([box("one", { gpus: 4 })]);
+  askMany(state, "a", 10_000);
+  expect(served(state).length).toBe(4);
+  state.report(box("two", { gpus: 4 }), NOW);
+  state.setTakes("two", true);
+  askMany(state, "b", 1);
+  expect(served(state)).toEqual(["b0"]);
+});
+
+test("classes that share boxes have turns, too", () => {
+  const state = poolOf([box("one", { gpus: 3, classes: ["l40s", "l40s-x2"] })], {
+    account_share: 1,
+  });
+  const wide = { hardware: "l40s-x2", gpus: 2 };
+  for (const id of ["w1", "w2"]) state.ask(ask(id, { key: id, ...wide }));
+  for (const id of ["s1", "s2"]) state.ask(ask(id, { key: id }));
+  expect(served(state)).toEqual(["w1", "s1"]);
+  // Both classes wait, and there is room for either: it is the turn of the one whose was longer ago.
+  const { number = 0 } = state.handoutOf("s1") ?? {};
+  state.report(box("one", { gpus: 2, classes: ["l40s", "l40s-x2"], handed: number }), NOW);
+  expect(served(state)).toEqual(["w2"]);
+});
+
+test("of several classes the higher priority comes first, whichever had no turn for longest", () => {
+  const state = poolOf([box("one", { gpus: 1, classes: ["l40s", "l40s-b"] })]);
+  state.ask(ask("a", { key: "a" }));
+  state.ask(ask("b", { key: "b", hardware: "l40s-b", priority: "high" }));
+  expect(served(state)).toEqual(["b"]);
+});
+
+test("a container that is idle is joined by whoever waits for it, however far behind", () => {
+  const state = poolOf([box("one", { gpus: 1, containers: [container("c")] })]);
+  for (let n = 0; n < 300; n += 1) state.ask(ask(`${n}`, { account: `${n}`, key: `${n}` }));
+  state.ask(ask("warm", { account: "warm" }));
+  expect(served(state)).toEqual(["warm"]);
+});

@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { decide } from "../../../../src/domain/scheduling/decide/decide.ts";
+import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
+import { ask, box, container, NOW, poolOf } from "./samples.ts";
+
+test("what was handed out is assumed until the box tells of it", () => {
+  const state = poolOf([box("one", { gpus: 1 })]);
+  state.ask(ask("a"));
+  state.ask(ask("b", { key: "other", account: "bob" }));
+  const { handouts } = handOut(state, NOW);
+  expect(handouts.map((one) => one.ask.id)).toEqual(["a"]);
+  const number = handouts[0]?.number ?? 0;
+  // A snapshot from before the hand-out changes nothing; one from after it is the truth.
+  state.report(box("one", { gpus: 1 }), NOW);
+  expect(decide(state, NOW)).toMatchObject({ do: "nothing" });
+  state.report(box("one", { gpus: 1, handed: number, containers: [container("c")] }), NOW);
+  expect(decide(state, NOW)).toMatchObject({ do: "start", job: "b", stop: ["c"] });
+});
+
+test("jobs join a container that was only assumed, also when it has got its own name", () => {
+  const state = poolOf([box("one")]);
+  state.ask(ask("a", { room: 3 }));
+  const first = handOut(state, NOW).handouts[0];
+  state.ask(ask("b", { room: 3, account: "bob" }));
+  const second = handOut(state, NOW).handouts[0];
+  expect(second).toMatchObject({ starts: false, container: first?.container });
+  const starting = container("c", { phase: "starting", users: 1, room: 3 });
+  const handed = first?.number ?? 0;
+  state.report(box("one", { handed, handouts: [handed], containers: [starting] }), NOW);
+  expect([...state.fleet.lane("l40s story")].map(({ id, users }) => [id, users])).toEqual([
+    ["c", 2],
+  ]);
+});
+
+test("numbers of hand-outs rise, also over a restart of the pool", () => {
+  const numbers = () => {
+    const state = poolOf([box("one", { handed: 5 })]);
+    for (const id of ["a", "b"]) state.ask(ask(id, { key: id }));
+    return handOut(state, NOW).handouts.map(({ number }) => number);
+  };
+  expect(numbers()).toEqual([NOW, NOW + 1]);
+});
+
+test("a hand-out that was dropped waits again in its place", () => {
+  const state = poolOf([box("one", { gpus: 1 })]);
+  for (const id of ["a", "b", "c"]) state.ask(ask(id, { key: id }));
+  const number = handOut(state, NOW).handouts[0]?.number ?? 0;
+  state.dropped("one", number, NOW);
+  expect(decide(state, NOW)).toMatchObject({ do: "start", job: "a" });
+  expect(state.shares.jobs("l40s", "ada")).toBe(0);
+});
+
+test("an account counts its jobs until their boxes tell that they have ended", () => {
+  const state = poolOf([box("one")]);
+  state.ask(ask("a"));
+  const number = handOut(state, NOW).handouts[0]?.number ?? 0;
+  expect(state.shares.jobs("l40s", "ada")).toBe(1);
+  state.report(box("one", { handed: number, handouts: [number] }), NOW);
+  expect(state.shares.jobs("l40s", "ada")).toBe(1);
+  state.report(box("one", { handed: number }), NOW);
+  expect(state.shares.jobs("l40s", "ada")).toBe(0);
+});
+
+test("a box that leaves takes its containers and its jobs with it", () => {
+  const state = poolOf([box("one", { containers: [container("c")] })]);
+  state.ask(ask("a"));
+  handOut(state, NOW);
+  state.leave("one", NOW);
+  state.ask(ask("b"));
+  expect(decide(state, NOW)).toMatchObject({ do: "nothing" });
+  expect(state.shares.jobs("l40s", "ada")).toBe(0);
+});
+
+test("a job that was withdrawn is handed to nobody; a job asked for twice waits once", () => {
+  const state = poolOf([box("one")]);
+  state.ask(ask("a"));
+  state.ask(ask("a"));
+  expect(state.waiting).toBe(1);
+  state.withdraw("a");
+  expect(decide(state, NOW)).toMatchObject({ do: "nothing" });
+});
+
+test("estimates and demand survive as JSON", () => {
+  const state = poolOf([]);
+  state.ask(ask("a"));
+  for (const setup_ms of [10_000, 20_000]) state.measured("story", { setup_ms });
+  const other = poolOf([]);
+  other.load(JSON.parse(JSON.stringify(state.save())));
+  expect(other.estimates.setup("story")).toEqual({ count: 2, mean: 15_000, variance: 25_000_000 });
+  expect(other.demand.of("story", NOW)).toBe(1);
+});

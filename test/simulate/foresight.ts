@@ -1,0 +1,33 @@
+/**
+ * Perfect eviction (Belady): what an idle container is worth is how soon its key is asked for again. The
+ * second idle container of a key waits for the second ask.
+ */
+import type { Container } from "../../src/domain/scheduling/decide/box.ts";
+import type { MakeWorth } from "../../src/domain/scheduling/decide/worth.ts";
+import type { SimulatedJob } from "./trace.ts";
+
+export function foresight(trace: readonly SimulatedJob[]): MakeWorth {
+  const asks = new Map<string, number[]>();
+  for (const { ask } of trace) {
+    const times = asks.get(ask.key);
+    if (times) times.push(ask.at);
+    else asks.set(ask.key, [ask.at]);
+  }
+  /** How many of each key's asks have passed. */
+  const passed = new Map<string, number>();
+  const nextAsk = (key: string, now: number, after: number): number => {
+    const times = asks.get(key) ?? [];
+    let at = passed.get(key) ?? 0;
+    while ((times[at] ?? Number.POSITIVE_INFINITY) <= now) at += 1;
+    passed.set(key, at);
+    return times[at + after] ?? Number.POSITIVE_INFINITY;
+  };
+  return ({ fleet }) => ({
+    of(container: Container, now: number): number {
+      const idle = [...fleet.lane(container.lane)].filter(({ users }) => users === 0);
+      return -nextAsk(container.key, now, idle.indexOf(container));
+    },
+    use() {},
+    stop() {},
+  });
+}

@@ -1,0 +1,75 @@
+/** The rules that are compared. */
+import type { Box, Container } from "../../src/domain/scheduling/decide/box.ts";
+import { decide } from "../../src/domain/scheduling/decide/decide.ts";
+import { handOut } from "../../src/domain/scheduling/decide/hand-out.ts";
+import { PoolState } from "../../src/domain/scheduling/decide/pool-state.ts";
+import type { Ask, Decision } from "../../src/domain/scheduling/decide/types.ts";
+import { foresight } from "./foresight.ts";
+import type { Rules } from "./simulate.ts";
+import type { SimulatedJob } from "./trace.ts";
+
+type Decide = (state: PoolState, now: number) => Decision;
+export const POLICY_NAMES = ["auspex", "perfect", "warm-first", "fifo"] as const;
+export type PolicyName = (typeof POLICY_NAMES)[number];
+
+export const POLICIES: Record<PolicyName, (trace: readonly SimulatedJob[]) => Rules> = {
+  auspex: () => rulesOf(decide),
+  /** The same rules, but what is stopped is what is wanted again last. */
+  perfect: (trace) => rulesOf(decide, new PoolState({}, foresight(trace))),
+  /** Whoever finds a container that is up goes first; else first in first out. */
+  "warm-first": () => rulesOf(decideWarmFirst),
+  /** First in first out; the least recently used goes. */
+  fifo: () => rulesOf(decideFifo),
+};
+
+const rulesOf = (decide: Decide, state = new PoolState()): Rules => ({
+  state,
+  handOut: (now) => handOut(state, now, decide),
+});
+
+const nothing: Decision = {
+  do: "nothing",
+  until: null,
+  notes: { firsts: [], holds: [], reservations: [] },
+};
+
+/** In the order of their arrival. */
+function* waiting(state: PoolState): Generator<Ask> {
+  yield* state.line.asks();
+}
+
+function decideFifo(state: PoolState): Decision {
+  const [first] = waiting(state);
+  return first ? (join(state, first) ?? start(state, first) ?? nothing) : nothing;
+}
+
+function decideWarmFirst(state: PoolState): Decision {
+  const [first] = waiting(state);
+  if (!first) return nothing;
+  for (const ask of waiting(state)) {
+    const joined = join(state, ask);
+    if (joined) return joined;
+  }
+  return start(state, first) ?? nothing;
+}
+
+function join(state: PoolState, ask: Ask): Decision | undefined {
+  const found = state.fleet.joinable(`${ask.hardware} ${ask.key}`, () => true);
+  if (!found) return undefined;
+  const { id, box } = found;
+  return { do: "join", job: ask.id, box: box.id, container: id, notes: nothing.notes };
+}
+
+function start(state: PoolState, ask: Ask): Decision | undefined {
+  const on = (box: Box, stop: Container[]): Decision => {
+    const ids = stop.map(({ id }) => id);
+    return { do: "start", job: ask.id, box: box.id, stop: ids, notes: nothing.notes };
+  };
+  const boxes = [...state.fleet.boxes.values()];
+  const room = boxes.find((box) => box.hasRoom(ask.gpus));
+  if (room) return on(room, []);
+  const [oldest] = boxes
+    .flatMap((box) => [...box.idle()])
+    .toSorted((a, b) => (a.idle_since ?? 0) - (b.idle_since ?? 0));
+  return oldest && on(oldest.box, [oldest]);
+}

@@ -1,0 +1,103 @@
+/** The scenes that are simulated, and what comes of each. */
+import { explain } from "../../src/domain/scheduling/decide/explain.ts";
+import type { Range } from "../../src/domain/scheduling/decide/forecasts.ts";
+import { mean, quantile } from "../bench/statistics.ts";
+import { POLICIES, type PolicyName } from "./policies.ts";
+import { type Course, type Fate, simulate } from "./simulate.ts";
+import { FLOODER, GPUS, type Scene, type SimulatedJob, traceOf } from "./trace.ts";
+
+export const LOADS = [0.05, 0.1, 0.2, 0.4, 0.5];
+export const ARRIVALS = ["poisson", "bursts"] as const;
+export const SETUPS = [2, 6];
+
+export interface Outcome {
+  cold: number;
+  p95_ms: number;
+  /** 1 if the line grows, else 0. One that the GPUs could take at once does not. */
+  grows: number;
+}
+
+export interface Study {
+  outcomes: Record<PolicyName, Outcome>;
+  /** How many times as long the others' p95 is while an account floods. */
+  flood: number;
+  /** Of those who waited: how many of a hundred did so as long as they had been told. */
+  within: number;
+  /** Neither less than half nor more than twice the middle of what they had been told. */
+  withinTwice: number;
+}
+
+/** What is there at the beginning is no measure: everything is cold. */
+const WARM_UP = 0.2;
+/** A line grows that is longer in this last part than it ever was in the first half. */
+const END = 0.2;
+
+export function study(scene: Scene): Study {
+  const trace = traceOf(scene);
+  const outcome = (policy: PolicyName) =>
+    outcomeOf(trace, simulate(trace, POLICIES[policy](trace)));
+  const { course, told } = simulateTold(trace);
+  const waited = afterWarmUp(trace, course.fates).flatMap((fate) => {
+    const range = told.get(fate.job);
+    return range ? [{ range, wait_ms: fate.wait_ms }] : [];
+  });
+  const percent = (is: (wait_ms: number, range: Range) => boolean) =>
+    (100 * waited.filter(({ range, wait_ms }) => is(wait_ms, range)).length) / waited.length;
+  return {
+    outcomes: {
+      auspex: outcomeOf(trace, course),
+      perfect: outcome("perfect"),
+      "warm-first": outcome("warm-first"),
+      fifo: outcome("fifo"),
+    },
+    flood: floodRatio(scene, course),
+    within: percent((wait, { p10_ms, p90_ms }) => wait >= p10_ms && wait <= p90_ms),
+    withinTwice: percent((wait, { p50_ms }) => wait >= p50_ms / 2 && wait <= p50_ms * 2),
+  };
+}
+
+/** Each job that has to wait is told for how long when it comes. */
+function simulateTold(trace: readonly SimulatedJob[]) {
+  const rules = POLICIES.auspex(trace);
+  const told = new Map<SimulatedJob, Range>();
+  const course = simulate(trace, rules, (job, now) => {
+    const range = explain(rules.state, job.ask.id, now)?.range ?? "unknown";
+    if (range !== "unknown") told.set(job, range);
+  });
+  return { course, told };
+}
+
+function outcomeOf(trace: readonly SimulatedJob[], { fates, waiting }: Course): Outcome {
+  const measured = afterWarmUp(trace, fates);
+  const end = mean(waiting.slice(Math.floor(waiting.length * (1 - END))));
+  const before = Math.max(...waiting.slice(0, waiting.length / 2));
+  return {
+    cold: measured.filter(({ cold }) => cold).length,
+    p95_ms: p95(measured),
+    grows: end > GPUS && end > before ? 1 : 0,
+  };
+}
+
+function afterWarmUp(trace: readonly SimulatedJob[], fates: readonly Fate[]): Fate[] {
+  const from = trace[Math.floor(trace.length * WARM_UP)]?.ask.at ?? 0;
+  return fates.filter(({ job }) => job.ask.at >= from);
+}
+
+/** Of those who come while the flood does. */
+function floodRatio(scene: Scene, calm: Course): number {
+  const trace = traceOf({ ...scene, flood: true });
+  const flooded = simulate(trace, POLICIES.auspex(trace));
+  const floods = trace.filter(isFlood).map(({ ask }) => ask.at);
+  const [from, to] = [Math.min(...floods), Math.max(...floods)];
+  const others = ({ fates }: Course) =>
+    fates.filter(({ job }) => !isFlood(job) && job.ask.at >= from && job.ask.at <= to);
+  return p95(others(flooded)) / p95(others(calm));
+}
+
+const isFlood = ({ ask }: SimulatedJob): boolean => ask.account === FLOODER;
+
+const p95 = (fates: readonly Fate[]): number =>
+  quantile(
+    fates.map(({ wait_ms }) => wait_ms),
+    0.95,
+  );

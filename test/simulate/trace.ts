@@ -1,0 +1,114 @@
+/**
+ * The jobs of a scene: 50 models, asked for as Zipf's law says, by 20 accounts. What a run and a setup
+ * take is fixed beforehand, so that all rules are given the same work.
+ */
+import type { Ask } from "../../src/domain/scheduling/decide/types.ts";
+import { type Random, randomOf } from "./random.ts";
+
+export const GPUS = 12;
+export const HARDWARE = "l40s";
+const MODELS = 50;
+const ACCOUNTS = 20;
+const JOBS = 2_000;
+const RUN_MS = 10_000;
+/** Jobs of a burst, and the time between them. */
+const BURST = 4;
+const BURST_GAP_MS = 1_000;
+export const FLOODER = "account-0";
+/** What the flood alone would take of the GPUs, besides its setups. */
+const FLOOD_LOAD = 1;
+const FLOOD_JOBS = 2_000;
+
+export interface Scene {
+  /** Of the GPUs' time, what the runs take. */
+  load: number;
+  arrivals: "poisson" | "bursts";
+  /** How many times the run the setup takes. */
+  setup: number;
+  seed: number;
+  /** From a quarter of the time on an account asks for 2,000 jobs, faster than they can be run. */
+  flood: boolean;
+}
+
+export interface SimulatedJob {
+  ask: Ask;
+  run_ms: number;
+  /** What its container's setup takes if it needs one. */
+  setup_ms: number;
+}
+
+interface Model {
+  key: string;
+  run_ms: number;
+  setup_ms: number;
+}
+
+export function traceOf({ load, arrivals, setup, seed, flood }: Scene): SimulatedJob[] {
+  const random = randomOf(seed);
+  const models = modelsOf(random, setup);
+  const weights = models.map((_, rank) => 1 / (rank + 1));
+  const total = weights.reduce((sum, one) => sum + one, 0);
+  const meanRun = models.reduce(
+    (sum, { run_ms }, n) => sum + (run_ms * (weights[n] ?? 0)) / total,
+    0,
+  );
+  const gap = meanRun / GPUS / load;
+  const jobs: SimulatedJob[] = [];
+  const add = (at: number, model: Model, account: string) =>
+    jobs.push(jobOf(random, `${account}.${jobs.length}`, at, model, account));
+  const pick = (): Model => {
+    const model = models[random.weighted(weights)];
+    if (!model) throw new Error("no model");
+    return model;
+  };
+
+  let at = 0;
+  while (jobs.length < JOBS) {
+    const size = arrivals === "bursts" ? random.geometric(BURST) : 1;
+    at += random.exponential(gap * (arrivals === "bursts" ? BURST : 1));
+    const model = pick();
+    const account = `account-${1 + Math.floor(random.uniform() * (ACCOUNTS - 1))}`;
+    for (let n = 0, then = at; n < size; n += 1, then += random.exponential(BURST_GAP_MS))
+      add(then, model, account);
+  }
+  if (flood) {
+    // Of its own, so that the others' jobs are the same without it.
+    const floodGap = meanRun / GPUS / FLOOD_LOAD;
+    for (let n = 0, then = at / 4; n < FLOOD_JOBS; n += 1, then += random.exponential(floodGap))
+      add(then, pick(), FLOODER);
+  }
+  return jobs.toSorted((a, b) => a.ask.at - b.ask.at);
+}
+
+/** Runs differ by up to four times among models; so do their setups, which belong to their runs. */
+function modelsOf(random: Random, setup: number): Model[] {
+  return Array.from({ length: MODELS }, (_, n) => {
+    const run_ms = RUN_MS * 4 ** (random.uniform() - 0.5);
+    return { key: `model-${n}`, run_ms, setup_ms: run_ms * setup * random.lognormal(0.2) };
+  });
+}
+
+function jobOf(
+  random: Random,
+  id: string,
+  at: number,
+  { key, run_ms, setup_ms }: Model,
+  account: string,
+): SimulatedJob {
+  return {
+    ask: {
+      id,
+      account,
+      priority: "normal",
+      hardware: HARDWARE,
+      gpus: 1,
+      key,
+      image: key,
+      room: 1,
+      run_limit_ms: 1_800_000,
+      at,
+    },
+    run_ms: run_ms * random.lognormal(0.25),
+    setup_ms: setup_ms * random.lognormal(0.15),
+  };
+}
