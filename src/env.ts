@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { PartSizes } from "./domain/files/upload-plan.ts";
 import type { Patience } from "./domain/predictions/deadlines.ts";
+import type { Settings as Scheduling } from "./domain/scheduling/decide/types.ts";
 import type { CountMessage, WaitingJob } from "./protocol/queue.ts";
 import { type ResourceShape, resourceShape } from "./protocol/user.ts";
 
@@ -114,6 +115,8 @@ const variables = z.object({
   WAIT_SECONDS: count.default(60),
   VENDORA_TIMEOUT_SECONDS: count.default(600),
   QUEUE_TIMEOUT_SECONDS: count.default(3_600),
+  ACCOUNT_SHARE: z.coerce.number().positive().max(1).default(0.5),
+  RESERVE_SECONDS: z.coerce.number().nonnegative().default(60),
   SETUP_TIMEOUT_SECONDS: count.default(1_800),
   LEASE_SECONDS: count.default(30),
   CONNECT_SECONDS: count.default(5),
@@ -183,6 +186,8 @@ export interface Settings {
   /** After this, a call that its client waits for is canceled. */
   vendoraTimeoutSeconds: number;
   queueTimeoutSeconds: number;
+  /** By which jobs are handed out. */
+  scheduling: Scheduling;
   setupTimeoutSeconds: number;
   patience: Patience;
   /** Interval of runner reports, and so the longest delay until a drain reaches a runner. */
@@ -246,6 +251,11 @@ export function settings(env: Bindings): Settings {
       waitSeconds: v.WAIT_SECONDS,
       vendoraTimeoutSeconds: v.VENDORA_TIMEOUT_SECONDS,
       queueTimeoutSeconds: v.QUEUE_TIMEOUT_SECONDS,
+      scheduling: {
+        account_share: v.ACCOUNT_SHARE,
+        reserve_ms: v.RESERVE_SECONDS * 1_000,
+        setup_limit_ms: v.SETUP_TIMEOUT_SECONDS * 1_000,
+      },
       setupTimeoutSeconds: v.SETUP_TIMEOUT_SECONDS,
       patience: {
         lease_seconds: v.LEASE_SECONDS,

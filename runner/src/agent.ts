@@ -24,6 +24,8 @@ import {
 } from "./control-plane/error.ts";
 import { Poller } from "./control-plane/poller.ts";
 import { retryCall } from "./control-plane/retry.ts";
+import { SnapshotSource } from "./control-plane/snapshot-source.ts";
+import { Snapshots } from "./control-plane/snapshots.ts";
 import { type RunnerState, Telemetry } from "./control-plane/telemetry.ts";
 import type { Executor } from "./jobs/executor.ts";
 import { Job } from "./jobs/job.ts";
@@ -44,10 +46,9 @@ export interface AgentOptions {
   kill: AbortSignal;
 }
 
-/** Limits of the claim and telemetry requests. */
+/** Limits of the telemetry and claim requests. */
 const MAX_WARM = 200;
 const MAX_IMAGES = 500;
-const MAX_RECEIPTS = 1_000;
 /** Without the control plane there is nothing else to do. */
 const REGISTER_RETRY = { attempts: Number.POSITIVE_INFINITY, baseMs: 500, maxMs: 30_000 };
 /** Keeps a control plane that lost all its sessions from being flooded. */
@@ -60,13 +61,13 @@ export class Agent {
   readonly #slots: Slots;
   /** The same each time that it registers. */
   readonly #process = randomUUID();
-  /** Receipts of jobs to acknowledge with the next claim. */
-  readonly #receipts: string[] = [];
+  readonly #source: SnapshotSource;
   #drained: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
     this.#slots = new Slots(options.runner.slots);
+    this.#source = new SnapshotSource({ slots: this.#slots, executor: options.executor });
   }
 
   /**
@@ -124,16 +125,22 @@ export class Agent {
 
   /** Runs one session. @returns true if the control plane no longer knows it */
   async #runSession(session: SessionResponse): Promise<boolean> {
-    const { runner, drainSeconds, log, stop, kill } = this.#options;
+    const { runner, executor, drainSeconds, log, stop, kill } = this.#options;
     const sessionEnd = new AbortController();
-    const poller = this.#poller(session);
+    const snapshots = this.#snapshots(session);
+    const poller = this.#poller(session, snapshots);
     const telemetry = this.#telemetry(session, poller);
-    const reporting = telemetry.run(sessionEnd.signal);
+    const reporting = Promise.race([
+      telemetry.run(sessionEnd.signal),
+      snapshots.run(sessionEnd.signal),
+    ]);
     const polling = poller.run(AbortSignal.any([stop, sessionEnd.signal]));
     this.#slots.onChange = () => {
       poller.wake();
       telemetry.wake();
+      snapshots.changed();
     };
+    executor.onChange = () => snapshots.changed();
     try {
       await Promise.race([polling, reporting]);
       log.info("draining", { running: this.#slots.ids.length });
@@ -162,36 +169,53 @@ export class Agent {
     }
   }
 
-  #poller({ runner_id, session, pool, settings }: SessionResponse): Poller {
-    const { controlPlane, executor, log } = this.#options;
-    return new Poller({
-      free: () => this.#slots.free,
-      claim: async (free, signal) => {
-        const warm = distinct(executor.warm().map(({ key }) => key)).slice(0, MAX_WARM);
-        const images = executor.images().slice(0, MAX_IMAGES);
-        const heard = this.#receipts.slice(0, MAX_RECEIPTS);
-        const request = {
-          runner_id,
-          session,
-          pool,
-          free,
-          warm,
-          images,
-          heard,
-        };
-        const jobs = await controlPlane.claim(request, settings.poll_seconds, signal);
-        this.#receipts.splice(0, heard.length);
-        return jobs;
+  /** What changes between two polls. */
+  #snapshots({ runner_id, session, pool }: SessionResponse): Snapshots {
+    const { controlPlane, log } = this.#options;
+    return new Snapshots({
+      send: async (signal) => {
+        const snapshot = this.#source.take();
+        const answer = await controlPlane.tell({ runner_id, session, pool, snapshot }, signal);
+        this.#source.told(snapshot);
+        return answer;
       },
-      onJob: (order) => this.#start(order, settings),
       log,
     });
   }
 
+  #poller({ runner_id, session, pool, settings }: SessionResponse, snapshots: Snapshots): Poller {
+    const { controlPlane, executor, log } = this.#options;
+    return new Poller({
+      hasRoom: () => this.#slots.free > 0,
+      claim: async (signal) => {
+        const snapshot = this.#source.take();
+        snapshots.told();
+        const images = executor.images().slice(0, MAX_IMAGES);
+        const request = { runner_id, session, pool, snapshot, images };
+        const jobs = await controlPlane.claim(request, settings.poll_seconds, signal);
+        this.#source.told(snapshot);
+        return jobs;
+      },
+      onJob: (order) => {
+        this.#start(order, settings);
+        snapshots.changed();
+      },
+      log,
+    });
+  }
+
+  /** What has no place is declined before a channel is opened for it. */
   #start(order: JobOrder, settings: SessionResponse["settings"]): void {
     const { executor, controlPlane, log } = this.#options;
-    const onReceipt = (receipt: string) => void this.#receipts.push(receipt);
-    this.#slots.start(new Job({ order, executor, controlPlane, settings, onReceipt, log }));
+    const { handout, stop } = order;
+    this.#source.received(handout);
+    const place = executor.place(order, stop);
+    if (typeof place === "string") {
+      log.info("declined", { prediction: order.prediction_id, reason: place });
+      return this.#source.declined({ handout, reason: place });
+    }
+    const onReceipt = (receipt: string) => this.#source.connected(receipt);
+    this.#slots.start(new Job({ order, place, controlPlane, settings, onReceipt, log }));
   }
 
   #telemetry({ runner_id, session, settings }: SessionResponse, poller: Poller): Telemetry {

@@ -7,6 +7,7 @@ import { createExecutor } from "./containers/create-executor.ts";
 import { Failure } from "./containers/failure.ts";
 import { ControlPlane } from "./control-plane/client.ts";
 import { messageOf, RegistrationRefused } from "./control-plane/error.ts";
+import { DRIVER_ADVICE } from "./devices/nvidia-smi.ts";
 import { checkEngine } from "./engines/docker/check.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
 import { createLog } from "./lib/log.ts";
@@ -15,8 +16,10 @@ import { surviveUnhandledRejections } from "./lib/unhandled-rejections.ts";
 import { parseArguments } from "./settings/arguments.ts";
 import { help } from "./settings/help.ts";
 import {
+  capacityOf,
   engineOptions,
   fileOptions,
+  gpuSource,
   readSettings,
   type Settings,
   SettingsError,
@@ -45,24 +48,32 @@ async function main(): Promise<number> {
 
 async function run(settings: Settings): Promise<number> {
   const log = createLog({ level: settings.log_level, format: settings.log_format });
-  const { name, hardware, engine, slots } = settings;
+  const { name, hardware, engine } = settings;
   const { stop, kill } = signals();
   surviveUnhandledRejections(log);
-  log.info("starting", { version: VERSION, name, hardware, engine, slots, url: settings.url });
-  const options = engineOptions(settings);
+  const gpus = gpuSource(settings);
+  const found = await gpus.list().catch((error: unknown) => {
+    log.error(messageOf(error), { advice: DRIVER_ADVICE });
+    return [];
+  });
+  const capacity = capacityOf(settings, found.length);
+  const { slots } = capacity;
+  const { url } = settings;
+  log.info("starting", { version: VERSION, name, hardware, engine, ...capacity, url });
+  const options = engineOptions(settings, capacity);
   const own = options.kind === "docker" ? [options.socket, name] : [options.state];
   if (!(await becomeOnly(JSON.stringify([options.kind, ...own]), log, stop))) return 0;
   const controlPlane = new ControlPlane(settings);
   const agent = new Agent({
     runner: { name, hardware, engine, slots },
-    machine: await readMachine(),
+    machine: await readMachine(found),
     drainSeconds: settings.drain_seconds,
     controlPlane,
     executor: createExecutor({
       engine: options,
+      gpus,
       name,
-      slots,
-      containers: settings.containers,
+      ...capacity,
       controlPlane,
       files: fileOptions(settings),
       weights: weightOptions(settings),
@@ -115,7 +126,10 @@ function whenNpxEnds(end: () => void): void {
 }
 
 async function check(settings: Settings, json: boolean): Promise<number> {
-  const findings = await checkMachine(settings, () => checkEngine(engineOptions(settings)));
+  const findings = await checkMachine(settings, gpuSource(settings), (gpus) => {
+    const capacity = capacityOf(settings, gpus.length);
+    return checkEngine(engineOptions(settings, capacity), gpus);
+  });
   print(json ? JSON.stringify(findings, null, 2) : formatFindings(findings));
   return findings.every(({ ok }) => ok) ? 0 : 1;
 }

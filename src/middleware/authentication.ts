@@ -131,6 +131,16 @@ export const limitRunnerToken = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
+/**
+ * For what runners tell their pool, which is one object for all of them, and works on each snapshot. Each
+ * runner is limited, by the pass that it was given: a token may have a thousand that are well.
+ */
+export const limitRunner = createMiddleware<AppEnv>(async (c, next) => {
+  const { runner_id, token_id } = c.var.runner;
+  await limitRate(c, "token", runner_id ?? token_id);
+  await next();
+});
+
 /** Requires the operator's token. Not limited: scripts set up a whole deployment at once. */
 export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {
   await identify(c, authenticateOperator);

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { orNull, slug, timestamp, uuid } from "./common.ts";
+import { reasonCode } from "./explanation.ts";
 import { prediction } from "./prediction.ts";
 import { priority } from "./priority.ts";
 import { load, machine } from "./runner.ts";
@@ -148,6 +149,22 @@ export const queueState = z
       description:
         "Median of the last 100 predictions that had to wait for a runner; null if there are none",
     }),
+    reasons: z
+      .array(
+        z.object({
+          code: reasonCode,
+          waiting: z.int().meta({ description: "How many wait for this reason", example: 3 }),
+          accounts: z.int().meta({ description: "How many accounts made them", example: 2 }),
+          runners: z
+            .array(z.object({ id: uuid, name: z.string() }))
+            .meta({ description: "Runners that are reserved, or have declined them", example: [] }),
+          message: z.string().meta({
+            description: "The same in plain English, with what would help",
+            example: "3 predictions wait: all 4 GPUs are busy. Another runner would help.",
+          }),
+        }),
+      )
+      .meta({ description: "Why they wait, most first; empty if none do, or it is unknown" }),
   })
   .meta({ id: "Queue", description: "The queue of a hardware class" });
 export type QueueState = z.infer<typeof queueState>;

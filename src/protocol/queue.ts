@@ -13,12 +13,18 @@ export const waitingJob = z.object({
   hardware: z.string(),
   gpus: z.int().nonnegative(),
   priority,
+  /** For explanations: its name with the version, as of the creation, and whose it is. */
+  model: z.string(),
+  model_id: uuid,
+  model_owner_id: uuid,
   /** `repository@digest`. */
   image: z.string(),
   /** Identifies containers that the job may share. */
   container_key: z.string(),
   /** How many runs such a container has room for. */
   room: z.int().positive(),
+  /** How long its run may take. */
+  run_limit_ms: z.int().positive(),
 });
 export type WaitingJob = z.infer<typeof waitingJob>;
 

@@ -3,7 +3,8 @@
  * (`Authorization: Bearer ausr_…`). Runners only make outgoing connections.
  *
  * 1. POST /v1/runner/sessions: registers the runner, once per start.
- * 2. POST /v1/runner/jobs/claim: long poll with the number of free slots.
+ * 2. POST /v1/runner/jobs/claim: long poll with a snapshot of what the runner has (runner-state.ts). POST
+ *    /v1/runner/state tells another one when that changes. A job that it has no place for it declines.
  * 3. GET /v1/runner/channel: one WebSocket per job (see channel.ts). A run that ends before its channel
  *    is opened sends its only frame to POST /v1/runner/reports instead, together with others that end
  *    at the same time.
@@ -24,10 +25,17 @@
 import { z } from "zod";
 import { digest, jsonObject, uuid } from "./common.ts";
 import { egress } from "./egress.ts";
+import {
+  containerKey,
+  containerName,
+  handout,
+  MAX_CONTAINERS,
+  runnerSnapshot,
+} from "./runner-state.ts";
 import { jobWeight, MAX_WEIGHTS } from "./weights.ts";
 
 /** Increased by changes that break older runners. */
-export const RUNNER_PROTOCOL = 1;
+export const RUNNER_PROTOCOL = 2;
 
 /** The header with the lease of a job. */
 export const LEASE_HEADER = "x-auspex-lease";
@@ -60,8 +68,10 @@ const className = z.string().min(1).max(63);
 /** Of one runner. */
 export const MAX_CLASSES = 16;
 
-export const sessionRequest = z.object({
-  protocol: z.number().int(),
+/** Of a session request, whatever else its version of the protocol has in it. */
+export const spokenProtocol = z.object({ protocol: z.number().int() });
+
+export const sessionRequest = spokenProtocol.extend({
   /** Unique per runner token; the host name by default. */
   name: z.string().min(1).max(100),
   /** The classes that it serves, all of one pool. */
@@ -99,22 +109,19 @@ export type RunnerSettings = SessionResponse["settings"];
 /** `repository@sha256:…`, which identifies an image, with the repository as jobs name it. */
 const imageReference = z.string().max(400);
 
-/** Opaque: jobs with different keys share nothing (domain/scheduling/isolation.ts). */
-const key = z.string().min(1).max(64);
-
 export const claimRequest = z.object({
   runner_id: uuid,
   session: uuid,
   pool: className,
-  free: z.number().int().min(1).max(1_000),
-  /** Keys of running containers with free capacity. */
-  warm: z.array(key).max(200),
+  snapshot: runnerSnapshot,
   /** Images on the machine. */
   images: z.array(imageReference).max(500),
-  /** Receipts since the last claim (channel.ts): a runner that does not report on its jobs gets no more. */
-  heard: z.array(z.string().max(64)).max(1_000),
 });
 export type ClaimRequest = z.infer<typeof claimRequest>;
+
+/** The body of POST /v1/runner/state. */
+export const stateRequest = claimRequest.omit({ images: true });
+export type StateRequest = z.infer<typeof stateRequest>;
 
 export const image = z.object({
   /** With a registry's host, or `auspex/models/{model id}` for the deployment's own registry. */
@@ -134,11 +141,11 @@ export const keys = z.object({
    * For containers: jobs with different keys must not see each other's data. It is another one with other
    * variables, or another class: jobs with equal keys need the same container.
    */
-  container: key,
+  container: containerKey,
   /** For cached files: a job can notice that a file is already cached. */
-  files: key,
+  files: containerKey,
   /** For cached weights, likewise. Only of jobs with weights. */
-  weights: key.optional(),
+  weights: containerKey.optional(),
 });
 export type Keys = z.infer<typeof keys>;
 
@@ -184,6 +191,10 @@ export type JobHardware = z.infer<typeof jobHardware>;
 export const job = z.object({
   prediction_id: uuid,
   attempt: z.number().int().min(1),
+  /** The number of this hand-out, which the runner's snapshots name. */
+  handout,
+  /** Names of idle containers of the runner, which it may stop to make room. */
+  stop: z.array(containerName).max(MAX_CONTAINERS),
   /** Opaque proof that this attempt was assigned to this runner. */
   lease: z.string(),
   model: z.object({ owner: z.string(), name: z.string(), version_number: z.number().int() }),

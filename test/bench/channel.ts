@@ -8,6 +8,7 @@ import { model, version } from "../../src/protocol/model.ts";
 import { newToken } from "../../src/protocol/operator.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { RUNNER_PROTOCOL } from "../../src/protocol/runner.ts";
+import { runnerSnapshot } from "../protocol/runner-snapshot.ts";
 import { type Bed, USERNAME } from "./bed.ts";
 
 /** A hardware class of its own: the real runner has none of its work. */
@@ -51,11 +52,12 @@ export async function prepareChannel({ deployment, operator, client }: Bed) {
     },
     NEVER,
   );
-  const asks = { runner_id, session, pool, free: 1, warm: [], images: [] };
-  let heard: string[] = [];
+  const asks = { runner_id, session, pool, images: [] };
+  let told = runnerSnapshot();
 
   return async (): Promise<OpenPrediction> => {
-    const claimed = controlPlane.claim({ ...asks, heard }, settings.poll_seconds, NEVER);
+    const claim = { ...asks, snapshot: told };
+    const claimed = controlPlane.claim(claim, settings.poll_seconds, NEVER);
     const body = { model: `${USERNAME}/${name}`, input: {} };
     const { id } = await client.call(predictionWithIO, "POST", "/predictions", { body });
     const [job] = await claimed;
@@ -64,7 +66,8 @@ export async function prepareChannel({ deployment, operator, client }: Bed) {
     const socket = new WebSocket(url, { headers });
     const [welcome]: unknown[] = await once(socket, "message");
     const frame = downFrame.parse(JSON.parse(String(welcome)));
-    if (frame.type === "welcome" && frame.receipt !== undefined) heard = [frame.receipt];
+    const heard = frame.type === "welcome" && frame.receipt !== undefined ? [frame.receipt] : [];
+    told = runnerSnapshot({ number: told.number + 1, handed: job.handout, heard });
     return { id, socket };
   };
 }

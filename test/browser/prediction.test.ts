@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../src/dev/client.ts";
 import { BEGINNING } from "../../src/domain/predictions/display-limits.ts";
+import { runnerState } from "../../src/protocol/operator.ts";
 import { prediction, predictionWithIO } from "../../src/protocol/prediction.ts";
 import { Receiver } from "../receiver/receiver.ts";
 import { browserIsThere } from "./support/chromium.ts";
@@ -70,6 +71,28 @@ describe.runIf(browserIsThere)("in a browser", () => {
     for (const text of seen) expect(whole.startsWith(text)).toBe(true);
     await visitor.look();
     await visitor.open(`/predictions/${id}`);
+  });
+
+  it("says why it waits, and keeps that up to date until it runs", async () => {
+    const [state] = await site.world.runnerStates();
+    const turn = (action: "drain" | "resume") =>
+      site.world.operator.call(runnerState, "POST", `/operator/runners/${state?.id}/${action}`);
+    await turn("drain");
+    const id = await create("hello", { name: "Ada" });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open(`/predictions/${id}`);
+    const why = page.locator("[data-why]");
+    const reason = why.filter({ hasText: "No runner that takes work serves cpu." });
+    await reason.waitFor();
+    await visitor.look();
+    await why.evaluate((place) => {
+      place.textContent = "What it was before.";
+    });
+    await reason.waitFor();
+    await turn("resume");
+    await badge(visitor, "succeeded");
+    await why.waitFor({ state: "detached" });
   });
 
   it("is cancelled, says so to those who do not see it, and is in the list", async () => {

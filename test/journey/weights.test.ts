@@ -11,6 +11,7 @@ import { MEDIA_TYPES } from "../../src/protocol/oci.ts";
 import { newToken } from "../../src/protocol/operator.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { type Job, RUNNER_PROTOCOL } from "../../src/protocol/runner.ts";
+import { runnerSnapshot } from "../protocol/runner-snapshot.ts";
 import { silent } from "../runner/support/containers.ts";
 import { packLayer } from "../runner/support/weight-server.ts";
 import { USERNAME } from "./support/access.ts";
@@ -120,8 +121,8 @@ async function claim(): Promise<Job> {
     signal,
   );
   const { runner_id, session: id, pool } = session;
-  const free = { runner_id, session: id, pool, free: 1 };
-  const [job] = await controlPlane.claim({ ...free, warm: [], images: [], heard: [] }, 30, signal);
+  const claim = { runner_id, session: id, pool, images: [], snapshot: runnerSnapshot() };
+  const [job] = await controlPlane.claim(claim, 30, signal);
   return job ?? expect.fail("no job");
 }
 

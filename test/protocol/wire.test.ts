@@ -16,6 +16,8 @@ import {
   LEASE_HEADER,
   RUNNER_PROTOCOL,
 } from "../../src/protocol/runner.ts";
+import { MAX_TOLD } from "../../src/protocol/runner-state.ts";
+import { readyContainer, runnerSnapshot } from "./runner-snapshot.ts";
 
 const id = "019a0000-0000-7000-8000-000000000001";
 
@@ -30,7 +32,7 @@ test("the channel's words and numbers", () => {
       "LEASE_HEADER": "x-auspex-lease",
       "PING": "ping",
       "PONG": "pong",
-      "RUNNER_PROTOCOL": 1,
+      "RUNNER_PROTOCOL": 2,
     }
   `);
 });
@@ -107,9 +109,13 @@ describe("messages", () => {
       hardware: "l40s-x4",
       gpus: 4,
       priority: "normal",
+      model: "ada/story:3",
+      model_id: id,
+      model_owner_id: id,
       image: "r@sha256:aa",
       container_key: "c",
       room: 1,
+      run_limit_ms: 1_800_000,
     };
     expect(waitingJob.parse(message)).toEqual(message);
     expect(Object.keys(waitingJob.shape)).toMatchInlineSnapshot(`
@@ -120,9 +126,13 @@ describe("messages", () => {
         "hardware",
         "gpus",
         "priority",
+        "model",
+        "model_id",
+        "model_owner_id",
         "image",
         "container_key",
         "room",
+        "run_limit_ms",
       ]
     `);
   });
@@ -133,22 +143,50 @@ describe("messages", () => {
 });
 
 describe("a claim", () => {
-  const asked = { runner_id: id, session: id, pool: "l40s", free: 1 };
-  const claim = { ...asked, warm: [], images: [], heard: [] };
+  const snapshot = runnerSnapshot();
+  const claim = { runner_id: id, session: id, pool: "l40s", snapshot, images: [] };
+  const telling = (changes: object) => ({ ...claim, snapshot: { ...snapshot, ...changes } });
+  const many = <One>(count: number, one: One) => Array.from({ length: count }, () => one);
 
   test("is the least that a runner says", () => {
-    expect(claimRequest.parse(claim)).toEqual({ ...claim, heard: [] });
+    expect(claimRequest.parse(claim)).toEqual(claim);
   });
 
-  test.each([
-    { ...claim, free: 0 },
-    { ...claim, free: 1.5 },
-    { ...claim, runner_id: "me" },
-    { ...claim, pool: "" },
-    { ...claim, warm: Array.from({ length: 201 }, () => "x") },
-    { ...claim, heard: Array.from({ length: 1_001 }, () => "x") },
-    { ...claim, heard: ["x".repeat(65)] },
-  ])("refused: %j", (bad) => {
+  test("tells all that the runner has", () => {
+    const gpu = { id: "GPU-0", name: "NVIDIA L40S", memory_gb: 45, holder: "ready" };
+    const full = telling({
+      number: 7,
+      handed: 1_795_700_000_000,
+      slots: 2,
+      jobs: [1_795_700_000_000],
+      devices: [gpu, { ...gpu, id: "GPU-1", holder: null, lost: true }],
+      containers: [readyContainer({ gpus: 1, users: 1, idle_ms: null, runs_ms: [40] })],
+      measured: [
+        { key: "c", setup_ms: 12_000 },
+        { key: "c", run_ms: 300 },
+      ],
+      declined: [{ handout: 1_795_700_000_000, reason: "no room" }],
+      heard: ["r"],
+    });
+    expect(claimRequest.parse(full)).toEqual(full);
+  });
+
+  test.each<[string, unknown]>([
+    ["no slot", telling({ slots: 0 })],
+    ["half a slot", telling({ slots: 1.5 })],
+    ["no number", telling({ number: 0 })],
+    ["an unknown phase", telling({ containers: [{ ...readyContainer(), phase: "warm" }] })],
+    ["too many containers", telling({ containers: many(MAX_TOLD + 1, readyContainer()) })],
+    ["too many runs", telling({ containers: many(3, readyContainer({ runs_ms: many(700, 1) })) })],
+    ["room for too many", telling({ max_containers: 257 })],
+    ["too many jobs", telling({ jobs: many(1_001, 1) })],
+    ["too many measures", telling({ measured: many(201, { key: "c" }) })],
+    ["too many receipts", telling({ heard: many(1_001, "x") })],
+    ["a receipt that is too long", telling({ heard: ["x".repeat(65)] })],
+    ["no id", { ...claim, runner_id: "me" }],
+    ["no pool", { ...claim, pool: "" }],
+    ["too many images", { ...claim, images: many(501, "x") }],
+  ])("refused: %s", (_, bad) => {
     expect(claimRequest.safeParse(bad).success).toBe(false);
   });
 
@@ -156,6 +194,8 @@ describe("a claim", () => {
     const job = {
       prediction_id: id,
       attempt: 1,
+      handout: 1_795_700_000_000,
+      stop: ["idle"],
       lease: `1.${"0f".repeat(32)}.${id}`,
       model: { owner: "ada", name: "story", version_number: 1 },
       image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },

@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Agent } from "../../runner/src/agent.ts";
 import { ControlPlane } from "../../runner/src/control-plane/client.ts";
-import type { Executor } from "../../runner/src/jobs/executor.ts";
+import type { Place } from "../../runner/src/jobs/executor.ts";
 import { VERSION } from "../../runner/src/version.ts";
 import {
   claimRequest,
   type Job,
   sessionRequest,
+  stateRequest,
   telemetryRequest,
 } from "../../src/protocol/runner.ts";
+import type { RunnerSnapshot } from "../../src/protocol/runner-state.ts";
 import { type Answer, FakeControlPlane, REPORTS } from "./support/fake-control-plane.ts";
 import { fakeExecutor, jobOrder, settings, silentLog } from "./support/samples.ts";
 
@@ -21,6 +23,7 @@ let plane: FakeControlPlane;
 let queue: Job[];
 let states: string[];
 let polls: number[];
+let told: RunnerSnapshot[];
 let claim: (free: number) => Answer | undefined;
 /** Settles open polls at the end of a test, and wakes the one that waits for a job. */
 let wake: () => void;
@@ -38,8 +41,14 @@ beforeEach(async () => {
     states.push(telemetryRequest.parse(body).state);
     return { body: { draining: false } };
   });
+  told = [];
+  plane.endpoints.set("/v1/runner/state", (body) => {
+    told.push(stateRequest.parse(body).snapshot);
+    return { body: { wanted: false } };
+  });
   plane.endpoints.set("/v1/runner/jobs/claim", async (body) => {
-    const { free } = claimRequest.parse(body);
+    const { slots, jobs } = claimRequest.parse(body).snapshot;
+    const free = slots - jobs.length;
     polls.push(free);
     const answer = claim(free);
     if (answer) return answer;
@@ -50,7 +59,7 @@ beforeEach(async () => {
 
 afterEach(() => plane.stop());
 
-function agent(run: Executor["run"], slots = 2) {
+function agent(run: Place["run"], slots = 2) {
   const [stop, kill] = [new AbortController(), new AbortController()];
   const it = new Agent({
     runner: { name: "box", hardware: ["cpu"], engine: "process", slots },
@@ -187,7 +196,7 @@ test("the receipt of a job comes with the next claim, once it was taken", async 
   const replies = [{ type: "ack", seq: 1, receipt: "r" }];
   plane.endpoints.set(REPORTS, () => ({ body: { replies } }));
   plane.endpoints.set("/v1/runner/jobs/claim", async (body) => {
-    heard.push(claimRequest.parse(body).heard);
+    heard.push(claimRequest.parse(body).snapshot.heard);
     // The second is refused: what it brought comes again.
     if (heard.length === 2) return { status: 503 };
     if (heard.length === 4) await new Promise<void>((resolve) => (wake = resolve));

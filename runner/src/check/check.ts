@@ -4,9 +4,10 @@ import { statfs } from "node:fs/promises";
 import { z } from "zod";
 import { messageOf } from "../control-plane/error.ts";
 import { problemDetail } from "../control-plane/json-client.ts";
+import type { Device, DeviceSource } from "../devices/device.ts";
 import type { Settings } from "../settings/read-settings.ts";
 import type { Finding } from "./finding.ts";
-import { gpuDevice, parseGpus, queryGpus } from "./hardware.ts";
+import { checkClass, checkGpus } from "./gpus.ts";
 
 /** Images with weights are rarely smaller. */
 const MIN_DISK_GB = 20;
@@ -16,16 +17,19 @@ const PROBE_TIMEOUT_MS = 10_000;
 
 export async function checkMachine(
   config: Settings,
-  engine: () => Promise<Finding[]>,
+  source: DeviceSource,
+  engine: (gpus: Device[]) => Promise<Finding[]>,
 ): Promise<Finding[]> {
   const disk = config.models ?? "/var/lib/docker";
-  const gpus = await findGpus();
+  const gpus = await checkGpus(source);
   const findings = await Promise.all([
     checkNode(process.versions.node),
     gpus.finding,
     checkDisk(existsSync(disk) ? disk : "/"),
-    checkControlPlane(config, gpus.count),
-    engine().catch((error: unknown) => [{ ok: false, name: "engine", detail: messageOf(error) }]),
+    checkControlPlane(config, gpus.usable),
+    engine(gpus.usable).catch((error: unknown) => [
+      { ok: false, name: "engine", detail: messageOf(error) },
+    ]),
   ]);
   return findings.flat();
 }
@@ -42,22 +46,6 @@ export function assertNode(version: string): void {
   if (!ok) throw new Error(`Node.js ${version} is too old: ${advice}`);
 }
 
-async function findGpus(): Promise<{ finding: Finding; count: number }> {
-  const name = "gpu";
-  try {
-    const gpus = parseGpus(await queryGpus("name,memory.total"));
-    const detail = gpus.map((gpu) => `${gpu.name}, ${gpu.memory_gb} GB`).join("; ");
-    return { finding: { ok: true, name, detail }, count: gpus.length };
-  } catch (error) {
-    const device = gpuDevice();
-    if (!device) return { finding: { ok: true, name, detail: "none" }, count: 0 };
-    const detail = `${device} exists, but nvidia-smi does not respond: ${messageOf(error)}`;
-    const advice =
-      "install or reload the NVIDIA driver; after a driver update, restart the machine";
-    return { finding: { ok: false, name, detail, advice }, count: 0 };
-  }
-}
-
 async function checkDisk(folder: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(folder);
   const free = Math.floor((bavail * bsize) / 1024 ** 3);
@@ -69,10 +57,10 @@ async function checkDisk(folder: string): Promise<Finding> {
 /** Each class of this machine. What is not about its class is the same for all. */
 export async function checkControlPlane(
   { hardware, ...service }: Pick<Settings, "url" | "token" | "hardware">,
-  gpus: number,
+  gpus: readonly Device[],
 ): Promise<Finding[]> {
   const answers = await Promise.all(
-    hardware.map((one) => checkClass({ ...service, hardware: one }, gpus)),
+    hardware.map((one) => requestClass({ ...service, hardware: one }, gpus)),
   );
   const [first = [], ...others] = answers.map(({ findings }) => findings);
   const ofClasses = others.flat().filter(({ name }) => name === "hardware");
@@ -99,9 +87,9 @@ function checkPools(places: Place[]): Finding[] {
  * Requests a hardware class: 401 and 403 are about the token, and the Date header is the server's
  * clock.
  */
-async function checkClass(
+async function requestClass(
   { url, token, hardware }: { url: string; token: string; hardware: string },
-  gpus: number,
+  gpus: readonly Device[],
 ): Promise<{ findings: Finding[]; place?: Place }> {
   const sentAt = Date.now();
   try {
@@ -114,14 +102,14 @@ async function checkClass(
     const answer = checkAnswer(url, response, problemDetail(response.status, text));
     const clock = checkClock(response.headers.get("date"), (sentAt + Date.now()) / 2);
     if (isForeignService(response)) return { findings: [answer, clock] };
-    const found = response.status === 200 ? served.parse(JSON.parse(text)) : undefined;
-    const service = found
-      ? [ACCEPTED, checkHardware(found, hardware, gpus)]
-      : explainStatus(response.status, problemDetail(response.status, text));
-    return {
-      findings: [answer, ...service, clock],
-      ...(found && { place: { hardware, pool: found.pool } }),
-    };
+    if (response.status !== 200) {
+      const reasons = explainStatus(response.status, problemDetail(response.status, text));
+      return { findings: [answer, ...reasons, clock] };
+    }
+    const described = JSON.parse(text);
+    const { pool } = served.parse(described);
+    const findings = [answer, ACCEPTED, checkClass(described, hardware, gpus), clock];
+    return { findings, place: { hardware, pool } };
   } catch (error) {
     const advice = "check the URL, DNS, and that this machine can make outbound HTTPS requests";
     const detail = `${url}: ${messageOf(error)}`;
@@ -160,6 +148,8 @@ function checkAnswer(url: string, response: Response, detail: string): Finding {
   return { ok: true, name, detail: `${url} is reachable`, advice };
 }
 
+const served = z.object({ pool: z.string() });
+
 const ACCEPTED: Finding = { ok: true, name: "token", detail: "accepted" };
 
 /** Why a class was not described: because of the token, or of the class if the token is valid. */
@@ -189,27 +179,6 @@ function explainStatus(status: number, detail: string): Finding[] {
       return [];
   }
 }
-
-const served = z.object({ name: z.string(), pool: z.string(), gpus: z.number() });
-
-/** Only a warning: GPUs of other vendors than NVIDIA are not detected. */
-function checkHardware(
-  { name: called, gpus: due }: z.infer<typeof served>,
-  hardware: string,
-  gpus: number,
-): Finding {
-  const name = "hardware";
-  const found = { ok: true, name, detail: `${hardware}, ${called}` };
-  if (gpus >= due) return found;
-  return {
-    ...found,
-    detail: `${hardware} machines have ${count(due)}, and this one has ${gpus === 0 ? "none" : gpus}`,
-    advice:
-      "predictions that need a GPU would fail here: use another class (--hardware), or fix the gpu finding",
-  };
-}
-
-const count = (gpus: number) => (gpus === 1 ? "1 GPU" : `${gpus} GPUs`);
 
 /** The header has whole seconds, so it is half a second old on average. */
 export function checkClock(date: string | null, now: number): Finding {

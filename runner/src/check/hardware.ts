@@ -1,6 +1,5 @@
 /** The machine's hardware: cores and memory from the system, GPUs from nvidia-smi if present. */
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import os from "node:os";
 import { promisify } from "node:util";
 import type { Load, Machine } from "../../../src/protocol/runner.ts";
@@ -12,15 +11,13 @@ const NVIDIA_SMI_TIMEOUT_MS = 5_000;
 export type Gpu = Machine["gpus"][number];
 export type GpuLoad = NonNullable<Load["gpus"]>[number];
 
-/** The device file of a GPU; undefined without a GPU or driver. */
-export const gpuDevice = (): string | undefined =>
-  ["/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg"].find(existsSync);
-
-export async function readMachine(): Promise<Machine> {
+/** @param others shown where the driver lists none */
+export async function readMachine(others: readonly Gpu[] = []): Promise<Machine> {
+  const gpus = parseGpus(await queryGpus("name,memory.total").catch(() => ""));
   return {
     cpus: os.availableParallelism(),
     memory_gb: toGb(os.totalmem()),
-    gpus: parseGpus(await queryGpus("name,memory.total").catch(() => "")),
+    gpus: gpus.length > 0 ? gpus : others.map(({ name, memory_gb }) => ({ name, memory_gb })),
   };
 }
 

@@ -7,6 +7,10 @@
 import { randomBytes } from "node:crypto";
 import { settlesWithin, untilAborted } from "../../../src/lib/timeout.ts";
 import type { Egress } from "../../../src/protocol/egress.ts";
+import type { JobHardware } from "../../../src/protocol/runner.ts";
+import type { ContainerState } from "../../../src/protocol/runner-state.ts";
+import type { Device } from "../devices/device.ts";
+import type { Lease } from "../devices/ledger.ts";
 import {
   type ContainerFile,
   type Engine,
@@ -20,8 +24,10 @@ import type { OutputServer } from "../files/output-server.ts";
 import type { Outcome, ServerInterface, Session, Timing } from "../interfaces/interface.ts";
 import type { Log } from "../lib/log.ts";
 import type { Weights } from "../weights/weights.ts";
+import { Activity } from "./activity.ts";
 import type { Endpoint } from "./callback-server.ts";
-import { asFailure, external, type Failure, internal } from "./failure.ts";
+import { asFailure, external, type Failure, internal, withAdvice } from "./failure.ts";
+import type { Measures } from "./measures.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { SelfDescription } from "./self-description.ts";
 import { SetupFeed, type SetupListener } from "./setup-feed.ts";
@@ -43,10 +49,24 @@ export interface ContainerParts {
   outputs: OutputFiles;
   tunnels: Tunnels;
   timing: Timing;
+  measures: Measures;
   log: Log;
 }
 
+/** What a container is, before it is made. */
+export interface ContainerPlan {
+  id: string;
+  specification: Specification;
+  lease: Lease;
+  /** Resolves when those whose GPUs and memory it takes over have ended. */
+  room: Promise<unknown>;
+}
+
 export class Container {
+  /** The holder of its GPUs. */
+  readonly id: string;
+  /** Released by the pool, once the container has ended. */
+  readonly lease: Lease;
   readonly reference: string;
   /** Resolves when the container has ended; never rejects. */
   readonly ended: Promise<void>;
@@ -54,6 +74,7 @@ export class Container {
   readonly files: OutputServer;
   readonly description = new SelfDescription();
   readonly #specification: Specification;
+  readonly #room: Promise<unknown>;
   readonly #parts: ContainerParts;
   readonly #setup = new SetupFeed();
   readonly #ready = Promise.withResolvers<Session>();
@@ -65,6 +86,7 @@ export class Container {
   #session: Session | undefined;
   #prepared: Prepared | undefined;
   #users = 0;
+  readonly #activity: Activity;
   /** Users whose result is not wanted any more. */
   #abandoned = 0;
   /**
@@ -79,11 +101,17 @@ export class Container {
   /** Set if it is to be killed once its last run has left. */
   #killReason: Failure | undefined;
   #stopping: Promise<void> | undefined;
+  /** It was killed in vain. */
+  #isStuck = false;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor(specification: Specification, parts: ContainerParts) {
+  constructor({ id, specification, lease, room }: ContainerPlan, parts: ContainerParts) {
+    this.id = id;
+    this.lease = lease;
+    this.#room = room;
     this.#specification = specification;
     this.#parts = parts;
+    this.#activity = new Activity(specification.key, parts.measures);
     this.reference = referenceOf(specification.image);
     this.files = parts.outputs.createServer();
     // A start that fails while nobody waits for it is logged where it fails.
@@ -99,6 +127,19 @@ export class Container {
   get model(): string {
     const { owner, name, version_number } = this.#specification.model;
     return `${owner}/${name}:${version_number}`;
+  }
+
+  get hardware(): JobHardware {
+    return this.#specification.hardware;
+  }
+
+  get gpus(): readonly Device[] {
+    return this.lease.gpus;
+  }
+
+  /** Whether it is going to end without anybody's doing, and release what it holds. */
+  get isEnding(): boolean {
+    return this.#retired && this.#users === 0 && !this.#isStuck;
   }
 
   /** Known after the pull. */
@@ -132,12 +173,31 @@ export class Container {
     return this.#users;
   }
 
+  /** How it is, for the pool. */
+  get state(): ContainerState {
+    const { hardware, maxConcurrency } = this.#specification;
+    return {
+      name: this.id,
+      key: this.key,
+      image: this.reference,
+      hardware: hardware.identifier,
+      gpus: hardware.gpus,
+      room: maxConcurrency,
+      ...this.#activity.state(this.#users, !this.#retired),
+    };
+  }
+
   join(): void {
     clearTimeout(this.#idle);
     this.#shared = this.#users > 0;
     if (!this.#shared && this.#session) this.#running?.clearLogs();
     this.#users += 1;
     this.#joins += 1;
+  }
+
+  /** A run begins in it. @returns to be called when the run has ended */
+  begin(): () => void {
+    return this.#activity.run();
   }
 
   /** Resolves when it is known whether the container takes other runs. */
@@ -147,13 +207,12 @@ export class Container {
     this.#pendingVerdicts += 1;
     const verdict = await outcome.verdict;
     this.#pendingVerdicts -= 1;
-    if (verdict === "kept") return;
-    this.#retired = true;
-    if (this.#users === 0) void this.stop();
+    if (verdict !== "kept") this.retire();
   }
 
   #countOut(idleSeconds: number, outcome: Outcome | undefined): void {
     this.#users -= 1;
+    this.#activity.left();
     if (outcome && !outcome.notContainersFault) {
       this.#failures = outcome.finish.status === "failed" ? this.#failures + 1 : 0;
     }
@@ -197,6 +256,17 @@ export class Container {
     await this.#killRunning();
   }
 
+  /** Stops it once its last run has left. Until then it gets no new runs. */
+  retire(): void {
+    this.#retired = true;
+    if (this.#users === 0) void this.stop();
+  }
+
+  /** Whether it may open a device file, if it has that; undefined if this cannot be found out. */
+  async canOpen(device: string): Promise<boolean | undefined> {
+    return this.#alive?.canOpen(device);
+  }
+
   /**
    * To be called when a run in it is abandoned. The container is killed as soon as all of its runs
    * are: the others must not suffer. @returns what the run calls before it leaves
@@ -224,6 +294,7 @@ export class Container {
   async #lifecycle(): Promise<void> {
     try {
       this.#session = await this.#start();
+      this.#activity.ready();
       this.#setup.publish({ phase: "ready" });
       this.#ready.resolve(this.#session);
     } catch (error) {
@@ -243,12 +314,12 @@ export class Container {
 
   async #start(): Promise<Session> {
     const { engine, server } = this.#parts;
-    const { image, model, hardware, egress, variables, interface: kind } = this.#specification;
+    const { image, model, egress, variables, interface: kind } = this.#specification;
     const { maxConcurrency } = this.#specification;
     const { signal } = this.#halt;
     this.#prepared = await prepare(this.#parts, this.#specification, this.#setup.publish, signal);
     const { mounts } = this.#prepared;
-    signal.throwIfAborted();
+    await untilAborted(this.#room, signal);
     this.#setup.publish({ phase: "starting" });
     const token = randomBytes(32).toString("base64url");
     const uploadUrl = this.files.url;
@@ -261,12 +332,13 @@ export class Container {
       image,
       model,
       interface: kind,
-      hardware,
       egress,
       variables,
       environment,
       uploadUrl,
       mounts,
+      hardware: this.#specification.hardware,
+      lease: this.lease,
     };
     const running = await engine.start(options, signal).catch(async (error: unknown) => {
       if (!(error instanceof ImageGone)) throw error;
@@ -280,7 +352,9 @@ export class Container {
     const follow = (listener: (text: string) => void) => running.follow(listener);
     const connection = { address: running.address, token, maxConcurrency, ended, follow };
     const report = (logs: string) => this.#setup.publish({ phase: "starting", logs });
-    const session = await server.connect(connection, report, signal);
+    const session = await server.connect(connection, report, signal).catch((error: unknown) => {
+      throw withAdvice(error, running.setupAdvice);
+    });
     // The setup output is not the first run's either.
     running.clearLogs();
     return session;
@@ -305,6 +379,7 @@ export class Container {
 
   #retire(reason: Failure): void {
     this.#retired = true;
+    this.#activity.stopping();
     clearTimeout(this.#idle);
     this.#halt.abort(reason);
   }
@@ -333,6 +408,7 @@ export class Container {
     const logFailure = (cause: unknown) => asFailure(cause, this.#parts.log);
     const hasEnded = await settlesWithin(ending, timeoutMs).catch(logFailure);
     if (hasEnded !== true) {
+      this.#isStuck = true;
       this.#parts.log.error("container does not end", { image: this.reference });
     }
   }

@@ -2,6 +2,9 @@
 import { join } from "node:path";
 import type { ContainerInterface } from "../../../src/protocol/runner.ts";
 import type { FileStore } from "../control-plane/client.ts";
+import type { DeviceSource } from "../devices/device.ts";
+import { DeviceWatch } from "../devices/device-watch.ts";
+import { Ledger } from "../devices/ledger.ts";
 import { DockerEngine } from "../engines/docker/docker-engine.ts";
 import { type Engine, referenceOf } from "../engines/engine.ts";
 import type { EngineOptions } from "../engines/options.ts";
@@ -12,10 +15,13 @@ import { CogInterface } from "../interfaces/cog/cog.ts";
 import { CogWebhooks } from "../interfaces/cog/webhooks.ts";
 import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces/interface.ts";
 import { VendoraInterface } from "../interfaces/vendora/vendora.ts";
-import type { Executor } from "../jobs/executor.ts";
+import type { Executor, JobOrder, RunnableJob, RunReporter, RunSignals } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
 import { type WeightOptions, Weights } from "../weights/weights.ts";
 import { CallbackServer } from "./callback-server.ts";
+import type { Container } from "./container.ts";
+import { Measures } from "./measures.ts";
+import { ContainerPlace } from "./place.ts";
 import { ContainerPool } from "./pool.ts";
 import { runJob } from "./run-job.ts";
 import { type TunnelOptions, Tunnels } from "./tunnels.ts";
@@ -30,6 +36,8 @@ export interface ExecutorOptions {
   /** How many containers at a time; as many as slots by default. */
   containers?: number;
   engine: EngineOptions;
+  /** By default there are none. */
+  gpus?: DeviceSource;
   /** The source of input files and the destination of output files. */
   controlPlane: FileStore;
   files: FileOptions;
@@ -54,7 +62,12 @@ export function createExecutor(options: ExecutorOptions): Executor {
   };
   const allowed = engineOptions.kind === "process" || engineOptions.sandbox?.egress !== false;
   const tunnels = new Tunnels(server, { allowed, ...options.tunnels });
-  const pool = new ContainerPool(containers);
+  const measures = new Measures();
+  const sandbox = engineOptions.kind === "docker" ? engineOptions.sandbox : {};
+  const ledger = new Ledger({ containers, ...sandbox });
+  const pool = new ContainerPool(ledger, () => executor.onChange());
+  const source = options.gpus ?? { list: async () => [] };
+  const devices = new DeviceWatch(source, ledger, log, () => pool.devicesChanged());
   const inputs = new InputFiles(server, options.controlPlane, options.files);
   const outputs = new OutputFiles(server, options.controlPlane, log, {
     directory: join(options.files.cache, "outputs"),
@@ -71,38 +84,73 @@ export function createExecutor(options: ExecutorOptions): Executor {
     }
   };
 
-  return {
+  const partsOf = (job: JobOrder) => ({
+    engine,
+    weights,
+    server: interfaces[job.interface],
+    inputs,
+    outputs,
+    tunnels,
+    devices,
+    ledger,
+    timing,
+    measures,
+    log,
+  });
+
+  const run = async (
+    job: RunnableJob,
+    reporter: RunReporter,
+    signals: RunSignals,
+    placed?: Container,
+  ) => {
+    const finish = await runJob(pool, partsOf(job), job, reporter, signals, placed);
+    if (!images.includes(referenceOf(job.image))) void refreshImages();
+    return finish;
+  };
+
+  const executor: Executor = {
+    onChange() {},
     async open() {
       await outputs.start();
       await inputs.start();
-      server.setBaseUrl(await engine.open((host) => server.listen(host)));
+      const { url, machine } = await engine.open((host) => server.listen(host));
+      server.setBaseUrl(url);
+      ledger.machine = machine;
+      await devices.start();
+      logShares(ledger, log);
       if (engine.noMounts === undefined) await weights.start();
       await refreshImages();
       refreshTimer = setInterval(() => void refreshImages(), IMAGES_INTERVAL_MS).unref();
     },
     warm: () => pool.warm(),
     images: () => images,
-    async run(job, reporter, signals) {
-      const parts = {
-        engine,
-        weights,
-        server: interfaces[job.interface],
-        inputs,
-        outputs,
-        tunnels,
-        timing,
-        log,
-      };
-      const finish = await runJob(pool, parts, job, reporter, signals);
-      if (!images.includes(referenceOf(job.image))) void refreshImages();
-      return finish;
+    state: () => ({
+      containers: pool.states(),
+      devices: ledger.devices(),
+      max_containers: containers,
+    }),
+    measured: () => measures.take(),
+    place(job, stop) {
+      const found = pool.place(job, partsOf(job), stop);
+      if (typeof found === "string") return found;
+      const leave = (container: Container) => pool.leave(container, job.limits.idle_seconds);
+      return new ContainerPlace({ container: found, run, leave });
     },
+    run,
     async close() {
       clearInterval(refreshTimer);
+      devices.stop();
       await pool.close();
       await server.close();
       await outputs.close();
       await engine.close();
     },
   };
+  return executor;
+}
+
+function logShares(ledger: Ledger, log: Log): void {
+  if (ledger.devices().length > 0) log.info("resources per GPU", { ...ledger.share(1) });
+  log.info("resources of a container without GPUs", { ...ledger.share(0) });
 }

@@ -69,6 +69,14 @@ export function withSetupLogs(owner: boolean, failure: Failure): Failure {
   return new Failure(source, message + more, { cause: failure, ...(detail && { detail }) });
 }
 
+/** The model's failure with what may help. */
+export function withAdvice(error: unknown, advice: string | undefined): unknown {
+  if (!advice || !(error instanceof Failure) || error.source !== "external") return error;
+  const { setupLogs, detail } = error;
+  const options = { cause: error, ...(setupLogs && { setupLogs }), ...(detail && { detail }) };
+  return external(`${error.message} (${advice})`, options);
+}
+
 export function failedFinish(failure: Failure, output: Finish["output"] = "none"): Finish {
   const { source, detail } = failure;
   const message = failure.message.slice(0, MAX_MESSAGE_CHARS);

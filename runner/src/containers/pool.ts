@@ -1,13 +1,18 @@
 /**
- * The containers of a runner, up to a maximum. A job shares a container that has room, or gets a
- * new one, for which the longest idle container may have to stop.
+ * The containers of a runner. A job shares a container that has room, or gets a new one if the
+ * ledger has GPUs and the rest for it, for which idle containers may have to stop. The control plane
+ * has placed it by what this runner told: here it is made so, or declined.
  *
- * With fewer containers than slots, the jobs of one model could keep its container busy forever. So
- * room is given in the order of arrival, and once the first waiter has waited too long no other job
- * may join a container before it: running jobs finish, and a container becomes idle.
+ * A job that has its place may still need another container, when its own has failed it. Then it
+ * waits: room is given in the order of arrival, and once the first waiter has waited too long no
+ * other job may join a container before it: running jobs finish, and a container becomes idle.
  */
+import { randomUUID } from "node:crypto";
 import { untilAborted } from "../../../src/lib/timeout.ts";
-import type { RunnableJob, WarmContainer } from "../jobs/executor.ts";
+import type { JobHardware } from "../../../src/protocol/runner.ts";
+import type { ContainerState } from "../../../src/protocol/runner-state.ts";
+import type { Ledger } from "../devices/ledger.ts";
+import type { JobOrder, WarmContainer } from "../jobs/executor.ts";
 import { Container, type ContainerParts } from "./container.ts";
 import { internal } from "./failure.ts";
 import { type Specification, specify } from "./specification.ts";
@@ -18,22 +23,27 @@ import { type Specification, specify } from "./specification.ts";
  */
 const MAX_WAIT_MS = 60_000;
 
+const NO_ROOM = "the containers of this runner leave no room for another one";
+
 interface Waiter {
-  key: string;
+  specification: Specification;
   since: number;
 }
 
 export class ContainerPool {
   /** In order of last use. */
   readonly #containers = new Set<Container>();
-  readonly #maxContainers: number;
+  readonly #ledger: Ledger;
+  readonly #onChange: () => void;
   /** Jobs waiting for a container, in order of arrival. */
   readonly #queue: Waiter[] = [];
   readonly #closed = new AbortController();
   #change = Promise.withResolvers<void>();
 
-  constructor(maxContainers: number) {
-    this.#maxContainers = maxContainers;
+  /** @param onChange called when what `states` returns may have changed */
+  constructor(ledger: Ledger, onChange = () => {}) {
+    this.#ledger = ledger;
+    this.#onChange = onChange;
   }
 
   /** The containers that are ready and have room for another run. */
@@ -42,25 +52,45 @@ export class ContainerPool {
     return available.map(({ key, model }) => ({ key, model }));
   }
 
-  /** Joins the job to a container, which it must leave afterwards. */
-  async join(job: RunnableJob, parts: ContainerParts, stop: AbortSignal): Promise<Container> {
+  states(): ContainerState[] {
+    return Array.from(this.#containers, ({ state }) => state);
+  }
+
+  /**
+   * Finds a place for a job at once; then it has joined the container, which it must leave
+   * afterwards.
+   * @param names of the idle containers that may be stopped for it
+   * @returns undefined if one is about to have room, which `join` waits for; or why there is no place
+   */
+  place(
+    job: JobOrder,
+    parts: ContainerParts,
+    names: readonly string[],
+  ): Container | string | undefined {
     const specification = specify(job);
-    const waiter = { key: specification.key, since: performance.now() };
+    if (this.#isSuspect(specification.key)) return undefined;
+    const container = this.#joinable(specification.key) ?? this.#start(specification, parts, names);
+    if (container) return this.#joined(container);
+    return this.#ledger.problem(specification.hardware) ?? NO_ROOM;
+  }
+
+  /** Joins the job to a container, which it must leave afterwards. */
+  async join(job: JobOrder, parts: ContainerParts, stop: AbortSignal): Promise<Container> {
+    const specification = specify(job);
+    const waiter = { specification, since: performance.now() };
     this.#queue.push(waiter);
     try {
       for (;;) {
         stop.throwIfAborted();
         this.#closed.signal.throwIfAborted();
-        const container =
-          this.#find(specification.key, waiter) ?? this.#add(specification, parts, waiter);
-        if (container) {
-          container.join();
-          return container;
-        }
-        // A container that is already stopping triggers a change when it has ended.
-        const idle = this.#shouldFreeOne(specification, waiter) ? this.#idle : undefined;
+        const container = this.#find(waiter) ?? this.#add(parts, waiter);
+        if (container) return this.#joined(container);
+        const problem = this.#ledger.problem(specification.hardware);
+        if (problem !== undefined) throw internal(problem);
+        const leaving = this.#leaving(waiter).map((one) => one.stop());
         const end = AbortSignal.any([stop, this.#closed.signal]);
-        await untilAborted(idle ? idle.stop() : this.#change.promise, end);
+        const next = leaving.length > 0 ? Promise.all(leaving) : this.#change.promise;
+        await untilAborted<unknown>(next, end);
       }
     } finally {
       this.#queue.splice(this.#queue.indexOf(waiter), 1);
@@ -74,42 +104,127 @@ export class ContainerPool {
     this.#changed();
   }
 
+  /** To be called when GPUs are lost or back. Runs with a lost one go on as long as they can. */
+  devicesChanged(): void {
+    for (const container of [...this.#containers])
+      if (container.gpus.some((gpu) => this.#ledger.isLost(gpu))) container.retire();
+    this.#changed();
+  }
+
   /** Stops all containers; their runs fail. */
   async close(): Promise<void> {
     this.#closed.abort(internal("the runner is stopping"));
     await Promise.all([...this.#containers].map((container) => container.stop()));
   }
 
-  get #idle(): Container | undefined {
-    return [...this.#containers].find(({ users, isReady }) => users === 0 && isReady);
+  /**
+   * The idle containers that stop to make room for this waiter's: those used longest ago, and only
+   * as many as it takes. None if that is not enough, or if enough are ending already, each of which
+   * triggers a change.
+   */
+  #leaving(waiter: Waiter): Container[] {
+    if (this.#isSuspect(waiter.specification.key) || !this.#leads(waiter)) return [];
+    const ending = [...this.#containers].filter(({ isEnding }) => isEnding);
+    const fits = (leaving: Container[]) =>
+      this.#ledger.fits(
+        waiter.specification.hardware,
+        this.#ahead(waiter),
+        [...ending, ...leaving].map(({ lease }) => lease),
+      );
+    let leaving = [...this.#containers].filter(({ users, isReady }) => users === 0 && isReady);
+    if (!fits(leaving)) return [];
+    for (const container of leaving.toReversed()) {
+      const others = leaving.filter((one) => one !== container);
+      if (fits(others)) leaving = others;
+    }
+    return leaving;
   }
 
-  /**
-   * Whether this waiter should have an idle container stopped. The waiters behind it share the new
-   * one.
-   */
-  #shouldFreeOne({ key, maxConcurrency }: Specification, waiter: Waiter): boolean {
-    if (this.#isSuspect(key)) return false;
-    const position = this.#queue.filter((one) => one.key === key).indexOf(waiter);
-    return position % maxConcurrency === 0;
+  /** Whether this waiter is to have a container of its own: those behind it will share that. */
+  #leads(waiter: Waiter): boolean {
+    const { key, maxConcurrency } = waiter.specification;
+    const alike = this.#queue.filter(({ specification }) => specification.key === key);
+    return alike.indexOf(waiter) % maxConcurrency === 0;
+  }
+
+  /** The classes of the containers for those who came before. */
+  #ahead(waiter: Waiter): JobHardware[] {
+    const before = this.#queue.slice(0, this.#queue.indexOf(waiter));
+    return before
+      .filter((one) => this.#leads(one))
+      .map(({ specification }) => specification.hardware);
   }
 
   /** Prefers the most recently used container, so that the others reach their idle timeout. */
-  #find(key: string, waiter: Waiter): Container | undefined {
-    const [first = waiter] = this.#queue;
-    if (first !== waiter && performance.now() - first.since > MAX_WAIT_MS) return undefined;
+  #joinable(key: string): Container | undefined {
     const candidates = [...this.#containers].filter((one) => one.key === key && one.hasRoom);
     return candidates.findLast(({ isReady }) => isReady) ?? candidates.at(-1);
   }
 
-  #add(specification: Specification, parts: ContainerParts, waiter: Waiter): Container | undefined {
-    const ahead = this.#queue.indexOf(waiter);
+  #find(waiter: Waiter): Container | undefined {
+    const { key } = waiter.specification;
+    const [first = waiter] = this.#queue;
+    if (first !== waiter && performance.now() - first.since > MAX_WAIT_MS) return undefined;
+    return this.#joinable(key);
+  }
+
+  #joined(container: Container): Container {
+    container.join();
+    this.#changed();
+    return container;
+  }
+
+  /**
+   * In room that there is, or that as few as possible of the named ones make, if they are idle. Others
+   * make room only if it is memory or processors that are short: the control plane cannot know.
+   */
+  #start(
+    specification: Specification,
+    parts: ContainerParts,
+    names: readonly string[],
+  ): Container | undefined {
+    const { hardware } = specification;
+    const unused = [...this.#containers].filter(({ users, isReady }) => users === 0 && isReady);
+    const named = unused.filter(({ id }) => names.includes(id));
+    const leasesOf = (containers: Container[]) => containers.map(({ lease }) => lease);
+    const isShort = this.#ledger.countsFit(hardware, leasesOf(named));
+    const idle = isShort ? [...new Set([...named, ...unused])] : named;
+    for (let count = 0; count <= idle.length; count++) {
+      const instead = idle.slice(0, count);
+      const leases = leasesOf(instead);
+      if (!this.#ledger.fits(hardware, [], leases)) continue;
+      for (const lease of leases) lease.release();
+      for (const one of instead) void one.stop();
+      const room = Promise.all(instead.map(({ ended }) => ended));
+      return this.#make(specification, parts, [], room);
+    }
+    return undefined;
+  }
+
+  #add(parts: ContainerParts, waiter: Waiter): Container | undefined {
+    const { specification } = waiter;
     if (this.#isSuspect(specification.key)) return undefined;
-    if (this.#containers.size + ahead >= this.#maxContainers) return undefined;
-    const container = new Container(specification, parts);
+    return this.#make(specification, parts, this.#ahead(waiter));
+  }
+
+  /** @param room resolves when those whose GPUs and memory it takes over have ended */
+  #make(
+    specification: Specification,
+    parts: ContainerParts,
+    ahead: readonly JobHardware[],
+    room: Promise<unknown> = Promise.resolve(),
+  ): Container | undefined {
+    const id = randomUUID();
+    const lease = this.#ledger.lease(id, specification.hardware, ahead);
+    if (!lease) return undefined;
+    const container = new Container({ id, specification, lease, room }, parts);
     this.#containers.add(container);
-    void container.ended.then(() => {
+    void container.ended.then(async () => {
       this.#containers.delete(container);
+      this.#changed();
+      // It may have been given up while those that it replaces still use what it was to have.
+      await room;
+      lease.release();
       this.#changed();
     });
     return container;
@@ -123,5 +238,6 @@ export class ContainerPool {
   #changed(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers();
+    this.#onChange();
   }
 }

@@ -11,25 +11,29 @@ import type { Outcome, Session } from "../interfaces/interface.ts";
 import { type RunnableJob, type RunReporter, type RunSignals, runIdOf } from "../jobs/executor.ts";
 import { TokenUsage } from "../jobs/token-usage.ts";
 import type { Container, ContainerParts } from "./container.ts";
-import { asFailure, failedFinish, internal, withSetupLogs } from "./failure.ts";
+import { asFailure, Failure, failedFinish, internal, withSetupLogs } from "./failure.ts";
+import { type GpuParts, gpuFailure } from "./gpu-failure.ts";
 import type { ContainerPool } from "./pool.ts";
 
 const CANCELED: Finish = { status: "canceled", output: "none" };
 
-export interface RunParts extends ContainerParts {
+export interface RunParts extends ContainerParts, GpuParts {
   inputs: InputFiles;
   outputs: OutputFiles;
 }
 
+/** @param placed the container that the job has joined already */
 export async function runJob(
   pool: ContainerPool,
   parts: RunParts,
   job: RunnableJob,
   reporter: RunReporter,
   signals: RunSignals,
+  placed?: Container,
 ): Promise<Finish> {
   const stop = AbortSignal.any([signals.cancel, signals.abandon]);
   const claimedAt = performance.now();
+  let first = placed;
   // In parallel with the container's start, which also takes time and is useless without them.
   const inputs = parts.inputs.open(job, stop);
   const broken = new AbortController();
@@ -42,14 +46,17 @@ export async function runJob(
   try {
     for (;;) {
       let outcome: Outcome | undefined;
-      const container = await pool.join(job, parts, startSignal);
+      const container = first ?? (await pool.join(job, parts, startSignal));
+      first = undefined;
       let leave = () => {};
+      let endRun = () => {};
       try {
         const session = await container.session(report, startSignal);
         const setup_seconds = (performance.now() - claimedAt) / 1_000;
         if (!session.stopsOnDisconnect) leave = whenAbandoned(container, signals.abandon);
         if (job.describe) container.description.ask(session);
         const { input } = await inputs;
+        endRun = container.begin();
         const run = await runInContainer(session, parts.outputs, {
           job,
           input,
@@ -67,10 +74,15 @@ export async function runJob(
         const measured = job.measure && image_bytes ? { image_bytes } : {};
         const description = job.describe && (await container.description.told());
         const described = description ? { description } : {};
-        if (!shouldTryAnother(outcome, container))
-          return { ...run.finish, setup_seconds, ...measured, ...described };
+        if (shouldTryAnother(outcome, container)) continue;
+        const finish = await blameGpus(run.finish, container, parts);
+        return { ...finish, setup_seconds, ...measured, ...described };
+      } catch (error) {
+        const text = error instanceof Failure ? `${error.message} ${error.setupLogs ?? ""}` : "";
+        throw (await gpuFailure(text, container, parts)) ?? error;
       } finally {
         // From here on the container belongs to other runs.
+        endRun();
         leave();
         pool.leave(container, job.limits.idle_seconds, outcome);
       }
@@ -84,6 +96,13 @@ export async function runJob(
       () => {},
     );
   }
+}
+
+/** The finish, with another error if it was the GPUs. */
+async function blameGpus(finish: Finish, container: Container, parts: GpuParts): Promise<Finish> {
+  if (finish.status !== "failed" || !finish.error) return finish;
+  const failure = await gpuFailure(finish.error.message, container, parts);
+  return failure ? { ...finish, ...failedFinish(failure, finish.output) } : finish;
 }
 
 /** Abandons the container with the run, until the returned function is called. */

@@ -1,7 +1,7 @@
 /** What a container is started with, and which jobs can share it. */
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { ContainerInterface, Job, JobHardware } from "../../../src/protocol/runner.ts";
-import type { RunnableJob } from "../jobs/executor.ts";
+import type { JobOrder } from "../jobs/executor.ts";
 import type { WeightsRequest } from "../weights/weights.ts";
 
 export interface Specification extends WeightsRequest {
@@ -29,7 +29,7 @@ export const specify = ({
   limits,
   interface: server,
   weights = [],
-}: RunnableJob): Specification => ({
+}: JobOrder): Specification => ({
   key: keys.container,
   model,
   image,

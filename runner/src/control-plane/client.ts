@@ -8,12 +8,14 @@ import {
   PASS_HEADER,
   runnerUpload,
   type SessionRequest,
+  type StateRequest,
   sessionResponse,
   storedFile,
   storedName,
   type TelemetryRequest,
   telemetryResponse,
 } from "../../../src/protocol/runner.ts";
+import { snapshotResponse } from "../../../src/protocol/runner-state.ts";
 import type { CreateUpload } from "../../../src/protocol/upload.ts";
 import { VERSION } from "../version.ts";
 import { errorFor, JsonClient } from "./json-client.ts";
@@ -78,6 +80,12 @@ export class ControlPlane {
   async claim(body: ClaimRequest, pollSeconds: number, signal: AbortSignal) {
     const call = { body, timeoutMs: pollSeconds * 1000 + POLL_GRACE_MS, signal };
     return (await this.#service.call("/v1/runner/jobs/claim", claimResponse, call)).jobs;
+  }
+
+  /** Tells the pool what this runner has. */
+  tell(body: StateRequest, signal: AbortSignal) {
+    const call = { body, timeoutMs: CALL_TIMEOUT_MS, signal };
+    return this.#service.call("/v1/runner/state", snapshotResponse, call);
   }
 
   async input(lease: string, signal: AbortSignal) {

@@ -1,8 +1,7 @@
 /**
- * Claims jobs: one long poll at a time, with the number of free slots.
+ * Claims jobs: one long poll at a time, while a slot is free.
  *
- * An open poll is never aborted to ask for more. It brings the next job as soon as there is one,
- * and the poll after it asks for all free slots. A job that the control plane had just put into an
+ * An open poll is never aborted to ask for more. It brings the next job as soon as there is one. A job that the control plane had just put into an
  * aborted poll would wait there until it is given to another runner (5 s).
  */
 import { EventEmitter, once } from "node:events";
@@ -14,9 +13,9 @@ import { endsSession, messageOf } from "./error.ts";
 import { retryDelayMs } from "./retry.ts";
 
 export interface PollerOptions {
-  /** How many slots are free. */
-  free: () => number;
-  claim: (free: number, signal: AbortSignal) => Promise<Job[]>;
+  /** Whether a slot is free. */
+  hasRoom: () => boolean;
+  claim: (signal: AbortSignal) => Promise<Job[]>;
   onJob: (job: Job) => void;
   log: Log;
   delays?: Backoff;
@@ -53,10 +52,10 @@ export class Poller {
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
-      const free = this.#paused ? 0 : this.#options.free();
+      const mayClaim = !this.#paused && this.#options.hasRoom();
       try {
-        if (free === 0) await once(this.#changes, "change", { signal });
-        else await this.#claim(free, signal);
+        if (mayClaim) await this.#claim(signal);
+        else await once(this.#changes, "change", { signal });
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
@@ -68,9 +67,9 @@ export class Poller {
     }
   }
 
-  async #claim(free: number, signal: AbortSignal): Promise<void> {
+  async #claim(signal: AbortSignal): Promise<void> {
     this.#poll = new AbortController();
-    const jobs = await this.#options.claim(free, AbortSignal.any([signal, this.#poll.signal]));
+    const jobs = await this.#options.claim(AbortSignal.any([signal, this.#poll.signal]));
     for (const job of jobs) this.#options.onJob(job);
   }
 

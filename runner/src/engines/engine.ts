@@ -11,6 +11,8 @@ import type { Egress } from "../../../src/protocol/egress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { ContainerInterface, Image, Job, JobHardware } from "../../../src/protocol/runner.ts";
 import { Failure } from "../containers/failure.ts";
+import type { Lease } from "../devices/ledger.ts";
+import type { Machine } from "../devices/share.ts";
 
 /** `repository@digest`, as in the protocol. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
@@ -49,6 +51,8 @@ export interface LaunchOptions extends ImageRequest {
   uploadUrl: string;
   /** Weights that are not in the image. */
   mounts: readonly Mount[];
+  /** The GPUs that it gets, and no others, and what else it may use. */
+  lease: Omit<Lease, "release">;
 }
 
 /** A file of a container. */
@@ -74,16 +78,26 @@ export interface RunningContainer {
   /** Where the runner can reach its port. */
   readonly address: URL;
   readonly exited: Promise<Exit>;
+  /** Completes the message if its setup fails. */
+  readonly setupAdvice?: string | undefined;
   /** Reports its output from its start, until the returned function is called. */
   follow(listener: (text: string) => void): () => void;
   /** Drops the output so far from the logs of the exit, since it belongs to another run. */
   clearLogs(): void;
   /** Opens one of its files. Rejects with a Failure if it does not exist or may not be read. */
   read(path: string): Promise<ContainerFile>;
+  /** Whether it may open a device file, if it has that; undefined if this cannot be found out. */
+  canOpen(device: string): Promise<boolean | undefined>;
   /** Asks it to stop, and kills it after the grace period. Resolves when it has ended. */
   stop(graceMs: number): Promise<void>;
   /** Resolves when it has ended. */
   kill(): Promise<void>;
+}
+
+export interface OpenEngine {
+  url: URL;
+  /** Where its containers run. */
+  machine: Machine;
 }
 
 export type ReportProgress = (progress: SetupProgress) => void;
@@ -91,10 +105,10 @@ export type ReportProgress = (progress: SetupProgress) => void;
 export interface Engine {
   /**
    * Removes what an earlier process left and creates the network. `listen` opens the runner's
-   * callback server on the given address and returns its port. Resolves to the URL by which
+   * callback server on the given address and returns its port. Resolves also to the URL by which
    * containers reach the server, the only thing of this machine that they can reach.
    */
-  open(listen: (host: string) => Promise<number>): Promise<URL>;
+  open(listen: (host: string) => Promise<number>): Promise<OpenEngine>;
   /** `repository@digest` of the images on this machine. */
   images(): Promise<string[]>;
   /** Why it cannot mount anything into containers; undefined if it can. */

@@ -8,11 +8,11 @@ export interface ProcessOptions {
 }
 
 export interface Sandbox {
-  /** An equal share per container by default, as are cpus and disk_bytes (shares.ts). */
+  /** By default the share of the hardware class (devices/share.ts), as are cpus and shm_bytes. */
   memory_bytes?: number | undefined;
   /** Cores, may be fractional; 0 means all. */
   cpus?: number | undefined;
-  /** Limits what the container writes; 0 means unlimited. */
+  /** Limits what the container writes; 0 means unlimited. By default an equal share. */
   disk_bytes?: number | undefined;
   /** The `user:group` of containers; by default the image's. */
   user?: string | undefined;
@@ -22,11 +22,8 @@ export interface Sandbox {
   class_runtimes?: ReadonlyMap<string, string>;
   /** Processes and threads together. */
   pids: number;
-  /**
-   * Size of /dev/shm, which counts as memory. Docker's default of 64 MB breaks PyTorch's data
-   * loaders.
-   */
-  shm_bytes: number;
+  /** Size of /dev/shm, which counts as memory. */
+  shm_bytes?: number | undefined;
   /** Kept from Docker's default set; all others are dropped. */
   capabilities: readonly string[];
   readonly_rootfs: boolean;
@@ -49,12 +46,10 @@ export interface DockerOptions {
    * removed. By default a tenth of the disk (disk/evictable.ts).
    */
   free_bytes?: number;
-  /** `image`: for images that ask for them (`run.cog.config`, or built on NVIDIA's images). */
-  gpus?: "image" | "always" | "never";
   /** The port that containers listen on. */
   port?: number;
   sandbox?: Partial<Sandbox>;
-  /** How many containers run at a time, which determines each one's share. */
+  /** How many containers run at a time, which determines each one's share of the disk. */
   containers?: number;
   /**
    * `required`: no container starts without the rules that block this machine and its private
@@ -71,7 +66,6 @@ export const DEFAULT_SOCKET = "/var/run/docker.sock";
 
 export const DEFAULT_SANDBOX: Sandbox = {
   pids: 4_096,
-  shm_bytes: 1024 ** 3,
   capabilities: ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "NET_BIND_SERVICE"],
   readonly_rootfs: false,
   egress: true,

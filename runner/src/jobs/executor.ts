@@ -6,6 +6,7 @@ import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
+import type { Measured, RunnerSnapshot } from "../../../src/protocol/runner-state.ts";
 
 /** Receives what a run reports, in order. No method waits or throws. */
 export interface RunReporter {
@@ -24,7 +25,10 @@ export interface RunReporter {
   metrics(metrics: Metrics): void;
 }
 
-export interface RunnableJob extends Omit<Job, "input"> {
+/** A job, whose input may not have been fetched yet. */
+export type JobOrder = Omit<Job, "input">;
+
+export interface RunnableJob extends JobOrder {
   input: Record<string, Json>;
 }
 
@@ -49,6 +53,17 @@ export interface WarmContainer {
   model: string;
 }
 
+/** Room for one job, which is its until the job has run or is given up. */
+export interface Place {
+  /** Runs the job to its end. Never rejects: any failure is a `failed` finish. */
+  run(job: RunnableJob, reporter: RunReporter, signals: RunSignals): Promise<Finish>;
+  /** Gives the place up, unless the job has run. */
+  leave(): void;
+}
+
+/** What the pool is told of the containers. */
+export type ExecutorState = Pick<RunnerSnapshot, "containers" | "devices" | "max_containers">;
+
 export interface Executor {
   /** Removes containers and processes of an earlier process of this runner. */
   open(): Promise<void>;
@@ -56,8 +71,18 @@ export interface Executor {
   warm(): WarmContainer[];
   /** `repository@digest` of the images on this machine, as of the last refresh. */
   images(): string[];
-  /** Runs one job to its end. Never rejects: any failure is a `failed` finish. */
-  run(job: RunnableJob, reporter: RunReporter, signals: RunSignals): Promise<Finish>;
+  state(): ExecutorState;
+  /** What setups and runs took since the last call. */
+  measured(): Measured[];
+  /** Called when its state has changed. */
+  onChange: () => void;
+  /**
+   * @param stop names of idle containers that may be stopped for it
+   * @returns why there is no place for it
+   */
+  place(job: JobOrder, stop: readonly string[]): Place | string;
+  /** As in a place, for which it waits. */
+  run: Place["run"];
   /** Stops every container. */
   close(): Promise<void>;
 }

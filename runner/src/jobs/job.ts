@@ -10,12 +10,12 @@ import type { ControlPlane } from "../control-plane/client.ts";
 import { ControlPlaneError } from "../control-plane/error.ts";
 import { retryCall } from "../control-plane/retry.ts";
 import type { Log } from "../lib/log.ts";
-import type { Executor } from "./executor.ts";
+import type { Place } from "./executor.ts";
 import { Reporter } from "./reporter.ts";
 
 export interface JobOptions {
   order: JobOrder;
-  executor: Executor;
+  place: Place;
   controlPlane: Pick<ControlPlane, "channel" | "finish" | "input">;
   settings: RunnerSettings;
   /** Called with the receipt that the prediction gives for this attempt. */
@@ -28,6 +28,8 @@ const INPUT_RETRY = { attempts: 6, baseMs: 250, maxMs: 4_000 };
 
 export class Job {
   readonly id: string;
+  /** The number of its hand-out. */
+  readonly handout: number;
   readonly #options: JobOptions;
   readonly #log: Log;
   readonly #cancel = new AbortController();
@@ -41,6 +43,7 @@ export class Job {
   constructor(options: JobOptions) {
     const { order, controlPlane, settings, log } = options;
     this.id = order.prediction_id;
+    this.handout = order.handout;
     this.#options = options;
     this.#log = log.with({ prediction: order.prediction_id, attempt: order.attempt });
     this.#reporter = new Reporter({
@@ -69,6 +72,7 @@ export class Job {
     // A finished run has ended. An explicit reason: the default one captures a stack trace.
     if (end.kind !== "finished") this.#abandon.abort(end.kind);
     await work;
+    this.#options.place.leave();
     this.#logEnd(end);
   }
 
@@ -94,13 +98,13 @@ export class Job {
 
   async #work(): Promise<void> {
     if (this.#abandon.signal.aborted) return;
-    const { order, executor } = this.#options;
+    const { order, place } = this.#options;
     const cancel = this.#cancel.signal;
     const abandon = this.#abandon.signal;
     try {
       const input = order.input ?? (await this.#fetchInput(AbortSignal.any([cancel, abandon])));
       const waited = (performance.now() - this.#claimedAt) / 1000;
-      const finish = await executor.run({ ...order, input }, this.#reporter, { cancel, abandon });
+      const finish = await place.run({ ...order, input }, this.#reporter, { cancel, abandon });
       this.#reporter.finish(this.#judge(finish, waited));
     } catch (error) {
       if (!cancel.aborted && !abandon.aborted) this.#log.error("job failed", { error });

@@ -1,24 +1,29 @@
 /** The running jobs and the free slots of this runner. */
 import type { Job } from "./job.ts";
 
-type Running = Pick<Job, "id" | "run" | "releaseUnstarted" | "release">;
+type Running = Pick<Job, "id" | "handout" | "run" | "releaseUnstarted" | "release">;
 
 export class Slots {
-  readonly #slots: number;
+  readonly size: number;
   readonly #running = new Map<Running, Promise<void>>();
   #drainReason: string | undefined;
   #onChange: () => void = () => {};
 
-  constructor(slots: number) {
-    this.#slots = slots;
+  constructor(size: number) {
+    this.size = size;
   }
 
   get free(): number {
-    return Math.max(0, this.#slots - this.#running.size);
+    return Math.max(0, this.size - this.#running.size);
   }
 
   get ids(): string[] {
     return Array.from(this.#running.keys(), (job) => job.id);
+  }
+
+  /** The numbers of the jobs' hand-outs. */
+  get handouts(): number[] {
+    return Array.from(this.#running.keys(), (job) => job.handout);
   }
 
   /** Called when a job has started or a slot has become free. */

@@ -7,7 +7,12 @@ import { homedir } from "node:os";
 import path from "node:path";
 import type { ParseArgsOptionsConfig } from "node:util";
 import type { z } from "zod";
+import { MAX_CONTAINERS } from "../../../src/protocol/runner-state.ts";
 import { messageOf } from "../control-plane/error.ts";
+import type { DeviceSource } from "../devices/device.ts";
+import { NvidiaSmi } from "../devices/nvidia-smi.ts";
+import { PretendGpus } from "../devices/pretend.ts";
+import { SomeDevices } from "../devices/some-devices.ts";
 import { DEFAULT_SANDBOX, type EngineOptions, type Sandbox } from "../engines/options.ts";
 import type { FileOptions } from "../files/input-files.ts";
 import type { WeightOptions } from "../weights/weights.ts";
@@ -54,8 +59,30 @@ export function readSettings(flags: Flags, environment: Environment): Settings {
   return settings;
 }
 
+/** How much runs at a time. */
+export interface Capacity {
+  slots: number;
+  containers: number;
+}
+
+/**
+ * A GPU runs one prediction at a time, unless the model says more: a slot for each keeps all of
+ * them busy, and claims nothing that would only wait here.
+ * @param gpus how many there are for containers
+ */
+export function capacityOf(settings: Settings, gpus: number): Capacity {
+  const slots = settings.slots ?? Math.max(gpus, 1);
+  const containers = Math.min(Math.max(slots, gpus), MAX_CONTAINERS);
+  return { slots, containers: settings.containers ?? containers };
+}
+
+export function gpuSource({ pretend_gpus, gpu_devices }: Settings): DeviceSource {
+  const source = pretend_gpus ? new PretendGpus(pretend_gpus) : new NvidiaSmi();
+  return gpu_devices ? new SomeDevices(source, gpu_devices) : source;
+}
+
 /** The settings that concern the engine. */
-export function engineOptions(settings: Settings): EngineOptions {
+export function engineOptions(settings: Settings, { containers }: Capacity): EngineOptions {
   const state = stateOf(settings);
   if (settings.engine === "process")
     return { kind: "process", models: settings.models ?? "", state };
@@ -65,9 +92,8 @@ export function engineOptions(settings: Settings): EngineOptions {
     state,
     free_bytes: bytes(settings.disk_free_gb),
     socket: settings.docker_socket,
-    gpus: settings.gpus,
     firewall: settings.firewall,
-    containers: settings.containers ?? settings.slots,
+    containers,
     sandbox: sandboxOf(settings),
   };
 }
@@ -95,7 +121,7 @@ const sandboxOf = (settings: Settings): Sandbox => ({
   cpus: settings.cpus,
   user: settings.user,
   ...runtimesOf(settings),
-  shm_bytes: bytes(settings.shm_gb) ?? DEFAULT_SANDBOX.shm_bytes,
+  shm_bytes: bytes(settings.shm_gb),
   pids: settings.pids ?? DEFAULT_SANDBOX.pids,
   capabilities: settings.capabilities ?? DEFAULT_SANDBOX.capabilities,
   readonly_rootfs: settings.read_only ?? DEFAULT_SANDBOX.readonly_rootfs,

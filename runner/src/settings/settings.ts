@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import { z } from "zod";
 import { MAX_CLASSES } from "../../../src/protocol/runner.ts";
+import { MAX_CONTAINERS } from "../../../src/protocol/runner-state.ts";
 import { LEVELS } from "../lib/log.ts";
 
 /** Flags and variables are text; the file has JSON values. */
@@ -35,10 +36,12 @@ export const settingsSchema = z.strictObject({
     .max(100)
     .default(() => hostname())
     .describe("unique name of this runner (default: the host name)"),
-  slots: count(1, 1_000).default(1).describe("predictions to run concurrently (default: 1)"),
-  containers: count(1, 1_000)
+  slots: count(1, 1_000)
     .optional()
-    .describe("containers to run concurrently; 1 if predictions share one GPU (default: slots)"),
+    .describe("predictions to run concurrently (default: one per GPU, at least 1)"),
+  containers: count(1, MAX_CONTAINERS)
+    .optional()
+    .describe("containers to run concurrently (default: as many as slots, or GPUs if more)"),
   engine: z
     .enum(["docker", "process"])
     .default("docker")
@@ -54,21 +57,24 @@ export const settingsSchema = z.strictObject({
       "directory for weights, and what a runner remembers (default: ~/.local/state/auspex-runner/<name>)",
     ),
   docker_socket: z.string().optional().describe("Docker or Podman socket"),
-  gpus: z
-    .enum(["image", "always", "never"])
-    .default("image")
-    .describe(
-      "containers that get GPUs: image (if the image asks), always, never (default: image)",
-    ),
+  gpu_devices: list
+    .pipe(z.array(z.string().regex(/^(GPU|MIG)-/, "must be UUIDs of nvidia-smi -L")))
+    .optional()
+    .describe("UUIDs of the GPUs or MIG instances to use, as of nvidia-smi -L (default: all)"),
+  pretend_gpus: count(1, 100)
+    .optional()
+    .describe("for trying things out: as if the machine had so many GPUs; containers get none"),
   memory_gb: gigabytes
     .optional()
-    .describe("memory per container (default: an equal share of 90 %)"),
-  shm_gb: gigabytes.optional().describe("shared memory per container (default: 1)"),
+    .describe("memory per container (default: of 90 %, its GPUs' share, or an equal one)"),
+  shm_gb: gigabytes
+    .optional()
+    .describe("shared memory per container (default: half of its memory with GPUs, else 1)"),
   cpus: z.coerce
     .number()
     .nonnegative()
     .optional()
-    .describe("cores per container, 0 for all (default: an equal share)"),
+    .describe("cores per container, 0 for all (default: its GPUs' share, or an equal one)"),
   disk_gb: z.coerce
     .number()
     .nonnegative()

@@ -1,5 +1,6 @@
 /** How the container is started: as a runner does it, as far as that matters to its server. */
 import { readdir } from "node:fs/promises";
+import { SHM_BYTES } from "../../../runner/src/devices/share.ts";
 import { hasNvidia } from "../../../runner/src/engines/docker/gpus.ts";
 import { COG_COMMAND, imageFacts } from "../../../runner/src/engines/docker/image.ts";
 import { exposedPort, listenVariables } from "../../../runner/src/engines/listen-address.ts";
@@ -46,7 +47,7 @@ export function containerPlan(options: PlanOptions): ContainerPlan {
       "--cap-drop=ALL",
       ...DEFAULT_SANDBOX.capabilities.map((name) => `--cap-add=${name}`),
       "--security-opt=no-new-privileges",
-      `--shm-size=${DEFAULT_SANDBOX.shm_bytes}`,
+      `--shm-size=${SHM_BYTES}`,
       // Podman waits for it, even if it is told to remove a container by force.
       "--stop-timeout=1",
       ...(hasGpu && needsGpu(config) ? GPU_FLAGS[engine] : []),

@@ -108,6 +108,7 @@ const ClassQueue = ({ hardware: { identifier, name, queue }, runners }: ServedCl
     <Stats identifier={identifier} queue={queue} runners={runners} />
     <div data-part={`alert ${identifier}`}>
       <Alert queue={queue} runners={runners} />
+      <Reasons queue={queue} runners={runners} />
     </div>
   </>
 );
@@ -115,15 +116,32 @@ const ClassQueue = ({ hardware: { identifier, name, queue }, runners }: ServedCl
 const takesWork = ({ state, draining, set_aside_until }: RunnerState) =>
   state === "ready" && !draining && set_aside_until === null;
 
-function Alert({
-  queue: { waiting },
-  runners,
-}: {
+interface QueueProps {
   queue: QueueState;
   runners: ServedClass["runners"];
-}) {
-  if (runners.some(takesWork) || (waiting === 0 && runners.length > 0)) return null;
-  if (waiting === null && runners.length > 0) return null;
+}
+
+/** Whether nobody takes its work, as far as the runners have told. */
+const isStuck = ({ queue: { waiting }, runners }: QueueProps) =>
+  runners.length === 0 || (waiting !== 0 && waiting !== null && !runners.some(takesWork));
+
+/** Why predictions wait, beside what the alert says. */
+function Reasons({ queue, runners }: QueueProps) {
+  const reasons = queue.reasons.filter(
+    ({ code }) => code !== "no_runner" || !isStuck({ queue, runners }),
+  );
+  return (
+    <>
+      {reasons.map(({ message }) => (
+        <p class="hint">{message}</p>
+      ))}
+    </>
+  );
+}
+
+function Alert({ queue, runners }: QueueProps) {
+  const { waiting } = queue;
+  if (!isStuck({ queue, runners })) return null;
   const reason =
     runners.length === 0
       ? "no runner serves this hardware."
@@ -138,15 +156,7 @@ function Alert({
   );
 }
 
-function Stats({
-  identifier,
-  queue,
-  runners,
-}: {
-  identifier: string;
-  queue: QueueState;
-  runners: ServedClass["runners"];
-}) {
+function Stats({ identifier, queue, runners }: QueueProps & { identifier: string }) {
   const online = runners.filter(({ state }) => state === "ready" || state === "draining");
   const sum = (number: (runner: (typeof online)[number]) => number) =>
     online.reduce((total, runner) => total + number(runner), 0);

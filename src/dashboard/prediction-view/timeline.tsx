@@ -33,27 +33,11 @@ export const Timeline = ({ steps, status }: { steps: Step[]; status: TaskStatus 
       ))}
     </ol>
     <Bar steps={steps} />
-    <WaitingNote steps={steps} />
     {steps.map(
       ({ attempt }, n) => attempt && <EndedAttempt attempt={attempt} next={steps[n + 1]} />,
     )}
   </>
 );
-
-/** Most predictions start sooner: the note would only flash. */
-const WAITING_NOTE_MS = 20_000;
-
-function WaitingNote({ steps }: { steps: Step[] }) {
-  const queued = steps.find(({ kind, state }) => kind === "queued" && state === "current");
-  if (!queued) return null;
-  const isLate = Date.now() - (queued.at ?? 0) > WAITING_NOTE_MS;
-  return (
-    <p class={isLate ? "hint" : "hint shown-after-20-s"}>
-      Waiting for a runner. All runners for this hardware are busy, or there are none. The
-      prediction starts as soon as one is free.
-    </p>
-  );
-}
 
 const EndedAttempt = ({
   attempt: { number, reason },

@@ -15,6 +15,7 @@ import { Logs } from "./logs.tsx";
 import { OutputValue } from "./output.tsx";
 import { outputsOf } from "./output-kind.ts";
 import { Timeline } from "./timeline.tsx";
+import { Why } from "./why.tsx";
 
 /** @param host host of the page */
 export function PredictionPanel({ view, host }: { view: PredictionView; host: string }) {
@@ -41,6 +42,7 @@ export function PredictionPanel({ view, host }: { view: PredictionView; host: st
         <Timeline steps={view.steps} status={prediction.status} />
       </div>
       <Setup setup={view.setup} />
+      <Why explanation={view.explanation} />
       <div data-part="trouble">
         {prediction.error && <ErrorMessage error={prediction.error} host={host} all={all} />}
       </div>

@@ -5,6 +5,7 @@ import { limitRate } from "../../middleware/rate-limit.ts";
 import { predictionQuery } from "../../protocol/prediction.ts";
 import { afterOf, eventStream } from "../../routes/predictions/event-stream.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
+import { AS_OPERATOR, asCaller, explainPrediction } from "../../services/predictions/explain.ts";
 import {
   retryPrediction,
   viewPrediction,
@@ -23,6 +24,7 @@ import { redirectWithFlash } from "../flash.ts";
 import { fieldText, readForm } from "../form.ts";
 import { fragment } from "../prediction-view/fragment.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
+import { Why } from "../prediction-view/why.tsx";
 import { type ListQuery, PredictionsPage } from "./list.tsx";
 import { PredictionPage } from "./page.tsx";
 
@@ -54,7 +56,7 @@ export const predictionPages = pages()
     const { caller } = viewerOf(c);
     const { prediction_id: id } = c.req.param();
     const [view, { items }] = await Promise.all([
-      viewPrediction(services, caller, id, origin),
+      viewPrediction(services, caller, id, origin, eyesOf(c)),
       listWebhooks(services, caller, id),
     ]);
     const { owner, name } = view.prediction.model;
@@ -70,8 +72,15 @@ export const predictionPages = pages()
       viewerOf(c).caller,
       c.req.param("prediction_id"),
       origin,
+      eyesOf(c),
     );
     return fragment(c, <PredictionPanel view={view} host={new URL(origin).host} />);
+  })
+  .get(`${ONE}/why`, requireUser, async (c) => {
+    const { caller } = viewerOf(c);
+    const { prediction_id: id } = c.req.param();
+    const explanation = await explainPrediction(c.var.services, caller, id, eyesOf(c));
+    return fragment(c, <Why explanation={explanation} />);
   })
   .get(`${ONE}/events`, requireUser, async (c) => {
     const after = afterOf(c.req.header("last-event-id"), c.req.query("after_id"));
@@ -159,4 +168,10 @@ function throwConflict(error: unknown): never {
     "conflict",
     `This prediction cannot run again with the same input. ${error.message}`,
   );
+}
+
+/** Which names the viewer may see in an explanation. */
+function eyesOf(c: PageContext) {
+  const { operator, caller } = viewerOf(c);
+  return operator ? AS_OPERATOR : asCaller(caller);
 }

@@ -47,6 +47,7 @@ export interface PredictionSpec {
   /** The access token that created it; empty for a session of the dashboard. */
   token_id: string;
   model_id: string;
+  model_owner_id: string;
   model: { owner: string; name: string; version_number: number };
   hardware: SpecHardware;
   priority: Priority;

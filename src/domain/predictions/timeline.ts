@@ -72,7 +72,7 @@ export interface Step {
   /** Of a failed attempt: its number among those that started, and why it failed. */
   attempt?: { number: number; reason: FailedAttempt["reason"] };
   /** Of the setup. */
-  phases?: { phase: Phase; seconds: number | null }[];
+  phases?: { phase: Phase; at: number; seconds: number | null }[];
 }
 
 /** The fields of a prediction that concern time. */
@@ -122,6 +122,7 @@ export function timeline(moments: Moments, prediction: PredictionTimes): Step[] 
     ...step("setup", begun, ready, setupMs),
     phases: moments.phases.map(({ phase, at }, n) => ({
       phase,
+      at,
       // Phases reported in the same frame have the same time: their duration is unknown.
       seconds: secondsOf(span(at, moments.phases[n + 1]?.at ?? ready ?? ended) || null),
     })),

@@ -2,7 +2,8 @@
  * Which runners of a pool connect for the jobs that they take. A runner that connects to a prediction gets a
  * receipt, which it presents with its next claim. Until then the job is unconfirmed, and a runner
  * may have as many of these as slots. A missed job, one whose runner has not connected in time, counts
- * against it: after three the runner is suspended, each time for longer.
+ * against it: after three the runner is suspended, each time for longer. A declined job counts half:
+ * one now and then is ordinary, but who declines all holds each up.
  */
 
 /** An unconfirmed job is forgotten this long after its prediction must have reported it. */
@@ -11,6 +12,7 @@ const LATE_REPORT_MS = 10_000;
 const MISS_WINDOW_MS = 5_000;
 /** A miss weighs twice as much as a confirmed job makes up for: flaky runners are suspended, too. */
 const MISS_WEIGHT = 2;
+const DECLINED_WEIGHT = 1;
 const SUSPENSION_WEIGHT = 6;
 const SUSPENSION_MS = { first: 10_000, max: 600_000 };
 
@@ -60,19 +62,12 @@ export class RunnerStanding {
 
   /** The runner has not connected in time. @returns its id */
   recordMissed(receipt: string, now: number): string | undefined {
-    const runnerId = this.#settle(receipt);
-    if (runnerId === undefined) return undefined;
-    const standing = this.#standingOf(runnerId);
-    if (now - standing.missedAt < MISS_WINDOW_MS) return runnerId;
-    standing.missedAt = now;
-    standing.weight += MISS_WEIGHT;
-    if (standing.weight < SUSPENSION_WEIGHT) return runnerId;
-    // After the suspension a single miss suspends it again.
-    standing.weight = SUSPENSION_WEIGHT - MISS_WEIGHT;
-    const ms = Math.min(SUSPENSION_MS.first * 2 ** standing.suspensions, SUSPENSION_MS.max);
-    standing.suspendedUntil = now + ms;
-    standing.suspensions += 1;
-    return runnerId;
+    return this.#count(receipt, MISS_WEIGHT, now);
+  }
+
+  /** The runner has no place for the job. @returns its id */
+  recordDeclined(receipt: string, now: number): string | undefined {
+    return this.#count(receipt, DECLINED_WEIGHT, now);
   }
 
   /** The job is no longer needed, through no fault of the runner. @returns its id */
@@ -93,13 +88,12 @@ export class RunnerStanding {
     return this.#holders.get(receipt);
   }
 
-  /** How many unconfirmed jobs a runner has. */
-  unconfirmed(runnerId: string, now: number): number {
-    const { unconfirmed } = this.#standings.get(runnerId) ?? {};
-    if (!unconfirmed) return 0;
+  /** The unconfirmed jobs of a runner, by their receipts. */
+  unconfirmed(runnerId: string, now: number): ReadonlyMap<string, unknown> {
+    const { unconfirmed = new Map() } = this.#standings.get(runnerId) ?? {};
     for (const [receipt, at] of unconfirmed)
       if (now - at > this.#forgottenMs) this.#settle(receipt);
-    return unconfirmed.size;
+    return unconfirmed;
   }
 
   /** Until when a runner is suspended, unix ms; null when it is not. */
@@ -112,6 +106,22 @@ export class RunnerStanding {
   suspended(now: number): Map<string, number> {
     const all = [...this.#standings].map(([id, one]) => [id, one.suspendedUntil] as const);
     return new Map(all.filter(([, until]) => until > now));
+  }
+
+  #count(receipt: string, weight: number, now: number): string | undefined {
+    const runnerId = this.#settle(receipt);
+    if (runnerId === undefined) return undefined;
+    const standing = this.#standingOf(runnerId);
+    if (now - standing.missedAt < MISS_WINDOW_MS) return runnerId;
+    standing.missedAt = now;
+    standing.weight += weight;
+    if (standing.weight < SUSPENSION_WEIGHT) return runnerId;
+    // After the suspension a single one suspends it again.
+    standing.weight = SUSPENSION_WEIGHT - weight;
+    const ms = Math.min(SUSPENSION_MS.first * 2 ** standing.suspensions, SUSPENSION_MS.max);
+    standing.suspendedUntil = now + ms;
+    standing.suspensions += 1;
+    return runnerId;
   }
 
   #settle(receipt: string): string | undefined {

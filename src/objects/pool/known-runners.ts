@@ -3,17 +3,20 @@
  * again after an operator has changed something.
  */
 import { LRUCache } from "lru-cache";
+import { z } from "zod";
 import type { Bindings } from "../../env.ts";
 import { runnerAt } from "../runner/stub.ts";
 import type { PoolClaim } from "./rpc-types.ts";
 
-export interface KnownRunner {
-  session: string;
+export const knownRunner = z.object({
+  session: z.string(),
+  name: z.string(),
   /** The classes that it serves. */
-  hardware: string[];
-  slots: number;
-  draining: boolean;
-}
+  hardware: z.array(z.string()),
+  slots: z.number(),
+  draining: z.boolean(),
+});
+export type KnownRunner = z.infer<typeof knownRunner>;
 
 export class KnownRunners {
   readonly #env: Bindings;
@@ -49,8 +52,8 @@ export class KnownRunners {
   async #lookUp(runnerId: string, pool: string): Promise<KnownRunner | undefined> {
     const presence = await runnerAt(this.#env, runnerId).getPresence();
     if (presence?.pool !== pool) return undefined;
-    const { session, hardware, slots, draining } = presence;
-    const known = { session, hardware, slots, draining };
+    const { session, name, hardware, slots, draining } = presence;
+    const known = { session, name, hardware, slots, draining };
     this.#known.set(runnerId, known);
     return known;
   }

@@ -1,7 +1,7 @@
 /** What the methods of a pool object take and return. */
 import { z } from "zod";
-import type { Holder } from "../../domain/scheduling/placement.ts";
-import { claimRequest } from "../../protocol/runner.ts";
+import type { NamedClassExplanation } from "../../domain/scheduling/named-explanation.ts";
+import { claimRequest, type StateRequest } from "../../protocol/runner.ts";
 
 /** The longest a poll is held. Runners are told so when they begin a session. */
 export const POLL_SECONDS = 30;
@@ -14,6 +14,9 @@ export const poolClaim = claimRequest.extend({
 });
 export type PoolClaim = z.infer<typeof poolClaim>;
 
+/** What a runner tells of itself, with a claim or without. */
+export type PoolTelling = StateRequest & Partial<Pick<PoolClaim, "images">>;
+
 /** What operators see of a pool. */
 export interface PoolStatus {
   waiting: number;
@@ -21,6 +24,15 @@ export interface PoolStatus {
   free: number;
   oldest_wait_ms: number | null;
   median_wait_ms: number | null;
+  /** Of one class; null if nobody waits. */
+  explanation: NamedClassExplanation | null;
+}
+
+/** A runner that need not download the image of a job. */
+export interface Holder {
+  runner_id: string;
+  /** Whether a container of it is running, with room. */
+  isWarm: boolean;
 }
 
 /** Runners that have an image, the warm ones first, and how many more there are. */

@@ -29,6 +29,8 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "suspendedRunners",
       "holders",
       "status",
+      "explain",
+      "tell",
     ],
   });
 }

@@ -5,7 +5,7 @@ type Row = WaitingJob & Record<string, SqlStorageValue>;
 
 /** In the order of the table. */
 const COLUMNS =
-  "object_id, user_id, pool, hardware, gpus, priority, image, container_key, room" as const;
+  "object_id, user_id, pool, hardware, gpus, priority, model, model_id, model_owner_id, image, container_key, room, run_limit_ms" as const;
 
 interface QueueEntry extends Record<string, SqlStorageValue> {
   unplaced: number | null;
@@ -26,9 +26,13 @@ export class WaitingJobs {
          hardware TEXT NOT NULL,
          gpus INTEGER NOT NULL,
          priority TEXT NOT NULL,
+         model TEXT NOT NULL,
+         model_id TEXT NOT NULL,
+         model_owner_id TEXT NOT NULL,
          image TEXT NOT NULL,
          container_key TEXT NOT NULL,
          room INTEGER NOT NULL,
+         run_limit_ms INTEGER NOT NULL,
          unplaced INTEGER,
          since INTEGER NOT NULL
        )`,
@@ -36,15 +40,21 @@ export class WaitingJobs {
   }
 
   /** In the order in which they arrived. */
-  all(): WaitingJob[] {
-    return this.#sql.exec<Row>(`SELECT ${COLUMNS} FROM waiting ORDER BY seq`).toArray();
+  all(): { job: WaitingJob; since: number }[] {
+    return this.#sql
+      .exec<Row & { since: number }>(`SELECT ${COLUMNS}, since FROM waiting ORDER BY since, seq`)
+      .toArray()
+      .map(({ since, ...job }) => ({ job, since }));
   }
 
-  /** @param unplaced the attempt that was offered for it and not handed out */
-  add(job: WaitingJob, unplaced: number | undefined): void {
+  /**
+   * @param since when it arrived, unix ms
+   * @param unplaced the attempt that was offered for it and not handed out
+   */
+  add(job: WaitingJob, since: number, unplaced: number | undefined): void {
     this.#sql.exec(
       `INSERT INTO waiting (${COLUMNS}, unplaced, since)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (object_id) DO UPDATE SET unplaced = excluded.unplaced`,
       job.object_id,
       job.user_id,
@@ -52,11 +62,15 @@ export class WaitingJobs {
       job.hardware,
       job.gpus,
       job.priority,
+      job.model,
+      job.model_id,
+      job.model_owner_id,
       job.image,
       job.container_key,
       job.room,
+      job.run_limit_ms,
       unplaced ?? null,
-      Date.now(),
+      since,
     );
   }
 

@@ -146,6 +146,19 @@ export class Handouts {
     else record.save();
   }
 
+  /**
+   * The runner that was handed an attempt has no place for it. It does not count as lost.
+   * @returns whether it waits for another one: its pool puts it into line
+   */
+  takeBack(record: PredictionRecord, number: number): boolean {
+    const { life } = record;
+    const now = Date.now();
+    if (!life.closeAttempt(number, now)) return false;
+    if (life.waiting) life.recordDispatch(now);
+    this.#effects.commit(record);
+    return life.waiting;
+  }
+
   /** @returns undefined when its variables cannot be decrypted */
   async #openParts(spec: PredictionSpec): Promise<OpenedParts | undefined> {
     const variables = await openVariables(this.#env, spec);

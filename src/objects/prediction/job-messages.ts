@@ -11,7 +11,7 @@ import type { Piece } from "./rpc-types.ts";
 
 /** A job on its way to a runner. The input is not parsed: it is only passed on. */
 export interface OfferedJob {
-  job: Omit<Job, "input" | "lease">;
+  job: Omit<Job, "input" | "lease" | "handout" | "stop">;
   /** What the pool makes the lease from, for the runner that it hands the job to. */
   lease: { objectId: string; secret: string };
   input: string | undefined;
@@ -68,9 +68,13 @@ export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob
     hardware: spec.hardware.identifier,
     gpus: spec.hardware.gpus,
     priority: spec.priority,
+    model: `${spec.model.owner}/${spec.model.name}:${spec.model.version_number}`,
+    model_id: spec.model_id,
+    model_owner_id: spec.model_owner_id,
     image: `${spec.image.repository}@${spec.image.digest}`,
     container_key: spec.keys.container,
     room: spec.limits.max_concurrency,
+    run_limit_ms: spec.timeout_seconds * 1_000,
   };
 }
 

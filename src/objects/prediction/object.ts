@@ -8,6 +8,7 @@ import { sha256 } from "../../domain/accounts/token.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
+import type { Standing } from "../../domain/predictions/standing.ts";
 import { hasStoredInput, type PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
@@ -40,6 +41,7 @@ import type {
   WriteGrant,
 } from "./rpc-types.ts";
 import { RunnerConnection } from "./runner-connection.ts";
+import { standingOf } from "./standing.ts";
 import { findValue, openValue } from "./stored-values.ts";
 import { Streams } from "./streams.ts";
 import { createRequestIn, HOLDER_HEADER } from "./stub.ts";
@@ -161,6 +163,12 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /** @returns undefined when its record has been deleted */
+  standing(): Standing | undefined {
+    const record = this.#load();
+    return record && standingOf(record);
+  }
+
+  /** @returns undefined when its record has been deleted */
   lastRun(): LastRun | undefined {
     const state = this.#load()?.life.state;
     return state && { runner_id: state.attempt?.runner_id ?? null, attempts: state.attempt_count };
@@ -256,6 +264,15 @@ export class PredictionObject extends DurableObject<Bindings> {
    */
   openAttempt(unplaced: number | undefined): Promise<OfferedJob | undefined> {
     return this.#handouts.open(() => this.#load(), unplaced);
+  }
+
+  /**
+   * A runner has no place for an attempt that it was handed.
+   * @returns whether it waits again: then the pool puts it into line
+   */
+  async takeBack(attempt: number): Promise<boolean> {
+    const record = await this.#created();
+    return record !== undefined && this.#handouts.takeBack(record, attempt);
   }
 
   // ---- for the runner

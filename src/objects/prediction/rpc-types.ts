@@ -1,10 +1,10 @@
 /** What the RPC methods of a prediction object take and return. Times are unix ms. */
 import { z } from "zod";
+import type { Standing } from "../../domain/predictions/standing.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
-import type { Moments } from "../../domain/predictions/timeline.ts";
 import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { JsonPieces } from "../../lib/json-splice.ts";
-import type { SetupProgress, StoredValue } from "../../protocol/event.ts";
+import type { StoredValue } from "../../protocol/event.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 
 /** A JSON value: its text, or the name under which it lies in R2. */
@@ -73,9 +73,7 @@ export interface History {
   canceling: boolean;
   /** The id of the last event included: a stream continues after it. */
   last: number;
-  moments: Moments;
-  /** Progress of the container's setup; null once it is ready. */
-  setup: Omit<SetupProgress, "logs"> | null;
+  standing: Standing;
   /**
    * Of the container and of the model. `hidden` counts the lines before the text, and `torn` says
    * whether its first line has lost its beginning.

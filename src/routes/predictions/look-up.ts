@@ -2,9 +2,10 @@
 import { createRoute } from "@hono/zod-openapi";
 import { requireOperator } from "../../middleware/authentication.ts";
 import { pageQuery, slug } from "../../protocol/common.ts";
+import { explanation } from "../../protocol/explanation.ts";
 import { operatorPrediction, predictionSearch } from "../../protocol/operator.ts";
 import { onePrediction } from "../../protocol/prediction.ts";
-import { lookUp, search } from "../../services/predictions/look-up.ts";
+import { explainOfUser, lookUp, search } from "../../services/predictions/look-up.ts";
 import { errorResponses, jsonResponse } from "../responses.ts";
 import { router } from "../router.ts";
 
@@ -19,6 +20,18 @@ const ofUser = createRoute({
   description: "Without its input and output. Each look-up is logged.",
   request: { params: onePrediction.extend({ username: slug }) },
   responses: { 200: jsonResponse("The prediction", operatorPrediction), ...errorResponses },
+});
+
+const explain = createRoute({
+  ...operators,
+  method: "get",
+  path: "/operator/users/{username}/predictions/{prediction_id}/explain",
+  operationId: "explainPredictionOfUser",
+  summary: "Explain a user's prediction",
+  description:
+    "As GET /predictions/{prediction_id}/explain, with the names of the models and runners that the reason is about. Each look-up is logged.",
+  request: { params: onePrediction.extend({ username: slug }) },
+  responses: { 200: jsonResponse("Why it does not run yet", explanation), ...errorResponses },
 });
 
 const ofAnybody = createRoute({
@@ -41,6 +54,10 @@ export const lookUpRoutes = router()
     const { username, prediction_id } = c.req.valid("param");
     const { origin } = new URL(c.req.url);
     return c.json(await lookUp(c.var.services, username, prediction_id, origin), 200);
+  })
+  .openapi(explain, async (c) => {
+    const { username, prediction_id } = c.req.valid("param");
+    return c.json(await explainOfUser(c.var.services, username, prediction_id), 200);
   })
   .openapi(ofAnybody, async (c) => {
     const { prediction_id } = c.req.valid("param");

@@ -9,6 +9,7 @@ import { limitWaitingRequest, tokenReader } from "../../middleware/concurrent-re
 import { conditionalGet } from "../../middleware/conditional.ts";
 import { modelInBody, modelInPath } from "../../middleware/named-model.ts";
 import { nothing, pageOf } from "../../protocol/common.ts";
+import { explanation } from "../../protocol/explanation.ts";
 import { oneModel, oneVersion } from "../../protocol/model.ts";
 import {
   type CreatePredictionOfVersion,
@@ -22,6 +23,7 @@ import {
 } from "../../protocol/prediction.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { createPredictionStream } from "../../services/predictions/create-stream.ts";
+import { explainPrediction } from "../../services/predictions/explain.ts";
 import { createdText, type PredictionText } from "../../services/predictions/prediction-text.ts";
 import {
   cancelPrediction,
@@ -112,6 +114,19 @@ const get = createRoute({
     200: jsonResponse("The prediction, with input and output", predictionWithIO),
     ...errorResponses,
   },
+});
+
+const explain = createRoute({
+  method: "get",
+  path: "/predictions/{prediction_id}/explain",
+  operationId: "explainPrediction",
+  tags,
+  summary: "Explain why a prediction waits",
+  description:
+    "Why it does not run yet, what would help and how long it may still take; after that, where its time went. The models of others and runners are not named: operators see them at GET /operator/users/{username}/predictions/{prediction_id}/explain. Requires the scope `read` or `predict`.",
+  middleware: requireScope("read", "predict"),
+  request: { params: onePrediction },
+  responses: { 200: jsonResponse("Why it does not run yet", explanation), ...errorResponses },
 });
 
 const cancel = createRoute({
@@ -221,6 +236,11 @@ predictionRoutes.openapi(get, async (c) => {
   const { prediction_id } = c.req.valid("param");
   const origin = new URL(c.req.url).origin;
   return jsonText(await getPrediction(c.var.services, c.var.caller, prediction_id, origin), 200);
+});
+
+predictionRoutes.openapi(explain, async (c) => {
+  const { prediction_id } = c.req.valid("param");
+  return c.json(await explainPrediction(c.var.services, c.var.caller, prediction_id), 200);
 });
 
 predictionRoutes.openapi(remove, async (c) => {

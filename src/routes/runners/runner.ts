@@ -4,6 +4,7 @@ import type { AppEnv } from "../../context.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { ProblemError } from "../../errors.ts";
 import {
+  limitRunner,
   limitRunnerToken,
   requireRunner,
   requireRunnerToken,
@@ -14,6 +15,8 @@ import {
   claimRequest,
   LEASE_HEADER,
   sessionRequest,
+  spokenProtocol,
+  stateRequest,
   telemetryRequest,
 } from "../../protocol/runner.ts";
 import { completeUpload, createUpload } from "../../protocol/upload.ts";
@@ -32,6 +35,8 @@ import {
   readJobInput,
   readServedHardware,
   reportTelemetry,
+  requireProtocol,
+  tellState,
 } from "../../services/runners/runners.ts";
 import { parse, parseBody } from "../router.ts";
 
@@ -44,14 +49,19 @@ export const runnerRoutes = new Hono<AppEnv>()
   )
   .post("/sessions", requireRunnerToken, limitRunnerToken, async (c) => {
     const { origin } = new URL(c.req.url);
+    // First: the rest may have another shape.
+    await requireProtocol(c.var.services, (await parseBody(c, spokenProtocol)).protocol, origin);
     const request = await parseBody(c, sessionRequest);
-    const { session, pass } = await beginSession(c.var.services, c.var.runner, request, origin);
+    const { session, pass } = await beginSession(c.var.services, c.var.runner, request);
     c.set("pass", pass);
     return c.json(session);
   })
   .use(requireRunner)
-  .post("/jobs/claim", async (c) =>
+  .post("/jobs/claim", limitRunner, async (c) =>
     claim(c.var.services, c.var.runner, await parseBody(c, claimRequest), c.req.raw.signal),
+  )
+  .post("/state", limitRunner, async (c) =>
+    c.json(await tellState(c.var.services, c.var.runner, await parseBody(c, stateRequest))),
   )
   .get("/channel", (c) => {
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") {

@@ -5,12 +5,14 @@ import { timeOfId } from "../../lib/uuid-time.ts";
 import { logger } from "../../log.ts";
 import { accountAt } from "../../objects/account/stub.ts";
 import { predictionWithId } from "../../objects/prediction/stub.ts";
+import type { Explanation } from "../../protocol/explanation.ts";
 import type { OperatorPrediction, PredictionSearch } from "../../protocol/operator.ts";
 import { listToldSince } from "../../storage/accounts/active-accounts.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
 import { getUser } from "../accounts/users.ts";
 import { paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
+import { AS_OPERATOR, explainRow, explainStanding } from "./explain.ts";
 import { findRow } from "./find-row.ts";
 
 /** Accounts asked at once, and how long each may take: 30 s in all if none answers. */
@@ -45,6 +47,22 @@ export async function lookUp(
   log(id, { user_id: user.id, found: row !== undefined });
   if (!row) throw notFound(`The prediction '${id}' of '${username}'`);
   return present(services, user, row, origin);
+}
+
+/** @throws ProblemError not_found */
+export async function explainOfUser(
+  services: Services,
+  username: string,
+  id: string,
+): Promise<Explanation> {
+  const user = await getUser(services, username);
+  const row = await findRow(services, user.id, id);
+  log(id, { user_id: user.id, found: row !== undefined });
+  if (!row) throw notFound(`The prediction '${id}' of '${username}'`);
+  const stub = predictionWithId(services.env, row.object_id);
+  const standing = await stub?.standing();
+  if (!stub || !standing) return explainRow(services, row);
+  return explainStanding(services, stub, standing, AS_OPERATOR);
 }
 
 /**

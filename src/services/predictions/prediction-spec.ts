@@ -85,6 +85,7 @@ export async function predictionSpec(
     account_object: accountObject,
     token_id: caller.is_session ? "" : caller.token_id,
     model_id: model.id,
+    model_owner_id: model.owner_id,
     model: { owner: model.owner, name: model.name, version_number: version.number },
     hardware,
     priority,

@@ -1,7 +1,9 @@
 /** Predictions as the dashboard shows them, and running one again. */
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { BEGINNING } from "../../domain/predictions/display-limits.ts";
+import { isWaiting, type Viewer } from "../../domain/predictions/explanation.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import type { SetupStanding } from "../../domain/predictions/standing.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
 import { NO_MOMENTS, type Step, timeline } from "../../domain/predictions/timeline.ts";
 import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
@@ -11,6 +13,7 @@ import { readTruncatedJson } from "../../lib/truncated-json.ts";
 import type { History } from "../../objects/prediction/rpc-types.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { StoredValue } from "../../protocol/event.ts";
+import type { Explanation } from "../../protocol/explanation.ts";
 import type { Prediction, PredictionQuery } from "../../protocol/prediction.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
 import { findModel, findModelPlaces } from "../../storage/models/models.ts";
@@ -19,22 +22,27 @@ import type { Caller } from "../accounts/caller.ts";
 import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { createResolved } from "./create-prediction.ts";
+import { asCaller, explainStanding } from "./explain.ts";
 import { jsonBodyOf } from "./prediction-text.ts";
 import { findOwnPrediction, ownPredictions, predictionStub } from "./predictions.ts";
 import { refreshInputUrls, withUploadUrls } from "./refresh-input-urls.ts";
 import { resolveVersion } from "./version-resolution.ts";
 
 export interface PredictionView
-  extends Pick<History, "canceling" | "last" | "setup" | "logs">,
+  extends Pick<History, "canceling" | "last" | "logs">,
     Pick<History["output"], "omitted"> {
   prediction: Prediction;
   /** Its model's current `owner/name`; undefined when it was deleted or the caller may not see it. */
   model: string | undefined;
+  /** Progress of the container's setup; null once it is ready. */
+  setup: SetupStanding["progress"] | null;
   /** Input, output and log are deleted. */
   dataRemoved: boolean;
   /** Whether more events will come. */
   live: boolean;
   steps: Step[];
+  /** Why its model does not run yet; undefined once it does. */
+  explanation: Explanation | undefined;
   /** The first 256 KB of the output. */
   output: Json[];
   /** The beginning of an output whose first value alone is larger than that. */
@@ -55,10 +63,12 @@ export async function viewPrediction(
   caller: Caller,
   id: string,
   origin: string,
+  viewer: Viewer = asCaller(caller),
 ): Promise<PredictionView> {
   const row = await findOwnPrediction(services, caller, id);
+  const stub = await predictionStub(services, caller, id);
   const [history, version, places] = await Promise.all([
-    predictionStub(services, caller, id).then((stub) => stub.history()),
+    stub.history(),
     findVersion(services.db, row.model_id, row.version_number),
     modelPathsOf(services, caller, [row.model_id]),
   ]);
@@ -71,8 +81,11 @@ export async function viewPrediction(
   const { data_removed, ...prediction }: Prediction & { data_removed: boolean } = JSON.parse(
     history.head,
   );
-  const { canceling, last, moments, setup, logs, output } = history;
+  const { canceling, last, standing, logs, output } = history;
   const live = !isTerminal(prediction.status);
+  const explanation = isWaiting(standing)
+    ? await explainStanding(services, stub, standing, viewer)
+    : undefined;
   const input = history.input && (await refreshInputUrls(services, caller, origin, history.input));
   return {
     prediction,
@@ -81,9 +94,10 @@ export async function viewPrediction(
     live,
     canceling,
     last,
-    setup,
+    setup: standing.setup?.progress ?? null,
     logs,
-    steps: timeline(moments, prediction),
+    explanation,
+    steps: timeline(standing.moments, prediction),
     output: output.values.map((text): Json => JSON.parse(text)),
     chars: output.values.reduce((sum, { length }) => sum + length, 0),
     omitted: output.omitted,
@@ -115,6 +129,7 @@ const DATA_REMOVED = {
   canceling: false,
   last: 0,
   setup: null,
+  explanation: undefined,
   logs: { text: "", hidden: 0, torn: false },
   output: [],
   beginning: undefined,

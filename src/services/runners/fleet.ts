@@ -1,5 +1,8 @@
 /** The fleet: the state of runners, and the queues that they serve. */
 import { isOutdated } from "../../domain/runners/runner-version.ts";
+import { classReasonText } from "../../domain/scheduling/class-text.ts";
+import type { NamedClassExplanation } from "../../domain/scheduling/named-explanation.ts";
+import { REASON_CODES } from "../../domain/scheduling/reason-codes.ts";
 import { conflict, notFound } from "../../errors.ts";
 import type { Presence } from "../../objects/runner/rpc-types.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
@@ -144,12 +147,28 @@ async function readQueue(
   services: Services,
   { identifier, pool, pool_made_at }: Pick<HardwareRow, "identifier" | "pool" | "pool_made_at">,
 ): Promise<QueueState> {
-  const noWaits = { oldest_wait_ms: null, median_wait_ms: null };
+  const noWaits = { oldest_wait_ms: null, median_wait_ms: null, reasons: [] };
   const names = { hardware: identifier, pool };
   const stub = poolIfMade(services, pool, pool_made_at);
   if (!stub) return { ...names, waiting: 0, free: 0, ...noWaits };
-  const depth = await withTimeout(stub.status(identifier), `pool ${pool}`);
-  return { ...names, ...(depth ?? { waiting: null, free: null, ...noWaits }) };
+  const status = await withTimeout(stub.status(identifier), `pool ${pool}`);
+  if (!status) return { ...names, waiting: null, free: null, ...noWaits };
+  const { explanation, ...depth } = status;
+  return { ...names, ...depth, reasons: reasonsOf(explanation, identifier) };
+}
+
+function reasonsOf(
+  explanation: NamedClassExplanation | null,
+  hardware: string,
+): QueueState["reasons"] {
+  if (!explanation) return [];
+  return explanation.reasons.map((reason) => ({
+    code: REASON_CODES[reason.why],
+    waiting: reason.jobs,
+    accounts: reason.accounts,
+    runners: reason.boxes.map((id) => ({ id, name: explanation.names[id] ?? id })),
+    message: classReasonText(reason, explanation, hardware, Date.now()),
+  }));
 }
 
 const unknownRunner = (id: string) => notFound(`The runner '${id}'`);

@@ -18,9 +18,11 @@ import {
   RUNNER_PROTOCOL,
   type SessionRequest,
   type SessionResponse,
+  type StateRequest,
   type TelemetryRequest,
   type TelemetryResponse,
 } from "../../protocol/runner.ts";
+import type { SnapshotResponse } from "../../protocol/runner-state.ts";
 import { isRunnerToken } from "../../storage/accounts/tokens.ts";
 import { cached } from "../../storage/cache.ts";
 import { isLimitReached } from "../../storage/database.ts";
@@ -52,23 +54,32 @@ export const runnerCache = cached({ max: 10_000 }, ({ db }: Services, id: string
 
 /**
  * @param origin of this deployment, as the runner reaches it
+ * @throws ProblemError outdated_runner
+ */
+export async function requireProtocol(
+  { env }: Services,
+  protocol: number,
+  origin: string,
+): Promise<void> {
+  if (protocol === RUNNER_PROTOCOL) return;
+  const { version } = (await readManifest(env)).runner;
+  throw new ProblemError(
+    "outdated_runner",
+    `This deployment uses runner protocol ${RUNNER_PROTOCOL}, the runner uses ${protocol}. Start the deployment's runner: ${runCommand(origin, version)}`,
+  );
+}
+
+/**
  * @returns also what the runner proves its calls with
- * @throws ProblemError outdated_runner, forbidden, not_found, conflict, session_superseded, unauthenticated, unavailable
+ * @throws ProblemError forbidden, not_found, conflict, session_superseded, unauthenticated, unavailable
  */
 export async function beginSession(
   services: Services,
   caller: RunnerCaller,
   request: SessionRequest,
-  origin: string,
 ): Promise<{ session: SessionResponse; pass: string | undefined }> {
   const { env, db, settings } = services;
   const { version } = (await readManifest(env)).runner;
-  if (request.protocol !== RUNNER_PROTOCOL) {
-    throw new ProblemError(
-      "outdated_runner",
-      `This deployment uses runner protocol ${RUNNER_PROTOCOL}, the runner uses ${request.protocol}. Start the deployment's runner: ${runCommand(origin, version)}`,
-    );
-  }
   const pool = await readServedPool(services, caller, request.hardware);
   const now = Date.now();
   const row = {
@@ -141,17 +152,28 @@ export async function claim(
   request: ClaimRequest,
   signal: AbortSignal,
 ): Promise<Response> {
-  const pool = await requireOwnRunner(services, caller, request.runner_id);
-  if (pool !== request.pool)
-    throw new ProblemError(
-      "forbidden",
-      `This runner's session is for the pool '${pool}', not for '${request.pool}'.`,
-    );
+  await requireOwnPool(services, caller, request);
   const { token_id, token_known_at } = caller;
   const response = await claimJobs(services.env, { ...request, token_id, token_known_at }, signal);
   if (response.status === 409) throw superseded();
   if (response.status === 404) throw notFound("The runner's session");
   return response;
+}
+
+/**
+ * What a runner has changed, while it polls or not.
+ * @throws ProblemError forbidden, session_superseded; not_found (begin a new session)
+ */
+export async function tellState(
+  services: Services,
+  caller: RunnerCaller,
+  request: StateRequest,
+): Promise<SnapshotResponse> {
+  await requireOwnPool(services, caller, request);
+  const answer = await poolOf(services.env, request.pool).tell(request);
+  if (answer === "superseded") throw superseded();
+  if (answer === "unknown") throw notFound("The runner's session");
+  return answer;
 }
 
 /** @throws ProblemError session_superseded; not_found (begin a new session) */
@@ -185,6 +207,19 @@ export async function readJobInput(
   const { id, input } = found;
   const pieces = typeof input === "string" ? [`{"input":${input}}`] : ['{"input":', input, "}"];
   return jsonBodyOf(services, id, pieces);
+}
+
+async function requireOwnPool(
+  services: Services,
+  caller: RunnerCaller,
+  request: Pick<StateRequest, "runner_id" | "pool">,
+): Promise<void> {
+  const pool = await requireOwnRunner(services, caller, request.runner_id);
+  if (pool === request.pool) return;
+  throw new ProblemError(
+    "forbidden",
+    `This runner's session is for the pool '${pool}', not for '${request.pool}'.`,
+  );
 }
 
 /** @returns the pool of its session */

@@ -11,6 +11,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   account_object: "a".repeat(64),
   token_id: "019a0000-0000-7000-8000-000000000004",
   model_id: "019a0000-0000-7000-8000-000000000003",
+  model_owner_id: "019a0000-0000-7000-8000-000000000005",
   model: { owner: "ada", name: "story", version_number: 1 },
   hardware: { identifier: "cpu", pool: "cpu", gpus: 0 },
   priority: "normal",

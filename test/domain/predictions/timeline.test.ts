@@ -92,8 +92,8 @@ describe("under way", () => {
       "done ahead - -",
     ]);
     expect(steps[2]?.phases).toEqual([
-      { phase: "pulling", seconds: 5 },
-      { phase: "starting", seconds: null },
+      { phase: "pulling", at: T + 2_000, seconds: 5 },
+      { phase: "starting", at: T + 7_000, seconds: null },
     ]);
   });
 
@@ -143,7 +143,7 @@ describe("under way", () => {
       "queued past 31 30",
       "setup current 60 -",
     ]);
-    expect(steps[3]?.phases).toEqual([{ phase: "starting", seconds: null }]);
+    expect(steps[3]?.phases).toEqual([{ phase: "starting", at: T + 60_000, seconds: null }]);
   });
 
   test("what was handed back says so", () => {
@@ -240,7 +240,7 @@ describe("ended", () => {
       "setup past 1 3",
       "done past 4 4",
     ]);
-    expect(steps[2]?.phases).toEqual([{ phase: "pulling", seconds: 3 }]);
+    expect(steps[2]?.phases).toEqual([{ phase: "pulling", at: T + 1_000, seconds: 3 }]);
   });
 
   test("when its log is gone its row tells what it can", () => {

@@ -18,21 +18,21 @@ function misses(conduct: RunnerStanding, times: number, from: number, runner = "
 test("what was handed out is unheard until its receipt comes, is missed, or is forgotten", () => {
   const conduct = new RunnerStanding(5);
   for (const receipt of ["a", "b", "c"]) conduct.recordHandout("r", receipt, NOW);
-  expect(conduct.unconfirmed("r", NOW)).toBe(3);
+  expect(conduct.unconfirmed("r", NOW).size).toBe(3);
   expect(conduct.holderOf("a")).toBe("r");
   conduct.recordConnected("r", ["a", "no such"]);
-  expect(conduct.unconfirmed("r", NOW)).toBe(2);
+  expect(conduct.unconfirmed("r", NOW).size).toBe(2);
   expect(conduct.recordMissed("b", NOW)).toBe("r");
   expect(conduct.recordMissed("b", NOW)).toBeUndefined();
-  expect(conduct.unconfirmed("r", NOW)).toBe(1);
-  expect(conduct.unconfirmed("r", NOW + 15_001)).toBe(0);
+  expect(conduct.unconfirmed("r", NOW).size).toBe(1);
+  expect(conduct.unconfirmed("r", NOW + 15_001).size).toBe(0);
   expect(conduct.holderOf("c")).toBeUndefined();
 });
 
 test("nothing is forgotten while its prediction may still wait, however patient that is", () => {
   const conduct = new RunnerStanding(60);
   conduct.recordHandout("r", "a", NOW);
-  expect(conduct.unconfirmed("r", NOW + 61_000)).toBe(1);
+  expect(conduct.unconfirmed("r", NOW + 61_000).size).toBe(1);
   expect(conduct.recordMissed("a", NOW + 61_000)).toBe("r");
 });
 
@@ -40,7 +40,24 @@ test("a receipt is worth nothing to another runner", () => {
   const conduct = new RunnerStanding(5);
   conduct.recordHandout("r", "a", NOW);
   conduct.recordConnected("thief", ["a"]);
-  expect(conduct.unconfirmed("r", NOW)).toBe(1);
+  expect(conduct.unconfirmed("r", NOW).size).toBe(1);
+});
+
+test("a runner that declines all is set aside after six, one that also works is not", () => {
+  const conduct = new RunnerStanding(5);
+  const declines = (runner: string, n: number) => {
+    const at = NOW + n * 5_000;
+    conduct.recordHandout(runner, `${runner} ${n}`, at);
+    expect(conduct.recordDeclined(`${runner} ${n}`, at)).toBe(runner);
+    return conduct.suspendedUntil(runner, at);
+  };
+  const until = [0, 1, 2, 3, 4, 5].map((n) => declines("hostile", n));
+  expect(until).toEqual([null, null, null, null, null, NOW + 35_000]);
+  for (let n = 0; n < 20; n++) {
+    expect(declines("full", n)).toBeNull();
+    conduct.recordHandout("full", "works", NOW);
+    conduct.recordConnected("full", ["works"]);
+  }
 });
 
 describe("a runner that takes and never works", () => {
@@ -83,7 +100,7 @@ describe("a runner that takes and never works", () => {
     conduct.reset("r");
     conduct.reset("nobody");
     expect(conduct.suspendedUntil("r", now)).toBeNull();
-    expect(conduct.unconfirmed("r", now)).toBe(1);
+    expect(conduct.unconfirmed("r", now).size).toBe(1);
     conduct.recordConnected("r", ["held"]);
     now = misses(conduct, 2, now);
     expect(conduct.suspendedUntil("r", now)).toBeNull();
@@ -135,7 +152,10 @@ test("in every order: who is heard of all is never set aside, and nothing is cou
         now += after;
         if (runner === "good") conduct.recordConnected("good", [`good ${receipt}`]);
         else conduct.recordMissed(`bad ${receipt}`, now);
-        if (conduct.unconfirmed("good", now) !== 0 || conduct.unconfirmed("bad", now) !== 0)
+        if (
+          conduct.unconfirmed("good", now).size !== 0 ||
+          conduct.unconfirmed("bad", now).size !== 0
+        )
           return false;
         if (conduct.suspendedUntil("good", now) !== null) return false;
       }

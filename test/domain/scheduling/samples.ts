@@ -11,9 +11,13 @@ export const waitingJob = (
     hardware,
     gpus: 0,
     priority: "normal",
+    model: "ada/story:3",
+    model_id: "019a0000-0000-7000-8000-000000000003",
+    model_owner_id: "019a0000-0000-7000-8000-000000000005",
     image: "registry.example.com/ada/story@sha256:aa",
     container_key: "c",
     room: 1,
+    run_limit_ms: 60_000,
     ...changes,
   };
 };

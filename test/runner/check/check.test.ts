@@ -6,6 +6,10 @@ import {
   checkNode,
   formatFindings,
 } from "../../../runner/src/check/check.ts";
+import { checkGpus } from "../../../runner/src/check/gpus.ts";
+import type { Device, DeviceSource } from "../../../runner/src/devices/device.ts";
+import { checkToolkit } from "../../../runner/src/engines/docker/check.ts";
+import { dockerInfo } from "../../../runner/src/engines/docker/info.ts";
 import { FakeControlPlane } from "../support/fake-control-plane.ts";
 
 let plane: FakeControlPlane;
@@ -16,7 +20,12 @@ afterEach(() => plane.stop());
 
 const CLASS = { identifier: "l40s", name: "NVIDIA L40S", pool: "l40s", gpus: 2 };
 
-async function look(status: number, body: object = {}, gpus = 2) {
+const gpusOf = (count: number, memory_gb = 45): Device[] =>
+  Array.from({ length: count }, (_, n) => {
+    return { id: `GPU-${n}`, index: String(n), name: "NVIDIA L40S", memory_gb };
+  });
+
+async function look(status: number, body: object = {}, gpus = gpusOf(2)) {
   plane.endpoints.set("/v1/runner/hardware/l40s", () => ({ status, body }));
   const config = { url: plane.url, token: "ausr_x", hardware: ["l40s"] };
   return Object.fromEntries(
@@ -45,7 +54,7 @@ test.each([200, 302, 404])("an address that is no deployment's and answers %i", 
   const headers = { "content-type": "text/html" };
   plane.endpoints.set("/v1/runner/hardware/l40s", () => ({ status, body: {}, headers }));
   const config = { url: plane.url, token: "ausr_x", hardware: ["l40s"] };
-  const findings = await checkControlPlane(config, 0);
+  const findings = await checkControlPlane(config, []);
   expect(findings[0]).toMatchObject({
     ok: false,
     detail: expect.stringContaining("is not an Auspex deployment"),
@@ -65,15 +74,81 @@ test("a class of machines that the token does not serve, or that there is not", 
   });
 });
 
-test("a machine with fewer GPUs than its class: a warning", async () => {
-  const few = async (gpus: number) => (await look(200, CLASS, gpus)).hardware;
-  expect(await few(0)).toMatchObject({
+test("a machine with other GPUs than its class: a warning", async () => {
+  const few = async (gpus: Device[], of: object = CLASS) => (await look(200, of, gpus)).hardware;
+  expect(await few([])).toMatchObject({
     ok: true,
-    detail: "l40s machines have 2 GPUs, and this one has none",
+    detail: "containers of l40s get 2 GPUs, and this machine has none",
     advice: expect.stringContaining("use another class (--hardware)"),
   });
-  expect((await few(1))?.advice).toBeDefined();
-  expect(await few(8)).toEqual({ ok: true, detail: "l40s, NVIDIA L40S" });
+  expect((await few(gpusOf(1)))?.advice).toBeDefined();
+  expect(await few(gpusOf(8))).toEqual({ ok: true, detail: "l40s, NVIDIA L40S" });
+  // It is sold with 48 GB.
+  const memory = { ...CLASS, ram_per_gpu_gb: 48 };
+  expect(await few(gpusOf(2), memory)).toEqual({ ok: true, detail: "l40s, NVIDIA L40S" });
+  expect(await few([...gpusOf(1), ...gpusOf(1, 24)], memory)).toMatchObject({
+    ok: true,
+    detail: expect.stringContaining("of this machine's 1 GPU less: 0: NVIDIA L40S, 24 GB (GPU-0)"),
+    advice: expect.stringContaining("--gpu-devices"),
+  });
+  // Some do not tell.
+  expect((await few(gpusOf(2, 0), memory))?.advice).toBeUndefined();
+  expect(await few(gpusOf(8), { ...CLASS, gpus: 0 })).toMatchObject({
+    ok: true,
+    detail: "containers of l40s get no GPU: 8 GPUs of this machine would not be used",
+    advice: expect.stringContaining("/fleet/hardware"),
+  });
+});
+
+test("the GPUs, and what is wrong with them", async () => {
+  const lists = (list: DeviceSource["list"]) => checkGpus({ list });
+  expect(await lists(async () => gpusOf(2))).toEqual({
+    usable: gpusOf(2),
+    finding: {
+      ok: true,
+      name: "gpu",
+      detail: "0: NVIDIA L40S, 45 GB (GPU-0); 1: NVIDIA L40S, 45 GB (GPU-1)",
+    },
+  });
+  expect(await lists(async () => [])).toMatchObject({ finding: { ok: true, detail: "none" } });
+  const [good, bad] = gpusOf(2);
+  if (!good || !bad) throw new Error("two");
+  expect(await lists(async () => [good, { ...bad, fault: "GPU is lost" }])).toMatchObject({
+    usable: [good],
+    finding: { ok: false, detail: expect.stringContaining("1: NVIDIA L40S, GPU is lost (GPU-1)") },
+  });
+  const silent = lists(() => Promise.reject(new Error("nvidia-smi does not respond")));
+  expect(await silent).toMatchObject({
+    usable: [],
+    finding: { ok: false, detail: "nvidia-smi does not respond" },
+  });
+});
+
+test("how Docker gives containers their GPUs", () => {
+  const docker = {
+    ServerVersion: "28.3",
+    Driver: "overlay2",
+    DockerRootDir: "/",
+    NCPU: 1,
+    MemTotal: 1,
+  };
+  const toolkit = (more: object, gpus = gpusOf(1)) =>
+    checkToolkit(dockerInfo.parse({ ...docker, ...more }), gpus);
+  expect(toolkit({}, [])).toMatchObject({ ok: true, detail: "not needed without GPUs" });
+  expect(toolkit({})).toMatchObject({ ok: false, advice: expect.stringContaining("nvidia-ctk") });
+  const Runtimes = { nvidia: {} };
+  expect(toolkit({ Runtimes, CgroupDriver: "cgroupfs" }).advice).toBeUndefined();
+  expect(toolkit({ Runtimes, CgroupDriver: "systemd" })).toMatchObject({
+    ok: true,
+    detail: expect.stringContaining("running containers lose their GPUs"),
+    advice: expect.stringContaining("native.cgroupdriver=cgroupfs"),
+  });
+  const DiscoveredDevices = [{ Source: "cdi", ID: "nvidia.com/gpu=0" }];
+  expect(toolkit({ Runtimes, CgroupDriver: "systemd", DiscoveredDevices })).toEqual({
+    ok: true,
+    name: "nvidia container toolkit",
+    detail: "Docker gives GPUs by CDI",
+  });
 });
 
 test("each class of a machine, which must be of one pool", async () => {
@@ -84,7 +159,7 @@ test("each class of a machine, which must be of one pool", async () => {
       body: { identifier, name: identifier, pool, gpus },
     }));
   const found = async () =>
-    (await checkControlPlane(config, 4)).map(({ ok, name, detail }) => [ok, name, detail]);
+    (await checkControlPlane(config, gpusOf(4))).map(({ ok, name, detail }) => [ok, name, detail]);
   answer("l40s", "l40s", 1);
   answer("l40s-x4", "l40s", 4);
   expect((await found()).map(([, name]) => name)).toEqual([
@@ -104,7 +179,7 @@ test("each class of a machine, which must be of one pool", async () => {
 
 test("a control plane that is not there", async () => {
   const config = { url: "http://127.0.0.1:2", token: "ausr_x", hardware: ["l40s"] };
-  const [finding] = await checkControlPlane(config, 0);
+  const [finding] = await checkControlPlane(config, []);
   expect(finding).toMatchObject({ ok: false, detail: expect.stringContaining("ECONNREFUSED") });
   expect(JSON.stringify(finding)).not.toContain("ausr_x");
 });

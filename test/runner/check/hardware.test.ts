@@ -5,6 +5,7 @@ import {
   readLoad,
   readMachine,
 } from "../../../runner/src/check/hardware.ts";
+import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
 import { machine, telemetryRequest } from "../../../src/protocol/runner.ts";
 
 test("GPUs as nvidia-smi lists them", () => {
@@ -25,6 +26,9 @@ test("what a card does not tell is nothing", () => {
 });
 
 test("this machine fits the protocol", async () => {
+  const pretended = await readMachine(await new PretendGpus(2).list());
+  // Where there are real ones, these are shown.
+  expect(machine.parse(pretended).gpus.length).toBeGreaterThan(0);
   expect(machine.safeParse(await readMachine()).error).toBeUndefined();
   expect(telemetryRequest.shape.load.safeParse(await readLoad(false)).error).toBeUndefined();
 });

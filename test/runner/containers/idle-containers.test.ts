@@ -76,6 +76,6 @@ describe("a container", () => {
     const limits = { max_concurrency: burst.most };
     for (let n = 0; n < burst.jobs; n++) void w.run("d", { limits });
     await w.running(3 + burst.jobs);
-    expect(w.pool.warm()).toEqual(burst.left.map(warmOf));
+    expect(w.pool.warm()).toEqual(burst.left.map((name) => warmOf(name)));
   });
 });

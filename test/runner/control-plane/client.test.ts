@@ -4,16 +4,15 @@ import { isRetryable } from "../../../runner/src/control-plane/error.ts";
 import { problemDetail, retryAfterMs } from "../../../runner/src/control-plane/json-client.ts";
 import { retryCall } from "../../../runner/src/control-plane/retry.ts";
 import { PASS_HEADER } from "../../../src/protocol/runner.ts";
+import { runnerSnapshot } from "../../protocol/runner-snapshot.ts";
 import { type Answer, FakeControlPlane } from "../support/fake-control-plane.ts";
 
 const CLAIM = {
   runner_id: "r",
   session: "s",
   pool: "cpu",
-  free: 1,
-  warm: [],
   images: [],
-  heard: [],
+  snapshot: runnerSnapshot(),
 };
 const never = new AbortController().signal;
 let plane: FakeControlPlane;

@@ -51,14 +51,15 @@ it("starts all of those that find out together that the storage driver has no qu
     user: undefined,
     host: {
       sandbox: DEFAULT_SANDBOX,
-      shares: { memory_bytes: 1e9, cpus: 1, disk_bytes: 1e9 },
+      share: { memory_bytes: 1e9, cpus: 1, shm_bytes: 1e8 },
       network: "n",
       dns: [],
       hostAddress: "127.0.0.1",
       port: 5_000,
-      gpus: false,
+      deviceRequests: [],
       mounts: [],
     },
+    disk_bytes: 1e9,
   };
   const made = await Promise.all([1, 2, 3].map(() => creation.create(plan)));
   expect(made.map(({ container }) => container.id).sort()).toEqual(["c1", "c2", "c3"]);

@@ -1,22 +1,92 @@
-/** When a container is given the machine's GPUs. */
-import { describe, expect, it } from "vitest";
-import { usesGpus } from "../../../runner/src/engines/docker/gpus.ts";
+/** How a container is given its GPUs, and nothing of the others. */
+import { describe, expect, it, test } from "vitest";
+import type { Device } from "../../../runner/src/devices/device.ts";
+import { gpuAccess } from "../../../runner/src/engines/docker/gpus.ts";
+import { hostConfig } from "../../../runner/src/engines/docker/sandbox.ts";
+import { DEFAULT_SANDBOX } from "../../../runner/src/engines/options.ts";
 
-describe("GPUs", () => {
-  it("are asked for by choice, or as the image needs them and Docker has them", () => {
-    const nvidia = { Runtimes: { runc: {}, nvidia: {} } };
-    const cdi = { Runtimes: { runc: {} }, DiscoveredDevices: [{ ID: "nvidia.com/gpu=all" }] };
-    const bare = { Runtimes: { runc: {} }, DiscoveredDevices: [{ ID: "vendor.com/net=0" }] };
-    for (const docker of [nvidia, cdi]) {
-      expect(usesGpus("image", "welcome", docker)).toBe(true);
-      expect(usesGpus("image", "none", docker)).toBe(false);
-      expect(usesGpus("never", "needed", docker)).toBe(false);
-    }
-    for (const docker of [bare, {}]) {
-      expect(usesGpus("image", "welcome", docker)).toBe(false);
-      // Without them it fails, and so it should.
-      expect(usesGpus("image", "needed", docker)).toBe(true);
-      expect(usesGpus("always", "none", docker)).toBe(true);
-    }
+const gpu = (n: number): Device => ({
+  id: `GPU-000${n}`,
+  index: String(n),
+  name: "NVIDIA L40S",
+  memory_gb: 45,
+});
+const instance: Device = { id: "MIG-0007", index: "3:0", name: "MIG 1g.10gb", memory_gb: 9.5 };
+
+const runtime = { Runtimes: { runc: {}, nvidia: {} } };
+const listing = (...names: string[]) => ({
+  ...runtime,
+  DiscoveredDevices: names.map((ID) => ({ Source: "cdi", ID })),
+});
+
+/** And none of the network adapters, switches and channels that images can ask for, too. */
+const visible = (NVIDIA_VISIBLE_DEVICES: string) => ({
+  NVIDIA_VISIBLE_DEVICES,
+  NVIDIA_MOFED: "disabled",
+  NVIDIA_NVSWITCH: "disabled",
+  NVIDIA_GDS: "disabled",
+  NVIDIA_GDRCOPY: "disabled",
+  NVIDIA_IMEX_CHANNELS: "void",
+});
+
+describe("a container with GPUs", () => {
+  const byId = {
+    requests: [{ Driver: "nvidia", DeviceIDs: ["GPU-0001", "GPU-0002"], Capabilities: [["gpu"]] }],
+    environment: visible("GPU-0001,GPU-0002"),
+  };
+
+  it("is given them by id where Docker has not listed them", () => {
+    const two = [gpu(1), gpu(2)];
+    for (const docker of [runtime, {}, undefined, listing("nvidia.com/gpu=all")])
+      expect(gpuAccess(two, docker)).toEqual(byId);
+    // One of them does not suffice.
+    expect(gpuAccess(two, listing("nvidia.com/gpu=GPU-0001"))).toEqual(byId);
+    expect(gpuAccess(two, listing("vendor.com/net=1", "vendor.com/net=2"))).toEqual(byId);
   });
+
+  it("is given them by CDI where Docker has listed those very ones", () => {
+    const cdi = (...names: string[]) => ({
+      requests: [{ Driver: "cdi", DeviceIDs: names.map((name) => `nvidia.com/gpu=${name}`) }],
+      // CDI has mounted them, and NVIDIA's runtime must not add any.
+      environment: visible("void"),
+    });
+    const byUuid = listing("nvidia.com/gpu=GPU-0001", "nvidia.com/gpu=1", "nvidia.com/gpu=2");
+    expect(gpuAccess([gpu(1)], byUuid)).toEqual(cdi("GPU-0001"));
+    expect(gpuAccess([gpu(2)], byUuid)).toEqual(cdi("2"));
+    expect(gpuAccess([instance], listing("nvidia.com/gpu=3:0"))).toEqual(cdi("3:0"));
+    expect(gpuAccess([instance], listing("nvidia.com/gpu=MIG-0007"))).toEqual(cdi("MIG-0007"));
+    // Podman lists nothing, and takes nothing else.
+    const podman = { BuildahVersion: "1.41.0", Runtimes: { crun: {} } };
+    expect(gpuAccess([gpu(1), gpu(2)], podman)).toEqual(cdi("GPU-0001", "GPU-0002"));
+  });
+
+  it("is only told of them where they are pretended", () => {
+    const pretended = [gpu(1), gpu(2)].map((one): Device => ({ ...one, pretend: true }));
+    expect(gpuAccess(pretended, runtime)).toEqual({
+      requests: [],
+      environment: visible("GPU-0001,GPU-0002"),
+    });
+  });
+});
+
+test("a container without GPUs is given none, whatever Docker has", () => {
+  const none = { requests: [], environment: visible("void") };
+  for (const docker of [runtime, {}, listing("nvidia.com/gpu=all")])
+    expect(gpuAccess([], docker)).toEqual(none);
+});
+
+test("never by their number", () => {
+  const host = hostConfig({
+    sandbox: DEFAULT_SANDBOX,
+    share: { memory_bytes: 1e9, cpus: 1, shm_bytes: 1e8 },
+    quota_bytes: 0,
+    network: "n",
+    dns: [],
+    hostAddress: "127.0.0.1",
+    port: 5_000,
+    deviceRequests: gpuAccess([gpu(1)], runtime).requests,
+    mounts: [],
+  });
+  expect(host.DeviceRequests).toEqual([expect.not.objectContaining({ Count: expect.anything() })]);
+  expect(host).toMatchObject({ Memory: 1e9, ShmSize: 1e8, NanoCpus: 1e9 });
 });

@@ -8,7 +8,7 @@ import { startFailure } from "../../../runner/src/engines/docker/start-failure.t
 import { recordedLog } from "../support/docker-box.ts";
 
 const GPU =
-  '(HTTP code 500) server error - could not select device driver "" with capabilities: [[gpu]]';
+  '(HTTP code 500) server error - could not select device driver "nvidia" with capabilities: [[gpu]]';
 const OCI = "OCI runtime create failed: runc create failed: unable to start container process: ";
 
 test("an engine without Docker says where it looked, and what to do", async () => {
@@ -31,35 +31,29 @@ describe("a container that cannot be started", () => {
     ["(HTTP code 400) bad parameter - No command specified ", "the image has no command"],
     ["unable to find user ada: no matching entries in passwd file", "has no user 'ada'"],
   ])("for what is the image's fault: %s", (said, told) => {
-    const failure = startFailure(new Error(said), { needsGpu: false, hasGpu: false });
+    const failure = startFailure(new Error(said));
     expect(failure.source).toBe("external");
     expect(failure.message).toContain(told);
   });
 
-  test("for the GPU that the image needs: whose matter it is depends on the machine", () => {
-    const why = (needsGpu: boolean, hasGpu: boolean) =>
-      startFailure(new Error(GPU), { needsGpu, hasGpu });
-    expect(why(true, false)).toMatchObject({
-      source: "external",
-      message: expect.stringMatching(/needs a GPU .* has none: publish a version for hardware/),
-    });
-    expect(why(true, true)).toMatchObject({
-      source: "internal",
-      message: expect.stringMatching(
-        /operator must install the NVIDIA driver and container toolkit/,
-      ),
-    });
-    expect(why(false, false)).toMatchObject({
-      source: "internal",
-      message: expect.stringContaining("--gpus always"),
-    });
+  test("for GPUs that Docker cannot give it", () => {
+    for (const said of [
+      GPU,
+      "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=1",
+    ])
+      expect(startFailure(new Error(said))).toMatchObject({
+        source: "internal",
+        message: expect.stringMatching(
+          /operator must install the NVIDIA driver and container toolkit/,
+        ),
+      });
   });
 
   test("for what is the machine's trouble: its words are for the log", () => {
     const error = new Error(
       "(HTTP code 500) server error - open /var/lib/docker/overlay2/ab12/link: no such file",
     );
-    const failure = startFailure(error, { needsGpu: false, hasGpu: false });
+    const failure = startFailure(error);
     expect(failure).toMatchObject({ source: "internal", cause: error });
     expect(failure.message).not.toContain("/var/lib");
   });

@@ -112,6 +112,7 @@ const LAUNCH = {
   variables: {},
   environment: {},
   mounts: [],
+  lease: { gpus: [], memory_bytes: 1e9, cpus: 1, shm_bytes: 1e8 },
 } as const;
 
 describe("the engine", () => {
@@ -198,7 +199,14 @@ describe("the engine", () => {
     expect(await finish).toMatchObject({ status: "succeeded" });
     vi.unstubAllEnvs();
     const engine = ["HOME", "HOST", "PATH", "PORT", "TMPDIR"];
-    const given = [...engine, "AUSPEX_UPLOAD_URL", "COG_THROTTLE_RESPONSE_INTERVAL", "STYLE"];
+    const gpus = ["CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"];
+    const given = [
+      ...engine,
+      ...gpus,
+      "AUSPEX_UPLOAD_URL",
+      "COG_THROTTLE_RESPONSE_INTERVAL",
+      "STYLE",
+    ];
     const shell = ["OLDPWD", "PWD", "SHLVL", "_"];
     const [names] = reporter.of("output");
     expect(names).toEqual(expect.arrayContaining([...given, "WEBHOOK_AUTH_TOKEN"]));

@@ -1,10 +1,11 @@
 import { expect, test, vi } from "vitest";
 import { Slots } from "../../../runner/src/jobs/slots.ts";
 
-function fakeJob(id: string) {
+function fakeJob(id: string, handout = 0) {
   const { promise, resolve } = Promise.withResolvers<void>();
   return {
     id,
+    handout,
     run: () => promise,
     end: resolve,
     releaseUnstarted: vi.fn(),
@@ -16,10 +17,10 @@ test("keeps count of the room, and tells when there is more", async () => {
   const jobs = new Slots(2);
   const onChange = vi.fn();
   jobs.onChange = onChange;
-  const [a, b] = [fakeJob("a"), fakeJob("b")];
+  const [a, b] = [fakeJob("a", 4), fakeJob("b", 7)];
   jobs.start(a);
   jobs.start(b);
-  expect([jobs.free, jobs.ids]).toEqual([0, ["a", "b"]]);
+  expect([jobs.free, jobs.ids, jobs.handouts]).toEqual([0, ["a", "b"], [4, 7]]);
   expect(onChange).toHaveBeenCalledTimes(2);
   onChange.mockClear();
   a.end();

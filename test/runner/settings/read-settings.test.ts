@@ -5,8 +5,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runtimeOf } from "../../../runner/src/engines/docker/isolation.ts";
 import { help } from "../../../runner/src/settings/help.ts";
 import {
+  capacityOf,
   engineOptions,
   fileOptions,
+  gpuSource,
   readSettings,
   weightOptions,
 } from "../../../runner/src/settings/read-settings.ts";
@@ -36,9 +38,7 @@ test("defaults", () => {
     token: "ausr_secret1",
     hardware: ["cpu"],
     name: "box",
-    slots: 1,
     engine: "docker",
-    gpus: "image",
     firewall: "required",
     cache_gb: 20,
     cache_hours: 72,
@@ -54,14 +54,18 @@ test("defaults", () => {
 
 test("flags beat the environment, which beats the file; empty variables are none", () => {
   const config = file("a.json", { hardware: "file", name: "file", slots: 2, egress: false });
-  const variables = { ...environment, AUSPEX_SLOTS: "3", AUSPEX_NAME: "variable", AUSPEX_GPUS: "" };
+  const variables = {
+    ...environment,
+    AUSPEX_SLOTS: "3",
+    AUSPEX_NAME: "variable",
+    AUSPEX_STATE: "",
+  };
   const given = readSettings({ config, slots: "4", "log-format": "json" }, variables);
   expect(given).toMatchObject({
     hardware: ["cpu"],
     name: "variable",
     slots: 4,
     egress: false,
-    gpus: "image",
     log_format: "json",
   });
 });
@@ -79,7 +83,8 @@ test("a limit on containers", () => {
     containers: 1,
     slots: 32,
   });
-  expect(() => readSettings({ containers: "0" }, environment)).toThrow("--containers");
+  for (const containers of ["0", "257"])
+    expect(() => readSettings({ containers }, environment)).toThrow("--containers");
 });
 
 test("the token from a file", () => {
@@ -94,7 +99,9 @@ test("what the engines are given", () => {
     { "memory-gb": "2", capabilities: "CHOWN, SETUID", "read-only": "yes" },
     environment,
   );
-  expect(engineOptions(docker)).toMatchObject({
+  const capacity = { slots: 8, containers: 4 };
+  expect(engineOptions(docker, capacity)).toMatchObject({
+    containers: 4,
     kind: "docker",
     sandbox: {
       memory_bytes: 2 * 1024 ** 3,
@@ -105,12 +112,17 @@ test("what the engines are given", () => {
     },
   });
   const process = readSettings({ engine: "process", models: "/models", state: "/s" }, environment);
-  expect(engineOptions(process)).toEqual({ kind: "process", models: "/models", state: "/s" });
+  expect(engineOptions(process, capacity)).toEqual({
+    kind: "process",
+    models: "/models",
+    state: "/s",
+  });
 });
 
 test("what one container gets: a share for as many as there may be, and a runtime by class", () => {
   const options = (flags: Record<string, string>) => {
-    const chosen = engineOptions(readSettings({ hardware: "l40s", ...flags }, environment));
+    const settings = readSettings({ hardware: "l40s", ...flags }, environment);
+    const chosen = engineOptions(settings, capacityOf(settings, 0));
     return chosen.kind === "docker" ? chosen : undefined;
   };
   expect(options({ slots: "8" })).toMatchObject({ containers: 8 });
@@ -133,6 +145,28 @@ test("what one container gets: a share for as many as there may be, and a runtim
   expect(() => options({ user: "a b" })).toThrow("--user");
   const sandbox = { user: "65534:65534", disk_bytes: 3 * 1024 ** 3 };
   expect(options({ user: "65534:65534", "disk-gb": "3" })?.sandbox).toMatchObject(sandbox);
+});
+
+test.each([
+  [{}, 0, { slots: 1, containers: 1 }],
+  [{}, 8, { slots: 8, containers: 8 }],
+  [{ slots: "32" }, 1, { slots: 32, containers: 32 }],
+  // Else some of the GPUs would never be used.
+  [{ slots: "2" }, 8, { slots: 2, containers: 8 }],
+  // More could not be told.
+  [{ slots: "1000" }, 8, { slots: 1_000, containers: 256 }],
+  [{ slots: "64", containers: "12" }, 8, { slots: 64, containers: 12 }],
+])("how much runs at a time with %j and %i GPUs", (flags, gpus, capacity) => {
+  expect(capacityOf(readSettings(flags, environment), gpus)).toEqual(capacity);
+});
+
+test("which GPUs there are", async () => {
+  const listed = async (flags: Record<string, string>) =>
+    (await gpuSource(readSettings(flags, environment)).list()).map(({ id }) => id);
+  expect(await listed({ "pretend-gpus": "2" })).toEqual(["GPU-pretend-0", "GPU-pretend-1"]);
+  const some = { "pretend-gpus": "4", "gpu-devices": "GPU-pretend-3, GPU-pretend-1" };
+  expect(await listed(some)).toEqual(["GPU-pretend-3", "GPU-pretend-1"]);
+  expect(() => readSettings({ "gpu-devices": "0,1" }, environment)).toThrow("--gpu-devices");
 });
 
 test("where files of inputs are kept, and where they may come from", () => {

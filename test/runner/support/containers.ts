@@ -90,6 +90,7 @@ export type JobOptions = Partial<
     | "attempt"
     | "keys"
     | "model"
+    | "hardware"
     | "variables"
     | "setup_logs"
     | "measure"
@@ -114,6 +115,8 @@ export function makeJob(
   return {
     prediction_id: randomUUID(),
     attempt: 1,
+    handout: 1,
+    stop: [],
     lease: "lease",
     model: { owner: OWNER, name: "model", version_number: 1 },
     interface: "cog",

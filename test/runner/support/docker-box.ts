@@ -7,13 +7,15 @@ import { fileURLToPath } from "node:url";
 import { createExecutor } from "../../../runner/src/containers/create-executor.ts";
 import type { TunnelOptions } from "../../../runner/src/containers/tunnels.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
+import type { DeviceSource } from "../../../runner/src/devices/device.ts";
+import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
 import { copyExample } from "../../../src/dev/examples.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
-import { docker, type Registry, startRegistry } from "../../docker/registry.ts";
+import { docker, makeBase, type Registry, startRegistry } from "../../docker/registry.ts";
 import {
   fileOptions,
   makeJob,
@@ -43,6 +45,7 @@ export class DockerBox {
   weightsUrl: string;
 
   static async start(): Promise<DockerBox> {
+    await makeBase();
     return new DockerBox(await startRegistry(), await FakeControlPlane.start());
   }
 
@@ -77,11 +80,13 @@ export class DockerBox {
     log: Log = silent,
     containers = 4,
     tunnels: TunnelOptions = {},
+    gpus: DeviceSource = new PretendGpus(0),
   ): Executor {
     return createExecutor({
       name: this.name,
       slots: containers,
       engine: { kind: "docker", ...engine },
+      gpus,
       controlPlane: new ControlPlane({ url: this.plane.url, token: "ausr_x" }),
       files: fileOptions(join(this.folder, "cache")),
       weights: weightOptions(join(this.folder, "weights"), this.weightsUrl),

@@ -3,11 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
+import type { Container } from "../../../runner/src/containers/container.ts";
 import { external } from "../../../runner/src/containers/failure.ts";
+import { Measures } from "../../../runner/src/containers/measures.ts";
 import { ContainerPool } from "../../../runner/src/containers/pool.ts";
 import { type RunParts, runJob } from "../../../runner/src/containers/run-job.ts";
 import { Tunnels } from "../../../runner/src/containers/tunnels.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
+import type { DeviceSource } from "../../../runner/src/devices/device.ts";
+import { DeviceWatch } from "../../../runner/src/devices/device-watch.ts";
+import { Ledger } from "../../../runner/src/devices/ledger.ts";
+import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
 import type {
   Engine,
   Exit,
@@ -35,10 +41,12 @@ import {
 
 const imageOf = (name: string) => ({ repository: name, digest: `sha256:${"0".repeat(64)}` });
 const modelOf = (name: string) => ({ owner: "test", name, version_number: 1 });
-export const warmOf = (name: string) => ({
-  key: makeJob(imageOf(name), {}).keys.container,
+export const warmOf = (name: string, more: JobOptions = {}) => ({
+  key: makeJob(imageOf(name), {}, more).keys.container,
   model: `test/${name}:1`,
 });
+
+const MACHINE = { memory_bytes: 64e9, cpus: 16 };
 
 class FakeContainer implements RunningContainer {
   readonly address = new URL("http://127.0.0.1:9");
@@ -46,6 +54,8 @@ class FakeContainer implements RunningContainer {
   readonly exited = this.#exit.promise;
   readonly launch: LaunchOptions;
   forgotten = 0;
+  /** What it may open. */
+  opens: boolean | undefined = true;
 
   constructor(launch: LaunchOptions) {
     this.launch = launch;
@@ -57,6 +67,10 @@ class FakeContainer implements RunningContainer {
 
   clearLogs(): void {
     this.forgotten += 1;
+  }
+
+  async canOpen(): Promise<boolean | undefined> {
+    return this.opens;
   }
 
   async read(): Promise<never> {
@@ -79,8 +93,13 @@ class FakeContainer implements RunningContainer {
 /**
  * Runs end when the test says so; a start that is `held` waits for its release.
  * @param describe what their servers tell of themselves
+ * @param gpus seen by the ledger once it is asked to
  */
-export function world(slots: number, describe: Session["describe"] = async () => undefined) {
+export function world(
+  slots: number,
+  describe: Session["describe"] = async () => undefined,
+  gpus: DeviceSource = new PretendGpus(0),
+) {
   const started: FakeContainer[] = [];
   const runs: {
     container: FakeContainer;
@@ -90,7 +109,7 @@ export function world(slots: number, describe: Session["describe"] = async () =>
   let held: Promise<void> | undefined;
   const engine: Engine = {
     noMounts: "it mounts nothing",
-    open: async () => new URL("http://127.0.0.1:9"),
+    open: async () => ({ url: new URL("http://127.0.0.1:9"), machine: MACHINE }),
     images: async () => [],
     async pull(_image, report) {
       report({ phase: "pulling", progress: 0.5 });
@@ -135,7 +154,10 @@ export function world(slots: number, describe: Session["describe"] = async () =>
       };
     },
   };
-  const pool = new ContainerPool(slots);
+  const ledger = new Ledger({ containers: slots });
+  ledger.machine = MACHINE;
+  const pool = new ContainerPool(ledger);
+  const devices = new DeviceWatch(gpus, ledger, silent, () => pool.devicesChanged());
   const callbackServer = new CallbackServer();
   callbackServer.setBaseUrl(new URL("http://127.0.0.1:9"));
   const controlPlane = new ControlPlane({ url: "http://127.0.0.1:9", token: "ausr_x" });
@@ -147,9 +169,23 @@ export function world(slots: number, describe: Session["describe"] = async () =>
   });
   const weights = new Weights(weightOptions(directory, "http://127.0.0.1:9"), silent);
   const files = { inputs, outputs, weights, tunnels: new Tunnels(callbackServer) };
-  const parts: RunParts = { engine, server, ...files, timing: DEFAULT_TIMING, log: silent };
+  const measures = new Measures();
+  const parts: RunParts = {
+    engine,
+    server,
+    ...files,
+    devices,
+    ledger,
+    timing: DEFAULT_TIMING,
+    measures,
+    log: silent,
+  };
   return {
+    ledger,
+    devices,
     pool,
+    parts,
+    measures,
     started,
     runs,
     hold() {
@@ -161,6 +197,14 @@ export function world(slots: number, describe: Session["describe"] = async () =>
       const reporter = record();
       const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
       return { reporter, finish: runJob(pool, parts, job, reporter, stop) };
+    },
+    /** As a hand-out does. */
+    place(name: string, stop: string[] = [], more?: JobOptions) {
+      const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
+      const found = pool.place(job, parts, stop);
+      const run = (container?: Container) =>
+        runJob(pool, parts, job, record(), signals(), container);
+      return { found, run };
     },
     running: (count: number) => vi.waitFor(() => expect(runs).toHaveLength(count)),
     /** Also gives back the real time. */

@@ -1,6 +1,6 @@
 /** Values that the runner's tests share. */
 
-import type { Executor } from "../../../runner/src/jobs/executor.ts";
+import type { Executor, Place } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
 import type { Job, RunnerSettings } from "../../../src/protocol/runner.ts";
 
@@ -18,6 +18,8 @@ export function jobOrder(changes: Partial<Job> = {}): Job {
   return {
     prediction_id: `01990000-0000-7000-8000-${suffix}`,
     attempt: 1,
+    handout: count,
+    stop: [],
     lease: `lease-${suffix}`,
     model: { owner: "ada", name: "hello", version_number: 1 },
     image: { repository: "registry.test/ada/hello", digest: `sha256:${"a".repeat(64)}` },
@@ -44,10 +46,16 @@ export const silentLog: Log = {
   with: () => silentLog,
 };
 
-export const fakeExecutor = (run: Executor["run"]): Executor => ({
+export const fakePlace = (run: Place["run"]): Place => ({ run, leave: () => {} });
+
+export const fakeExecutor = (run: Place["run"]): Executor => ({
   open: async () => {},
   warm: () => [],
   images: () => [],
+  state: () => ({ containers: [], devices: [], max_containers: 1 }),
+  measured: () => [],
+  onChange() {},
+  place: () => fakePlace(run),
   run,
   close: async () => {},
 });

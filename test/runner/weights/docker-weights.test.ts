@@ -21,6 +21,8 @@ vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const variables = { WEIGHTS: "/models/a.txt", FOLDER: "/src/weights" };
 
+const LEASE = { gpus: [], memory_bytes: 2 ** 28, cpus: 1, shm_bytes: 2 ** 20 };
+
 describe.runIf(dockerIsUp)("containers", () => {
   let box: DockerBox;
   let server: WeightServer;
@@ -141,7 +143,10 @@ describe.runIf(dockerIsUp)("containers", () => {
       const launch = { ...what, egress: "public", uploadUrl: "" } as const;
       // As where the runner is in a container, and its folders are others than Docker's.
       const mounts = [{ source: join(box.folder, "nowhere"), target: "/models/a" }];
-      const starting = engine.start({ ...launch, variables: {}, environment: {}, mounts }, signal);
+      const starting = engine.start(
+        { ...launch, variables: {}, environment: {}, mounts, lease: LEASE },
+        signal,
+      );
       const failure = await starting.catch((error: unknown) => error);
       expect(failure).toMatchObject({
         source: "internal",

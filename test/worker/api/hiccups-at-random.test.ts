@@ -131,7 +131,8 @@ class Scenario {
     const response = await poll().catch(() => undefined);
     if (response?.status !== 200) return;
     const text = await response.text().catch(() => '{"jobs":[]}');
-    for (const job of claimResponse.parse(JSON.parse(text)).jobs) await this.#finish(job);
+    const { jobs } = claimResponse.parse(JSON.parse(text));
+    for (const job of this.#runner.received(jobs)) await this.#finish(job);
   }
 
   async #finish({ lease }: Job): Promise<void> {

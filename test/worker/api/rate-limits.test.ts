@@ -9,6 +9,7 @@ import type { FileAddress } from "../../../src/protocol/file.ts";
 import type { Client } from "../support/client.ts";
 import { ORIGIN } from "../support/client.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
+import { sessionBody } from "../support/runner.ts";
 import { newClient, newRunnerToken, newUser, operator } from "../support/world.ts";
 
 const LIMITS = { address: 5, token: 8, user: 12, writes: 4, predictions: 6 };
@@ -39,6 +40,7 @@ async function ask(path: string, address: string, token?: string, init: RequestI
     "cf-connecting-ip": address,
     "content-type": "application/json",
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...init.headers,
   };
   const request = new Request(`${ORIGIN}${path}`, { ...init, headers });
   return app.fetch(request, limited, createExecutionContext());
@@ -325,6 +327,23 @@ describe("a runner token", () => {
     expect((await ask("/v1/runner/input", newAddress(), token)).status).toBe(404);
     expect((await registering(await newRunnerToken("cpu"))).status).toBe(422);
   });
+});
+
+test("a runner is limited in what it tells its pool, and no other runner by that", async () => {
+  const token = await newRunnerToken("cpu");
+  const tell = (path: string, pass = "") => {
+    const init = { method: "POST", body: "{}", headers: { "x-auspex-pass": pass } };
+    return ask(`/v1/runner/${path}`, newAddress(), token, init);
+  };
+  const body = JSON.stringify(sessionBody("cpu", "one"));
+  const begun = await ask("/v1/runner/sessions", newAddress(), token, { method: "POST", body });
+  const pass = begun.headers.get("x-auspex-pass") ?? "";
+  let asked = 0;
+  const response = await askUntilRefused(LIMITS.token, () =>
+    tell(asked++ % 2 ? "state" : "jobs/claim", pass),
+  );
+  await expectRefusal(response, "this token");
+  expect((await tell("state")).status).toBe(422);
 });
 
 describe("not limited", () => {

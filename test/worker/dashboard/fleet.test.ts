@@ -185,6 +185,10 @@ test("a class that predictions wait for in vain asks for a runner, and says for 
   );
   const runner = await world.runner();
   expect(textOf(partOf(await look(), "section", world.hardware))).not.toContain("are waiting");
+  await runner.tellState({ free: 0 });
+  expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
+    "1 prediction waits: its only runner is busy. Another runner would help.",
+  );
   await runner.take();
   await eventually(async () =>
     expect(textOf(partOf(await look(), "section", world.hardware))).toContain(

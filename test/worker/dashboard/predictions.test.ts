@@ -267,7 +267,7 @@ describe("webhooks", () => {
 });
 
 describe("another's", () => {
-  it.each(["", "/view", "/events", "/json"])("GET %s is not there", async (end) => {
+  it.each(["", "/view", "/why", "/events", "/json"])("GET %s is not there", async (end) => {
     const id = await (await newCustomer()).waiting();
     const { visitor } = await signedUp();
     expect((await visitor.look(`/predictions/${id}${end}`)).status).toBe(404);

@@ -1,7 +1,6 @@
 /** The page of a version whose image lies in the deployment's registry. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { ClaimRequest } from "../../../src/protocol/runner.ts";
 import { ORIGIN } from "../support/client.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
@@ -9,6 +8,7 @@ import { registered } from "../support/fleet.ts";
 import { newImages, newOwnImages } from "../support/images.ts";
 import { textOf } from "../support/page-text.ts";
 import { Repository, randomBytes } from "../support/registry.ts";
+import type { PollChanges } from "../support/runner.ts";
 import { setVariable } from "../support/variables.ts";
 import { Visitor } from "../support/visitor.ts";
 
@@ -124,7 +124,7 @@ describe("where it is already", () => {
     const run = (await client.create({ model, input: {} })).body.id;
     const { keys } = await runner.take();
     await client.cancel(run);
-    const polling = async (claim: Partial<ClaimRequest>, ...checks: (() => Promise<void>)[]) => {
+    const polling = async (claim: PollChanges, ...checks: (() => Promise<void>)[]) => {
       const leaving = new AbortController();
       const poll = runner.poll(claim, leaving.signal).catch(() => {});
       for (const check of checks) await eventually(check);

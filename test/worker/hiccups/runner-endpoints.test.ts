@@ -52,6 +52,15 @@ const ROWS: Record<string, Row> = {
     act: ({ runner }) => runner.poll(),
     failures: FAILURES.slice(0, 1),
   },
+  "POST /v1/runner/state": {
+    act: ({ runner }) =>
+      runner.client.post("/v1/runner/state", {
+        runner_id: runner.id,
+        session: runner.session,
+        pool: runner.pool,
+        snapshot: runner.snapshot(),
+      }),
+  },
   "GET /v1/runner/channel": {
     act: ({ runner, job }) =>
       runner.client.fetch("/v1/runner/channel", {

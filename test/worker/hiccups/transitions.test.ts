@@ -8,12 +8,14 @@ import { newWorld } from "../support/world.ts";
 
 /** Those that only read, or whose writes are memory alone, and those of another test. */
 const NOT_HERE = [
-  ...["getUpTo", "history", "lastRun", "originalRequest", "getRow", "input", "mayReadFile"].map(
+  ...["getUpTo", "history", "standing", "lastRun", "originalRequest", "getRow", "input"].map(
     (name) => `PredictionObject.${name}`,
   ),
+  "PredictionObject.mayReadFile",
   ...["find", "list", "unfinished", "usage", "usagePage", "copy", "isEmpty"].map(
     (name) => `AccountObject.${name}`,
   ),
+  "PoolObject.explain",
   "PoolObject.holders",
   "PoolObject.offerSecond",
   "PoolObject.reportDismissed",

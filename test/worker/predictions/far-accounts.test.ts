@@ -129,16 +129,16 @@ describe("a short run of an account", () => {
 
   test("that is seconds away holds up nobody else's, though they share the model and its machines", async () => {
     const world = await knownWorld({ visibility: "public" });
-    const near = await newUser();
     const ended = await endedFarAway(world);
     for (let n = 1; n <= 3; n++) {
+      const near = await newUser();
       const { runner, polling } = await waitingRunner(world);
       const creating = near.client.create(bodyOf(world), WAIT);
       await reportTo(runner, await polling);
       const { body } = await creating;
       expect(body).toMatchObject({ status: "succeeded", output: "hi" });
       expect(await rowOf(body.id)).toMatchObject({ status: "succeeded" });
-      expect(await ended.accounts.callsOf(near.user_id)).toHaveLength(n);
+      expect(await ended.accounts.callsOf(near.user_id)).toHaveLength(1);
     }
     expect(await ended.accounts.callsOf(world.user_id)).toEqual(["put"]);
     ended.accounts.arriveAll();
@@ -186,8 +186,10 @@ test("who runs another account's model calls nothing of that account, whose coun
   const accounts = watchAccounts();
   await accounts.moveAway(owner.user_id);
   const { body } = await client.create(bodyOf(owner));
-  const { channel } = await (await owner.runner()).work();
+  const first = await owner.runner();
+  const { channel } = await first.work();
   await channel.succeed("a");
+  await first.tellState();
   expect(await client.status(body.id)).toBe("succeeded");
   const { runner, polling } = await waitingRunner(owner);
   const creating = client.create(bodyOf(owner), WAIT);

@@ -88,7 +88,8 @@ describe("who gets in", () => {
 
   test("not with another version of the protocol: it is told which runner does fit", async () => {
     const { runner, hardware } = await registered();
-    const body = { ...sessionBody(hardware, "x"), protocol: 2 };
+    const { hardware: _, ...rest } = sessionBody(hardware, "x");
+    const body = { ...rest, protocol: 1 };
     const { status, body: problem } = await runner.client.refused("/v1/runner/sessions", body);
     expect(status).toBe(426);
     expect(problem).toMatchObject({

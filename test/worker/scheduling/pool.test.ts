@@ -4,8 +4,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { claimResponse } from "../../../src/protocol/runner.ts";
 import { eventually, pause } from "../support/eventually.ts";
-import { FakeRunner } from "../support/runner.ts";
-import { advance, startClock, stopClock } from "../support/time.ts";
+import { FakeRunner, quickSetups } from "../support/runner.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 beforeEach(stopClock);
@@ -31,7 +31,12 @@ test("in turn among accounts, first come first served within one", async () => {
   const theirs = (await stranger.create({ model: world.model, input: {} })).body.id;
   await lineOf(world, 5);
   const order: string[] = [];
-  for (let n = 0; n < 5; n++) order.push((await (await world.runner()).take()).prediction_id);
+  // So many that nobody's share of them is in the way.
+  const one = await world.runner(20);
+  for (let n = 0; n < 5; n++) {
+    const [job] = await one.claim({ free: 1 });
+    order.push(job?.prediction_id ?? "none");
+  }
   expect(order).toEqual([mine[0], theirs, mine[1], mine[2], mine[3]]);
 });
 
@@ -52,7 +57,7 @@ test("warm first, then who has the image", async () => {
   const polls = [
     cold.claim(),
     image.claim({ images: [world.image] }),
-    warm.claim({ warm: [container], images: [world.image] }),
+    warm.claim({ warm: [container], images: [world.image], measured: quickSetups(container) }),
   ];
   await openPolls(world, 15);
   const ids = [await world.waiting(), await world.waiting(), await world.waiting()];
@@ -251,4 +256,15 @@ test("what is cancelled while it is held for a runner is not put into line", asy
   const next = await world.waiting();
   await lineOf(world, 1);
   expect((await (await world.runner()).take()).prediction_id).toBe(next);
+});
+
+test("an attempt that expires while it is held for a runner is not handed to it, a new one is", async () => {
+  const world = await newWorld();
+  const one = await aboutToBeBack(world);
+  const id = await world.waiting();
+  await passes(5.1, id);
+  const job = await one.take();
+  expect(job.prediction_id).toBe(id);
+  await (await one.connect(job)).succeed("a");
+  expect(await world.client.status(id)).toBe("succeeded");
 });

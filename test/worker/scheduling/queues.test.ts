@@ -24,7 +24,7 @@ async function queueOf({ hardware }: World): Promise<QueueState | undefined> {
 const waits = (world: World, waiting: number) =>
   eventually(async () => expect(await queueOf(world)).toMatchObject({ waiting }));
 
-const EMPTY = { waiting: 0, free: 0, oldest_wait_ms: null, median_wait_ms: null };
+const EMPTY = { waiting: 0, free: 0, oldest_wait_ms: null, median_wait_ms: null, reasons: [] };
 
 test("a class that nobody has used has nothing", async () => {
   const world = await newWorld();
@@ -78,6 +78,30 @@ test("a job that was tried in vain waits since it came", async () => {
   expect(await queueOf(world)).toMatchObject({ waiting: 1, oldest_wait_ms: 20_000 });
 });
 
+test("why they wait, and what would help", async () => {
+  const world = await newWorld();
+  await world.waiting();
+  await waits(world, 1);
+  const { hardware } = world;
+  const reason = { waiting: 1, accounts: 1, runners: [] };
+  expect((await queueOf(world))?.reasons).toEqual([
+    {
+      ...reason,
+      code: "no_runner",
+      message: `1 prediction waits: no runner that takes work serves ${hardware}. Start one, or resume one that drains.`,
+    },
+  ]);
+  const full = await world.runner();
+  await full.tellState({ free: 0 });
+  expect((await queueOf(world))?.reasons).toEqual([
+    {
+      ...reason,
+      code: "busy",
+      message: "1 prediction waits: its only runner is busy. Another runner would help.",
+    },
+  ]);
+});
+
 test("a pool that does not answer keeps the others' numbers from nobody", async () => {
   const [lost, other] = [await newWorld(), await newWorld()];
   await lost.waiting();
@@ -99,6 +123,7 @@ test("a pool that does not answer keeps the others' numbers from nobody", async 
     free: null,
     oldest_wait_ms: null,
     median_wait_ms: null,
+    reasons: [],
   });
   expect(await queueOf(other)).toEqual({
     hardware: other.hardware,

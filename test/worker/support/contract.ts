@@ -108,6 +108,7 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   "GET /predictions/{prediction_id}": { answers: { 200: ["PredictionWithIO"] } },
   "POST /predictions/{prediction_id}/cancel": { answers: { 202: [] } },
   "DELETE /predictions/{prediction_id}": { answers: { 200: ["Nothing"] } },
+  "GET /predictions/{prediction_id}/explain": { answers: { 200: ["Explanation"] } },
   "GET /predictions/{prediction_id}/stream": {
     query: { after_id: text },
     headers: { prefer: text, "last-event-id": text },

@@ -242,6 +242,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /predictions": each,
   [`GET ${RUN}`]: ownRun,
   [`GET ${RUN}/view`]: ownRun,
+  [`GET ${RUN}/why`]: ownRun,
   [`GET ${RUN}/events`]: ownRun,
   [`GET ${RUN}/json`]: ownRun,
   [`POST ${RUN}/cancel`]: { audience: "owner", parameters: newRun },

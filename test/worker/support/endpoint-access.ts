@@ -129,6 +129,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
 
   "GET /v1/predictions": own(["read"], ALL_THEIRS),
   [`GET ${PREDICTION}`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
+  [`GET ${PREDICTION}/explain`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
   [`GET ${PREDICTION}/stream`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
   [`POST ${PREDICTION}/cancel`]: {
     ...own(["predict"], [401, 404, 202, 403, 403]),
@@ -266,6 +267,7 @@ export const OPERATOR_ENDPOINTS: Record<
   "DELETE /v1/operator/users/:username/suspension": {},
   "GET /v1/operator/users/:username/tokens": {},
   "GET /v1/operator/users/:username/predictions/:prediction_id": {},
+  "GET /v1/operator/users/:username/predictions/:prediction_id/explain": {},
   "GET /v1/operator/predictions/:prediction_id": {},
   "POST /v1/operator/users/:username/tokens": { body: () => ({ name: "laptop" }) },
   "DELETE /v1/operator/tokens/:token_id": {},

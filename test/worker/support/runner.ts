@@ -20,6 +20,8 @@ import {
   type TelemetryRequest,
   type TelemetryResponse,
 } from "../../../src/protocol/runner.ts";
+import type { RunnerSnapshot, SnapshotResponse } from "../../../src/protocol/runner-state.ts";
+import { readyContainer, runnerSnapshot } from "../../protocol/runner-snapshot.ts";
 import { type Answer, Client } from "./client.ts";
 
 /** @param hardware a class, or several of one pool */
@@ -50,6 +52,22 @@ class RunnerClient extends Client {
   }
 }
 
+/** Enough for any class of the tests. */
+const DEVICES = Array.from({ length: 8 }, (_, n) => ({
+  id: `GPU-${n}`,
+  name: "NVIDIA L40S",
+  memory_gb: 48,
+  holder: null,
+}));
+
+/** Then nobody waits for a container that is busy: another one starts sooner. */
+export const quickSetups = (key: string) => [{ key, setup_ms: 1, run_ms: 60_000 }];
+
+/** `free` slots of those that it has, and a ready container with room for each key in `warm`. */
+export type SnapshotChanges = Partial<RunnerSnapshot> & { free?: number; warm?: string[] };
+
+export type PollChanges = SnapshotChanges & Partial<Omit<ClaimRequest, "snapshot">>;
+
 export class FakeRunner {
   readonly client: RunnerClient;
   readonly id: string;
@@ -60,6 +78,9 @@ export class FakeRunner {
   readonly #slots: number;
   /** Receipts that its next claim brings. */
   #heard: string[] = [];
+  #snapshots = 0;
+  /** The hand-outs that it has received. */
+  readonly #handouts: number[] = [];
 
   private constructor(
     client: RunnerClient,
@@ -106,16 +127,39 @@ export class FakeRunner {
     return reply;
   }
 
-  poll(changes: Partial<ClaimRequest> = {}, signal?: AbortSignal): Promise<Response> {
-    const claim: ClaimRequest = {
-      runner_id: this.id,
-      session: this.session,
-      pool: this.pool,
-      free: this.#slots,
-      warm: [],
-      images: [],
+  /** How it is. */
+  snapshot({ free = this.#slots, warm = [], ...changes }: SnapshotChanges = {}): RunnerSnapshot {
+    this.#snapshots += 1;
+    return runnerSnapshot({
+      number: this.#snapshots,
+      handed: Math.max(0, ...this.#handouts),
+      devices: DEVICES,
+      slots: this.#slots,
+      // Which of its jobs have ended it does not know: the last ones have not.
+      jobs: this.#jobs(this.#slots - free),
+      containers: warm.map((key, n) =>
+        readyContainer({ name: `warm ${n}`, key, room: this.#slots, hardware: this.hardware }),
+      ),
       heard: this.#heard.splice(0),
       ...changes,
+    });
+  }
+
+  #jobs(count: number): number[] {
+    if (count <= 0) return [];
+    const known = this.#handouts.slice(-count);
+    return [...known, ...Array.from({ length: count - known.length }, (_, n) => n + 1)];
+  }
+
+  poll(changes: PollChanges = {}, signal?: AbortSignal): Promise<Response> {
+    const { runner_id = this.id, session = this.session, pool = this.pool, ...told } = changes;
+    const { images = [], ...snapshot } = told;
+    const claim: ClaimRequest = {
+      runner_id,
+      session,
+      pool,
+      images,
+      snapshot: this.snapshot(snapshot),
     };
     return this.client.fetch("/v1/runner/jobs/claim", {
       method: "POST",
@@ -125,11 +169,24 @@ export class FakeRunner {
     });
   }
 
-  async claim(changes: Partial<ClaimRequest> = {}): Promise<Job[]> {
+  async claim(changes: PollChanges = {}): Promise<Job[]> {
     const response = await this.poll(changes);
     if (response.status !== 200)
       throw new Error(`claim answered ${response.status}: ${await response.text()}`);
-    return claimResponse.parse(await response.json()).jobs;
+    return this.received(claimResponse.parse(await response.json()).jobs);
+  }
+
+  /** It has got them: what it tells from now on takes them into account. */
+  received(jobs: Job[]): Job[] {
+    this.#handouts.push(...jobs.map(({ handout }) => handout));
+    return jobs;
+  }
+
+  /** Tells a change without a poll. */
+  tellState(changes: SnapshotChanges = {}): Promise<Answer<SnapshotResponse>> {
+    const { id: runner_id, session, pool } = this;
+    const snapshot = this.snapshot(changes);
+    return this.client.json("POST", "/v1/runner/state", { runner_id, session, pool, snapshot });
   }
 
   /** The next job, of which there must be one. */

@@ -15,7 +15,7 @@ import { goesOff } from "./one-at-a-time.ts";
 import { type Due, ends, runs } from "./prediction-alarms.ts";
 import { deliver, sweep } from "./queues.ts";
 import { addressOf, freshPath } from "./receiver.ts";
-import type { FakeRunner } from "./runner.ts";
+import type { FakeRunner, SnapshotChanges } from "./runner.ts";
 import { FRAME, WAIT } from "./short-runs.ts";
 import { passes } from "./time.ts";
 import { ledger, READY, settled } from "./webhooks.ts";
@@ -77,6 +77,14 @@ async function work(runner: FakeRunner, run: (job: Job) => Promise<unknown>): Pr
   if (job) await withTimeout(run(job), RUN_MS).catch(() => run(job));
 }
 
+const tellStateOf = (runner: FakeRunner, changes: SnapshotChanges) =>
+  runner.client.post("/v1/runner/state", {
+    runner_id: runner.id,
+    session: runner.session,
+    pool: runner.pool,
+    snapshot: runner.snapshot(changes),
+  });
+
 async function ended({ client, model }: World, webhook?: object): Promise<string> {
   const { id } = (await client.create({ model, input: {}, ...(webhook && { webhook }) })).body;
   await client.cancel(id);
@@ -108,6 +116,17 @@ export const TRANSITIONS: Record<string, (world: World) => Promise<Transition>> 
         expect(due.id).toBe(id);
         await check();
       },
+    };
+  },
+  async "a job that is declined"(world) {
+    const id = await world.waiting();
+    const runner = await world.runner();
+    const { handout } = await runner.take();
+    const declined = [{ handout, reason: "no room" }];
+    return {
+      act: () => answered(() => tellStateOf(runner, { declined })),
+      repeat: () => alarm({ id }),
+      check: () => runs(world, { id }),
     };
   },
   async cancel(world) {

@@ -141,7 +141,7 @@ const isWaitedFor = ({ input }: Job) => input?.background !== true;
 async function claimed(fleet: FakeRunner, over: AbortSignal): Promise<Job[]> {
   try {
     const response = await fleet.poll({ free: 10 }, over);
-    return claimResponse.parse(await response.json()).jobs;
+    return fleet.received(claimResponse.parse(await response.json()).jobs);
   } catch (error) {
     if (over.aborted) return [];
     throw error;

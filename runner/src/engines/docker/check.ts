@@ -2,6 +2,8 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import type { Finding } from "../../check/finding.ts";
+import type { Device } from "../../devices/device.ts";
+import { type Share, shareOf } from "../../devices/share.ts";
 import { gigabytes } from "../../files/transfer.ts";
 import {
   DEFAULT_SOCKET,
@@ -13,23 +15,32 @@ import {
 import { listOwned } from "../process/model-folder.ts";
 import { NO_ISOLATION } from "../process/process-engine.ts";
 import { FIREWALL_ADVICE, firewallProblem, NO_FIREWALL } from "./firewall.ts";
+import { cdiNames, hasNvidiaRuntime } from "./gpus.ts";
 import { DOCKER_ADVICE, type DockerInfo, noDocker, readDockerInfo } from "./info.ts";
 import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "./isolation.ts";
-import { computeShares, findOvercommitment } from "./shares.ts";
+import { diskShare, findOvercommitment, machineOf } from "./shares.ts";
 
-export function checkEngine(options: EngineOptions): Promise<Finding[]> {
-  return options.kind === "docker" ? checkDocker(options) : checkProcess(options);
+/** @param gpus those that can be used */
+export function checkEngine(
+  options: EngineOptions,
+  gpus: readonly Device[] = [],
+): Promise<Finding[]> {
+  return options.kind === "docker" ? checkDocker(options, gpus) : checkProcess(options);
 }
 
-async function checkDocker(options: DockerOptions): Promise<Finding[]> {
+async function checkDocker(options: DockerOptions, gpus: readonly Device[]): Promise<Finding[]> {
   const socketPath = options.socket ?? DEFAULT_SOCKET;
   try {
     const info = await readDockerInfo(socketPath);
-    const findings = [checkVersion(info), checkStorage(info)];
-    if (options.gpus !== "never") findings.push(checkGpus(info, options.gpus === "always"));
-    const sandbox = options.sandbox ?? {};
-    findings.push(checkConfinement(info, sandbox), await checkShares(info, options), VARIABLES);
-    return [...findings, await checkFirewall(options.firewall === "off")];
+    return [
+      checkVersion(info),
+      checkStorage(info),
+      checkToolkit(info, gpus),
+      checkConfinement(info, options.sandbox ?? {}),
+      await checkShares(info, options, gpus.length),
+      VARIABLES,
+      await checkFirewall(options.firewall === "off"),
+    ];
   } catch (error) {
     const detail = noDocker(socketPath, error);
     return [{ ok: false, name: "docker", detail, advice: DOCKER_ADVICE }];
@@ -49,12 +60,25 @@ function checkStorage({ Driver, DockerRootDir }: DockerInfo): Finding {
   return { ok: true, name: "docker storage", detail, advice };
 }
 
-function checkGpus({ Runtimes }: DockerInfo, needed: boolean): Finding {
+/** How Docker will give containers their GPUs. */
+export function checkToolkit(info: DockerInfo, gpus: readonly Device[]): Finding {
   const name = "nvidia container toolkit";
-  if ("nvidia" in Runtimes) return { ok: true, name, detail: "Docker has the runtime nvidia" };
-  const detail = "Docker has no runtime nvidia: images that need GPUs will not start";
-  const advice = "on a machine with GPUs, install it and run nvidia-ctk runtime configure";
-  return { ok: !needed, name, detail, advice };
+  const real = gpus.filter(({ pretend }) => !pretend);
+  if (real.length === 0) return { ok: true, name, detail: "not needed without GPUs" };
+  if (cdiNames(real, info)) return { ok: true, name, detail: "Docker gives GPUs by CDI" };
+  if (!hasNvidiaRuntime(info)) {
+    const detail = "Docker has no runtime nvidia: containers with GPUs will not start";
+    return { ok: false, name, detail, advice: "install it and run nvidia-ctk runtime configure" };
+  }
+  const detail = "Docker has the runtime nvidia";
+  if (info.CgroupDriver !== "systemd") return { ok: true, name, detail };
+  return {
+    ok: true,
+    name,
+    detail: `${detail}, and systemd manages its cgroups: when systemd reloads its units, running containers lose their GPUs`,
+    advice:
+      'use Docker 28.2 and NVIDIA Container Toolkit 1.18 or later, which give GPUs by CDI (earlier: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml), or set "exec-opts": ["native.cgroupdriver=cgroupfs"] in /etc/docker/daemon.json',
+  };
 }
 
 function checkConfinement(info: DockerInfo, sandbox: Partial<Sandbox>): Finding {
@@ -64,23 +88,31 @@ function checkConfinement(info: DockerInfo, sandbox: Partial<Sandbox>): Finding 
   return { ok: true, name, ...describeIsolation(info, sandbox) };
 }
 
-async function checkShares(info: DockerInfo, options: DockerOptions): Promise<Finding> {
+async function checkShares(
+  info: DockerInfo,
+  options: DockerOptions,
+  gpus: number,
+): Promise<Finding> {
   const name = "container shares";
-  const shares = await computeShares(info, options);
-  const problem = findOvercommitment(info, shares, options.containers ?? 1);
+  const machine = machineOf(info);
+  const settings = { containers: options.containers ?? 1, ...options.sandbox };
+  const problem = findOvercommitment(machine, settings);
   if (problem) return { ok: !problem.fatal, name, detail: problem.detail, advice: problem.advice };
-  const { memory_bytes, cpus, disk_bytes } = shares;
-  const cores = cpus === 0 ? "all cores" : `${cpus} cores`;
   const watched = info.DriverStatus?.some(([, value]) => value === "xfs")
     ? "by the storage driver where possible, and by checking regularly"
     : "by checking regularly, so it may be exceeded for some seconds";
+  const disk_bytes = await diskShare(info, options);
   const disk =
     disk_bytes === 0
       ? "unlimited disk"
       : `${gigabytes(disk_bytes)} GB of disk, enforced ${watched}`;
-  const detail = `each gets ${gigabytes(memory_bytes)} GB of memory, ${cores}, ${disk}`;
-  return { ok: true, name, detail };
+  const share = (count: number) => describeShare(shareOf(count, gpus, machine, settings));
+  const each = gpus > 0 ? `with a GPU each gets ${share(1)}; without, ` : "each gets ";
+  return { ok: true, name, detail: `${each}${share(0)}; ${disk}` };
 }
+
+const describeShare = ({ memory_bytes, cpus }: Share): string =>
+  `${gigabytes(memory_bytes)} GB of memory, ${cpus === 0 ? "all cores" : `${cpus} cores`}`;
 
 const VARIABLES: Finding = {
   ok: true,

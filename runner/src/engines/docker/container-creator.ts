@@ -17,7 +17,9 @@ export interface ContainerPlan {
   environment: Record<string, string>;
   labels: Record<string, string>;
   user: string | undefined;
-  host: Omit<HostConfigOptions, "quota">;
+  host: Omit<HostConfigOptions, "quota_bytes">;
+  /** What it may write; 0: unlimited. */
+  disk_bytes: number;
 }
 
 export interface CreatedContainer {
@@ -63,8 +65,8 @@ export class ContainerCreator {
     plan: ContainerPlan,
     start: Dockerode.ContainerCreateOptions,
   ): Promise<Dockerode.Container> {
-    const { image, environment, labels, user, host } = plan;
-    const make = (quota: boolean) =>
+    const { image, environment, labels, user, host, disk_bytes } = plan;
+    const make = (quota_bytes: number) =>
       this.#docker.createContainer({
         // By id, since the name may come to mean another image.
         Image: image.Id,
@@ -73,11 +75,11 @@ export class ContainerCreator {
         Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
         Labels: labels,
         ExposedPorts: { [`${host.port}/tcp`]: {} },
-        HostConfig: hostConfig({ ...host, quota }),
+        HostConfig: hostConfig({ ...host, quota_bytes }),
       });
-    const quota = this.#hasQuota && host.shares.disk_bytes > 0;
+    const quota = this.#hasQuota && disk_bytes > 0;
     try {
-      return await make(quota);
+      return await make(quota ? disk_bytes : 0);
     } catch (error) {
       // Check what this call asked for: of several concurrent calls, the first to return finds it
       // out.
@@ -87,7 +89,7 @@ export class ContainerCreator {
           "Docker's storage driver has no quotas: checking regularly what containers write",
         );
       this.#hasQuota = false;
-      return make(false);
+      return make(0);
     }
   }
 }

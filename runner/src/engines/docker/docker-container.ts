@@ -6,31 +6,33 @@ import { external, type Failure, internal } from "../../containers/failure.ts";
 import type { ContainerFile, Exit, RunningContainer } from "../engine.ts";
 import { extractFile } from "./archive.ts";
 import { onceBack } from "./away.ts";
+import { canOpen } from "./can-open.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 import { waitForExit } from "./wait-for-exit.ts";
 
 const MAX_LOG_LINES = 50;
+
+export interface StartOptions {
+  port: number;
+  /** To be written to its standard input. */
+  stdin?: string | undefined;
+  setupAdvice?: string | undefined;
+}
 
 const STDIN = { stream: true, stdin: true, hijack: true };
 
 export class DockerContainer implements RunningContainer {
   readonly address: URL;
   readonly exited: Promise<Exit>;
+  readonly setupAdvice: string | undefined;
   readonly #container: Dockerode.Container;
   /** Seconds since the epoch. */
   #logsSince = 0;
   #reason: Failure | undefined;
 
-  /**
-   * Leaves nothing behind if it fails or is aborted.
-   * @param stdin to be written to its standard input
-   */
-  static async start(
-    container: Dockerode.Container,
-    port: number,
-    signal: AbortSignal,
-    stdin?: string,
-  ) {
+  /** Leaves nothing behind if it fails or is aborted. */
+  static async start(container: Dockerode.Container, options: StartOptions, signal: AbortSignal) {
+    const { port, stdin, setupAdvice } = options;
     try {
       const input = stdin === undefined ? undefined : await container.attach(STDIN);
       await container.start();
@@ -40,16 +42,18 @@ export class DockerContainer implements RunningContainer {
       const { NetworkSettings } = await container.inspect();
       const published = NetworkSettings.Ports[`${port}/tcp`]?.[0]?.HostPort;
       // A container that exited at once has no port; its exit says what happened.
-      return new DockerContainer(container, new URL(`http://127.0.0.1:${published ?? 9}`));
+      const address = new URL(`http://127.0.0.1:${published ?? 9}`);
+      return new DockerContainer(container, address, setupAdvice);
     } catch (error) {
       await container.remove({ force: true, v: true });
       throw error;
     }
   }
 
-  private constructor(container: Dockerode.Container, address: URL) {
+  private constructor(container: Dockerode.Container, address: URL, setupAdvice?: string) {
     this.#container = container;
     this.address = address;
+    this.setupAdvice = setupAdvice;
     this.exited = onceBack(() => this.#watch()).catch((cause: Error) => ({
       description: "could not be monitored",
       logs: "",
@@ -77,6 +81,10 @@ export class DockerContainer implements RunningContainer {
     const archive = await ignoreStatus([400, 404], this.#container.getArchive({ path }));
     if (!archive) throw external(`the container has no file ${path}`);
     return extractFile(archive, path);
+  }
+
+  canOpen(device: string): Promise<boolean | undefined> {
+    return canOpen(this.#container, device);
   }
 
   async stop(graceMs: number): Promise<void> {

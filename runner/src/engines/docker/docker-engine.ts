@@ -1,6 +1,5 @@
 /** The Docker engine: runs each container in the sandbox, on the runner's own network. */
 import Dockerode from "dockerode";
-import { gpuDevice } from "../../check/hardware.ts";
 import { type Failure, internal } from "../../containers/failure.ts";
 import { messageOf } from "../../control-plane/error.ts";
 import type { EvictionSource } from "../../disk/evictable.ts";
@@ -10,6 +9,7 @@ import {
   ImageGone,
   type ImageRequest,
   type LaunchOptions,
+  type OpenEngine,
   type ReportProgress,
   type RunningContainer,
   referenceOf,
@@ -21,7 +21,7 @@ import { watchDisk } from "./disk.ts";
 import { DockerContainer } from "./docker-container.ts";
 import { FIREWALL_ADVICE, firewallProblem, NO_FIREWALL } from "./firewall.ts";
 import { FirewallGuard } from "./firewall-guard.ts";
-import { usesGpus } from "./gpus.ts";
+import { gpuAccess } from "./gpus.ts";
 import { COG_COMMAND, imageFacts } from "./image.ts";
 import { DockerImages } from "./images.ts";
 import { DOCKER_ADVICE, dockerInfo, noDocker } from "./info.ts";
@@ -29,8 +29,8 @@ import { describeIsolation, RUNTIME_ADVICE, runtimeOf, runtimeProblem } from "./
 import type { NetworkKind } from "./network.ts";
 import { Networks } from "./networks.ts";
 import { HOST_NAME } from "./sandbox.ts";
-import { computeShares, type Shares } from "./shares.ts";
-import { startFailure } from "./start-failure.ts";
+import { diskShare, machineOf } from "./shares.ts";
+import { NO_GPU, startFailure } from "./start-failure.ts";
 
 /** Has the runner's name as its value; leftover containers are found by it. */
 const RUNNER_LABEL = "auspex.runner";
@@ -55,7 +55,6 @@ export class DockerEngine implements Engine {
   readonly #socket: string;
   readonly #docker: Dockerode;
   readonly #runner: string;
-  readonly #gpus: NonNullable<DockerOptions["gpus"]>;
   readonly #port: number;
   readonly #sandbox: Sandbox;
   readonly #firewallMode: NonNullable<DockerOptions["firewall"]>;
@@ -68,7 +67,8 @@ export class DockerEngine implements Engine {
   readonly #running = new Set<DockerContainer>();
   /** Docker's GET /info. */
   #info: unknown;
-  #shares: Shares | undefined;
+  /** What each container may write. */
+  #diskBytes = 0;
   readonly #containers: number;
   #endDiskWatch = () => {};
   readonly #creator: ContainerCreator;
@@ -84,7 +84,6 @@ export class DockerEngine implements Engine {
     this.#socket = options.socket ?? DEFAULT_SOCKET;
     this.#docker = new Dockerode({ socketPath: this.#socket });
     this.#runner = runner;
-    this.#gpus = options.gpus ?? "image";
     this.#port = options.port ?? 5_000;
     this.#firewallMode = options.firewall ?? "required";
     this.#sandbox = { ...DEFAULT_SANDBOX, ...options.sandbox };
@@ -102,7 +101,7 @@ export class DockerEngine implements Engine {
     });
   }
 
-  async open(listen: (host: string) => Promise<number>): Promise<URL> {
+  async open(listen: (host: string) => Promise<number>): Promise<OpenEngine> {
     this.#info = await this.#docker.info().catch((error: unknown) => {
       throw internal(`${noDocker(this.#socket, error)}: ${DOCKER_ADVICE}`);
     });
@@ -110,10 +109,9 @@ export class DockerEngine implements Engine {
     const problem = runtimeProblem(info, this.#sandbox);
     if (problem !== undefined) throw internal(`${problem}: ${RUNTIME_ADVICE}`);
     const [containers, sandbox] = [this.#containers, this.#sandbox];
-    this.#shares = await computeShares(info, { containers, sandbox });
+    this.#diskBytes = await diskShare(info, { containers, sandbox });
     const { detail, advice } = describeIsolation(info, sandbox);
     this.#log[advice ? "warn" : "info"](detail, { advice });
-    this.#log.info("resources per container", { ...this.#shares });
     await this.#sweep();
     await this.#images.open(info);
     const networks = await Networks.open(this.#docker, this.#runner, this.#log);
@@ -123,7 +121,7 @@ export class DockerEngine implements Engine {
     this.#hostAddress = gateway;
     const port = await this.#listen(listen, gateway);
     await this.#installFirewall(networks, gateway, port);
-    const { disk_bytes: maxBytes } = this.#shares;
+    const maxBytes = this.#diskBytes;
     if (maxBytes > 0) {
       this.#endDiskWatch = watchDisk({
         docker: this.#docker,
@@ -133,7 +131,7 @@ export class DockerEngine implements Engine {
         log: this.#log,
       });
     }
-    return new URL(`http://${HOST_NAME}:${port}`);
+    return { url: new URL(`http://${HOST_NAME}:${port}`), machine: machineOf(info) };
   }
 
   async #installFirewall(networks: Networks, gateway: string, port: number): Promise<void> {
@@ -195,12 +193,12 @@ export class DockerEngine implements Engine {
   }
 
   async #start(options: LaunchOptions, signal: AbortSignal): Promise<RunningContainer> {
-    const { image, hardware, variables, environment, uploadUrl, egress, mounts } = options;
+    const { image, hardware, variables, uploadUrl, egress, mounts, lease } = options;
     const { interface: kind } = options;
     const inspected = await this.#images.find(image);
     if (!inspected) throw new ImageGone(image);
-    const [networks, shares] = [this.#networks, this.#shares];
-    if (!networks || !shares) throw internal("the Docker engine is not open");
+    const networks = this.#networks;
+    if (!networks) throw internal("the Docker engine is not open");
     const isOpen = egress === "public";
     if (!isOpen && !this.#firewall) throw internal(EGRESS_NOT_ENFORCED);
     await networks.ensure();
@@ -211,7 +209,7 @@ export class DockerEngine implements Engine {
       mounts.length > 0,
     );
     const flags = facts.uploads ? [`--upload-url=${uploadUrl}`] : [];
-    const gpus = usesGpus(this.#gpus, facts.gpu, this.#info);
+    const gpus = gpuAccess(lease.gpus, this.#info);
     const exposed = kind === "vendora" ? exposedPort(inspected.Config.ExposedPorts) : undefined;
     const port = exposed ?? this.#port;
     try {
@@ -220,21 +218,29 @@ export class DockerEngine implements Engine {
         reference: referenceOf(image),
         command: facts.cog ? [...COG_COMMAND, ...flags] : undefined,
         variables,
-        environment: { ...environment, ...listenVariables(kind, "0.0.0.0", port) },
+        environment: {
+          ...options.environment,
+          ...gpus.environment,
+          ...listenVariables(kind, "0.0.0.0", port),
+        },
         labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },
         user: this.#sandbox.user,
         host: {
           sandbox: { ...this.#sandbox, runtime: runtimeOf(this.#sandbox, hardware.identifier) },
-          shares,
+          share: lease,
           network: networks.get(isOpen ? "open" : "closed").name,
           dns: isOpen ? this.#sandbox.dns : UNREACHABLE_DNS,
           hostAddress: this.#hostAddress,
           port,
-          gpus,
+          deviceRequests: gpus.requests,
           mounts,
         },
+        disk_bytes: this.#diskBytes,
       });
-      const running = await DockerContainer.start(container, port, signal, stdin);
+      const lacksGpu = facts.gpu === "needed" && lease.gpus.length === 0;
+      const setupAdvice = lacksGpu ? NO_GPU : undefined;
+      const start = { port, stdin, setupAdvice };
+      const running = await DockerContainer.start(container, start, signal);
       this.#running.add(running);
       void running.exited.then(() => {
         this.#running.delete(running);
@@ -244,8 +250,7 @@ export class DockerEngine implements Engine {
     } catch (error) {
       signal.throwIfAborted();
       if (/no such image/i.test(messageOf(error))) throw new ImageGone(image, { cause: error });
-      const circumstances = { needsGpu: facts.gpu === "needed", hasGpu: gpuDevice() !== undefined };
-      throw startFailure(error, circumstances);
+      throw startFailure(error);
     }
   }
 

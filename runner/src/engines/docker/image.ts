@@ -18,10 +18,11 @@ export interface ImageFacts {
   cog: boolean;
   /** Whether its server uploads files; otherwise they are inside its outputs. */
   uploads: boolean;
-  /** `welcome`: uses GPUs if there are any. */
+  /** What it asks for. What a container gets is up to its hardware class. */
   gpu: GpuNeed;
 }
 
+/** `welcome`: it may also work without. */
 export type GpuNeed = "needed" | "welcome" | "none";
 
 /**

@@ -7,6 +7,10 @@ export const dockerInfo = z.object({
   Driver: z.string(),
   DriverStatus: z.array(z.array(z.string())).nullish().catch(null),
   DockerRootDir: z.string(),
+  CgroupDriver: z.string().nullish(),
+  /** Of Podman. */
+  BuildahVersion: z.string().nullish(),
+  DiscoveredDevices: z.unknown().optional(),
   OperatingSystem: z.string().default("unknown"),
   Runtimes: z
     .record(z.string(), z.unknown())

@@ -1,21 +1,21 @@
 /** A container's resources and restrictions, as Docker's HostConfig. */
 import type Dockerode from "dockerode";
+import type { Share } from "../../devices/share.ts";
 import type { Mount } from "../engine.ts";
 import type { Sandbox } from "../options.ts";
-import type { Shares } from "./shares.ts";
 
 export interface HostConfigOptions {
   sandbox: Sandbox;
-  shares: Shares;
-  /** Whether the storage driver supports quotas. */
-  quota: boolean;
+  share: Share;
+  /** What it may write, enforced by the storage driver; 0: not by that. */
+  quota_bytes: number;
   network: string;
   /** The DNS servers that Docker queries for the container. */
   dns: readonly string[];
   /** The address of HOST_NAME. */
   hostAddress: string;
   port: number;
-  gpus: boolean;
+  deviceRequests: Dockerode.DeviceRequest[];
   mounts: readonly Mount[];
 }
 
@@ -23,7 +23,7 @@ export interface HostConfigOptions {
 export const HOST_NAME = "host.docker.internal";
 
 export function hostConfig(options: HostConfigOptions): Dockerode.HostConfig {
-  const { sandbox, shares, quota, network, dns, hostAddress, port, gpus, mounts } = options;
+  const { sandbox, share, quota_bytes, network, dns, hostAddress, port, mounts } = options;
   return {
     NetworkMode: network,
     ExtraHosts: [`${HOST_NAME}:${hostAddress}`],
@@ -33,19 +33,19 @@ export function hostConfig(options: HostConfigOptions): Dockerode.HostConfig {
     CapAdd: [...sandbox.capabilities],
     SecurityOpt: ["no-new-privileges"],
     ReadonlyRootfs: sandbox.readonly_rootfs,
-    Memory: shares.memory_bytes,
+    Memory: share.memory_bytes,
     // No swap: a model that swaps slows down the whole machine.
-    MemorySwap: shares.memory_bytes,
-    NanoCpus: Math.round(shares.cpus * 1e9),
-    ...(quota ? { StorageOpt: { size: String(shares.disk_bytes) } } : {}),
+    MemorySwap: share.memory_bytes,
+    NanoCpus: Math.round(share.cpus * 1e9),
+    ...(quota_bytes > 0 ? { StorageOpt: { size: String(quota_bytes) } } : {}),
     ...(sandbox.runtime === undefined ? {} : { Runtime: sandbox.runtime }),
     PidsLimit: sandbox.pids,
-    ShmSize: sandbox.shm_bytes,
+    ShmSize: share.shm_bytes,
     LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },
     // Unlike Binds, it makes no folder of what is not there, and takes any character.
     Mounts: mounts.map(({ source: Source, target: Target }) => {
       return { Type: "bind", Source, Target, ReadOnly: true };
     }),
-    DeviceRequests: gpus ? [{ Driver: "", Count: -1, Capabilities: [["gpu"]] }] : [],
+    DeviceRequests: options.deviceRequests,
   };
 }

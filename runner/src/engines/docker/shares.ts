@@ -1,68 +1,56 @@
-/**
- * The resources of one container. By default each gets an equal share, so that no model can slow
- * down its neighbors or take down the machine.
- */
+/** What Docker's machine has for containers, and whether the operator's limits fit into it. */
 import { statfs } from "node:fs/promises";
+import type { Machine, ShareSettings } from "../../devices/share.ts";
+import { SHARED_FRACTION } from "../../devices/share.ts";
 import { gigabytes } from "../../files/transfer.ts";
-import type { DockerOptions, Sandbox } from "../options.ts";
+import type { DockerOptions } from "../options.ts";
 import type { DockerInfo } from "./info.ts";
 
-/** A tenth is left for everything else. */
-const SHARED_FRACTION = 0.9;
+export const machineOf = ({ MemTotal, NCPU }: DockerInfo): Machine => ({
+  memory_bytes: MemTotal,
+  cpus: NCPU,
+});
 
 /** A problem with the operator's limits. */
 export interface Overcommitment {
   detail: string;
   advice: string;
-  /** Docker starts no container. */
+  /** No container starts. */
   fatal: boolean;
 }
 
-/** The first resource of which the containers may take more than the machine has. */
+/** The first of the operator's limits with which fewer containers run than there may be. */
 export function findOvercommitment(
-  info: DockerInfo,
-  shares: Shares,
-  containers: number,
+  { memory_bytes: total, cpus: cores }: Machine,
+  { containers, memory_bytes: memory = 0, cpus = 0 }: ShareSettings,
 ): Overcommitment | undefined {
-  const { MemTotal, NCPU } = info;
-  const { memory_bytes: memory, cpus } = shares;
-  if (cpus > NCPU) {
-    const detail = `each gets ${cpus} cores, but Docker has ${NCPU} and will start none`;
-    return { detail, advice: `set --cpus to at most ${NCPU}, or 0 for all`, fatal: true };
+  if (cpus > cores) {
+    const detail = `each gets ${cpus} cores, but Docker has ${cores} and will start none`;
+    return { detail, advice: `set --cpus to at most ${cores}, or 0 for all`, fatal: true };
   }
-  if (memory * containers > MemTotal) {
-    const maxGb = gigabytes(Math.floor((MemTotal * SHARED_FRACTION) / containers));
-    const total = `${containers} containers with ${gigabytes(memory)} GB of memory`;
-    return {
-      detail: `${total} exceed this machine's ${gigabytes(MemTotal)} GB: the kernel may kill any program`,
-      advice: `set --memory-gb to ${maxGb}, or run fewer containers (--containers)`,
-      fatal: false,
-    };
-  }
-  return undefined;
+  if (memory * containers <= total) return undefined;
+  const fitting = Math.floor(total / memory);
+  const maxGb = gigabytes(Math.floor((total * SHARED_FRACTION) / containers));
+  const which = fitting === 0 ? "none" : `only ${fitting}`;
+  return {
+    detail: `${which} of ${containers} containers with ${gigabytes(memory)} GB of memory each can run in this machine's ${gigabytes(total)} GB`,
+    advice: `set --memory-gb to ${maxGb}, or run fewer containers (--containers)`,
+    fatal: fitting === 0,
+  };
 }
 
 /** Total for all containers if Docker's disk cannot be read from here. */
 const UNKNOWN_DISK_BYTES = 50 * 1024 ** 3;
 
-export type Shares = Required<Pick<Sandbox, "memory_bytes" | "cpus" | "disk_bytes">>;
-
-export async function computeShares(
-  info: DockerInfo,
+/** What one container may write: an equal share of what is free; 0 means unlimited. */
+export async function diskShare(
+  { DockerRootDir }: DockerInfo,
   { containers = 1, sandbox = {} }: Pick<DockerOptions, "containers" | "sandbox">,
-): Promise<Shares> {
-  const free = await freeBytes(info.DockerRootDir);
-  return {
-    memory_bytes:
-      sandbox.memory_bytes ?? Math.floor((info.MemTotal * SHARED_FRACTION) / containers),
-    // Docker accepts hundredths, at least one.
-    cpus: sandbox.cpus ?? Math.max(Math.floor((info.NCPU / containers) * 100), 1) / 100,
-    disk_bytes: sandbox.disk_bytes ?? Math.floor((free * SHARED_FRACTION) / containers),
-  };
-}
-
-const freeBytes = (folder: string): Promise<number> =>
-  statfs(folder).then(
-    ({ bavail, bsize }) => bavail * bsize,
-    () => UNKNOWN_DISK_BYTES / SHARED_FRACTION,
+): Promise<number> {
+  if (sandbox.disk_bytes !== undefined) return sandbox.disk_bytes;
+  const free = await statfs(DockerRootDir).then(
+    ({ bavail, bsize }) => bavail * bsize * SHARED_FRACTION,
+    () => UNKNOWN_DISK_BYTES,
   );
+  return Math.floor(free / containers);
+}

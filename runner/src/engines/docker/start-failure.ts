@@ -21,20 +21,10 @@ const MOUNT = /bind source path does not exist/i;
 
 const USER = /unable to find (user|group) (\S+?):/i;
 
-export interface StartCircumstances {
-  /** Whether the image asks for GPUs, rather than the runner for all images. */
-  needsGpu: boolean;
-  /** Whether the machine has a GPU. */
-  hasGpu: boolean;
-}
-
-export function startFailure(error: unknown, { needsGpu, hasGpu }: StartCircumstances): Failure {
+export function startFailure(error: unknown): Failure {
   const message = messageOf(error);
   const options = { cause: error };
-  if (GPU.test(message)) {
-    if (needsGpu && !hasGpu) return external(NO_GPU, options);
-    return internal(needsGpu ? NO_RUNTIME : NO_GPU_RUNTIME_FOR_ALL, options);
-  }
+  if (GPU.test(message)) return internal(NO_RUNTIME, options);
   const [, runtime] = RUNTIME.exec(message) ?? [];
   if (runtime) {
     return internal(
@@ -60,17 +50,15 @@ export function startFailure(error: unknown, { needsGpu, hasGpu }: StartCircumst
   );
 }
 
-const NO_GPU =
-  "the image needs a GPU and the runner's machine has none: publish a version for hardware with " +
-  "a GPU (configuration.hardware_identifier), or an image that does not need one; if this " +
-  "hardware should have one, the operator can run auspex-runner check";
+/** For an image that asks for a GPU in a class without, in case that is why it fails. */
+export const NO_GPU =
+  "the image asks for a GPU, and this hardware has none: publish a version for hardware with a " +
+  "GPU (configuration.hardware_identifier); if this hardware should have one, its operator can " +
+  "say so at /fleet/hardware";
 const NO_RUNTIME =
-  "the image needs a GPU, which Docker on the runner's machine cannot provide: the operator must " +
-  "install the NVIDIA driver and container toolkit (auspex-runner check says how)";
+  "Docker on the runner's machine cannot give the container its GPUs: the operator must install " +
+  "the NVIDIA driver and container toolkit (auspex-runner check says how)";
 const NO_MOUNT =
   "Docker does not find the weights that the runner has fetched: its operator must set --state to a " +
   "directory that has the same path for the runner and for Docker (a runner in a container needs it " +
   "mounted at that path)";
-const NO_GPU_RUNTIME_FOR_ALL =
-  "the runner gives every container GPUs (--gpus always), but Docker on its machine has none: the " +
-  "operator can run auspex-runner check";

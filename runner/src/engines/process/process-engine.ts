@@ -6,10 +6,12 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { realpath, rm } from "node:fs/promises";
+import os from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { settlesWithin } from "../../../../src/lib/timeout.ts";
 import { internal } from "../../containers/failure.ts";
 import { messageOf, reasonOf } from "../../control-plane/error.ts";
+import type { Device } from "../../devices/device.ts";
 import type { Log } from "../../lib/log.ts";
 import { ScratchFolders } from "../../lib/scratch.ts";
 import {
@@ -17,6 +19,7 @@ import {
   type Exit,
   type ImageRequest,
   type LaunchOptions,
+  type OpenEngine,
   type RunningContainer,
   referenceOf,
 } from "../engine.ts";
@@ -66,13 +69,14 @@ export class ProcessEngine implements Engine {
     this.#log = log;
   }
 
-  async open(listen: (host: string) => Promise<number>): Promise<URL> {
+  async open(listen: (host: string) => Promise<number>): Promise<OpenEngine> {
     this.#log.warn(NO_ISOLATION);
     const swept = await this.#pidFiles.sweep();
     if (swept.length > 0)
       this.#log.warn("ended models of an earlier runner process", { pids: swept.join(" ") });
     await this.#tmpDirectory.sweep();
-    return new URL(`http://${LOOPBACK}:${await listen(LOOPBACK)}`);
+    const url = new URL(`http://${LOOPBACK}:${await listen(LOOPBACK)}`);
+    return { url, machine: { memory_bytes: os.totalmem(), cpus: os.availableParallelism() } };
   }
 
   async images(): Promise<string[]> {
@@ -91,7 +95,7 @@ export class ProcessEngine implements Engine {
   }
 
   async start(options: LaunchOptions): Promise<RunningContainer> {
-    const { variables, environment, interface: kind } = options;
+    const { variables, environment, lease, interface: kind } = options;
     if (options.egress !== "public") throw internal(EGRESS_NOT_ENFORCED);
     const folder = await this.#requireModel(options);
     const { manifest } = folder;
@@ -105,6 +109,7 @@ export class ProcessEngine implements Engine {
       environment: {
         ...declaredVariables(variables, manifest),
         ...environment,
+        ...visibleGpus(lease.gpus),
         // The runner's own `node` comes last, for machines without another.
         PATH: [process.env.PATH, dirname(process.execPath)].join(delimiter),
         HOME: process.env.HOME ?? directory,
@@ -177,6 +182,7 @@ export class ProcessEngine implements Engine {
       exited,
       follow: (listener) => tail.follow((text) => listener(withoutPaths(text))),
       clearLogs: () => tail.clear(),
+      canOpen: async () => undefined,
       read: (path) => openFileIn(tmpDirectory, path),
       kill,
       async stop(graceMs) {
@@ -186,6 +192,18 @@ export class ProcessEngine implements Engine {
       },
     };
   }
+}
+
+/**
+ * CUDA sees only these; `-1` is none. Nothing enforces it. NVIDIA's other variable is for
+ * containers, and the same here for whoever wants to know.
+ */
+function visibleGpus(gpus: readonly Device[]): Record<string, string> {
+  const ids = gpus.map(({ id }) => id).join(",");
+  return {
+    CUDA_VISIBLE_DEVICES: ids || "-1",
+    NVIDIA_VISIBLE_DEVICES: ids || "void",
+  };
 }
 
 /** The model's folder and its temporary folder. */

@@ -14,6 +14,7 @@ import { LogView } from "./log-view.ts";
 import { OutputView } from "./output-view.ts";
 import { post } from "./post.ts";
 import { replaceElement } from "./replace-element.ts";
+import { keepExplained } from "./why.ts";
 
 /**
  * Dispatches `prediction-ended` when the end is displayed; not when loading the end has failed, which
@@ -54,6 +55,7 @@ class LivePrediction {
   readonly #output: OutputView;
   readonly #logs: LogView;
   readonly #stopTicking: () => void;
+  readonly #stopExplaining: () => void;
   #phase = "";
   /** Ids have been skipped: a restart may have lost what is displayed, or run it again. */
   #hasGap = false;
@@ -69,6 +71,7 @@ class LivePrediction {
     this.#output = new OutputView(root);
     this.#logs = new LogView(root);
     this.#stopTicking = showElapsed(root);
+    this.#stopExplaining = keepExplained(root, this.#address);
     root.addEventListener("submit", this.#cancel);
     this.#stream = new LiveStream({
       address: () => `${this.#address}/events?after_id=${root.dataset.last ?? "0"}`,
@@ -83,6 +86,7 @@ class LivePrediction {
     this.#stream.close();
     clearTimeout(this.#refreshTimer);
     this.#stopTicking();
+    this.#stopExplaining();
     this.#output.flush();
     this.#logs.flush();
     this.#root.removeEventListener("submit", this.#cancel);

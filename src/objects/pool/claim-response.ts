@@ -1,51 +1,29 @@
-/** A runner as its pool knows it, and the response to its claim. */
+/** The response to a runner's claim. */
 import { formatLease, leaseProof } from "../../domain/predictions/lease.ts";
 import { grantEnd, signGrant } from "../../domain/registry/grant.ts";
 import { modelOfRepository } from "../../domain/registry/own-image.ts";
 import type { Settings } from "../../env.ts";
 import { arrayText, objectText } from "../../lib/json-splice.ts";
-import type { WaitingJob } from "../../protocol/queue.ts";
 import type { Image } from "../../protocol/runner.ts";
-import type { OfferedJob } from "../prediction/job-messages.ts";
+import type { Handed } from "./pool-runner.ts";
 import type { PoolClaim } from "./rpc-types.ts";
-
-export interface Offer {
-  offered: OfferedJob;
-  waiting: WaitingJob;
-}
-
-export interface WaitingRunner {
-  runner_id: string;
-  session: string;
-  pool: string;
-  hardware: readonly string[];
-  slots: number;
-  /** How many jobs it has requested, and how many of these it may still get. */
-  requested: number;
-  free: number;
-  warm: ReadonlySet<string>;
-  images: ReadonlySet<string>;
-  /** An operator drains it: it may poll, and is handed nothing. */
-  draining: boolean;
-  /** Responds to the open poll; undefined between two polls. */
-  respond: ((jobs: OfferedJob[]) => void) | undefined;
-  /** Until when it is expected to poll again, unix ms. */
-  expected_until: number;
-  /** What it is handed when it does. */
-  reserved: Offer[];
-}
 
 /** A ClaimResponse as JSON text. Inputs are passed on verbatim. */
 export async function claimResponseText(
-  jobs: OfferedJob[],
+  handed: Handed[],
   { token_id, runner_id }: PoolClaim,
   settings: Settings,
 ): Promise<string> {
-  const texts = jobs.map(async ({ job, lease: { objectId, secret }, input }) => {
+  const texts = handed.map(async ({ number, stop, offered }) => {
+    const { job, lease: secretLease, input } = offered;
+    const { objectId, secret } = secretLease;
     const proof = await leaseProof(secret, token_id, runner_id);
     const lease = formatLease({ attempt: job.attempt, objectId, runnerId: runner_id, proof });
     const image = await withGrant(job.image, token_id, settings);
-    return objectText({ ...job, image, lease }, input === undefined ? {} : { input });
+    return objectText(
+      { ...job, image, lease, handout: number, stop },
+      input === undefined ? {} : { input },
+    );
   });
   return objectText({}, { jobs: arrayText(await Promise.all(texts)) });
 }

@@ -1,0 +1,67 @@
+/** Makes the snapshots of a runner: what each part of it tells, until the pool has received it. */
+import {
+  type Declined,
+  MAX_TOLD,
+  type RunnerSnapshot,
+} from "../../../src/protocol/runner-state.ts";
+import type { Executor } from "../jobs/executor.ts";
+import type { Slots } from "../jobs/slots.ts";
+
+const MAX_RECEIPTS = 1_000;
+
+export interface SnapshotSourceOptions {
+  slots: Slots;
+  executor: Pick<Executor, "state" | "measured">;
+}
+
+export class SnapshotSource {
+  readonly #options: SnapshotSourceOptions;
+  #number = 0;
+  #handed = 0;
+  /** Of jobs that it has connected for. */
+  readonly #receipts = new Set<string>();
+  readonly #declined = new Map<number, Declined>();
+
+  constructor(options: SnapshotSourceOptions) {
+    this.#options = options;
+  }
+
+  /** A hand-out has arrived. */
+  received(handout: number): void {
+    this.#handed = Math.max(this.#handed, handout);
+  }
+
+  connected(receipt: string): void {
+    this.#receipts.add(receipt);
+  }
+
+  declined(declined: Declined): void {
+    this.#declined.set(declined.handout, declined);
+  }
+
+  /** How things are now. */
+  take(): RunnerSnapshot {
+    const { slots, executor } = this.#options;
+    const { containers, ...state } = executor.state();
+    this.#number += 1;
+    return {
+      number: this.#number,
+      handed: this.#handed,
+      slots: slots.size,
+      jobs: slots.handouts,
+      ...state,
+      // The latest: what is left out is taken for room, and declined if there is none.
+      containers: containers.slice(-MAX_TOLD),
+      // What gets lost with a call is not told again: others will be measured.
+      measured: executor.measured(),
+      declined: [...this.#declined.values()],
+      heard: [...this.#receipts].slice(0, MAX_RECEIPTS),
+    };
+  }
+
+  /** The pool has received it. */
+  told({ heard, declined }: RunnerSnapshot): void {
+    for (const receipt of heard) this.#receipts.delete(receipt);
+    for (const { handout } of declined) this.#declined.delete(handout);
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Tells the pool what this runner has, whenever that changes: at once, then five times a second at most,
+ * and without that limit while jobs wait for the room that a change may have made. One is on its way at
+ * a time. Polls bring snapshots, too: what one of them has told is not told again. A runner that is
+ * full does not poll, and tells all the same that it is there.
+ */
+import { backoffMs } from "../../../src/lib/retry.ts";
+import { sleep } from "../../../src/lib/timeout.ts";
+import type { SnapshotResponse } from "../../../src/protocol/runner-state.ts";
+import type { Log } from "../lib/log.ts";
+import { endsSession, messageOf } from "./error.ts";
+
+export interface SnapshotsOptions {
+  /** Sends how things are at that moment. */
+  send: (signal: AbortSignal) => Promise<SnapshotResponse>;
+  log: Log;
+  /** The shortest time between two, and the longest without a change. Default: 200 ms, 30 s. */
+  intervalMs?: number;
+  keepAliveMs?: number;
+}
+
+const INTERVAL_MS = 200;
+const KEEP_ALIVE_MS = 30_000;
+const RETRY = { baseMs: 500, maxMs: 10_000 };
+
+export class Snapshots {
+  readonly #options: SnapshotsOptions;
+  #isDue = false;
+  #toldAt = performance.now();
+  #woken = new AbortController();
+
+  constructor(options: SnapshotsOptions) {
+    this.#options = options;
+  }
+
+  /** To be called when something has changed. */
+  changed(): void {
+    this.#isDue = true;
+    // An explicit reason: the default one captures a stack trace, twice per job.
+    this.#woken.abort("changed");
+  }
+
+  /** To be called when a poll is about to tell how things are. */
+  told(): void {
+    this.#isDue = false;
+    this.#toldAt = performance.now();
+  }
+
+  /** Ends with the signal; rejects if the control plane has ended the session. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { send, log, intervalMs = INTERVAL_MS } = this.#options;
+    let failures = 0;
+    while (await this.#whenDue(signal)) {
+      this.told();
+      try {
+        const { wanted } = await send(signal);
+        failures = 0;
+        if (!wanted) await sleep(intervalMs, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (endsSession(error)) throw error;
+        log.warn("telling the pool failed", { error: messageOf(error) });
+        this.changed();
+        failures += 1;
+        await sleep(backoffMs(failures, RETRY), signal);
+      }
+    }
+  }
+
+  /** @returns false when the signal is aborted */
+  async #whenDue(signal: AbortSignal): Promise<boolean> {
+    const { keepAliveMs = KEEP_ALIVE_MS } = this.#options;
+    while (!signal.aborted) {
+      const left = this.#toldAt + keepAliveMs - performance.now();
+      if (this.#isDue || left <= 0) return true;
+      this.#woken = new AbortController();
+      await sleep(left, AbortSignal.any([signal, this.#woken.signal]));
+    }
+    return false;
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * Who holds what of this machine: GPUs, memory, processors, and the number of containers. It only
+ * counts, and gives each GPU to one container at a time; what is leased never exceeds the machine.
+ */
+import type { JobHardware } from "../../../src/protocol/runner.ts";
+import type { Device } from "./device.ts";
+import {
+  fractionOf,
+  type Machine,
+  SHARED_FRACTION,
+  type Share,
+  type ShareSettings,
+  shareOf,
+} from "./share.ts";
+
+export interface Lease extends Share {
+  /** Exactly as many as the class has. */
+  readonly gpus: readonly Device[];
+  /** May be called again. */
+  release(): void;
+}
+
+export interface DeviceState extends Pick<Device, "id" | "name" | "memory_gb"> {
+  holder: string | null;
+  /** It has failed, or is gone: it is not leased. */
+  lost?: true;
+}
+
+export interface DeviceChanges {
+  added: Device[];
+  lost: Device[];
+  /** Those that were lost. */
+  back: Device[];
+}
+
+/** An amount of all that is leased. */
+interface Room {
+  containers: number;
+  gpus: number;
+  memory_bytes: number;
+  /** Of the processors. */
+  fraction: number;
+}
+
+interface Holding {
+  holder: string;
+  /** As when it was leased; of its GPUs some may be lost. */
+  room: Room;
+}
+
+/** Fractions such as 1/3 do not add up exactly. */
+const TOLERANCE = 1e-9;
+
+export class Ledger {
+  readonly #settings: ShareSettings;
+  /** Set before anything is leased. */
+  machine: Machine = { memory_bytes: 0, cpus: 0 };
+  /** In the driver's order. */
+  readonly #devices = new Map<string, Device>();
+  readonly #lost = new Set<string>();
+  readonly #leases = new Map<Lease, Holding>();
+
+  constructor(settings: ShareSettings) {
+    this.#settings = settings;
+  }
+
+  /** Takes over what the driver lists. A GPU that it lists no more, or with a fault, is lost. */
+  see(listed: readonly Device[]): DeviceChanges {
+    const changes: DeviceChanges = { added: [], lost: [], back: [] };
+    for (const device of listed) {
+      if (this.#devices.has(device.id)) continue;
+      this.#devices.set(device.id, device);
+      changes.added.push(device);
+    }
+    const usable = new Set(listed.filter(({ fault }) => !fault).map(({ id }) => id));
+    for (const device of this.#devices.values()) {
+      if (usable.has(device.id) && this.#lost.delete(device.id)) changes.back.push(device);
+      if (usable.has(device.id) || this.#lost.has(device.id)) continue;
+      this.#lost.add(device.id);
+      changes.lost.push(listed.find(({ id }) => id === device.id) ?? device);
+    }
+    return changes;
+  }
+
+  devices(): DeviceState[] {
+    const holders = new Map<string, string>();
+    for (const [{ gpus }, { holder }] of this.#leases)
+      for (const { id } of gpus) holders.set(id, holder);
+    return Array.from(this.#devices.values(), ({ id, name, memory_gb }) => ({
+      id,
+      name,
+      memory_gb,
+      holder: holders.get(id) ?? null,
+      ...(this.#lost.has(id) && { lost: true }),
+    }));
+  }
+
+  isLost({ id }: Device): boolean {
+    return this.#lost.has(id);
+  }
+
+  /** Why a container of this class can never run here, as things are; undefined if it can. */
+  problem({ identifier, gpus }: JobHardware): string | undefined {
+    const [known, lost] = [this.#devices.size, this.#lost.size];
+    if (gpus > known - lost) {
+      const has = lost === 0 ? `has ${known}` : `has ${known}, of which ${lost} failed`;
+      return `containers of ${identifier} get ${count(gpus)}, and this runner's machine ${has}: its operator can run auspex-runner check`;
+    }
+    const { memory_bytes } = this.share(gpus);
+    if (memory_bytes > this.#capacity.memory_bytes)
+      return "a container gets more memory than this runner's machine has: its operator must lower --memory-gb";
+    return undefined;
+  }
+
+  /** What a container with so many GPUs gets. */
+  share(gpus: number): Share {
+    return shareOf(gpus, this.#devices.size, this.machine, this.#settings);
+  }
+
+  /**
+   * Whether there is room for another container.
+   * @param ahead containers that come first: what they need is not there for this one, even if it
+   *   does not suffice for them
+   * @param ending leases that will be released
+   */
+  fits(
+    hardware: JobHardware,
+    ahead: readonly JobHardware[] = [],
+    ending: readonly Lease[] = [],
+  ): boolean {
+    if (this.problem(hardware) !== undefined) return false;
+    return covers(this.#free(ahead, ending), this.#roomFor(hardware));
+  }
+
+  /** Whether there are enough GPUs and few enough containers, which is all that others can count. */
+  countsFit(hardware: JobHardware, ending: readonly Lease[]): boolean {
+    if (this.problem(hardware) !== undefined) return false;
+    const { containers, gpus } = this.#free([], ending);
+    return containers > 0 && gpus >= hardware.gpus;
+  }
+
+  /** Undefined if it does not fit. @param holder what the GPUs are shown to be used by */
+  lease(
+    holder: string,
+    hardware: JobHardware,
+    ahead: readonly JobHardware[] = [],
+  ): Lease | undefined {
+    if (!this.fits(hardware, ahead)) return undefined;
+    const held = new Set([...this.#leases.keys()].flatMap(({ gpus }) => gpus));
+    const free = [...this.#devices.values()].filter((one) => !held.has(one) && !this.isLost(one));
+    const lease: Lease = {
+      ...this.share(hardware.gpus),
+      gpus: free.slice(0, hardware.gpus),
+      release: () => void this.#leases.delete(lease),
+    };
+    this.#leases.set(lease, { holder, room: this.#roomFor(hardware) });
+    return lease;
+  }
+
+  get #capacity(): Room {
+    const { containers, memory_bytes } = this.#settings;
+    // Whoever sets the memory of containers may use all of it.
+    const usable = memory_bytes === undefined ? SHARED_FRACTION : 1;
+    return {
+      containers,
+      gpus: this.#devices.size - this.#lost.size,
+      memory_bytes: Math.floor(this.machine.memory_bytes * usable),
+      fraction: 1,
+    };
+  }
+
+  #free(ahead: readonly JobHardware[], ending: readonly Lease[]): Room {
+    const taken = [...this.#leases].filter(([lease]) => !ending.includes(lease));
+    const possible = ahead.filter((one) => this.problem(one) === undefined);
+    return [
+      ...taken.map(([{ gpus }, { room }]) => ({ ...room, gpus: this.#usable(gpus) })),
+      ...possible.map((one) => this.#roomFor(one)),
+    ].reduce(minus, this.#capacity);
+  }
+
+  #usable(gpus: readonly Device[]): number {
+    return gpus.filter((one) => !this.isLost(one)).length;
+  }
+
+  #roomFor({ gpus }: JobHardware): Room {
+    const { containers, cpus } = this.#settings;
+    return {
+      containers: 1,
+      gpus,
+      memory_bytes: this.share(gpus).memory_bytes,
+      // Set by the operator, they are a limit for each and no share.
+      fraction: cpus === undefined ? fractionOf(gpus, this.#devices.size, containers) : 0,
+    };
+  }
+}
+
+const minus = (from: Room, taken: Room): Room => ({
+  containers: Math.max(from.containers - taken.containers, 0),
+  gpus: Math.max(from.gpus - taken.gpus, 0),
+  memory_bytes: Math.max(from.memory_bytes - taken.memory_bytes, 0),
+  fraction: Math.max(from.fraction - taken.fraction, 0),
+});
+
+const covers = (free: Room, needed: Room): boolean =>
+  free.containers >= needed.containers &&
+  free.gpus >= needed.gpus &&
+  free.memory_bytes >= needed.memory_bytes &&
+  free.fraction >= needed.fraction - TOLERANCE;
+
+const count = (gpus: number): string => (gpus === 1 ? "1 GPU" : `${gpus} GPUs`);

@@ -1,0 +1,58 @@
+/**
+ * What one container may use of its machine. A container with GPUs gets as much of the machine as
+ * of its GPUs, any other an equal share, so that no model can slow down its neighbors or take down
+ * the machine.
+ */
+
+/** Of Docker's machine, which may be a VM. */
+export interface Machine {
+  memory_bytes: number;
+  cpus: number;
+}
+
+/** What the operator has set; the rest is computed. */
+export interface ShareSettings {
+  /** How many containers run at a time. */
+  containers: number;
+  memory_bytes?: number | undefined;
+  /** Cores, may be fractional; 0 means all. */
+  cpus?: number | undefined;
+  shm_bytes?: number | undefined;
+}
+
+export interface Share {
+  memory_bytes: number;
+  /** 0 means all. */
+  cpus: number;
+  /** Of /dev/shm, which counts as memory. */
+  shm_bytes: number;
+}
+
+/** A tenth is left for everything else. */
+export const SHARED_FRACTION = 0.9;
+
+/** Docker's default of 64 MB breaks PyTorch's data loaders. */
+export const SHM_BYTES = 1024 ** 3;
+
+/** @param devices how many GPUs the machine has */
+export const fractionOf = (gpus: number, devices: number, containers: number): number =>
+  gpus > 0 ? gpus / devices : 1 / containers;
+
+export function shareOf(
+  gpus: number,
+  devices: number,
+  machine: Machine,
+  settings: ShareSettings,
+): Share {
+  const fraction = fractionOf(gpus, devices, settings.containers);
+  const memory_bytes =
+    settings.memory_bytes ?? Math.floor(machine.memory_bytes * SHARED_FRACTION * fraction);
+  // Models that are split over GPUs exchange tensors there, which takes gigabytes.
+  const shm_bytes = gpus > 0 ? Math.floor(memory_bytes / 2) : SHM_BYTES;
+  return {
+    memory_bytes,
+    // Docker accepts hundredths, at least one.
+    cpus: settings.cpus ?? Math.max(Math.floor(machine.cpus * fraction * 100), 1) / 100,
+    shm_bytes: settings.shm_bytes ?? shm_bytes,
+  };
+}

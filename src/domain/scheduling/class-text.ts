@@ -1,0 +1,40 @@
+/** Why the predictions of a class wait, in words, with what would help. For operators. */
+import { count, inText } from "../../lib/count-text.ts";
+import type { ClassReason } from "./decide/explain-class.ts";
+import type { NamedClassExplanation } from "./named-explanation.ts";
+
+export function classReasonText(
+  reason: ClassReason,
+  explanation: NamedClassExplanation,
+  hardware: string,
+  now: number,
+): string {
+  const { why, jobs, accounts, boxes, free_at } = reason;
+  const { gpus, names } = explanation;
+  const runners = boxes.map((id) => names[id] ?? id).join(", ");
+  const wait = `${count(jobs, "prediction")} ${jobs === 1 ? "waits" : "wait"}`;
+  switch (why) {
+    case "no-box":
+      return `${wait}: no runner that takes work serves ${hardware}. Start one, or resume one that drains.`;
+    case "too-small":
+      return `${wait}: no runner of ${hardware} has ${count(gpus, "working GPU")}. A larger one would help.`;
+    case "share":
+      return `${wait}: ${accounts === 1 ? "an account has its share" : `${accounts} accounts have their shares`} while others want ${hardware}.`;
+    case "held":
+      return `${wait} for containers of their models, which start or are busy.`;
+    case "reserved":
+      return `${wait} for ${runners}, which is kept free for that, and expected to be so ${inText((free_at ?? now) - now)}.`;
+    case "declined":
+      return `${wait}: declined by ${runners} as they are now. Look at their logs; another runner would help.`;
+    case "busy":
+      return `${wait}: ${busyText(explanation)}. Another runner would help.`;
+  }
+}
+
+function busyText({ gpus, boxes, box_gpus, used_gpus }: NamedClassExplanation): string {
+  if (gpus === 0)
+    return boxes === 1 ? "its only runner is busy" : `all ${count(boxes, "runner")} are busy`;
+  if (used_gpus < box_gpus)
+    return `no runner has a slot and ${count(gpus, "GPU")} free, with ${used_gpus} of ${count(box_gpus, "GPU")} busy`;
+  return box_gpus === 1 ? "the only GPU is busy" : `all ${count(box_gpus, "GPU")} are busy`;
+}

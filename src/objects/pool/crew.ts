@@ -1,0 +1,318 @@
+/**
+ * The runners of a pool: their polls, what is on its way to them, and what is known of them. What they
+ * tell goes to the state by which jobs are placed. A runner that was answered is expected back within a
+ * second: until then it is handed jobs as if it polled.
+ */
+import { LRUCache } from "lru-cache";
+import { receiptOf } from "../../domain/predictions/lease.ts";
+import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
+import { RunnerStanding } from "../../domain/scheduling/runner-standing.ts";
+import type { WaitingJob } from "../../protocol/queue.ts";
+import type { HeldPoll } from "./held-poll.ts";
+import type { KnownRunner } from "./known-runners.ts";
+import { type Declination, type Handed, PoolRunner } from "./pool-runner.ts";
+import type { Holder, PoolTelling } from "./rpc-types.ts";
+import { StoredRunners } from "./stored-runners.ts";
+
+/** How soon a runner with room is expected to poll again after a response. */
+const RETURN_MS = 1_000;
+/** Runners tell every 30 s that they are there, those that are full, too. */
+const SILENCE_MS = 90_000;
+
+interface CrewOptions {
+  state: PoolState;
+  sql: SqlStorage;
+  /** How long a prediction waits for its runner to connect. */
+  connectSeconds: number;
+  /** What was held for a runner that has not come back. */
+  onUnclaimed: (handed: Handed[]) => void;
+  /** Something has changed that nobody has asked for. */
+  onChange: () => void;
+}
+
+export class Crew {
+  readonly #options: CrewOptions;
+  readonly #state: PoolState;
+  readonly #standing: RunnerStanding;
+  readonly #stored: StoredRunners;
+  readonly #runners = new Map<string, PoolRunner>();
+  /** The sessions of runners that have said that they take no more work. */
+  readonly #left = new LRUCache<string, string>({ max: 10_000 });
+  /** Until when runners are suspended, each with a timer. */
+  readonly #comingBack = new Map<string, number>();
+  #sweep: number | null = null;
+
+  constructor(options: CrewOptions) {
+    this.#options = options;
+    this.#state = options.state;
+    this.#standing = new RunnerStanding(options.connectSeconds);
+    this.#stored = new StoredRunners(options.sql);
+    const now = Date.now();
+    for (const runner of this.#stored.load(now - SILENCE_MS)) {
+      this.#runners.set(runner.id, runner);
+      this.#update(runner, now);
+    }
+    this.#watch();
+  }
+
+  get(runnerId: string): PoolRunner | undefined {
+    return this.#runners.get(runnerId);
+  }
+
+  /** Whether it can be handed jobs. */
+  isUsable(runner: PoolRunner): boolean {
+    const isKnown = this.#runners.get(runner.id) === runner;
+    return isKnown && runner.isExpected && this.#takes(runner, Date.now());
+  }
+
+  // ---- what they tell
+
+  /** What it told before it left may come afterwards. It is back when it polls again. */
+  hasLeft({ runner_id, session }: PoolTelling): boolean {
+    return this.#left.get(runner_id) === session;
+  }
+
+  /** @returns also the jobs that it has no place for */
+  hear(telling: PoolTelling, known: KnownRunner): { runner: PoolRunner; declined: Declination[] } {
+    const now = Date.now();
+    const { runner_id, session, snapshot } = telling;
+    this.#left.delete(runner_id);
+    this.#standing.recordConnected(runner_id, snapshot.heard);
+    const previous = this.#runners.get(runner_id);
+    for (const receipt of snapshot.heard) previous?.settle(receipt);
+    const wasFull = previous?.isFull;
+    let runner = previous;
+    let declined: Declination[] = [];
+    if (runner?.session === session) declined = runner.tell(telling, now);
+    else {
+      if (previous) this.#end(previous);
+      runner = new PoolRunner(telling, now);
+      this.#runners.set(runner_id, runner);
+    }
+    runner.know(known);
+    // It is about to poll.
+    if (wasFull && !runner.isFull && !runner.isExpected) this.#expectBack(runner);
+    for (const { receipt } of declined) this.#standing.recordDeclined(receipt, now);
+    this.#update(
+      runner,
+      now,
+      declined.map(({ number }) => number),
+    );
+    if (declined.length > 0) this.#comeBack(runner_id, now);
+    this.#stored.put(runner);
+    this.#watch();
+    return { runner, declined };
+  }
+
+  /** It gets what was held for it, as far as it has room. */
+  pollBegan(runner: PoolRunner, poll: HeldPoll<Handed>): void {
+    const now = Date.now();
+    runner.poll?.answer([]);
+    runner.poll = poll;
+    clearTimeout(runner.returnTimer);
+    const fits = this.#takes(runner, now) ? runner.roomForHeld : 0;
+    const ready = runner.held.splice(0, fits);
+    const rest = runner.held.splice(0);
+    // Before the rest is placed: an open poll would get it, though there is no room for it.
+    if (ready.length > 0) this.#answer(runner, ready);
+    this.#takeBack(runner, rest);
+  }
+
+  pollEnded(runner: PoolRunner, poll: HeldPoll<Handed>, isGone: boolean): void {
+    if (runner.poll !== poll) return;
+    runner.poll = undefined;
+    if (isGone) runner.isReturning = false;
+    else this.#expectBack(runner);
+    this.#update(runner, Date.now());
+  }
+
+  #expectBack(runner: PoolRunner): void {
+    clearTimeout(runner.returnTimer);
+    runner.isReturning = true;
+    runner.returnTimer = setTimeout(() => this.#expire(runner), RETURN_MS);
+  }
+
+  /** Hands it a job, now or when it is back. */
+  hand(runner: PoolRunner, handed: Handed): void {
+    runner.expect(handed);
+    if (runner.poll) this.#answer(runner, [handed]);
+    else runner.held.push(handed);
+  }
+
+  #answer(runner: PoolRunner, handed: Handed[]): void {
+    const now = Date.now();
+    for (const { offered } of handed)
+      this.#standing.recordHandout(runner.id, receiptOf(offered.lease.secret), now);
+    runner.poll?.answer(handed);
+  }
+
+  /** Unless it polls again it is not handed anything more. */
+  #expire(runner: PoolRunner): void {
+    runner.isReturning = false;
+    this.#takeBack(runner, runner.held.splice(0));
+    // What was kept for its containers may go elsewhere.
+    this.#options.onChange();
+  }
+
+  /** First from the state, or it would be handed to the same runner again. */
+  #takeBack(runner: PoolRunner, unclaimed: Handed[]): void {
+    const now = Date.now();
+    for (const { number, offered } of unclaimed) {
+      runner.settle(receiptOf(offered.lease.secret));
+      this.#state.dropped(runner.id, number, now);
+    }
+    this.#update(runner, now);
+    this.#options.onUnclaimed(unclaimed);
+  }
+
+  // ---- what becomes of hand-outs
+
+  holderOf(receipt: string): string | undefined {
+    return this.#standing.holderOf(receipt);
+  }
+
+  missed(receipt: string): void {
+    const now = Date.now();
+    const runnerId = this.#standing.recordMissed(receipt, now) ?? this.#unheld(receipt);
+    this.#settled(runnerId, receipt);
+    if (runnerId !== undefined) this.#comeBack(runnerId, now);
+  }
+
+  /** Once its suspension is over, if it is suspended. */
+  #comeBack(runnerId: string, now: number): void {
+    const until = this.#standing.suspendedUntil(runnerId, now);
+    if (until === null || this.#comingBack.get(runnerId) === until) return;
+    this.#comingBack.set(runnerId, until);
+    setTimeout(() => {
+      if (this.#comingBack.get(runnerId) === until) this.#comingBack.delete(runnerId);
+      const runner = this.#runners.get(runnerId);
+      if (runner) this.#update(runner, Date.now());
+      this.#options.onChange();
+    }, until - now);
+  }
+
+  dismissed(receipt: string): void {
+    this.#settled(this.#standing.recordDismissed(receipt) ?? this.#unheld(receipt), receipt);
+  }
+
+  /** It may still be held for a runner that is expected back. @returns that runner's id */
+  #unheld(receipt: string): string | undefined {
+    for (const { id, held } of this.#runners.values()) {
+      const at = held.findIndex(({ offered }) => receiptOf(offered.lease.secret) === receipt);
+      if (at < 0) continue;
+      held.splice(at, 1);
+      return id;
+    }
+    return undefined;
+  }
+
+  /** One of its jobs takes no slot any more. */
+  #settled(runnerId: string | undefined, receipt: string): void {
+    const runner = runnerId === undefined ? undefined : this.#runners.get(runnerId);
+    if (!runner) return;
+    const settled = runner.settle(receipt);
+    if (settled) this.#state.lost(runner.id, settled.number, Date.now());
+    this.#update(runner, Date.now());
+  }
+
+  // ---- who is there
+
+  /** @param known undefined: it has been removed */
+  refresh(runnerId: string, known: KnownRunner | undefined, forgive: boolean): void {
+    if (forgive) this.#standing.reset(runnerId);
+    const runner = this.#runners.get(runnerId);
+    if (!runner) return;
+    if (!known) return this.remove(runnerId, runner.session);
+    runner.know(known);
+    this.#update(runner, Date.now());
+  }
+
+  /** It takes no more work. */
+  remove(runnerId: string, session: string): void {
+    this.#left.set(runnerId, session);
+    this.#drop(runnerId, session);
+  }
+
+  #drop(runnerId: string, session: string): void {
+    const runner = this.#runners.get(runnerId);
+    if (runner?.session !== session) return;
+    this.#runners.delete(runnerId);
+    this.#stored.delete(runnerId);
+    this.#end(runner);
+  }
+
+  /** Its session is over. */
+  #end(runner: PoolRunner): void {
+    this.#state.leave(runner.id, Date.now());
+    runner.poll?.answer([]);
+    this.#options.onUnclaimed(runner.held.splice(0));
+  }
+
+  /** Those that are silent are taken for gone; a timer runs only while there is anybody. */
+  #watch(): void {
+    if (this.#sweep !== null || this.#runners.size === 0) return;
+    this.#sweep = setTimeout(() => {
+      this.#sweep = null;
+      const since = Date.now() - SILENCE_MS;
+      for (const { id, session, poll, heardAt } of this.#runners.values())
+        if (!poll && heardAt < since) this.#drop(id, session);
+      this.#stored.save();
+      this.#watch();
+      this.#options.onChange();
+    }, SILENCE_MS / 3);
+  }
+
+  // ---- for pages
+
+  /** What operators call it. */
+  nameOf(runnerId: string): string | undefined {
+    return this.#runners.get(runnerId)?.name;
+  }
+
+  suspended(): Map<string, number> {
+    return this.#standing.suspended(Date.now());
+  }
+
+  /** Those that have its image, those with a container that has room for it first. */
+  holders({
+    hardware,
+    image,
+    container_key,
+  }: Pick<WaitingJob, "hardware" | "image" | "container_key">): Holder[] {
+    return [...this.#runners.values()]
+      .filter((runner) => runner.serves(hardware))
+      .map((runner) => ({
+        runner_id: runner.id,
+        isWarm: runner.isWarm(container_key),
+        hasImage: runner.images.has(image),
+      }))
+      .filter(({ isWarm, hasImage }) => isWarm || hasImage)
+      .map(({ runner_id, isWarm }) => ({ runner_id, isWarm }))
+      .toSorted((a, b) => Number(b.isWarm) - Number(a.isWarm));
+  }
+
+  /** For how many jobs those have room that poll. @param hardware for a class; by default for any */
+  free(hardware?: string): number {
+    const now = Date.now();
+    let free = 0;
+    for (const runner of this.#runners.values())
+      if (runner.poll && runner.serves(hardware) && this.#takes(runner, now))
+        free += this.#state.fleet.boxes.get(runner.id)?.freeSlots ?? 0;
+    return free;
+  }
+
+  /** One that is full does not poll, and is well all the same. */
+  #takes(runner: PoolRunner, now: number): boolean {
+    if (runner.draining || !(runner.isExpected || runner.isFull)) return false;
+    return this.#standing.suspendedUntil(runner.id, now) === null;
+  }
+
+  /** Tells the state of it. One that is gone is not known any more. */
+  #update(runner: PoolRunner, now: number, declined?: readonly number[]): void {
+    if (this.#runners.get(runner.id) !== runner) return;
+    const lost = runner.settleAllBut(this.#standing.unconfirmed(runner.id, now));
+    for (const { number } of lost) this.#state.lost(runner.id, number, now);
+    this.#state.report(runner.view(now, declined), now);
+    this.#state.setTakes(runner.id, this.#takes(runner, now));
+  }
+}

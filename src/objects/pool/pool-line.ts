@@ -1,0 +1,240 @@
+/**
+ * The line of a pool: the jobs that wait, each a row, and what becomes of those that are handed out. One
+ * whose attempt is open, because it was just offered or its runner did not come for it, is handed out as
+ * it is; for any other an attempt is opened when there is room.
+ */
+import { LRUCache } from "lru-cache";
+import { AnnouncedJobs } from "../../domain/scheduling/announced-jobs.ts";
+import { handOut } from "../../domain/scheduling/decide/hand-out.ts";
+import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
+import type { Bindings } from "../../env.ts";
+import { logger } from "../../log.ts";
+import type { WaitingJob } from "../../protocol/queue.ts";
+import type { OfferedJob } from "../prediction/job-messages.ts";
+import { predictionWithId } from "../prediction/stub.ts";
+import type { ContainerNames } from "./container-names.ts";
+import type { Crew } from "./crew.ts";
+import { askOf, type Declination, type Handed, type PoolRunner } from "./pool-runner.ts";
+import { WaitTimes } from "./wait-times.ts";
+import { WaitingJobs } from "./waiting-jobs.ts";
+
+/** Tries to reach a job's prediction; after that the prediction must dispatch itself again. */
+const MAX_TRIES = 5;
+const RETRY_MS = 1_000;
+
+/** A job in the line. Its attempt is open if it was offered. */
+interface Waiting {
+  job: WaitingJob;
+  /** Unix ms. */
+  since: number;
+  offered?: OfferedJob | undefined;
+}
+
+/** Where it is decided to go. */
+interface Place {
+  runner: PoolRunner;
+  /** Of the hand-out. */
+  number: number;
+  stop: string[];
+}
+
+interface PoolLineOptions {
+  ctx: DurableObjectState;
+  env: Bindings;
+  state: PoolState;
+  crew: Crew;
+  names: ContainerNames;
+}
+
+export class PoolLine {
+  readonly #ctx: DurableObjectState;
+  readonly #env: Bindings;
+  readonly #state: PoolState;
+  readonly #crew: Crew;
+  readonly #names: ContainerNames;
+  readonly #storedJobs: WaitingJobs;
+  readonly #jobs = new Map<string, Waiting>();
+  readonly #announced = new AnnouncedJobs();
+  readonly #waitTimes = new WaitTimes();
+  readonly #tries = new Map<string, number>();
+  /** Predictions that ended lately: a dispatch or offer that is still on its way is not enqueued. */
+  readonly #ended = new LRUCache<string, true>({ max: 10_000 });
+  #nextLook: number | null = null;
+
+  constructor({ ctx, env, state, crew, names }: PoolLineOptions) {
+    this.#ctx = ctx;
+    this.#env = env;
+    this.#state = state;
+    this.#crew = crew;
+    this.#names = names;
+    this.#storedJobs = new WaitingJobs(ctx.storage.sql);
+    for (const { job, since } of this.#storedJobs.all()) this.#ask({ job, since });
+  }
+
+  get size(): number {
+    return this.#jobs.size;
+  }
+
+  /** How many jobs of an account wait or are on their way. */
+  count(account: string, now: number): number {
+    return this.#state.waitingOf(account) + this.#announced.count(account, now);
+  }
+
+  /** It will come over the dispatch queue. */
+  announce({ object_id, user_id }: WaitingJob, now: number): void {
+    this.#announced.announce(object_id, user_id, now);
+  }
+
+  /** When the job that waits longest came, unix ms. @param hardware of this class; by default of any */
+  oldest(hardware?: string): number | undefined {
+    return this.#storedJobs.oldest(hardware)?.since;
+  }
+
+  medianWaitMs(hardware?: string): number | null {
+    return this.#waitTimes.medianMs(hardware);
+  }
+
+  /** Its prediction has ended without a runner. */
+  withdraw(id: string): void {
+    this.#ended.set(id, true);
+    this.#announced.remove(id);
+    this.#leave(id);
+    this.#storedJobs.remove(id);
+  }
+
+  /** A job that was there keeps its place. */
+  #ask(waiting: Waiting): void {
+    const { object_id } = waiting.job;
+    this.#announced.remove(object_id);
+    this.#names.add(waiting.job);
+    this.#jobs.set(object_id, waiting);
+    if (!this.#state.has(object_id)) this.#state.ask(askOf(waiting.job, waiting.since));
+  }
+
+  #leave(id: string): void {
+    this.#jobs.delete(id);
+    this.#state.withdraw(id);
+  }
+
+  /** @returns false when no runner has room for it: then it is in no line */
+  offerNow(waiting: Waiting, except?: string): boolean {
+    const { since: now, job } = waiting;
+    const id = job.object_id;
+    this.#ask(waiting);
+    if (except !== undefined) this.#state.exclude(id, except, now);
+    this.assign();
+    if (!this.#jobs.delete(id)) return true;
+    this.#state.refuse(id, now);
+    return false;
+  }
+
+  enqueue(waiting: Waiting): void {
+    const { job, since } = waiting;
+    if (this.#jobs.has(job.object_id) || this.#ended.has(job.object_id)) return;
+    this.#storedJobs.add(job, since, undefined);
+    this.#ask(waiting);
+  }
+
+  /** Jobs whose attempts are open, and that their runner has not come for. */
+  placeAgain(unclaimed: Pick<Handed, "job" | "since" | "offered">[]): void {
+    for (const { job, since, offered } of unclaimed) {
+      if (this.#ended.has(job.object_id)) this.#state.withdraw(job.object_id);
+      else this.#ask({ job, since, offered });
+    }
+    this.assign();
+    for (const { job, since, offered } of unclaimed) {
+      const id = job.object_id;
+      if (!this.#jobs.has(id)) {
+        this.#storedJobs.remove(id);
+        continue;
+      }
+      // It waits on, and its attempt is closed when another one is opened.
+      this.#storedJobs.add(job, since, offered.job.attempt);
+      this.#jobs.set(id, { job, since });
+    }
+  }
+
+  /** A runner has no place for a job after all. Its attempt is closed, uncounted, and it waits again. */
+  async takeBack(runner: PoolRunner, { job, since, attempt, reason }: Declination): Promise<void> {
+    const id = job.object_id;
+    logger.warn("Job declined", { object_id: id, runner_id: runner.id, reason });
+    const prediction = predictionWithId(this.#env, id);
+    // If it is not reached, it notices by itself that no runner connects.
+    const waits = await prediction?.takeBack(attempt).catch(() => false);
+    if (this.#jobs.has(id)) return;
+    if (!waits || this.#ended.has(id)) return this.#state.withdraw(id);
+    this.enqueue({ job, since });
+    this.assign();
+  }
+
+  /** Hands out whatever can be handed out now. */
+  assign(): void {
+    const now = Date.now();
+    const { handouts, until } = handOut(this.#state, now);
+    for (const { ask, box, number, stop } of handouts) {
+      const waiting = this.#jobs.get(ask.id);
+      const runner = this.#crew.get(box);
+      this.#jobs.delete(ask.id);
+      if (!waiting || !runner) {
+        this.#state.dropped(box, number, now);
+        this.#state.withdraw(ask.id);
+        continue;
+      }
+      if (stop.length > 0) this.#names.addImages(runner.containers);
+      const place = { runner, number, stop: [...stop] };
+      if (waiting.offered) this.#hand(place, waiting, waiting.offered);
+      else this.#ctx.waitUntil(this.#open(waiting, place));
+    }
+    clearTimeout(this.#nextLook);
+    this.#nextLook =
+      until === null ? null : setTimeout(() => this.assign(), Math.max(0, until - now));
+  }
+
+  #hand({ runner, number, stop }: Place, { job, since }: Waiting, offered: OfferedJob): void {
+    this.#crew.hand(runner, { number, stop, job, since, offered });
+  }
+
+  /** Opens an attempt of a stored job, for which there is room by then. */
+  async #open(waiting: Waiting, place: Place): Promise<void> {
+    const { job, since } = waiting;
+    const id = job.object_id;
+    const { runner, number } = place;
+    try {
+      const { unplaced } = this.#storedJobs.find(id) ?? {};
+      // If it is not answered, an attempt may be open for nobody: the prediction expires it.
+      const offered = await predictionWithId(this.#env, id)?.openAttempt(unplaced ?? undefined);
+      this.#tries.delete(id);
+      if (offered && this.#crew.isUsable(runner)) {
+        this.#storedJobs.remove(id);
+        this.#waitTimes.add(job.hardware, Date.now() - since);
+        return this.#hand(place, waiting, offered);
+      }
+      this.#state.dropped(runner.id, number, Date.now());
+      if (offered) return this.placeAgain([{ job, since, offered }]);
+      // It was canceled meanwhile, or runs already: its place goes to the next.
+      this.#state.withdraw(id);
+      this.#storedJobs.remove(id);
+      this.assign();
+    } catch (error) {
+      this.#state.dropped(runner.id, number, Date.now());
+      this.#state.withdraw(id);
+      this.#retryLater(waiting, error);
+    }
+  }
+
+  #retryLater({ job, since }: Waiting, error: unknown): void {
+    const id = job.object_id;
+    const tries = (this.#tries.get(id) ?? 0) + 1;
+    logger.warn("Attempt not opened", { object_id: id, tries, error });
+    this.#tries.set(id, tries);
+    if (tries >= MAX_TRIES) {
+      this.#tries.delete(id);
+      return this.#storedJobs.remove(id);
+    }
+    setTimeout(() => {
+      if (this.#ended.has(id)) return void this.#tries.delete(id);
+      this.#ask({ job, since });
+      this.assign();
+    }, RETRY_MS * tries);
+  }
+}

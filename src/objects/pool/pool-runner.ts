@@ -1,0 +1,253 @@
+/** A runner as its pool knows it: what it has told of itself, its poll, and the jobs on their way to it. */
+import { z } from "zod";
+import { receiptOf } from "../../domain/predictions/lease.ts";
+import type { Ask, BoxView } from "../../domain/scheduling/decide/types.ts";
+import type { WaitingJob } from "../../protocol/queue.ts";
+import { claimRequest } from "../../protocol/runner.ts";
+import type { ContainerState, RunnerSnapshot } from "../../protocol/runner-state.ts";
+import type { OfferedJob } from "../prediction/job-messages.ts";
+import type { HeldPoll } from "./held-poll.ts";
+import { type KnownRunner, knownRunner } from "./known-runners.ts";
+import type { PoolTelling } from "./rpc-types.ts";
+
+/** A job that a runner is handed. */
+export interface Handed {
+  /** Of this hand-out, among those of its runner's session. */
+  number: number;
+  /** Names of the idle containers that make room for it. */
+  stop: string[];
+  job: WaitingJob;
+  /** Since when it waits, unix ms. */
+  since: number;
+  offered: OfferedJob;
+}
+
+/** What is kept of it until the runner has connected for it. */
+interface OnItsWay extends Pick<Handed, "number" | "job" | "since"> {
+  attempt: number;
+  receipt: string;
+}
+
+/** A job that a runner has no place for. */
+export interface Declination extends OnItsWay {
+  reason: string;
+}
+
+export const storedRunner = z.object({
+  told: claimRequest,
+  known: knownRunner,
+  /** Unix ms. */
+  heard_at: z.number(),
+});
+export type StoredRunner = z.infer<typeof storedRunner>;
+
+/** Numbers of hand-outs are about the time (domain/scheduling/decide/box.ts): one so far ahead was never given. */
+const AHEAD_MS = 3_600_000;
+
+/**
+ * What is kept of a snapshot, as far as it can be true: with a number like 2^53 there would be no room for
+ * those of the next hand-outs.
+ */
+const kept = (snapshot: RunnerSnapshot, now: number): RunnerSnapshot => ({
+  ...snapshot,
+  handed: Math.min(snapshot.handed, now + AHEAD_MS),
+  measured: [],
+  declined: [],
+  heard: [],
+});
+
+/** A job as its pool's rules see it. */
+export const askOf = (job: WaitingJob, at: number): Ask => ({
+  id: job.object_id,
+  account: job.user_id,
+  priority: job.priority,
+  hardware: job.hardware,
+  gpus: job.gpus,
+  key: job.container_key,
+  image: job.image,
+  room: job.room,
+  run_limit_ms: job.run_limit_ms,
+  at,
+});
+
+export class PoolRunner {
+  readonly id: string;
+  readonly session: string;
+  readonly #pool: string;
+  /** As its own object knows it. */
+  #known: KnownRunner | undefined;
+  poll: HeldPoll<Handed> | undefined;
+  /** Whether it was answered, and is expected to poll again; until this timer says that it does not. */
+  isReturning = false;
+  returnTimer: number | null = null;
+  /** What it is handed when it does. */
+  readonly held: Handed[] = [];
+  readonly #onTheirWay = new Map<string, OnItsWay>();
+  heardAt: number;
+  #snapshot: RunnerSnapshot;
+  #images: ReadonlySet<string>;
+
+  constructor({ runner_id, session, pool, snapshot, images = [] }: PoolTelling, now: number) {
+    this.id = runner_id;
+    this.session = session;
+    this.#pool = pool;
+    this.#snapshot = kept(snapshot, now);
+    this.#images = new Set(images);
+    this.heardAt = now;
+  }
+
+  get identity() {
+    return { runner_id: this.id, session: this.session, pool: this.#pool };
+  }
+
+  /** @param hardware a class; by default any */
+  serves(hardware: string | undefined): boolean {
+    return hardware === undefined || this.#known?.hardware.includes(hardware) === true;
+  }
+
+  get name(): string | undefined {
+    return this.#known?.name;
+  }
+
+  get images(): ReadonlySet<string> {
+    return this.#images;
+  }
+
+  /** An operator drains it: it may poll, and is handed nothing. */
+  get draining(): boolean {
+    return this.#known?.draining ?? false;
+  }
+
+  /** What its object says of it. */
+  know(known: KnownRunner): void {
+    this.#known = known;
+  }
+
+  /** What is stored of it: enough to make it again. */
+  get stored(): StoredRunner | undefined {
+    if (!this.#known) return undefined;
+    const told = { ...this.identity, snapshot: this.#snapshot, images: [...this.#images] };
+    return { told, known: this.#known, heard_at: this.heardAt };
+  }
+
+  /** Without a poll, and without hand-outs on their way: these are in memory. */
+  static restore({ told, known, heard_at }: StoredRunner): PoolRunner {
+    const runner = new PoolRunner(told, heard_at);
+    runner.know(known);
+    return runner;
+  }
+
+  /** @returns the jobs that it has no place for. A snapshot that came late tells nothing. */
+  tell({ snapshot, images }: PoolTelling, now: number): Declination[] {
+    this.heardAt = now;
+    if (snapshot.number <= this.#snapshot.number) return [];
+    if (images) this.#images = new Set(images);
+    this.#snapshot = kept(snapshot, now);
+    const reasons = new Map(snapshot.declined.map(({ handout, reason }) => [handout, reason]));
+    return [...this.#onTheirWay.values()].flatMap((one) => {
+      const reason = reasons.get(one.number);
+      if (reason === undefined || one.number > snapshot.handed) return [];
+      return [{ ...one, reason }];
+    });
+  }
+
+  /** A job is on its way to it. */
+  expect({ number, job, since, offered }: Handed): void {
+    const receipt = receiptOf(offered.lease.secret);
+    this.#onTheirWay.set(receipt, { number, job, since, attempt: offered.job.attempt, receipt });
+  }
+
+  /** It has connected for a job, or is not expected to any more. @returns the job, if it was on its way */
+  settle(receipt: string): OnItsWay | undefined {
+    const settled = this.#onTheirWay.get(receipt);
+    this.#onTheirWay.delete(receipt);
+    return settled;
+  }
+
+  /**
+   * Keeps those that are held for it, and of the others those that it is still expected to connect for.
+   * @returns those that it has never told of
+   */
+  settleAllBut(unconfirmed: ReadonlyMap<string, unknown>): OnItsWay[] {
+    const held = new Set(this.held.map(({ number }) => number));
+    const settled = [...this.#onTheirWay.values()].filter(
+      ({ number, receipt }) => !held.has(number) && !unconfirmed.has(receipt),
+    );
+    for (const { receipt } of settled) this.#onTheirWay.delete(receipt);
+    return settled.filter(({ number }) => number > this.#snapshot.handed);
+  }
+
+  get slots(): number {
+    return Math.min(this.#snapshot.slots, this.#known?.slots ?? 0);
+  }
+
+  /**
+   * The hand-outs of the jobs that it has. Whatever it tells, those that it has not connected for are
+   * among them.
+   */
+  get #jobs(): number[] {
+    const { jobs, handed } = this.#snapshot;
+    const unconfirmed = [...this.#onTheirWay.values()].map(({ number }) => number);
+    return [...new Set([...jobs, ...unconfirmed.filter((number) => number <= handed)])];
+  }
+
+  /** Those that it has told of. */
+  get containers(): readonly Pick<ContainerState, "key" | "image">[] {
+    return this.#snapshot.containers;
+  }
+
+  /** Hand-outs that its last snapshot does not know of. */
+  get #unseen(): number {
+    let unseen = 0;
+    for (const { number } of this.#onTheirWay.values())
+      if (number > this.#snapshot.handed) unseen += 1;
+    return unseen;
+  }
+
+  /** How many of those that are held for it fit. */
+  get roomForHeld(): number {
+    return Math.max(0, this.slots - this.#jobs.length - (this.#unseen - this.held.length));
+  }
+
+  /** Whether it has as many jobs as it may, as it told. */
+  get isFull(): boolean {
+    return this.#jobs.length >= this.slots;
+  }
+
+  /** Whether it polls, or is about to. */
+  get isExpected(): boolean {
+    return this.poll !== undefined || this.isReturning;
+  }
+
+  /** Whether a container for such jobs is ready and has room. */
+  isWarm(containerKey: string): boolean {
+    return this.#snapshot.containers.some(
+      ({ key, phase, users, room }) => key === containerKey && phase === "ready" && users < room,
+    );
+  }
+
+  /** @param declined numbers of hand-outs that it has no place for, as it has just told */
+  view(now: number, declined: readonly number[] = []): BoxView {
+    const { handed, devices, containers, max_containers } = this.#snapshot;
+    const isDeclined = new Set(declined);
+    return {
+      id: this.id,
+      classes: this.#known?.hardware ?? [],
+      slots: this.slots,
+      containers_max: max_containers,
+      // One that is lost stays counted with the container that has it.
+      gpus: devices.filter(({ lost, holder }) => !lost || holder !== null).length,
+      handed,
+      handouts: this.#jobs.filter((number) => !isDeclined.has(number)),
+      declined,
+      containers: containers.map(({ name, phase_ms, idle_ms, runs_ms, ...container }) => ({
+        ...container,
+        id: name,
+        since: now - phase_ms,
+        ...(idle_ms !== null && { idle_since: now - idle_ms }),
+        runs: runs_ms.map((ms) => now - ms),
+      })),
+      images: this.#images,
+    };
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * How long setups and runs are expected to take, and how often each key is asked for: measured by the
+ * runners, kept in one row, and written once a minute while anything is learned.
+ */
+import { PoolState, saved } from "../../domain/scheduling/decide/pool-state.ts";
+import type { Settings } from "../../domain/scheduling/decide/types.ts";
+import { logger } from "../../log.ts";
+import type { Measured } from "../../protocol/runner-state.ts";
+
+const SAVE_MS = 60_000;
+
+/** No version's run may take longer (protocol/model.ts). */
+const RUN_LIMIT_MS = 86_400_000;
+
+const atMost = (limit: number, ms: number | undefined): number | undefined =>
+  ms === undefined ? undefined : Math.min(ms, limit);
+
+interface Row extends Record<string, SqlStorageValue> {
+  estimates: string;
+}
+
+export class StoredEstimates {
+  readonly state: PoolState;
+  readonly #sql: SqlStorage;
+  #timer: number | null = null;
+
+  constructor(sql: SqlStorage, settings: Settings) {
+    this.state = new PoolState(settings);
+    this.#sql = sql;
+    sql.exec(
+      "CREATE TABLE IF NOT EXISTS estimates (id INTEGER PRIMARY KEY, estimates TEXT NOT NULL)",
+    );
+    const [row] = sql.exec<Row>("SELECT estimates FROM estimates");
+    if (row) this.#load(row.estimates);
+  }
+
+  /** What a runner tells of keys that nobody has asked for would displace what is known of the others. */
+  learn(measured: readonly Measured[]): void {
+    const asked = measured.filter(({ key }) => this.state.demand.has(key));
+    for (const { key, setup_ms, run_ms } of asked)
+      this.state.measured(key, {
+        setup_ms: atMost(this.state.settings.setup_limit_ms, setup_ms),
+        run_ms: atMost(RUN_LIMIT_MS, run_ms),
+      });
+    if (asked.length > 0) this.#timer ??= setTimeout(() => this.#save(), SAVE_MS);
+  }
+
+  #load(text: string): void {
+    try {
+      this.state.load(saved.parse(JSON.parse(text)));
+    } catch (error) {
+      // They are learned again.
+      logger.warn("Estimates not read", { error });
+    }
+  }
+
+  #save(): void {
+    this.#timer = null;
+    const text = JSON.stringify(this.state.save());
+    this.#sql.exec("INSERT OR REPLACE INTO estimates (id, estimates) VALUES (1, ?)", text);
+  }
+}

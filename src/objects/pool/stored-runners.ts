@@ -1,0 +1,72 @@
+/**
+ * What runners told last, as rows: a pool that starts again knows of those that are full, which do not
+ * poll. Written every 30 s at most, since each row is billed: what is older a runner soon corrects.
+ */
+import { logger } from "../../log.ts";
+import { PoolRunner, storedRunner } from "./pool-runner.ts";
+
+interface Row extends Record<string, SqlStorageValue> {
+  stored: string;
+}
+
+/** A row may have 2 MB: what is larger is not worth it. */
+const MAX_CHARS = 500_000;
+
+export class StoredRunners {
+  readonly #sql: SqlStorage;
+  readonly #changed = new Map<string, PoolRunner>();
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    sql.exec(
+      `CREATE TABLE IF NOT EXISTS runners (
+         runner_id TEXT PRIMARY KEY,
+         heard_at INTEGER NOT NULL,
+         stored TEXT NOT NULL
+       )`,
+    );
+  }
+
+  /** Those that were heard since then; the others are forgotten. */
+  load(since: number): PoolRunner[] {
+    this.#sql.exec("DELETE FROM runners WHERE heard_at < ?", since);
+    return this.#sql
+      .exec<Row>("SELECT stored FROM runners")
+      .toArray()
+      .flatMap(({ stored }) => restored(stored) ?? []);
+  }
+
+  put(runner: PoolRunner): void {
+    this.#changed.set(runner.id, runner);
+  }
+
+  delete(runnerId: string): void {
+    this.#changed.delete(runnerId);
+    this.#sql.exec("DELETE FROM runners WHERE runner_id = ?", runnerId);
+  }
+
+  /** Writes those that have told anything since the last time. */
+  save(): void {
+    for (const { id, heardAt, stored } of this.#changed.values()) {
+      const text = JSON.stringify(stored);
+      if (text === undefined || text.length > MAX_CHARS) continue;
+      this.#sql.exec(
+        "INSERT OR REPLACE INTO runners (runner_id, heard_at, stored) VALUES (?, ?, ?)",
+        id,
+        heardAt,
+        text,
+      );
+    }
+    this.#changed.clear();
+  }
+}
+
+/** One that cannot be read would keep the pool from starting. The runner soon tells it again. */
+function restored(text: string): PoolRunner | undefined {
+  try {
+    return PoolRunner.restore(storedRunner.parse(JSON.parse(text)));
+  } catch (error) {
+    logger.warn("Runner not restored", { error });
+    return undefined;
+  }
+}

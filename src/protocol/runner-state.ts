@@ -1,0 +1,111 @@
+/**
+ * What a runner tells its pool of itself: with each claim, and whenever it changes, also when it is full
+ * (POST /v1/runner/state). A snapshot is whole: each replaces the one before. Its times are durations,
+ * because clocks differ. Names of containers and devices are the runner's own.
+ */
+import { z } from "zod";
+
+/** At most so many containers a box may have, and at most so many devices are told; it has fewer. */
+export const MAX_CONTAINERS = 256;
+export const MAX_DEVICES = 256;
+/** Those that stop are told beside those that replace them. */
+export const MAX_TOLD = 2 * MAX_CONTAINERS;
+export const MAX_JOBS = 1_000;
+/** In all containers together. Those of jobs that were given up may take a while to end. */
+export const MAX_RUNS = 2 * MAX_JOBS;
+/** Runs and setups measured since the last snapshot that was received. What is over is not told. */
+export const MAX_MEASURED = 200;
+
+const count = z.int().nonnegative().max(1_000_000);
+const milliseconds = z.int().nonnegative().max(31_536_000_000);
+
+/** Numbers of a runner's hand-outs rise, also over its sessions. */
+export const handout = z.int().positive();
+
+export const containerName = z.string().min(1).max(40);
+
+/** Of the jobs that may use a container (domain/scheduling/isolation.ts). */
+export const containerKey = z.string().min(1).max(64);
+
+export const containerPhase = z.enum(["starting", "ready", "stopping"]);
+
+const device = z.object({
+  id: z.string().min(1).max(100),
+  name: z.string().max(200),
+  memory_gb: z.number().nonnegative(),
+  /** The container that has it. */
+  holder: containerName.nullable(),
+  /** The driver does not list it any more, or says that it has failed: nothing is started on it. */
+  lost: z.literal(true).optional(),
+});
+
+const container = z.object({
+  name: containerName,
+  key: containerKey,
+  /** `repository@digest` */
+  image: z.string().max(400),
+  /** The class that it was started for. */
+  hardware: z.string().min(1).max(63),
+  /** Devices that it has, or will have as soon as those that it replaces have stopped. */
+  gpus: count,
+  phase: containerPhase,
+  /** How long it has been in that phase. */
+  phase_ms: milliseconds,
+  /** How long it has had no run; null while it has one. */
+  idle_ms: milliseconds.nullable(),
+  users: count,
+  /** How many runs it takes at a time. */
+  room: z.int().min(1).max(1_000_000),
+  /** How long each of its runs has been going on. */
+  runs_ms: z.array(milliseconds).max(MAX_JOBS),
+});
+export type ContainerState = z.infer<typeof container>;
+
+/** What a setup or a run of a container took: what is expected of the next one. */
+const measured = z.object({
+  key: containerKey,
+  /** From the start of its pull until it was ready. */
+  setup_ms: milliseconds.optional(),
+  run_ms: milliseconds.optional(),
+});
+export type Measured = z.infer<typeof measured>;
+
+/** A job that was handed out and that has no place there: it goes to another runner, uncounted. */
+const declined = z.object({
+  handout,
+  /** Why, for operators. */
+  reason: z.string().max(200),
+});
+export type Declined = z.infer<typeof declined>;
+
+export const runnerSnapshot = z.object({
+  /** Rises with each snapshot of a session: one that comes late does not replace a later one. */
+  number: z.int().positive(),
+  /** The highest number of a hand-out that it has received; 0 before the first. */
+  handed: z.int().nonnegative(),
+  /** How many jobs it may have at a time. */
+  slots: z.int().min(1).max(MAX_JOBS),
+  /** Those that it has: the numbers of their hand-outs. */
+  jobs: z.array(handout).max(MAX_JOBS),
+  /** How many containers it may have. */
+  max_containers: z.int().min(1).max(MAX_CONTAINERS),
+  devices: z.array(device).max(MAX_DEVICES),
+  containers: z
+    .array(container)
+    .max(MAX_TOLD)
+    .refine(
+      (containers) => containers.reduce((sum, { runs_ms }) => sum + runs_ms.length, 0) <= MAX_RUNS,
+    ),
+  measured: z.array(measured).max(MAX_MEASURED),
+  declined: z.array(declined).max(MAX_JOBS),
+  /** Receipts since the last one (channel.ts): a runner that does not report on its jobs gets no more. */
+  heard: z.array(z.string().max(64)).max(1_000),
+});
+export type RunnerSnapshot = z.infer<typeof runnerSnapshot>;
+
+/** The response to a snapshot that is sent by itself. */
+export const snapshotResponse = z.object({
+  /** Jobs wait for room in this pool: changes are told at once, not only five times a second. */
+  wanted: z.boolean(),
+});
+export type SnapshotResponse = z.infer<typeof snapshotResponse>;

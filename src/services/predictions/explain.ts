@@ -1,0 +1,56 @@
+/** Why a prediction does not run yet: asks the prediction, and once its pool, which may be slow or gone. */
+import { accessToModel, type Principal } from "../../domain/accounts/access.ts";
+import {
+  explanationOf,
+  explanationOfRow,
+  isWaiting,
+  type Viewer,
+} from "../../domain/predictions/explanation.ts";
+import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import type { Standing } from "../../domain/predictions/standing.ts";
+import { poolOf } from "../../objects/pool/stub.ts";
+import type { PredictionStub } from "../../objects/prediction/stub.ts";
+import type { Explanation } from "../../protocol/explanation.ts";
+import type { Caller } from "../accounts/caller.ts";
+import type { Services } from "../services.ts";
+import { withTimeout } from "../with-timeout.ts";
+import { findOwnPrediction, predictionStub } from "./predictions.ts";
+
+export const AS_OPERATOR: Viewer = { isOperator: true, sees: () => true };
+
+/** Models are named as if all were private. */
+export const asCaller = (principal: Principal): Viewer => ({
+  isOperator: false,
+  sees: ({ model_id: id, model_owner_id: owner_id }) =>
+    accessToModel(principal, { id, owner_id, visibility: "private" }, "read") === "granted",
+});
+
+/** @throws ProblemError not_found */
+export async function explainPrediction(
+  services: Services,
+  caller: Caller,
+  id: string,
+  viewer: Viewer = asCaller(caller),
+): Promise<Explanation> {
+  const stub = await predictionStub(services, caller, id);
+  const standing = await stub.standing();
+  if (standing) return explainStanding(services, stub, standing, viewer);
+  return explainRow(services, await findOwnPrediction(services, caller, id));
+}
+
+/** Of one whose record is deleted. */
+export const explainRow = ({ present }: Services, row: PredictionRow): Explanation =>
+  explanationOfRow(present.prediction(row, ""));
+
+export async function explainStanding(
+  { env }: Services,
+  stub: PredictionStub,
+  standing: Standing,
+  viewer: Viewer,
+): Promise<Explanation> {
+  const { pool } = standing;
+  const answer = isWaiting(standing)
+    ? await withTimeout(poolOf(env, pool).explain(String(stub.id)), `pool ${pool}`)
+    : null;
+  return explanationOf(standing, answer, viewer, Date.now());
+}

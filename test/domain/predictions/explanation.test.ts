@@ -1,0 +1,264 @@
+/** Why a prediction does not run, in words, and who sees which names. */
+import { describe, expect, test } from "vitest";
+import {
+  explanationOf,
+  explanationOfRow,
+  isWaiting,
+  type PoolAnswer,
+  type Viewer,
+} from "../../../src/domain/predictions/explanation.ts";
+import { type Standing, withSetupEvent } from "../../../src/domain/predictions/standing.ts";
+import { NO_MOMENTS } from "../../../src/domain/predictions/timeline.ts";
+import type { Reason } from "../../../src/domain/scheduling/decide/explain.ts";
+import type { NamedExplanation } from "../../../src/domain/scheduling/named-explanation.ts";
+import { explanation } from "../../../src/protocol/explanation.ts";
+
+const T = Date.parse("2026-11-21T12:00:00.000Z");
+const NOW = T + 10_000;
+const iso = (ms: number) => new Date(ms).toISOString();
+
+const caller: Viewer = {
+  isOperator: false,
+  sees: ({ model_owner_id }) => model_owner_id === "ada",
+};
+const operator: Viewer = { isOperator: true, sees: () => true };
+
+const standing = (changes: Partial<Standing> = {}): Standing => ({
+  times: {
+    created_at: iso(T),
+    updated_at: iso(T),
+    status: "pending",
+    setup_time: null,
+    execution_time: null,
+  },
+  pool: "l40s",
+  hardware: "l40s",
+  waiting_since: T,
+  handed_at: null,
+  moments: NO_MOMENTS,
+  setup: null,
+  ...changes,
+});
+
+const answer = (reason: Reason, changes: Partial<NamedExplanation> = {}): NamedExplanation => ({
+  reason,
+  range: "unknown",
+  runners: [],
+  stopped: [],
+  ...changes,
+});
+
+const explain = (state: Standing, said: PoolAnswer, viewer = caller) => {
+  const shown = explanationOf(state, said, viewer, NOW);
+  expect(explanation.strict().parse(shown)).toEqual(shown);
+  return shown;
+};
+const messageOf = (said: PoolAnswer, viewer = caller, state = standing()) =>
+  explain(state, said, viewer).reason?.message;
+
+const ID = "019a0000-0000-7000-8000-000000000001";
+const box = { id: ID, name: "box-3", reason: null };
+
+describe("in line", () => {
+  test("it waits for its turn, with a range", () => {
+    const range = { p10_ms: 12_540, p50_ms: 20_000, p90_ms: 41_000 };
+    const busy: Reason = { why: "busy", position: 7, accounts: 3, reserved: [] };
+    expect(explain(standing(), answer(busy, { range }))).toEqual({
+      status: "pending",
+      attempt: 1,
+      reason: {
+        code: "busy",
+        message:
+          "All runners of l40s are busy. 6 predictions are before it, of 3 other accounts and perhaps its own. Another runner would help.",
+        stopped: [],
+        runners: [],
+      },
+      position: 7,
+      accounts_ahead: 3,
+      starts_in: { p10_seconds: 12.5, p90_seconds: 41 },
+      since: iso(T),
+      history: [],
+    });
+  });
+
+  test.each<[Reason, string, string?]>([
+    [
+      { why: "no-box", hardware: "l40s" },
+      "No runner that takes work serves l40s. It starts when one is online.",
+    ],
+    [
+      { why: "too-small", gpus: 4, most: 2 },
+      "No runner of l40s has 4 working GPUs: the largest has 2. A larger one would help.",
+    ],
+    [
+      { why: "share", held: 1.5, most: 2 },
+      "Its account has as much of l40s as it may while others want it: 2 containers. It starts when one of the account's runs ends.",
+    ],
+    [
+      { why: "reserved", box: ID, free_at: NOW + 40_200, free_by: NOW + 600_000 },
+      "A runner is kept for it, and expected to be free in about 40 s.",
+      "box-3 is kept for it, and expected to be free in about 40 s.",
+    ],
+    [
+      { why: "held", box: ID, container: "c", phase: "ready", until: NOW + 1_000 },
+      "A container of its model is busy, and will serve it sooner than a new one would.",
+      "A container of its model is busy on box-3, and will serve it sooner than a new one would.",
+    ],
+    [
+      { why: "declined", boxes: [ID] },
+      "Every runner of l40s has declined it as they are now. It is offered again when one of them changes; another one would help.",
+      "Every runner of l40s has declined it as they are now: box-3 (2 GPUs are lost). It is offered again when one of them changes; another one would help.",
+    ],
+    [
+      { why: "busy", position: 1, accounts: 0, reserved: [ID] },
+      "All runners of l40s are busy. It is next in line. 1 runner is kept for other predictions. Another runner would help.",
+      "All runners of l40s are busy. It is next in line. 1 runner (box-3) is kept for other predictions. Another runner would help.",
+    ],
+    [
+      { why: "busy", position: 2, accounts: 0, reserved: [] },
+      "All runners of l40s are busy. 1 prediction of its own account is before it. Another runner would help.",
+    ],
+  ])("%j", (reason, forCallers, forOperators = forCallers) => {
+    const runner = reason.why === "declined" ? { ...box, reason: "2 GPUs are lost" } : box;
+    const named = answer(reason, {
+      runners: "box" in reason || "boxes" in reason || "reserved" in reason ? [runner] : [],
+    });
+    expect(messageOf(named)).toBe(forCallers);
+    expect(explain(standing(), named).reason?.runners).toEqual([]);
+    expect(messageOf(named, operator)).toBe(forOperators);
+    expect(explain(standing(), named, operator).reason?.runners).toEqual(named.runners);
+  });
+
+  test("its pool does not know it, or does not answer", () => {
+    expect(explain(standing(), null).reason).toMatchObject({ code: "queued" });
+    expect(explain(standing(), undefined).reason).toMatchObject({ code: "unknown" });
+  });
+
+  test("its runner was lost, and it waits again", () => {
+    const failed = [{ reason: "lost" as const, from: T + 1_000, to: T + 6_000 }];
+    const shown = explain(
+      standing({ moments: { ...NO_MOMENTS, failed }, waiting_since: T + 6_000 }),
+      answer({ why: "no-box", hardware: "l40s" }),
+    );
+    expect(shown).toMatchObject({
+      attempt: 2,
+      since: iso(T + 6_000),
+      history: [{ event: "lost", attempt: 1, at: iso(T + 1_000), seconds: 5 }],
+    });
+    expect(shown.reason?.message).toMatch(
+      /^The runner of attempt 1 was lost, and it waits again\. No/,
+    );
+  });
+});
+
+describe("with a runner", () => {
+  const stopped = [
+    { image: "r/a@sha256:aa", model: { name: "ada/story:3", model_id: ID, model_owner_id: "ada" } },
+    { image: "r/b@sha256:bb", model: { name: "bob/song:1", model_id: ID, model_owner_id: "bob" } },
+    { image: "r/c@sha256:cc", model: null },
+  ];
+  const starting = answer(
+    { why: "starting", box: ID, stopped: ["a", "b", "c"] },
+    { stopped, runners: [box] },
+  );
+  const handed = standing({ handed_at: T + 4_000 });
+
+  test("others' models that make room are named to operators only", () => {
+    const shown = explain(handed, starting);
+    expect(shown).toMatchObject({ since: iso(T + 4_000), reason: { code: "starting" } });
+    expect(shown.reason).toEqual({
+      code: "starting",
+      message:
+        "A container for it is starting. ada/story:3 and 2 other idle containers were stopped to make room.",
+      stopped: ["ada/story:3"],
+      runners: [],
+    });
+    expect(explain(handed, starting, operator).reason).toMatchObject({
+      stopped: ["ada/story:3", "bob/song:1", "r/c@sha256:cc"],
+      runners: [box],
+    });
+  });
+
+  test("it pulls, at a rate", () => {
+    const pulling = (progress: number, message: string, at: number) =>
+      [{ event: "setup", data: { phase: "pulling", progress, message } }, at] as const;
+    const events = [pulling(0.2, "200 of 1000 MB", T + 5_000), pulling(0.4, "400 of 1000 MB", NOW)];
+    const setup = events.reduce<Standing["setup"]>(
+      (before, [event, at]) => withSetupEvent(before, event, at),
+      null,
+    );
+    const moments = {
+      ...NO_MOMENTS,
+      started: T + 4_000,
+      phases: [{ phase: "pulling" as const, at: T + 5_000 }],
+    };
+    const shown = explain({ ...handed, setup, moments }, starting);
+    expect(shown.reason).toMatchObject({
+      code: "pulling",
+      message:
+        "Pulling the image, 40%: 400 of 1000 MB, about 15 s left at this rate. ada/story:3 and 2 other idle containers were stopped to make room.",
+    });
+    expect(shown.history).toEqual([{ event: "waited", attempt: 1, at: iso(T), seconds: 4 }]);
+  });
+
+  test("a new phase has no rate yet, and a new attempt begins anew", () => {
+    const pull = { event: "setup", data: { phase: "pulling", progress: 0.5 } } as const;
+    const start = { event: "setup", data: { phase: "starting" } } as const;
+    const pulled = withSetupEvent(null, pull, T);
+    expect(withSetupEvent(pulled, start, NOW)).toEqual({
+      progress: start.data,
+      at: NOW,
+      first: null,
+    });
+    const lost = { event: "status", data: { status: "pending", lost: 1 } } as const;
+    expect(withSetupEvent(pulled, lost, NOW)).toBeNull();
+  });
+
+  test("a pool that still takes it for one that waits is behind", () => {
+    const moments = { ...NO_MOMENTS, started: T + 4_000 };
+    const busy = answer({ why: "busy", position: 3, accounts: 1, reserved: [] });
+    expect(explain({ ...handed, moments }, busy)).toMatchObject({
+      reason: { code: "handed_over" },
+      position: null,
+      accounts_ahead: null,
+    });
+  });
+});
+
+test("once it runs there is no reason, and after the end its times are left", () => {
+  const moments = {
+    ...NO_MOMENTS,
+    started: T + 2_000,
+    phases: [
+      { phase: "pulling" as const, at: T + 2_000 },
+      { phase: "starting" as const, at: T + 5_000 },
+    ],
+    ready: T + 6_000,
+  };
+  const running = standing({ moments });
+  expect(isWaiting(running)).toBe(false);
+  expect(explain(running, null)).toMatchObject({ reason: null, since: null });
+  const times = {
+    ...running.times,
+    status: "succeeded" as const,
+    updated_at: iso(NOW),
+    setup_time: "4.000",
+    execution_time: "4.000",
+  };
+  expect(explain(standing({ times, moments: { ...moments, ended: NOW } }), null)).toMatchObject({
+    attempt: 1,
+    reason: null,
+    history: [
+      { event: "waited", at: iso(T), seconds: 2 },
+      { event: "pulled", at: iso(T + 2_000), seconds: 3 },
+      { event: "started", at: iso(T + 5_000), seconds: 1 },
+      { event: "ran", at: iso(T + 6_000), seconds: 4 },
+    ],
+  });
+  // Its log is removed.
+  expect(explanationOfRow(times).history).toEqual([
+    { event: "waited", attempt: 1, at: iso(T), seconds: 2 },
+    { event: "set_up", attempt: 1, at: iso(T + 2_000), seconds: 4 },
+    { event: "ran", attempt: 1, at: iso(T + 6_000), seconds: 4 },
+  ]);
+});

@@ -1,0 +1,71 @@
+/** Why the predictions of a class wait, in words. */
+import { expect, test } from "vitest";
+import { classReasonText } from "../../../src/domain/scheduling/class-text.ts";
+import type { ClassReason } from "../../../src/domain/scheduling/decide/explain-class.ts";
+import type { NamedClassExplanation } from "../../../src/domain/scheduling/named-explanation.ts";
+
+const NOW = 1_800_000_000_000;
+
+const BOXES = { gpus: 1, boxes: 2, box_gpus: 4, used_gpus: 4 };
+
+const text = (reason: Partial<ClassReason>, boxes: Partial<typeof BOXES> = {}) => {
+  const whole: ClassReason = {
+    why: "busy",
+    jobs: 3,
+    accounts: 1,
+    boxes: [],
+    free_at: null,
+    ...reason,
+  };
+  const explanation: NamedClassExplanation = {
+    ...BOXES,
+    ...boxes,
+    reasons: [whole],
+    names: { b3: "box-3", b4: "box-4" },
+  };
+  return classReasonText(whole, explanation, "l40s", NOW);
+};
+
+test.each<[string, Partial<typeof BOXES>]>([
+  ["all 4 GPUs are busy", {}],
+  ["the only GPU is busy", { boxes: 1, box_gpus: 1, used_gpus: 1 }],
+  ["all 2 runners are busy", { gpus: 0, box_gpus: 0, used_gpus: 0 }],
+  ["its only runner is busy", { gpus: 0, boxes: 1 }],
+  [
+    "no runner has a slot and 4 GPUs free, with 6 of 8 GPUs busy",
+    { gpus: 4, box_gpus: 8, used_gpus: 6 },
+  ],
+])("%s", (why, boxes) => {
+  expect(text({}, boxes)).toBe(`3 predictions wait: ${why}. Another runner would help.`);
+});
+
+test.each<[Partial<ClassReason>, string]>([
+  [
+    { why: "no-box", jobs: 1 },
+    "1 prediction waits: no runner that takes work serves l40s. Start one, or resume one that drains.",
+  ],
+  [
+    { why: "too-small" },
+    "3 predictions wait: no runner of l40s has 1 working GPU. A larger one would help.",
+  ],
+  [
+    { why: "share", accounts: 2 },
+    "3 predictions wait: 2 accounts have their shares while others want l40s.",
+  ],
+  [{ why: "share" }, "3 predictions wait: an account has its share while others want l40s."],
+  [{ why: "held" }, "3 predictions wait for containers of their models, which start or are busy."],
+  [
+    { why: "reserved", jobs: 1, boxes: ["b3"], free_at: NOW + 40_000 },
+    "1 prediction waits for box-3, which is kept free for that, and expected to be so in about 40 s.",
+  ],
+  [
+    { why: "reserved", jobs: 1, boxes: ["b3"], free_at: NOW - 1 },
+    "1 prediction waits for box-3, which is kept free for that, and expected to be so at any moment.",
+  ],
+  [
+    { why: "declined", boxes: ["b3", "b4"] },
+    "3 predictions wait: declined by box-3, box-4 as they are now. Look at their logs; another runner would help.",
+  ],
+])("%j", (reason, expected) => {
+  expect(text(reason)).toBe(expected);
+});

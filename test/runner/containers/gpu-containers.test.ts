@@ -1,0 +1,223 @@
+/** Which GPUs a container gets, which containers go for it, and what happens when GPUs fail. */
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { Container } from "../../../runner/src/containers/container.ts";
+import type { Device } from "../../../runner/src/devices/device.ts";
+import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
+import { type World, warmOf, world } from "../support/fake-containers.ts";
+
+const gpus = (count: number) => ({ hardware: { identifier: `x${count}`, gpus: count } });
+
+let listed: Device[];
+let w: World;
+
+/** @param containers more than there are GPUs, so that it is these that are scarce */
+async function open(count: number, containers = 100): Promise<void> {
+  listed = await new PretendGpus(count).list();
+  w = world(containers, undefined, { list: async () => listed });
+  await w.devices.check();
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+});
+afterEach(() => w.close());
+
+const held = () =>
+  w.started.map(({ launch }) => launch.lease.gpus.map(({ index }) => index).join());
+const names = () => w.started.map(({ launch }) => launch.image.repository);
+const run = (name: string, count: number) => w.run(name, gpus(count));
+
+/** Starts it, and lets it end: its container is idle. */
+async function ran(name: string, count: number): Promise<void> {
+  const before = w.runs.length;
+  const { finish } = run(name, count);
+  await w.running(before + 1);
+  w.runs[before]?.end();
+  await finish;
+}
+
+test("an idle container that no hand-out names goes, if memory is short rather than GPUs", async () => {
+  await open(4, 4);
+  await ran("a", 0);
+  // Its quarter of the memory is missing.
+  expect(w.place("wide", [], gpus(4)).found).toBeInstanceOf(Container);
+  expect(w.pool.states()).toMatchObject([{ phase: "stopping" }, { phase: "starting", gpus: 4 }]);
+  await vi.waitFor(() => expect(w.pool.states()).toMatchObject([{ phase: "ready", gpus: 4 }]));
+});
+
+test("a busy container stays, and none goes for GPUs that a hand-out did not name", async () => {
+  await open(4, 4);
+  void run("a", 0);
+  await w.running(1);
+  expect(w.place("wide", [], gpus(4)).found).toMatch(/no room/);
+  await ran("b", 1);
+  expect(w.place("wide", [], gpus(4)).found).toMatch(/no room/);
+  expect(w.pool.states().map(({ phase }) => phase)).toEqual(["ready", "ready"]);
+});
+
+describe("containers with GPUs", () => {
+  it("have their own, as many as their class says", async () => {
+    await open(8);
+    for (const [name, count] of [
+      ["a", 4],
+      ["b", 1],
+      ["c", 1],
+      ["d", 0],
+    ] as const)
+      void run(name, count);
+    await w.running(4);
+    expect(held()).toEqual(["0,1,2,3", "4", "5", ""]);
+    const shares = w.started.map(({ launch }) => launch.lease.cpus);
+    expect(shares).toEqual([8, 2, 2, 0.16]);
+  });
+
+  it("of two classes are two, though all else is the same", async () => {
+    await open(3);
+    for (const count of [1, 2]) void run("a", count);
+    await w.running(2);
+    expect(held()).toEqual(["0", "1,2"]);
+  });
+
+  it("wait for each other, and those that come after do not take what one waits for", async () => {
+    await open(4);
+    const first = run("a", 2);
+    await w.running(1);
+    void run("wide", 4);
+    void run("b", 1);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(names()).toEqual(["a"]);
+    w.runs[0]?.end();
+    await first.finish;
+    // The idle one has gone for it.
+    await w.running(2);
+    expect(held()).toEqual(["0,1", "0,1,2,3"]);
+    w.runs[1]?.end();
+    await w.running(3);
+    expect(names()).toEqual(["a", "wide", "b"]);
+  });
+
+  it("make room, the ones used longest ago first, and no more than it takes", async () => {
+    await open(4);
+    for (const name of ["a", "b", "c", "d"]) await ran(name, 1);
+    void run("wide", 2);
+    await w.running(5);
+    expect(w.pool.warm()).toEqual([warmOf("c", gpus(1)), warmOf("d", gpus(1))]);
+    expect(held().at(-1)).toBe("0,1");
+  });
+
+  it("do not make room where that would not suffice, or not help", async () => {
+    await open(6);
+    void run("busy", 4);
+    await w.running(1);
+    await ran("idle", 1);
+    await ran("without", 0);
+    void run("wide", 3);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(w.pool.warm()).toEqual([warmOf("idle", gpus(1)), warmOf("without", gpus(0))]);
+    w.runs[0]?.end();
+    await w.running(4);
+    // The GPUs of the third one suffice, though it was used last.
+    expect(w.pool.warm()).toEqual([warmOf("idle", gpus(1)), warmOf("without", gpus(0))]);
+    expect(held().at(-1)).toBe("0,1,2");
+  });
+
+  it("cannot be where there are too few GPUs, which their jobs are told", async () => {
+    await open(2);
+    expect(await run("a", 4).finish).toMatchObject({
+      status: "failed",
+      error: {
+        source: "internal",
+        message: expect.stringMatching(/^containers of x4 get 4 GPUs, and this .* has 2/),
+      },
+    });
+    expect(w.started).toEqual([]);
+  });
+});
+
+describe("a GPU that fails", () => {
+  const lose = async (...indices: number[]) => {
+    listed = listed.filter((_, n) => !indices.includes(n));
+    await vi.advanceTimersByTimeAsync(6_000);
+    await w.devices.check();
+  };
+
+  it("takes its idle container with it, and the next one gets another", async () => {
+    await open(2);
+    await ran("a", 1);
+    await lose(0);
+    await vi.waitFor(() => expect(w.pool.warm()).toEqual([]));
+    await ran("a", 1);
+    expect(held()).toEqual(["0", "1"]);
+    expect(w.ledger.devices()).toMatchObject([
+      { lost: true, holder: null },
+      { holder: expect.any(String) },
+    ]);
+  });
+
+  it("fails those who wait for it, and lets running ones try", async () => {
+    await open(2);
+    const running = run("a", 2);
+    await w.running(1);
+    const waiting = run("b", 2);
+    await lose(1);
+    expect(await waiting.finish).toMatchObject({
+      error: { message: expect.stringContaining("has 2, of which 1 failed") },
+    });
+    w.runs[0]?.end();
+    expect(await running.finish).toMatchObject({ status: "succeeded" });
+    expect(await w.started[0]?.exited).toMatchObject({ description: "was stopped" });
+  });
+
+  const cuda = "CUDA error: an illegal memory access was encountered";
+  const fail = (n: number, message: string) =>
+    w.runs[n]?.end({
+      finish: { status: "failed", output: "none", error: { source: "external", message } },
+    });
+
+  it("is told apart from a failure of the model", async () => {
+    await open(1);
+    const healthy = run("a", 1);
+    await w.running(1);
+    fail(0, cuda);
+    expect(await healthy.finish).toMatchObject({ error: { source: "external", message: cuda } });
+    const broken = run("a", 1);
+    await w.running(2);
+    expect(w.started).toHaveLength(1);
+    listed = [];
+    await vi.advanceTimersByTimeAsync(6_000);
+    fail(1, cuda);
+    expect(await broken.finish).toMatchObject({
+      error: {
+        source: "internal",
+        message: "Pretend GPU (GPU-pretend-0) of the runner's machine failed",
+      },
+    });
+  });
+
+  it.each([
+    { opens: false, message: cuda, revoked: true },
+    { opens: true, message: "Failed to initialize NVML: Unknown Error", revoked: false },
+    // The image has no shell.
+    { opens: undefined, message: "Failed to initialize NVML: Unknown Error", revoked: true },
+    { opens: undefined, message: cuda, revoked: false },
+    { opens: false, message: "the prompt is too long", revoked: false },
+  ])("is told apart from one that a container has lost: %j", async (sign) => {
+    await open(1);
+    const { finish } = run("a", 1);
+    await w.running(1);
+    const [container] = w.started;
+    if (container) container.opens = sign.opens;
+    fail(0, sign.message);
+    const lost = expect.stringMatching(/^the container lost its GPUs, .*daemon-reload.*by CDI/);
+    expect(await finish).toMatchObject({
+      status: "failed",
+      error: sign.revoked
+        ? { source: "internal", message: lost }
+        : { source: "external", message: sign.message },
+    });
+    // Another one has the GPU again.
+    await ran("a", 1);
+    expect(w.started).toHaveLength(sign.revoked ? 2 : 1);
+    expect(w.ledger.devices()[0]).not.toHaveProperty("lost");
+  });
+});

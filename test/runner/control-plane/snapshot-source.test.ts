@@ -1,0 +1,49 @@
+/** Snapshots: what is told once, what is told until the pool has received it, and how much at most. */
+import { beforeEach, expect, test } from "vitest";
+import { SnapshotSource } from "../../../runner/src/control-plane/snapshot-source.ts";
+import { Slots } from "../../../runner/src/jobs/slots.ts";
+import {
+  type ContainerState,
+  MAX_TOLD,
+  runnerSnapshot,
+} from "../../../src/protocol/runner-state.ts";
+import { readyContainer } from "../../protocol/runner-snapshot.ts";
+
+let containers: ContainerState[];
+let source: SnapshotSource;
+
+beforeEach(() => {
+  containers = [];
+  source = new SnapshotSource({
+    slots: new Slots(2),
+    executor: {
+      state: () => ({ containers, devices: [], max_containers: 256 }),
+      measured: () => [],
+    },
+  });
+});
+
+test("numbers rise, and the highest hand-out stays", () => {
+  for (const handout of [3, 5, 4]) source.received(handout);
+  expect([source.take(), source.take()]).toMatchObject([
+    { number: 1, handed: 5, slots: 2 },
+    { number: 2, handed: 5 },
+  ]);
+});
+
+test("receipts and declined hand-outs are told until the pool has received them", () => {
+  source.connected("a");
+  source.declined({ handout: 1, reason: "full" });
+  const first = source.take();
+  source.connected("b");
+  expect(source.take()).toMatchObject({ heard: ["a", "b"], declined: [{ handout: 1 }] });
+  source.told(first);
+  expect(source.take()).toMatchObject({ heard: ["b"], declined: [] });
+});
+
+test("of more containers than a snapshot may have the latest are told", () => {
+  containers = Array.from({ length: MAX_TOLD + 2 }, (_, n) => readyContainer({ name: `${n}` }));
+  const told = runnerSnapshot.parse(source.take());
+  expect(told.containers).toHaveLength(MAX_TOLD);
+  expect(told.containers[0]?.name).toBe("2");
+});

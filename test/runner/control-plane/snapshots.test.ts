@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ControlPlaneError } from "../../../runner/src/control-plane/error.ts";
+import { Snapshots } from "../../../runner/src/control-plane/snapshots.ts";
+import { silentLog } from "../support/samples.ts";
+
+/** Each snapshot that is sent waits for its answer. */
+function setup() {
+  const sent: ((answer: boolean | Error) => void)[] = [];
+  const stop = new AbortController();
+  const snapshots = new Snapshots({
+    send: () =>
+      new Promise((resolve, reject) => {
+        sent.push((answer) =>
+          typeof answer === "boolean" ? resolve({ wanted: answer }) : reject(answer),
+        );
+      }),
+    log: silentLog,
+  });
+  const run = snapshots.run(stop.signal);
+  return { snapshots, sent, stop, run };
+}
+
+let it: ReturnType<typeof setup>;
+beforeEach(() => {
+  vi.useFakeTimers();
+  it = setup();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+test("tells a change at once, and what changes within the next 200 ms after that, together", async () => {
+  await pass(0);
+  expect(it.sent).toHaveLength(0);
+  it.snapshots.changed();
+  await pass(0);
+  expect(it.sent).toHaveLength(1);
+  it.sent[0]?.(false);
+  it.snapshots.changed();
+  it.snapshots.changed();
+  await pass(199);
+  expect(it.sent).toHaveLength(1);
+  await pass(1);
+  expect(it.sent).toHaveLength(2);
+  it.sent[1]?.(false);
+  await pass(10_000);
+  expect(it.sent).toHaveLength(2);
+});
+
+test("while jobs wait it tells at once, one after the other", async () => {
+  it.snapshots.changed();
+  await pass(0);
+  it.snapshots.changed();
+  await pass(500);
+  expect(it.sent).toHaveLength(1);
+  it.sent[0]?.(true);
+  await pass(0);
+  expect(it.sent).toHaveLength(2);
+});
+
+test("what a poll has told is not told again", async () => {
+  await pass(0);
+  it.snapshots.told();
+  it.snapshots.changed();
+  it.snapshots.told();
+  await pass(1_000);
+  expect(it.sent).toHaveLength(0);
+  it.snapshots.changed();
+  await pass(0);
+  expect(it.sent).toHaveLength(1);
+});
+
+test("what did not arrive is told again, later each time", async () => {
+  it.snapshots.changed();
+  await pass(0);
+  it.sent[0]?.(new Error("no network"));
+  await pass(240);
+  expect(it.sent).toHaveLength(1);
+  await pass(260);
+  expect(it.sent).toHaveLength(2);
+  it.sent[1]?.(new Error("no network"));
+  await pass(490);
+  expect(it.sent).toHaveLength(2);
+  await pass(510);
+  expect(it.sent).toHaveLength(3);
+});
+
+test("tells every 30 s that it is there, unless a poll has told", async () => {
+  await pass(29_999);
+  expect(it.sent).toHaveLength(0);
+  it.snapshots.told();
+  await pass(29_999);
+  expect(it.sent).toHaveLength(0);
+  await pass(2);
+  expect(it.sent).toHaveLength(1);
+});
+
+test("ends with its signal, and with its session", async () => {
+  it.stop.abort();
+  await it.run;
+  const other = setup();
+  other.snapshots.changed();
+  await pass(0);
+  const gone = new ControlPlaneError("session unknown", { status: 404 });
+  other.sent[0]?.(gone);
+  await expect(other.run).rejects.toBe(gone);
+});

@@ -1,0 +1,140 @@
+/** Which GPUs a machine has, as its driver tells. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { gpuDevice, NvidiaSmi } from "../../../runner/src/devices/nvidia-smi.ts";
+import { parseDevices } from "../../../runner/src/devices/parse-nvidia-smi.ts";
+import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
+import { SomeDevices } from "../../../runner/src/devices/some-devices.ts";
+import { documentOf, l40s, listOf, type SampleGpu, uuidOf } from "./nvidia-smi-samples.ts";
+
+const parse = (gpus: SampleGpu[]) => parseDevices(listOf(gpus), documentOf(gpus));
+
+const eight = Array.from({ length: 8 }, (_, n) => l40s(n));
+
+describe("the devices of a machine", () => {
+  it("are its GPUs, by UUID", () => {
+    const devices = parse(eight);
+    expect(devices).toHaveLength(8);
+    expect(devices[7]).toEqual({
+      id: uuidOf(7),
+      index: "7",
+      name: "NVIDIA L40S",
+      memory_gb: 45,
+    });
+  });
+
+  it("are the instances in place of a GPU that is partitioned", () => {
+    const instances = [
+      { profile: "3g.40gb", uuid: "MIG-c7384736-a75d-5afc-978f-d2f1294409fd", total: "40448 MiB" },
+      // As drivers before 470 name them.
+      { profile: "1g.10gb", uuid: `MIG-${uuidOf(0)}/7/0`, total: "9728 MiB" },
+    ];
+    const h100 = { name: "NVIDIA H100 80GB HBM3", total: "81559 MiB" };
+    const gpus = [l40s(0, { ...h100, mig: "Enabled", instances }), l40s(1, h100)];
+    expect(parse(gpus)).toEqual([
+      {
+        id: instances[0]?.uuid,
+        index: "0:0",
+        name: "NVIDIA H100 80GB HBM3 MIG 3g.40gb",
+        memory_gb: 39.5,
+      },
+      {
+        id: instances[1]?.uuid,
+        index: "0:1",
+        name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
+        memory_gb: 9.5,
+      },
+      { id: uuidOf(1), index: "1", name: "NVIDIA H100 80GB HBM3", memory_gb: 79.6 },
+    ]);
+  });
+
+  it("are none of a GPU in MIG mode that has no instances yet", () => {
+    expect(parse([l40s(0, { mig: "Enabled" }), l40s(1)]).map(({ id }) => id)).toEqual([uuidOf(1)]);
+  });
+
+  it("may not tell their memory, and tell their fault in its place", () => {
+    const [shared, failed] = parse([
+      l40s(0, { name: "NVIDIA GB10", total: "[N/A]" }),
+      l40s(1, { total: "Unknown Error" }),
+    ]);
+    expect(shared).toMatchObject({ memory_gb: 0 });
+    expect(shared).not.toHaveProperty("fault");
+    expect(failed).toMatchObject({ id: uuidOf(1), fault: "Unknown Error" });
+  });
+
+  const ends = "</process_name></process_info></processes></gpu>";
+  const begins = "<gpu><processes><process_info><process_name>";
+  const fake = (uuid: string, total: string) =>
+    `<gpu><uuid>${uuid}</uuid><mig_mode><current_mig>Enabled</current_mig></mig_mode>` +
+    `<fb_memory_usage><total>${total}</total></fb_memory_usage></gpu>`;
+  test.each([
+    ["breaks the document", "a & b < c"],
+    ["adds a GPU", `${ends}${fake("GPU-invented", "1 MiB")}${begins}`],
+    ["says that another has failed", `${ends}${fake(uuidOf(1), "Unknown Error")}${begins}`],
+    ["ends the document", `${ends}</nvidia_smi_log>`],
+  ])("are the same when the name of a process %s", (_what, process) => {
+    const devices = parse([l40s(0, { process }), l40s(1)]);
+    expect(devices.map(({ id, fault }) => [id, fault])).toEqual([
+      [uuidOf(0), undefined],
+      [uuidOf(1), undefined],
+    ]);
+  });
+});
+
+describe("nvidia-smi", () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "auspex-smi-"));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  function command(name: string, script: string): NvidiaSmi {
+    const file = join(folder, name);
+    writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    return new NvidiaSmi(file);
+  }
+
+  const printing = (name: string, gpus: SampleGpu[], exit: number) =>
+    command(
+      name,
+      `if [ "$1" = -L ]; then cat <<'END'\n${listOf(gpus)}END\nelse cat <<'END'\n${documentOf(gpus)}END\nfi\nexit ${exit}`,
+    );
+
+  it("is asked for the list and for the document", async () => {
+    expect(await printing("two", [l40s(0), l40s(1)], 0).list()).toEqual(parse([l40s(0), l40s(1)]));
+  });
+
+  it("is believed in what it lists when it exits with an error", async () => {
+    expect(await printing("one", [l40s(1)], 15).list()).toEqual(parse([l40s(1)]));
+  });
+
+  it("is quoted when the driver is missing", async () => {
+    const said = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.";
+    const source = command("broken", `echo "${said}"; exit 9`);
+    await expect(source.list()).rejects.toMatchObject({
+      message: "nvidia-smi does not respond",
+      cause: { message: said },
+    });
+  });
+
+  it("lists the GPUs of this machine, if it has any", async () => {
+    const devices = await new NvidiaSmi().list();
+    expect(devices.length > 0).toBe(gpuDevice() !== undefined);
+    for (const { id } of devices) expect(id).toMatch(/^(GPU|MIG)-/);
+  });
+
+  it("is not there on a machine without GPUs", async () => {
+    expect(await command("none", "echo 'No devices found'").list()).toEqual([]);
+  });
+});
+
+test("a runner may use only some of the devices, and learns which of them are not there", async () => {
+  const source = new PretendGpus(3);
+  const some = await new SomeDevices(source, ["GPU-pretend-2", "GPU-typo"]).list();
+  expect(some).toEqual([
+    { id: "GPU-pretend-2", index: "2", name: "Pretend GPU", memory_gb: 24, pretend: true },
+    expect.objectContaining({ id: "GPU-typo", fault: "nvidia-smi does not list it" }),
+  ]);
+});

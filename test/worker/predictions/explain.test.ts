@@ -1,0 +1,244 @@
+/** Why a prediction waits, as its caller and operators are told; others are told nothing. */
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { PoolObject } from "../../../src/objects/pool/object.ts";
+import { type Explanation, explanation } from "../../../src/protocol/explanation.ts";
+import { readyContainer } from "../../protocol/runner-snapshot.ts";
+import type { Client } from "../support/client.ts";
+import { eventually } from "../support/eventually.ts";
+import { captureLog } from "../support/log.ts";
+import { objectOf } from "../support/objects.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
+import { DIGEST, newClient, newUser, newWorld, operator, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(() => {
+  vi.restoreAllMocks();
+  startClock();
+});
+
+const pathOf = (id: string) => `/v1/predictions/${id}/explain`;
+
+async function explain(client: Client, id: string): Promise<Explanation> {
+  const shown = await client.ok<Explanation>("GET", pathOf(id));
+  expect(explanation.strict().parse(shown)).toEqual(shown);
+  return shown;
+}
+
+const forOperator = ({ username }: { username: string }, id: string) =>
+  operator.ok<Explanation>("GET", `/v1/operator/users/${username}/predictions/${id}/explain`);
+
+const lineOf = ({ hardware }: World, waiting: number) =>
+  eventually(async () =>
+    expect((await env.POOL.getByName(hardware).status()).waiting).toBe(waiting),
+  );
+
+/** Another model on the same hardware, public. */
+async function newOther({ client, username, hardware }: World): Promise<string> {
+  const model = `${username}/other`;
+  const fields = { name: "other", visibility: "public", hardware_identifier: hardware };
+  await client.ok("POST", "/v1/models", fields);
+  await client.ok("POST", `/v1/models/${model}/versions`, {
+    release_notes: "",
+    container_image_digest: DIGEST,
+    schemas: { prediction: { input: {}, output: {} } },
+  });
+  return model;
+}
+
+describe("from the beginning to the end", () => {
+  test("nobody is there, it is set up, it runs, it has ended", async () => {
+    const world = await newWorld();
+    const { client } = world;
+    const created = new Date().toISOString();
+    const id = await world.waiting();
+    await lineOf(world, 1);
+    const nobody = {
+      status: "pending",
+      attempt: 1,
+      reason: {
+        code: "no_runner",
+        message: `No runner that takes work serves ${world.hardware}. It starts when one is online.`,
+        stopped: [],
+        runners: [],
+      },
+      position: null,
+      accounts_ahead: null,
+      starts_in: null,
+      since: created,
+      history: [],
+    };
+    expect(await explain(client, id)).toEqual(nobody);
+    advance(5);
+    const runner = await world.runner();
+    const channel = await runner.connect(await runner.take());
+    await channel.report([
+      { event: "setup", data: { phase: "pulling", progress: 0.25, message: "1 of 4 GB" } },
+    ]);
+    expect(await explain(client, id)).toMatchObject({
+      status: "started",
+      reason: { code: "pulling", message: "Pulling the image, 25%: 1 of 4 GB." },
+      history: [{ event: "waited", attempt: 1, at: created, seconds: 5 }],
+    });
+    advance(3);
+    await channel.report([{ event: "setup", data: { phase: "starting" } }]);
+    expect((await explain(client, id)).reason).toMatchObject({ code: "starting" });
+    advance(1);
+    await channel.report([{ event: "setup", data: { phase: "ready" } }]);
+    const asked = vi.spyOn(PoolObject.prototype, "explain");
+    expect(await explain(client, id)).toMatchObject({ status: "started", reason: null });
+    advance(2);
+    await channel.succeed();
+    expect(await explain(client, id)).toMatchObject({
+      status: "succeeded",
+      reason: null,
+      since: null,
+      history: [
+        { event: "waited", seconds: 5 },
+        { event: "pulled", seconds: 3 },
+        { event: "started", seconds: 1 },
+        { event: "ran", seconds: 2 },
+      ],
+    });
+    expect(asked).not.toHaveBeenCalled();
+    await client.ok("DELETE", `/v1/predictions/${id}`);
+    expect(await explain(client, id)).toMatchObject({ status: "succeeded", reason: null });
+  });
+
+  test("its runner is lost, and it waits again", async () => {
+    const world = await newWorld();
+    const { id } = await world.begun();
+    await passes(31, id);
+    await lineOf(world, 1);
+    const shown = await explain(world.client, id);
+    expect(shown).toMatchObject({
+      status: "started",
+      attempt: 2,
+      history: [{ event: "lost", attempt: 1 }],
+    });
+    expect(shown.reason?.message).toMatch(
+      /^The runner of attempt 1 was lost, and it waits again\./,
+    );
+  });
+});
+
+describe("who sees what", () => {
+  test("of others it is said how many are before it, and operators see the runner", async () => {
+    const world = await newWorld({ visibility: "public" });
+    const theirs = await newUser();
+    const full = await world.runner();
+    await full.tellState({ free: 0 });
+    await world.waiting();
+    await lineOf(world, 1);
+    const id = (await theirs.client.create({ model: world.model, input: {} })).body.id;
+    await lineOf(world, 2);
+    const shown = await explain(theirs.client, id);
+    expect(shown).toMatchObject({ reason: { code: "busy" }, position: 2, accounts_ahead: 1 });
+    for (const secret of [world.username, full.id, "runner-"])
+      expect(JSON.stringify(shown)).not.toContain(secret);
+    for (const other of [world.client, (await newUser()).client])
+      expect((await other.json("GET", pathOf(id))).status).toBe(404);
+    const log = captureLog("info");
+    expect(await forOperator(theirs, id)).toMatchObject({ reason: { code: "busy" } });
+    expect(log.entries()).toContainEqual(
+      expect.objectContaining({ prediction_id: id, user_id: theirs.user_id, found: true }),
+    );
+  });
+
+  test("what is stopped to make room: its owner sees its name, others do not, operators all", async () => {
+    const world = await newWorld();
+    const other = await newOther(world);
+    const { job, channel } = await world.begun();
+    await channel.succeed();
+    const { username, client, hardware } = world;
+    const theirs = await newUser();
+    const limited = await newClient(username, { models: [other] });
+    const waits: string[] = [];
+    for (const one of [client, theirs.client]) {
+      const id = (await one.create({ model: other, input: {} })).body.id;
+      waits.push(id);
+      await lineOf(world, 1);
+      const key = job.keys.container;
+      const containers = [readyContainer({ name: "story", key, hardware, image: world.image })];
+      const [given] = await (await world.runner()).claim({ max_containers: 1, containers });
+      expect(given).toMatchObject({ prediction_id: id, stop: ["story"] });
+    }
+    const [mine = "", notMine = ""] = waits;
+    expect((await explain(client, mine)).reason).toEqual({
+      code: "starting",
+      message: `A container for it is starting. ${world.model}:1 was stopped to make room.`,
+      stopped: [`${world.model}:1`],
+      runners: [],
+    });
+    // The token is not told of the account's other models.
+    expect((await explain(limited, mine)).reason).toMatchObject({ stopped: [] });
+    const hidden = await explain(theirs.client, notMine);
+    expect(hidden.reason).toMatchObject({
+      message: "A container for it is starting. 1 other idle container was stopped to make room.",
+      stopped: [],
+    });
+    expect((await forOperator(theirs, notMine)).reason).toMatchObject({
+      stopped: [`${world.model}:1`],
+      runners: [{ name: expect.stringMatching(/^runner-/), reason: null }],
+    });
+  });
+
+  test("who has declined it, and why, operators see", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    await lineOf(world, 1);
+    const one = await world.runner();
+    const job = await one.take();
+    const declined = [{ handout: job.handout, reason: "GPU-7 is lost" }];
+    await one.tellState({ free: 1, declined });
+    await lineOf(world, 1);
+    // As long as it polls it takes jobs.
+    const poll = new AbortController();
+    one.poll({}, poll.signal).catch(() => {});
+    await eventually(async () =>
+      expect((await explain(world.client, id)).reason?.code).toBe("declined"),
+    );
+    const shown = await explain(world.client, id);
+    expect(JSON.stringify(shown)).not.toContain("GPU-7");
+    expect((await forOperator(world, id)).reason).toMatchObject({
+      message: expect.stringMatching(/declined it as they are now: runner-\S+ \(GPU-7 is lost\)\./),
+      runners: [{ id: one.id, reason: "GPU-7 is lost" }],
+    });
+    poll.abort();
+  });
+});
+
+test("a pool that does not answer is said to, and is asked once", async () => {
+  const world = await newWorld();
+  const id = await world.waiting();
+  await lineOf(world, 1);
+  const asked = vi.spyOn(PoolObject.prototype, "explain").mockImplementation(() => {
+    throw new Error("the pool is down");
+  });
+  expect((await explain(world.client, id)).reason).toMatchObject({ code: "unknown" });
+  expect(asked).toHaveBeenCalledTimes(1);
+});
+
+test("it costs no query more than reading the prediction does", async () => {
+  const world = await newWorld();
+  const id = await world.waiting();
+  await lineOf(world, 1);
+  await world.client.ok("GET", `/v1/predictions/${id}`);
+  const prepare = vi.spyOn(env.DB, "prepare");
+  await world.client.ok("GET", `/v1/predictions/${id}`);
+  const reads = prepare.mock.calls.length;
+  prepare.mockClear();
+  await explain(world.client, id);
+  expect(prepare.mock.calls.length).toBe(reads);
+});
+
+test("a pool that has restarted knows what waits", async () => {
+  const world = await newWorld();
+  const id = await world.waiting();
+  await lineOf(world, 1);
+  await evictDurableObject(env.POOL.getByName(world.hardware));
+  expect((await explain(world.client, id)).reason).toMatchObject({ code: "no_runner" });
+  await evictDurableObject(await objectOf(id));
+  expect((await explain(world.client, id)).reason).toMatchObject({ code: "no_runner" });
+});

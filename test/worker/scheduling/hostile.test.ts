@@ -1,0 +1,137 @@
+/** Runners that lie to their pool: others are served all the same, and nothing grows without bound. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Job } from "../../../src/protocol/runner.ts";
+import { readyContainer } from "../../protocol/runner-snapshot.ts";
+import { eventually } from "../support/eventually.ts";
+import { FakeRunner, type SnapshotChanges } from "../support/runner.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
+import { newWorld, unique, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const pool = (world: World) => env.POOL.getByName(world.hardware);
+const lineOf = (world: World, waiting: number) =>
+  eventually(async () => expect((await pool(world).status()).waiting).toBe(waiting));
+const openPolls = (world: World, free: number) =>
+  eventually(async () => expect((await pool(world).status()).free).toBe(free));
+
+/** A runner that says that it has 1,000 slots. */
+const boaster = ({ runnerToken, hardware }: World) =>
+  FakeRunner.begin(runnerToken, hardware, unique("boaster"), 1_000);
+
+const NONE: SnapshotChanges = { jobs: [] };
+
+test("one that claims more slots than it has registered gets no more", async () => {
+  const world = await newWorld();
+  const liar = await world.runner(2);
+  for (let n = 1; n <= 4; n++) {
+    await world.waiting();
+    await lineOf(world, n);
+  }
+  const jobs: Job[] = [];
+  while (jobs.length < 2) jobs.push(...(await liar.claim({ ...NONE, slots: 1_000 })));
+  expect(jobs).toHaveLength(2);
+  await lineOf(world, 2);
+});
+
+test("one that takes all and says that it has nothing is set aside after three, and others get the job", async () => {
+  const world = await newWorld();
+  const liar = await boaster(world);
+  const id = await world.waiting();
+  for (let n = 0; n < 3; n++) {
+    await lineOf(world, 1);
+    expect((await liar.take()).prediction_id).toBe(id);
+    await passes(5.1, id);
+  }
+  await lineOf(world, 1);
+  expect([...(await pool(world).suspendedRunners()).keys()]).toEqual([liar.id]);
+  const polling = liar.poll(NONE);
+  expect((await (await world.runner()).take()).prediction_id).toBe(id);
+  await pool(world).removeRunner(liar.id, liar.session);
+  await polling;
+});
+
+describe("one that declines everything, and tells something else each time", () => {
+  let changes = 0;
+
+  /** Another number of containers each time. */
+  const changed = (): SnapshotChanges => {
+    changes += 1;
+    return { warm: Array.from({ length: 1 + (changes % 7) }, (_, n) => `other ${n}`) };
+  };
+
+  const decline = (liar: FakeRunner, { handout }: Job) =>
+    liar.tellState({ declined: [{ handout, reason: "no" }], ...NONE, ...changed() });
+
+  test("is not asked again at once: the job is there for others", async () => {
+    const world = await newWorld();
+    const liar = await boaster(world);
+    const id = await world.waiting();
+    await lineOf(world, 1);
+    for (let n = 0; n < 2; n++) {
+      await decline(liar, await liar.take());
+      await lineOf(world, 1);
+    }
+    const polling = liar.poll({ ...NONE, ...changed() });
+    for (let n = 0; n < 20; n++) await liar.tellState({ ...NONE, ...changed() });
+    await lineOf(world, 1);
+    expect((await (await world.runner()).take()).prediction_id).toBe(id);
+    await pool(world).removeRunner(liar.id, liar.session);
+    await polling;
+  });
+
+  test("is set aside, and others get what comes", async () => {
+    const world = await newWorld();
+    const liar = await boaster(world);
+    for (let n = 1; n <= 6; n++) {
+      const id = await world.waiting();
+      const job = await liar.take();
+      expect(job.prediction_id).toBe(id);
+      await decline(liar, job);
+      await world.client.cancel(id);
+      await lineOf(world, 0);
+      advance(5);
+    }
+    expect([...(await pool(world).suspendedRunners()).keys()]).toEqual([liar.id]);
+    const polling = liar.poll({ ...NONE, ...changed() });
+    const taking = (await world.runner()).take();
+    await openPolls(world, 1);
+    const id = await world.waiting();
+    expect((await taking).prediction_id).toBe(id);
+    await pool(world).removeRunner(liar.id, liar.session);
+    await polling;
+  });
+});
+
+test("what one makes up of keys that nobody asked for is not learned", async () => {
+  const world = await newWorld();
+  const liar = await world.runner();
+  for (let n = 0; n < 3; n++) {
+    const measured = Array.from({ length: 200 }, (_, one) => ({
+      key: `made up ${n} ${one}`,
+      setup_ms: 1,
+      run_ms: 31_536_000_000,
+    }));
+    expect((await liar.tellState({ measured })).status).toBe(200);
+  }
+  // A run is still expected to take seconds: a job waits for the only container, which is busy.
+  const polling = liar.take();
+  await openPolls(world, 1);
+  await world.waiting();
+  const job = await polling;
+  await liar.connect(job);
+  const { keys, handout, hardware } = job;
+  const container = readyContainer({ key: keys.container, hardware: hardware.identifier });
+  const busy = { ...container, users: 1, idle_ms: null, runs_ms: [1] };
+  await liar.tellState({ jobs: [handout], containers: [busy] });
+  const other = (await world.runner()).claim();
+  await openPolls(world, 1);
+  const id = await world.waiting();
+  await lineOf(world, 1);
+  await liar.tellState({ jobs: [], containers: [container] });
+  expect((await liar.take()).prediction_id).toBe(id);
+  await world.waiting();
+  expect(await other).toHaveLength(1);
+});

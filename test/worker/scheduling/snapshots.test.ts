@@ -1,0 +1,132 @@
+/** What runners tell a pool of themselves between two polls, and what it assumes until they do. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Job } from "../../../src/protocol/runner.ts";
+import { readyContainer } from "../../protocol/runner-snapshot.ts";
+import { eventually, pause } from "../support/eventually.ts";
+import { holdTimers } from "../support/hold-timers.ts";
+import type { FakeRunner } from "../support/runner.ts";
+import { startClock, stopClock } from "../support/time.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+/** How soon a runner is expected back after a response (src/objects/pool/crew.ts). */
+const RETURN_MS = 1_000;
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const pool = (world: World) => env.POOL.getByName(world.hardware);
+const lineOf = (world: World, waiting: number) =>
+  eventually(async () => expect((await pool(world).status()).waiting).toBe(waiting));
+const openPolls = (world: World, free: number) =>
+  eventually(async () => expect((await pool(world).status()).free).toBe(free));
+
+test("a runner whose poll is open gets what waits as soon as it tells of room", async () => {
+  const world = await newWorld();
+  const one = await world.runner();
+  const polling = one.take();
+  await openPolls(world, 1);
+  expect((await one.tellState({ free: 0 })).body).toEqual({ wanted: false });
+  await openPolls(world, 0);
+  const id = await world.waiting();
+  await lineOf(world, 1);
+  expect((await one.tellState({ free: 0 })).body).toEqual({ wanted: true });
+  expect((await one.tellState({ free: 1 })).body).toEqual({ wanted: false });
+  expect((await polling).prediction_id).toBe(id);
+});
+
+test("a snapshot that comes late tells nothing", async () => {
+  const world = await newWorld();
+  const one = await world.runner(2);
+  const polling = one.take();
+  await openPolls(world, 2);
+  await one.tellState({ number: 7, free: 1 });
+  await one.tellState({ number: 6, free: 0 });
+  await openPolls(world, 1);
+  const id = await world.waiting();
+  expect((await polling).prediction_id).toBe(id);
+});
+
+test("a snapshot that comes after its runner has left does not bring it back, its next poll does", async () => {
+  const world = await newWorld();
+  const one = await world.runner();
+  const { keys, image } = await handed(world, one);
+  const wanted = {
+    hardware: world.hardware,
+    image: `${image.repository}@${image.digest}`,
+    container_key: keys.container,
+  };
+  const holders = async () => (await pool(world).holders(wanted, 5)).runners;
+  await one.tellState({ warm: [keys.container] });
+  expect(await holders()).toEqual([{ runner_id: one.id, isWarm: true }]);
+  await one.tell({ state: "draining" });
+  expect((await one.tellState({ warm: [keys.container] })).status).toBe(200);
+  expect(await holders()).toEqual([]);
+  const polling = one.claim({ warm: [keys.container] });
+  await eventually(async () => expect(await holders()).toHaveLength(1));
+  await one.tell({ state: "stopped" });
+  expect(await polling).toEqual([]);
+});
+
+test("a hand-out that a snapshot has not seen stays counted, though its runner has connected for it", async () => {
+  const world = await newWorld();
+  const one = await world.runner();
+  const job = await handed(world, one);
+  await one.connect(job);
+  const waiting = await world.waiting();
+  await lineOf(world, 1);
+  // Taken before the job had come, and sent after its receipt.
+  const late = one.claim({ handed: 0, jobs: [] });
+  await openPolls(world, 0);
+  await lineOf(world, 1);
+  await one.tellState({ jobs: [job.handout] });
+  await lineOf(world, 1);
+  await one.tellState({ jobs: [] });
+  expect((await late).map(({ prediction_id }) => prediction_id)).toEqual([waiting]);
+});
+
+async function handed(world: World, runner: FakeRunner): Promise<Job> {
+  const polling = runner.take();
+  await openPolls(world, 1);
+  await world.waiting();
+  return polling;
+}
+
+describe("a runner that is full, and so does not poll", () => {
+  /** It has a container that is busy with the world's model. @returns what it has to tell of that */
+  async function full(world: World, runner: FakeRunner) {
+    const { keys, image, hardware, handout } = await handed(world, runner).then(async (job) => {
+      await runner.connect(job);
+      return job;
+    });
+    const container = readyContainer({
+      key: keys.container,
+      image: `${image.repository}@${image.digest}`,
+      hardware: hardware.identifier,
+      users: 1,
+      idle_ms: null,
+      runs_ms: [100],
+    });
+    await runner.tellState({ jobs: [handout], containers: [container] });
+    return container;
+  }
+
+  test("is well all the same: a job waits for its container, rather than for one of its own elsewhere", async () => {
+    const world = await newWorld();
+    const isGone = holdTimers(RETURN_MS);
+    const one = await world.runner();
+    const container = await full(world, one);
+    isGone();
+    await pause(20);
+    const other = (await world.runner()).claim();
+    await openPolls(world, 1);
+    const id = await world.waiting();
+    await lineOf(world, 1);
+    // Its run is expected to take 5 s, and a setup elsewhere 30 s.
+    await one.tellState({ jobs: [], containers: [{ ...container, users: 0, runs_ms: [] }] });
+    await lineOf(world, 0);
+    expect((await one.take()).prediction_id).toBe(id);
+    const next = await world.waiting();
+    expect((await other).map(({ prediction_id }) => prediction_id)).toEqual([next]);
+  });
+});
