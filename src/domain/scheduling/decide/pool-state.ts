@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Handed } from "./box.ts";
-import { type Job, levelOf } from "./class-line.ts";
+import type { Job } from "./class-line.ts";
 import { ClassLook } from "./class-look.ts";
 import { recordDeclined } from "./declined.ts";
 import { Demand, savedDemand } from "./demand.ts";
@@ -19,7 +19,6 @@ import {
   DEFAULT_SETTINGS,
   type Decision,
   type Handout,
-  LEVELS,
   type Notes,
   type Reservation,
   type Settings,
@@ -236,14 +235,13 @@ export class PoolState {
     for (const one of reservations) this.reservations.set(one.hardware, one);
   }
 
-  /** A job is handed out before those that are first in turn, of its priority or a higher one. */
+  /** A job is handed out before others that are first in turn: with a lower priority they would wait for ever. */
   #countOvertaken(handed: Job, now: number): void {
     const { hardware } = handed.ask;
     const line = this.line.classes.get(hardware);
     if (!line) return;
-    const level = (job: Job) => LEVELS.indexOf(levelOf(job.ask, now));
     for (const first of new ClassLook(this, hardware, line, now).firsts)
-      if (first !== handed && level(first) <= level(handed)) first.overtaken += 1;
+      if (first !== handed) first.overtaken += 1;
   }
 
   #changed(boxId: string): void {

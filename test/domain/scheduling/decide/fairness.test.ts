@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { decide, MAX_OVERTAKEN } from "../../../../src/domain/scheduling/decide/decide.ts";
 import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
 import type { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
-import type { BoxView } from "../../../../src/domain/scheduling/decide/types.ts";
+import type { Priority } from "../../../../src/domain/scheduling/decide/types.ts";
 import { ask, box, container, NOW, poolOf } from "./samples.ts";
 
 const MINUTE = 60_000;
@@ -79,20 +79,20 @@ test("a flood has only what the others leave on average and beyond it", () => {
 });
 
 /** One GPU, whose container serves one key again and again; somebody else waits for it. */
-function overtaken(times: number, fields: Partial<BoxView> = {}): PoolState {
-  const state = poolOf([box("one", { gpus: 1, containers: [container("c")], ...fields })]);
+function overtaken(times: number, priority: Priority = "normal"): PoolState {
+  const state = poolOf([box("one", { gpus: 1, containers: [container("c")] })]);
   state.setTakes("one", false);
   state.ask(ask("old", { key: "old", account: "old" }));
   for (let n = 0; n < times; n += 1) {
     state.setTakes("one", true);
-    state.ask(ask(`${n}`, { account: `${n}` }));
+    state.ask(ask(`${n}`, { account: `${n}`, priority }));
     const [handout] = handOut(state, NOW).handouts;
     expect(handout?.ask.id).toBe(`${n}`);
     state.setTakes("one", false);
     const handed = handout?.number ?? 0;
-    state.report(box("one", { gpus: 1, containers: [container("c")], handed, ...fields }), NOW);
+    state.report(box("one", { gpus: 1, containers: [container("c")], handed }), NOW);
   }
-  state.ask(ask("new", { account: "new" }));
+  state.ask(ask("new", { account: "new", priority }));
   state.setTakes("one", true);
   return state;
 }
@@ -100,6 +100,11 @@ function overtaken(times: number, fields: Partial<BoxView> = {}): PoolState {
 test("whoever was overtaken twenty times is served next", () => {
   expect(decide(overtaken(MAX_OVERTAKEN - 1), NOW)).toMatchObject({ do: "join", job: "new" });
   expect(decide(overtaken(MAX_OVERTAKEN), NOW)).toMatchObject({ do: "start", job: "old" });
+});
+
+test("so is whoever waits with a lower priority: a higher one keeps nobody waiting for ever", () => {
+  expect(decide(overtaken(MAX_OVERTAKEN - 1, "high"), NOW)).toMatchObject({ job: "new" });
+  expect(decide(overtaken(MAX_OVERTAKEN, "high"), NOW)).toMatchObject({ job: "old" });
 });
 
 test("only the first in turn of each priority is overtaken", () => {
@@ -110,7 +115,7 @@ test("only the first in turn of each priority is overtaken", () => {
   state.ask(ask("low", { account: "a", priority: "low", ...fields }));
   state.ask(ask("warm", { account: "c", room: 9 }));
   expect(served(state)).toEqual(["warm"]);
-  expect(["first", "second", "low"].map((id) => state.line.get(id)?.overtaken)).toEqual([1, 0, 0]);
+  expect(["first", "second", "low"].map((id) => state.line.get(id)?.overtaken)).toEqual([1, 0, 1]);
 });
 
 test("a job behind 10,000 of an account that has its share is served at once", () => {
