@@ -30,9 +30,11 @@ const versionOf = async ({ client, model }: World) =>
   (await client.json<Version>("GET", `/v1/models/${model}/versions/2`)).body;
 
 async function start(world: World, description?: ServerDescription, status = "succeeded" as const) {
-  const { job, channel } = await world.begun();
+  const { job, channel, runner } = await world.begun();
   const told = description && { description };
   await channel.report([], { status, output: "none", ...told });
+  // Or what comes next would wait for its container.
+  await runner.tell({ state: "stopped" });
   return job;
 }
 
