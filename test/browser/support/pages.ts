@@ -110,6 +110,7 @@ export const NOT_PAGES = [
   // Parts of pages, streams and files.
   "/account/export",
   `${RUN}/view`,
+  `${RUN}/why`,
   `${RUN}/events`,
   `${RUN}/json`,
   "/uploads/:id",
