@@ -312,7 +312,7 @@ export class Crew {
     if (this.#runners.get(runner.id) !== runner) return;
     const lost = runner.settleAllBut(this.#standing.unconfirmed(runner.id, now));
     for (const { number } of lost) this.#state.lost(runner.id, number, now);
-    this.#state.report(runner.view(now, declined), now);
+    this.#state.report(runner.view(declined), now);
     this.#state.setTakes(runner.id, this.#takes(runner, now));
   }
 }

@@ -85,6 +85,8 @@ export class PoolRunner {
   readonly #onTheirWay = new Map<string, OnItsWay>();
   heardAt: number;
   #snapshot: RunnerSnapshot;
+  /** When it told that, unix ms: its durations count from then. */
+  #toldAt: number;
   #images: ReadonlySet<string>;
 
   constructor({ runner_id, session, pool, snapshot, images = [] }: PoolTelling, now: number) {
@@ -92,6 +94,7 @@ export class PoolRunner {
     this.session = session;
     this.#pool = pool;
     this.#snapshot = kept(snapshot, now);
+    this.#toldAt = now;
     this.#images = new Set(images);
     this.heardAt = now;
   }
@@ -143,6 +146,7 @@ export class PoolRunner {
     if (snapshot.number <= this.#snapshot.number) return [];
     if (images) this.#images = new Set(images);
     this.#snapshot = kept(snapshot, now);
+    this.#toldAt = now;
     const reasons = new Map(snapshot.declined.map(({ handout, reason }) => [handout, reason]));
     return [...this.#onTheirWay.values()].flatMap((one) => {
       const reason = reasons.get(one.number);
@@ -227,7 +231,7 @@ export class PoolRunner {
   }
 
   /** @param declined numbers of hand-outs that it has no place for, as it has just told */
-  view(now: number, declined: readonly number[] = []): BoxView {
+  view(declined: readonly number[] = []): BoxView {
     const { handed, devices, containers, max_containers } = this.#snapshot;
     const isDeclined = new Set(declined);
     return {
@@ -243,9 +247,9 @@ export class PoolRunner {
       containers: containers.map(({ name, phase_ms, idle_ms, runs_ms, ...container }) => ({
         ...container,
         id: name,
-        since: now - phase_ms,
-        ...(idle_ms !== null && { idle_since: now - idle_ms }),
-        runs: runs_ms.map((ms) => now - ms),
+        since: this.#toldAt - phase_ms,
+        ...(idle_ms !== null && { idle_since: this.#toldAt - idle_ms }),
+        runs: runs_ms.map((ms) => this.#toldAt - ms),
       })),
       images: this.#images,
     };

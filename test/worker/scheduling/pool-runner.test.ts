@@ -1,0 +1,32 @@
+/** A runner as its pool knows it: durations that it told are times from when it told them. */
+import { expect, test } from "vitest";
+import { PoolRunner } from "../../../src/objects/pool/pool-runner.ts";
+import { readyContainer, runnerSnapshot } from "../../protocol/runner-snapshot.ts";
+
+const NOW = 1_795_700_000_000;
+const telling = (number: number, phase_ms: number) => {
+  const busy = readyContainer({ phase_ms, idle_ms: null, users: 1, runs_ms: [phase_ms] });
+  const snapshot = runnerSnapshot({ number, containers: [busy] });
+  return { runner_id: "r", session: "s", pool: "cpu", snapshot };
+};
+const timesOf = (runner: PoolRunner) => {
+  const [container] = runner.view().containers;
+  return [container?.since, ...(container?.runs ?? [])];
+};
+
+test("its runs do not grow younger while it tells nothing, nor by what comes late", () => {
+  const runner = new PoolRunner(telling(2, 3_000), NOW);
+  expect(timesOf(runner)).toEqual([NOW - 3_000, NOW - 3_000]);
+  runner.tell(telling(1, 0), NOW + 10_000);
+  expect(timesOf(runner)).toEqual([NOW - 3_000, NOW - 3_000]);
+  runner.tell(telling(3, 13_000), NOW + 10_000);
+  expect(timesOf(runner)).toEqual([NOW - 3_000, NOW - 3_000]);
+});
+
+test("one that is restored is as old as it was when it was heard", () => {
+  const runner = new PoolRunner(telling(1, 5_000), NOW);
+  runner.know({ session: "s", name: "box", hardware: ["cpu"], slots: 1, draining: false });
+  const { stored } = runner;
+  if (!stored) throw new Error("nothing to store");
+  expect(timesOf(PoolRunner.restore(stored))).toEqual([NOW - 5_000, NOW - 5_000]);
+});
