@@ -1,14 +1,10 @@
-/** What the pool knows of why a job waits. */
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { objectOf } from "../support/objects.ts";
+import { lineOf, pool } from "../support/pool.ts";
 import { DIGEST, newWorld, type World } from "../support/world.ts";
 
-const pool = (world: World) => env.POOL.getByName(world.hardware);
-const lineOf = (world: World, waiting: number) =>
-  eventually(async () => expect((await pool(world).status()).waiting).toBe(waiting));
 const explain = async (world: World, id: string) =>
   pool(world).explain(String((await objectOf(id)).id));
 

@@ -11,6 +11,7 @@ import { eventually } from "../support/eventually.ts";
 import { holdTimers } from "../support/hold-timers.ts";
 import { captureLog } from "../support/log.ts";
 import { countRows, inAccount, keepUp, rowOf } from "../support/objects.ts";
+import { lineOf, pool } from "../support/pool.ts";
 import { deliver } from "../support/queues.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
@@ -25,10 +26,6 @@ afterEach(() => {
 });
 
 const never = () => new Promise<never>(() => {});
-
-const pool = ({ hardware }: World) => env.POOL.getByName(hardware);
-const lineOf = (world: World, waiting: number) =>
-  eventually(async () => expect((await pool(world).status()).waiting).toBe(waiting));
 
 type PoolStub = DurableObjectStub<PoolObject>;
 

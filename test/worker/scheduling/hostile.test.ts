@@ -1,21 +1,13 @@
-/** Runners that lie to their pool: others are served all the same, and nothing grows without bound. */
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
-import { eventually } from "../support/eventually.ts";
+import { lineOf, openPolls, pool } from "../support/pool.ts";
 import { FakeRunner, type SnapshotChanges } from "../support/runner.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
-
-const pool = (world: World) => env.POOL.getByName(world.hardware);
-const lineOf = (world: World, waiting: number) =>
-  eventually(async () => expect((await pool(world).status()).waiting).toBe(waiting));
-const openPolls = (world: World, free: number) =>
-  eventually(async () => expect((await pool(world).status()).free).toBe(free));
 
 /** A runner that says that it has 1,000 slots. */
 const boaster = ({ runnerToken, hardware }: World) =>

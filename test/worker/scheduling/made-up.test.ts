@@ -1,11 +1,11 @@
 /** Runners that tell what cannot be, and rows that cannot be read: none of it stops a pool, or costs other accounts. */
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { saved } from "../../../src/domain/scheduling/decide/pool-state.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { eventually } from "../support/eventually.ts";
 import { timersFollowClock } from "../support/hold-timers.ts";
+import { lineOf, pool, restart } from "../support/pool.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
@@ -14,11 +14,6 @@ const WRITTEN_SECONDS = 61;
 
 beforeEach(stopClock);
 afterEach(startClock);
-
-const pool = (world: World) => env.POOL.getByName(world.hardware);
-
-const restart = (world: World) =>
-  runInDurableObject(pool(world), (_, ctx) => ctx.abort("restarted")).catch(() => {});
 
 const write = (world: World, ...statement: [string, ...string[]]) =>
   runInDurableObject(pool(world), (_, ctx) => void ctx.storage.sql.exec(...statement));
@@ -54,9 +49,6 @@ test("estimates of another shape are learned again", async () => {
   const told = await runner.tellState({ jobs: [job.handout], warm: [job.keys.container] });
   expect(told.status).toBe(200);
 });
-
-const lineOf = (world: World, waiting: number) =>
-  eventually(async () => expect((await pool(world).status()).waiting).toBe(waiting));
 
 test("numbers of hand-outs stay apart, whatever number a runner has told", async () => {
   const world = await newWorld({ visibility: "public" });

@@ -1,12 +1,10 @@
-/** What a pool knows once it has started again: runners that are full, and how long things take. */
-import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Job } from "../../../src/protocol/runner.ts";
 import type { Measured } from "../../../src/protocol/runner-state.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { timersFollowClock } from "../support/hold-timers.ts";
+import { lineOf, pool, restart } from "../support/pool.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
@@ -15,13 +13,6 @@ const WRITTEN_SECONDS = 61;
 
 beforeEach(stopClock);
 afterEach(startClock);
-
-const pool = (world: World) => env.POOL.getByName(world.hardware);
-const lineOf = (world: World, waiting: number) =>
-  eventually(async () => expect((await pool(world).status()).waiting).toBe(waiting));
-
-const restart = (world: World) =>
-  runInDurableObject(pool(world), (_, ctx) => ctx.abort("restarted")).catch(() => {});
 
 const holdersOf = async (world: World, job: Job) =>
   (

@@ -4,18 +4,13 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { claimResponse } from "../../../src/protocol/runner.ts";
 import { eventually, pause } from "../support/eventually.ts";
+import { lineOf, openPolls, pool } from "../support/pool.ts";
 import { FakeRunner, quickSetups } from "../support/runner.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
-
-const pool = (world: World) => env.POOL.getByName(world.hardware);
-const lineOf = (world: World, waiting: number) =>
-  eventually(async () => expect((await pool(world).status()).waiting).toBe(waiting));
-const openPolls = (world: World, free: number) =>
-  eventually(async () => expect((await pool(world).status()).free).toBe(free));
 
 /** Of the container that its user's runs of the model may share. */
 const containerKey = async (world: World) => (await world.begun()).job.keys.container;

@@ -1,10 +1,9 @@
-/** What runners tell a pool of themselves between two polls, and what it assumes until they do. */
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { holdTimers } from "../support/hold-timers.ts";
+import { lineOf, openPolls, pool } from "../support/pool.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
@@ -14,12 +13,6 @@ const RETURN_MS = 1_000;
 
 beforeEach(stopClock);
 afterEach(startClock);
-
-const pool = (world: World) => env.POOL.getByName(world.hardware);
-const lineOf = (world: World, waiting: number) =>
-  eventually(async () => expect((await pool(world).status()).waiting).toBe(waiting));
-const openPolls = (world: World, free: number) =>
-  eventually(async () => expect((await pool(world).status()).free).toBe(free));
 
 test("a runner whose poll is open gets what waits as soon as it tells of room", async () => {
   const world = await newWorld();
