@@ -46,8 +46,17 @@ export const PASS_HEADER = "x-auspex-pass";
 export const containerInterface = z.enum(["cog", "vendora"]);
 export type ContainerInterface = z.infer<typeof containerInterface>;
 
-/** The call of the vendora convention that created a prediction. Its input is the body of that call. */
-export const vendoraCall = z.enum(["chat_completions", "responses", "embeddings"]);
+/**
+ * The call that created a prediction, whose input is the body of that call: of the vendora convention, or
+ * of the vendorb convention (`messages`, `count_tokens`).
+ */
+export const vendoraCall = z.enum([
+  "chat_completions",
+  "responses",
+  "embeddings",
+  "messages",
+  "count_tokens",
+]);
 export type VendoraCall = z.infer<typeof vendoraCall>;
 
 export const machine = z

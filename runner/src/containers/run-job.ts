@@ -131,7 +131,9 @@ async function runInContainer(
   const { owner, name } = named;
   const stored = outputs.open({ ...run, declaresFiles: session.declaresFiles });
   try {
-    const usage = call && new TokenUsage(stored, call, input);
+    // To count tokens uses none.
+    const uses = call !== null && call !== "count_tokens";
+    const usage = uses ? new TokenUsage(stored, call, input) : undefined;
     const reporter = usage ?? stored;
     const model = `${owner}/${name}`;
     const outcome = await session.run({

@@ -32,8 +32,10 @@ export function outputCharacters(output: Json): number {
   if (!isObject(output)) return 0;
   const { choices, delta, type } = output;
   if (Array.isArray(choices)) return sum(choices, choiceCharacters);
-  // Events of a response: the last one repeats the text of the deltas.
-  if (typeof type === "string") return typeof delta === "string" ? delta.length : 0;
+  if (type === "message")
+    return Array.isArray(output.content) ? sum(output.content, blockCharacters) : 0;
+  // Events: the last one of a response repeats the text of the deltas.
+  if (typeof type === "string") return isObject(delta) ? blockCharacters(delta) : textLength(delta);
   return Array.isArray(output.output) ? sum(output.output, itemCharacters) : 0;
 }
 
@@ -41,8 +43,18 @@ export function outputCharacters(output: Json): number {
 export function isPreamble(output: Json): boolean {
   if (!isObject(output)) return false;
   const { choices, type } = output;
-  const isPiece = typeof type === "string" && type.startsWith("response.");
+  const isPiece = typeof type === "string" && EVENT.test(type);
   return (isPiece || Array.isArray(choices)) && outputCharacters(output) === 0;
+}
+
+/** The names of a stream's events, in either convention. */
+const EVENT = /^(?:response\.|message_|content_block_)/;
+
+function blockCharacters(block: Json): number {
+  if (!isObject(block)) return 0;
+  const { text, thinking, partial_json } = block;
+  const input = isObject(block.input) ? JSON.stringify(block.input).length : 0;
+  return textLength(text) + textLength(thinking) + textLength(partial_json) + input;
 }
 
 function choiceCharacters(choice: Json): number {

@@ -3,6 +3,7 @@
  * the model's metrics report it, otherwise estimated from the length of the texts.
  */
 
+import { estimatedTokens } from "../../../src/domain/vendorb/token-count.ts";
 import { isObject } from "../../../src/lib/json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
@@ -73,23 +74,39 @@ export class TokenUsage implements RunReporter {
     const reported = this.#usage.output ?? this.#metrics.output;
     const output = this.#call === "embeddings" ? 0 : reported;
     this.#reporter.metrics({
-      input_tokens: input ?? estimate(inputCharacters(this.#input, CHARACTERS_PER_TOKEN)),
+      input_tokens: input ?? this.#estimatedInput(),
       output_tokens: output ?? estimate(this.#characters),
       ...(input === undefined || output === undefined ? { tokens_estimated: 1 } : {}),
     });
+  }
+
+  #estimatedInput(): number {
+    return this.#call === "messages"
+      ? estimatedTokens(this.#input)
+      : estimate(inputCharacters(this.#input, CHARACTERS_PER_TOKEN));
   }
 }
 
 const estimate = (characters: number) => Math.ceil(characters / CHARACTERS_PER_TOKEN);
 
-/** The usage in a chunk, completion, embeddings, response or response event. */
+/** The usage in a chunk, completion, embeddings, response, message or event of the latter two. */
 function readUsage(value: Json): Tokens | undefined {
   if (!isObject(value)) return undefined;
-  const usage = isObject(value.response) ? value.response.usage : value.usage;
+  const { response, message } = value;
+  const { usage } = isObject(response) ? response : isObject(message) ? message : value;
   if (!isObject(usage)) return undefined;
-  const input = tokenCount(usage.prompt_tokens ?? usage.input_tokens);
+  const input = tokenCount(usage.prompt_tokens) ?? inputTokens(usage);
   const output = tokenCount(usage.completion_tokens ?? usage.output_tokens);
   return { input, output };
+}
+
+/** A message counts those of a cache apart, and may leave all out at its end. */
+function inputTokens(usage: Record<string, Json>): number | undefined {
+  const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } = usage;
+  const input = tokenCount(input_tokens);
+  if (input === undefined) return undefined;
+  const cached = tokenCount(cache_read_input_tokens) ?? 0;
+  return input + cached + (tokenCount(cache_creation_input_tokens) ?? 0);
 }
 
 /** Later values replace earlier ones where they are set. */

@@ -1,6 +1,6 @@
 /**
- * Calls of the vendora convention: chat completions, responses and embeddings in the wire format of
- * OpenAI's API.
+ * Calls of the conventions: chat completions, responses and embeddings in the wire format of OpenAI's API
+ * (vendora), messages in that of Anthropic's (vendorb).
  */
 import type { Compatibilities, Configuration } from "../../protocol/model.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
@@ -10,12 +10,29 @@ interface Version {
   configuration: Configuration;
 }
 
-/** The compatibility that a version needs for a call. */
-export const COMPATIBILITY = {
-  chat_completions: "vendora_chat_completions",
-  responses: "vendora_responses",
-  embeddings: "vendora_embeddings",
-} as const satisfies Record<VendoraCall, keyof Compatibilities>;
+type Flag = keyof Compatibilities;
+
+/** Any of these a version needs for messages: they are translated for one that has chats alone. */
+const MESSAGES = ["vendorb_messages", "vendora_chat_completions"] as const satisfies Flag[];
+
+/** The compatibilities any of which a version needs for a call. */
+export const COMPATIBILITIES = {
+  chat_completions: ["vendora_chat_completions"],
+  responses: ["vendora_responses"],
+  embeddings: ["vendora_embeddings"],
+  messages: MESSAGES,
+  count_tokens: MESSAGES,
+} as const satisfies Record<VendoraCall, Flag[]>;
+
+/** Those of all calls of a convention. */
+export const CONVENTION = {
+  vendora: ["vendora_chat_completions", "vendora_responses", "vendora_embeddings"],
+  vendorb: MESSAGES,
+} as const satisfies Record<string, Flag[]>;
+export type Convention = keyof typeof CONVENTION;
+
+export const conventionOf = (call: VendoraCall): Convention =>
+  call === "messages" || call === "count_tokens" ? "vendorb" : "vendora";
 
 /**
  * The call that the input of an ordinary prediction is: a container with the interface `vendora`
@@ -26,7 +43,9 @@ export function callOf(
   input: object,
 ): VendoraCall | null {
   if (configuration.interface !== "vendora") return null;
-  if ("messages" in input) return "chat_completions";
+  const { vendorb_messages, vendora_chat_completions } = compatibilities;
+  if ("messages" in input)
+    return vendorb_messages && !vendora_chat_completions ? "messages" : "chat_completions";
   if (compatibilities.vendora_responses) return "responses";
   return compatibilities.vendora_embeddings ? "embeddings" : "chat_completions";
 }

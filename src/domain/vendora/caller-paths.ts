@@ -1,12 +1,22 @@
 /**
- * When a responses call was translated into a chat call, the container's errors name paths of the
- * chat request. These are translated back into paths of the caller's request.
+ * When a call was translated into a chat call, the container's errors name paths of the chat request.
+ * These are translated back into paths of the caller's request.
  */
 import { locatedMessages } from "./chat-request.ts";
 import { toolPaths, withPlainTools } from "./plain-tools.ts";
 import type { Fields } from "./response-json.ts";
+import type { LocatedMessage } from "./response-messages.ts";
 
-/** Other fields that have another name. */
+/** Where the caller has what the chat has. */
+interface CallerPlaces {
+  messages: LocatedMessage[];
+  /** The paths of its tools. */
+  tools: string[];
+  /** Other fields that have another name, by that of the chat. */
+  names: Record<string, string>;
+}
+
+/** Of a responses request. */
 const NAMES: Record<string, string> = {
   max_tokens: "max_output_tokens",
   max_completion_tokens: "max_output_tokens",
@@ -15,21 +25,27 @@ const NAMES: Record<string, string> = {
   reasoning_effort: "reasoning.effort",
 };
 
-const INDEX = String.raw`(?:\[(\d+)\]|\.(\d+))`;
-const CHAT_PATH = new RegExp(
-  String.raw`\bmessages${INDEX}(?:\.tool_calls${INDEX}(?:\.function\b)?)?|\btools${INDEX}(?:\.function\b)?|\b(?:${Object.keys(NAMES).join("|").replaceAll(".", "\\.")})\b`,
-  "g",
-);
-
 /** @returns a function that replaces the chat's paths by the caller's, in a text or a single path */
-export function toCallerPaths(request: Fields): (text: string) => string {
-  const messages = locatedMessages(withPlainTools(request));
-  const tools = toolPaths(request.tools);
-  return (text) =>
-    text.replace(CHAT_PATH, (chatPath: string, ...found: (string | undefined)[]) => {
+export const toCallerPaths = (request: Fields): ((text: string) => string) =>
+  chatPathReplacer({
+    messages: locatedMessages(withPlainTools(request)),
+    tools: toolPaths(request.tools),
+    names: NAMES,
+  });
+
+const INDEX = String.raw`(?:\[(\d+)\]|\.(\d+))`;
+
+export function chatPathReplacer({ messages, tools, names }: CallerPlaces) {
+  const fields = Object.keys(names).join("|").replaceAll(".", "\\.");
+  const chatPaths = new RegExp(
+    String.raw`\bmessages${INDEX}(?:\.tool_calls${INDEX}(?:\.function\b)?)?|\btools${INDEX}(?:\.function\b)?|\b(?:${fields})\b`,
+    "g",
+  );
+  return (text: string): string =>
+    text.replace(chatPaths, (chatPath: string, ...found: (string | undefined)[]) => {
       const [message, call, tool] = [0, 2, 4].map((n) => found[n] ?? found[n + 1]);
       if (tool !== undefined) return tools[Number(tool)] ?? chatPath;
-      if (message === undefined) return NAMES[chatPath] ?? chatPath;
+      if (message === undefined) return names[chatPath] ?? chatPath;
       const located = messages[Number(message)];
       return (call === undefined ? located?.path : located?.callPaths[Number(call)]) ?? chatPath;
     });

@@ -20,6 +20,9 @@ const NEAREST = new Map<string, FinishReason>([
   ["refusal", "content_filter"],
 ]);
 
+/** A server's finish reason in the convention's words; undefined when nothing is like it. */
+export const finishReasonOf = (reason: string) => NEAREST.get(reason.toLowerCase());
+
 export interface Logprobs {
   content: object[] | null;
   refusal: object[] | null;
@@ -64,7 +67,7 @@ export class ChatChoice {
 
   #finish(reason: string): FinishReason {
     this.#finished = true;
-    return NEAREST.get(reason.toLowerCase()) ?? this.#ownReason();
+    return finishReasonOf(reason) ?? this.#ownReason();
   }
 
   #ownReason(): FinishReason {

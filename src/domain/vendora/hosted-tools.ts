@@ -21,7 +21,7 @@ export interface WithoutHostedTools {
 /** @param schema of the version's input, which lists the `type` of each hosted tool in `tools` */
 export function withoutHostedTools(request: Fields, schema: Fields): WithoutHostedTools {
   const { tools, tool_choice: choice } = request;
-  const has = typesIn(fieldsOf(fieldsOf(fieldsOf(schema.properties).tools).items));
+  const has = toolTypesIn(schema);
   const isMissing = (tool: Json) => {
     const type = textOf(fieldsOf(tool).type);
     // A tool without a type is passed on: the container reports the error.
@@ -50,6 +50,10 @@ export function withoutHostedTools(request: Fields, schema: Fields): WithoutHost
     requiredType,
   };
 }
+
+/** The types of tools that an input schema names. */
+export const toolTypesIn = (schema: Fields): Set<string> =>
+  typesIn(fieldsOf(fieldsOf(fieldsOf(schema.properties).tools).items));
 
 function typesIn({ properties, anyOf, oneOf }: Fields): Set<string> {
   const { const: only, enum: some } = fieldsOf(fieldsOf(properties).type);

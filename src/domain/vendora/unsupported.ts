@@ -51,6 +51,18 @@ const CASES: Record<VendoraCall, UnsupportedCase[]> = {
     topLogprobs,
   ],
   embeddings: [],
+  messages: [
+    {
+      ...{ param: "tool_choice", property: "tool_choice" },
+      isMade: ({ tool_choice }) => ["any", "tool"].includes(textOf(fieldsOf(tool_choice).type)),
+    },
+    {
+      ...{ param: "output_config.format", property: "response_format" },
+      isMade: ({ output_config, output_format }) =>
+        isJson(fieldsOf(output_config).format) || isJson(output_format),
+    },
+  ],
+  count_tokens: [],
 };
 
 /**

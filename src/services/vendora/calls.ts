@@ -1,7 +1,7 @@
 /** Calls of the vendora convention: finding the model, creating the prediction, waiting for its end. */
 
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
-import { COMPATIBILITY } from "../../domain/vendora/call.ts";
+import { COMPATIBILITIES, type Convention, conventionOf } from "../../domain/vendora/call.ts";
 import { findUnsupported } from "../../domain/vendora/unsupported.ts";
 import { ProblemError } from "../../errors.ts";
 import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
@@ -44,8 +44,9 @@ export interface Call {
   onInputSent?: (() => void) | undefined;
 }
 
-/** For callers that use names of OpenAI's models. */
-export const MODELS_HINT = "Models are named owner/name here: GET /v1/vendora/models lists them.";
+/** For callers that use names of a vendor's models. */
+export const modelsHint = (convention: Convention) =>
+  `Models are named owner/name here: GET /v1/${convention}/models lists them.`;
 
 /** How long before the time limit the timeout is reported. */
 const MARGIN_SECONDS = 5;
@@ -74,17 +75,19 @@ export async function findCallable(
   model: string,
   call: VendoraCall,
 ): Promise<ResolvedVersion> {
-  const answers = (version: VersionRow) => version.compatibilities[COMPATIBILITY[call]];
+  const flags = COMPATIBILITIES[call];
+  const convention = conventionOf(call);
+  const answers = ({ compatibilities }: VersionRow) => flags.some((flag) => compatibilities[flag]);
   const target = await resolveAnswering(services, caller, model, answers).catch((error) => {
     if (!(error instanceof ProblemError && error.code === "not_found")) throw error;
-    const message = `The model '${model}' does not exist or you do not have access to it. ${MODELS_HINT}`;
+    const message = `The model '${model}' does not exist or you do not have access to it. ${modelsHint(convention)}`;
     throw new VendoraProblem(404, { message, param: "model", code: "model_not_found" });
   });
   const { version } = target;
   if (answers(version)) return target;
   const message = version.awaits?.includes("compatibilities")
     ? `Version ${version.number} of '${model}' has not been started yet, so it is not known which calls it answers. Run it once with POST /v1/predictions: its first start completes it, everywhere within 10 s.`
-    : `Version ${version.number} of '${model}' has no ${COMPATIBILITY[call]} among its compatibilities. Run it with POST /v1/predictions, or call another: GET /v1/vendora/models lists them.`;
+    : `Version ${version.number} of '${model}' has no ${flags.join(" or ")} among its compatibilities. Run it with POST /v1/predictions, or call another: GET /v1/${convention}/models lists them.`;
   throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
 }
 

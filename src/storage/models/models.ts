@@ -13,9 +13,8 @@ import {
   sql,
 } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import { COMPATIBILITY } from "../../domain/vendora/call.ts";
 import type { CategorySummary } from "../../protocol/category.ts";
-import type { ModelSort } from "../../protocol/model.ts";
+import type { Compatibilities, ModelSort } from "../../protocol/model.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, runBatch } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";
@@ -248,11 +247,17 @@ export type ListedModelRow = Awaited<ReturnType<typeof listModels>>[number][numb
 export type ModelItemRow = Omit<ListedModelRow, "listed_count">;
 
 /**
- * Models that a user may see and whose latest version of known compatibilities can be called through
- * the OpenAI-compatible endpoints, newest first.
+ * Models that a user may see and whose latest version of known compatibilities has one of these, newest
+ * first.
  * @param ids limits the list to these; null: all
  */
-export const listCallable = (db: Database, userId: string, ids: string[] | null, limit: number) =>
+export const listCallable = (
+  db: Database,
+  userId: string,
+  ids: string[] | null,
+  flags: readonly (keyof Compatibilities)[],
+  limit: number,
+) =>
   db
     .select({ owner: users.username, name: models.name, created_at: versions.created_at })
     .from(models)
@@ -265,11 +270,7 @@ export const listCallable = (db: Database, userId: string, ids: string[] | null,
       and(
         or(ne(models.visibility, "private"), eq(models.owner_id, userId)),
         ids ? inArray(models.id, ids) : undefined,
-        or(
-          ...Object.values(COMPATIBILITY).map(
-            (flag) => sql`${versions.compatibilities} ->> ${flag}`,
-          ),
-        ),
+        or(...flags.map((flag) => sql`${versions.compatibilities} ->> ${flag}`)),
       ),
     )
     .orderBy(desc(models.id))

@@ -92,3 +92,31 @@ test("embeddings are not asked such things", () => {
     undefined,
   );
 });
+
+const MESSAGES: [Fields, string, string][] = [
+  [{ tool_choice: { type: "any" } }, "tool_choice", "tool_choice"],
+  [{ tool_choice: { type: "tool", name: "weather" } }, "tool_choice", "tool_choice"],
+  [
+    { output_config: { format: { type: "json_schema", schema: {} } } },
+    "output_config.format",
+    "response_format",
+  ],
+];
+
+test.each(MESSAGES)(
+  "a message that asks for %j needs a schema for %s",
+  (request, param, property) => {
+    const of = (...names: string[]) =>
+      findUnsupported("messages", request, withProperties("messages", ...names));
+    expect(of()).toEqual({ param, property });
+    expect(of(property)).toBeUndefined();
+  },
+);
+
+test.each<Fields>([
+  { tool_choice: { type: "auto" } },
+  { tool_choice: { type: "none" } },
+  { output_config: { effort: "low" } },
+])("a message that asks for %j changes nothing that must be there", (request) => {
+  expect(findUnsupported("messages", request, withProperties("messages"))).toBeUndefined();
+});

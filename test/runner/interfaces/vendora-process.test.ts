@@ -196,6 +196,18 @@ describe("a Cog model that is asked by the convention", () => {
     }
   });
 
+  it("is given a message's as those of a chat", async () => {
+    const input = { system: "Be brief.", messages: [{ role: "user", content: "hi" }] };
+    const asked = { ...input, model: "test/server", max_tokens: 9, mode: "echo" };
+    const job = { call: "messages", variables: { INPUTS: "messages" } } as const;
+    const { reporter, finish } = box.run("liar", asked, job);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    const [given] = reporter.of("output");
+    const messages = [{ role: "system", content: "Be brief." }, ...input.messages];
+    expect(given).toMatchObject({ messages, max_tokens: 9 });
+    expect(given).not.toHaveProperty("system");
+  });
+
   it("refuses what it cannot be given", async () => {
     const input = { input: [{ type: "item_reference", id: "msg_1" }], mode: "echo" };
     const job = { call: "responses", variables: { INPUTS: "messages" } } as const;

@@ -191,7 +191,12 @@ test("however a stream is cut, its outputs are the same", () => {
       const outputs: Json[] = [];
       const output = (value: Json) => void outputs.push(value);
       const { output_bytes: maxChars } = LIMITS;
-      const stream = new VendoraStream({ response: false, maxChars, model: "ada/parrot", output });
+      const stream = new VendoraStream({
+        call: "chat_completions",
+        maxChars,
+        model: "ada/parrot",
+        output,
+      });
       const lines = contents.flatMap((text) => [
         `: ${text.replace(/[\r\n]/g, "")}`,
         data(chunk(text)).trim(),

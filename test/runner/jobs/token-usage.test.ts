@@ -45,6 +45,26 @@ describe("what outputs say of their tokens", () => {
       ],
     ],
     [
+      "a message, with what was cached",
+      "messages",
+      [
+        {
+          type: "message",
+          content: [],
+          usage: { input_tokens: 4, cache_read_input_tokens: 3, output_tokens: 11 },
+        },
+      ],
+    ],
+    [
+      "a message's events",
+      "messages",
+      [
+        { type: "message_start", message: { usage: { input_tokens: 7, output_tokens: 1 } } },
+        { type: "content_block_delta", delta: { type: "text_delta", text: "a" } },
+        { type: "message_delta", usage: { output_tokens: 11 } },
+      ],
+    ],
+    [
       "chunks of a translated response",
       "responses",
       [chunk({ content: "a" }), { choices: [], usage }],

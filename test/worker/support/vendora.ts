@@ -106,6 +106,8 @@ const ANSWERS: Record<VendoraCall, Json> = {
   chat_completions: completion("on"),
   responses: "on",
   embeddings: [[0.5, -0.25]],
+  messages: completion("on"),
+  count_tokens: { input_tokens: 3 },
 };
 
 /** Answers every job that comes, until the signal aborts; those in the background it never ends. */

@@ -13,7 +13,7 @@ import type {
   Timing,
 } from "../interface.ts";
 import { ServerFailure } from "../vendora/error.ts";
-import { chatBody, inCallersTerms } from "../vendora/request.ts";
+import { chatBody, inCallersTerms, isTranslated } from "../vendora/translation.ts";
 import { describe } from "./description.ts";
 import { cogEnvironment, waitUntilReady } from "./ready.ts";
 import { CogRun } from "./run.ts";
@@ -71,16 +71,16 @@ class CogSession implements Session {
   }
 
   async run(run: Run): Promise<Outcome> {
-    const { input } = run;
-    if (run.call !== "responses") return this.#run(run, this.#parts);
-    if (!this.#parts.chatOnly)
+    const { call, input } = run;
+    if (!isTranslated(call)) return this.#run(run, this.#parts);
+    if (call === "responses" && !this.#parts.chatOnly)
       return this.#run({ ...run, input: withPlainTools(input) }, this.#parts);
     const parts = {
       ...this.#parts,
-      inCallersTerms: (refusal: ServerFailure) => inCallersTerms(refusal, input),
+      inCallersTerms: (refusal: ServerFailure) => inCallersTerms(call, refusal, input),
     };
     try {
-      return await this.#run({ ...run, input: chatBody(input) }, parts);
+      return await this.#run({ ...run, input: chatBody(call, input) }, parts);
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
       return {

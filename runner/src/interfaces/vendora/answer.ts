@@ -6,6 +6,7 @@ import {
   type ResponseAssembler,
 } from "../../../../src/domain/vendora/response-assembler.ts";
 import { TranslationFailed } from "../../../../src/domain/vendora/translation.ts";
+import { MessageAssembler } from "../../../../src/domain/vendorb/message-assembler.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
@@ -50,15 +51,12 @@ export class AnswerReader {
 
   /** Reads a stream and combines it into one output. */
   async whole(call: VendoraCall): Promise<Output> {
-    const whole =
-      call === "responses"
-        ? new NativeResponseAssembler()
-        : new ChatAssembler(`call_${this.#run.id.replaceAll("-", "").slice(0, 16)}`);
-    const text = () => this.#bounded(JSON.stringify(whole.value ?? null));
+    const whole = this.#assembler(call);
+    const text = () => this.#bounded(JSON.stringify(translated(() => whole.value) ?? null));
     let unchecked = 0;
     const end = await this.#stream(
       call,
-      (event) => addEvent(whole, event),
+      (event) => translated(() => whole.take(event)),
       (length) => {
         // Check the size once per `output_bytes` read, so that the work stays proportional to the
         // input: most of a chunk is wrapping that is not kept.
@@ -75,6 +73,13 @@ export class AnswerReader {
     return "value";
   }
 
+  #assembler(call: VendoraCall): ResponseAssembler {
+    const id = this.#run.id.replaceAll("-", "");
+    if (call === "responses") return new NativeResponseAssembler();
+    if (call === "messages") return new MessageAssembler(`msg_${id}`);
+    return new ChatAssembler(`call_${id.slice(0, 16)}`);
+  }
+
   /** Reads a single JSON value. */
   async value(): Promise<Output> {
     const { output_bytes: maxBytes } = this.#run.limits;
@@ -89,8 +94,7 @@ export class AnswerReader {
     onFed?: (length: number) => void,
   ): Promise<"succeeded" | Failure> {
     const { limits, model } = this.#run;
-    const response = call === "responses";
-    const stream = new VendoraStream({ response, maxChars: limits.output_bytes, model, output });
+    const stream = new VendoraStream({ call, maxChars: limits.output_bytes, model, output });
     // Decodes characters that are split between chunks.
     this.#answer.setEncoding("utf8");
     for await (const text of this.#answer as AsyncIterable<string>) {
@@ -130,9 +134,9 @@ export class AnswerReader {
   }
 }
 
-function addEvent(whole: ResponseAssembler, event: Record<string, Json>): void {
+function translated<Result>(translate: () => Result): Result {
   try {
-    whole.take(event);
+    return translate();
   } catch (error) {
     throw error instanceof TranslationFailed ? brokenServer(error.message) : error;
   }

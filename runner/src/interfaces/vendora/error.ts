@@ -88,10 +88,24 @@ export function findFailure(value: Record<string, Json>): ServerFailure | undefi
   return parseFailure(rest, statusFrom(value));
 }
 
+/** Errors of the vendorb convention have a type that stands for a status. */
+const STATUSES: Record<string, number> = {
+  invalid_request_error: 400,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  overloaded_error: 503,
+};
+
 /** Some servers put the status into the error. */
 function statusFrom(error: unknown): number {
-  const code = z.object({ code: z.int().min(400).max(599) }).safeParse(error).data?.code;
-  return code ?? 500;
+  const { code, type } = statusFields.safeParse(error).data ?? {};
+  return code ?? STATUSES[type ?? ""] ?? 500;
 }
+
+const statusFields = z.object({
+  code: z.int().min(400).max(599).optional().catch(undefined),
+  type: z.string().optional().catch(undefined),
+});
 
 const cut = (text: string | null | undefined) => text?.slice(0, MAX_FIELD_CHARS) || null;

@@ -4,6 +4,7 @@
  * a server that does not stream does not notice that the client has disconnected.
  */
 import type { IncomingMessage } from "node:http";
+import { estimatedTokens } from "../../../../src/domain/vendorb/token-count.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { internal } from "../../containers/failure.ts";
@@ -12,11 +13,15 @@ import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";
 import { AnswerReader, type Output, parseOrUndefined } from "./answer.ts";
 import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
-import { chatBody, inCallersTerms, PATHS, requestBody } from "./request.ts";
+import { PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
+import { chatBody, inCallersTerms, isTranslated } from "./translation.ts";
 
 /** The limit of an error response. */
 const MAX_ERROR_BYTES = 1024 ** 2;
+
+/** The calls that servers can stream. */
+const STREAMED: VendoraCall[] = ["chat_completions", "responses", "messages"];
 
 /** The statuses for an endpoint that the server does not have. */
 const MISSING_STATUSES = [404, 405, 501];
@@ -53,12 +58,14 @@ export class VendoraExchange {
    * `end`
    */
   async run(end: AbortSignal): Promise<Output> {
+    const { call, input } = this.#run;
     const sent = await this.#request(end);
+    if (!sent) return this.#estimate();
     try {
       return await this.#read(sent, end);
     } catch (error) {
-      const wasTranslated = sent.call !== this.#run.call && error instanceof ServerFailure;
-      throw wasTranslated ? inCallersTerms(error, this.#run.input) : error;
+      const wasTranslated = sent.call !== call && error instanceof ServerFailure;
+      throw wasTranslated && isTranslated(call) ? inCallersTerms(call, error, input) : error;
     }
   }
 
@@ -81,23 +88,30 @@ export class VendoraExchange {
     }
   }
 
-  async #request(end: AbortSignal): Promise<SentRequest> {
+  /** Undefined for what the server does not have, and nobody else can be asked. */
+  async #request(end: AbortSignal): Promise<SentRequest | undefined> {
     const { call, input } = this.#run;
     if (call === null) throw internal("the job for an OpenAI-compatible container names no call");
-    if (call !== "responses") return this.#send(call, input, end);
-    if (!this.#parts.chatOnly) {
+    if (!isTranslated(call) && call !== "count_tokens") return this.#send(call, input, end);
+    if (!this.#parts.missing.has(call)) {
       const sent = await this.#send(call, input, end);
       if (!MISSING_STATUSES.includes(sent.answer.statusCode ?? 0)) return sent;
       const failure = await readFailure(sent.answer);
       if (this.#isAboutModel(failure.error)) throw failure;
-      this.#parts.chatOnly = true;
+      this.#parts.missing.add(call);
     }
-    return this.#send("chat_completions", chatBody(input), end);
+    if (call === "count_tokens") return undefined;
+    return this.#send("chat_completions", chatBody(call, input), end);
+  }
+
+  #estimate(): Output {
+    this.#onOutput({ input_tokens: estimatedTokens(this.#run.input) }, "value");
+    return "value";
   }
 
   /** Requests a stream, unless the server cannot stream this request. */
   async #send(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<SentRequest> {
-    const whole = call !== "embeddings" && input.stream !== true && input.background !== true;
+    const whole = STREAMED.includes(call) && input.stream !== true && input.background !== true;
     if (!whole) return { call, whole, answer: await this.#post(call, input, end) };
     const answer = await this.#post(call, { ...input, stream: true }, end);
     if (!REJECTED_STATUSES.includes(answer.statusCode ?? 0)) return { call, whole, answer };

@@ -2,20 +2,17 @@
  * The request for an OpenAI-compatible server, made from the caller's; and the model's name in both
  * directions.
  */
-import { toCallerPaths } from "../../../../src/domain/vendora/caller-paths.ts";
-import { chatRequestOf } from "../../../../src/domain/vendora/chat-request.ts";
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
-import { NotSupportedByChat } from "../../../../src/domain/vendora/response-messages.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
-import { messageOf } from "../../control-plane/error.ts";
-import { parseFailure, ServerFailure } from "./error.ts";
 
 export const PATHS: Record<VendoraCall, string> = {
   chat_completions: "/v1/chat/completions",
   responses: "/v1/responses",
   embeddings: "/v1/embeddings",
+  messages: "/v1/messages",
+  count_tokens: "/v1/messages/count_tokens",
 };
 
 type Body = Record<string, Json>;
@@ -43,31 +40,12 @@ function withoutStorage(body: Body): Body {
   return { ...rest, store: false, stream: body.stream === true || background === true };
 }
 
-/**
- * Translates a responses request for a container that only supports chat completions.
- * @throws ServerFailure for what chat completions cannot express
- */
-export function chatBody(input: Body): Body {
-  try {
-    return chatRequestOf(input);
-  } catch (error) {
-    const param = error instanceof NotSupportedByChat ? error.param : null;
-    throw parseFailure({ message: messageOf(error), param }, 400);
-  }
-}
-
-/** Rewords an error about the translated chat request for the caller's original request. */
-export function inCallersTerms({ status, error }: ServerFailure, input: Body): ServerFailure {
-  const renamePlaces = toCallerPaths(input);
-  const { message, param } = error;
-  const places = { message: renamePlaces(message), param: param && renamePlaces(param) };
-  return new ServerFailure(status, { ...error, ...places });
-}
-
 /** Sets the model name that callers know. Changes its argument, since there are many. */
 export function withModelName(answer: Record<string, Json>, model: string): Record<string, Json> {
   if ("model" in answer) answer.model = model;
-  const { response } = answer;
-  if (isObject(response) && "model" in response) response.model = model;
+  const { response, message } = answer;
+  for (const part of [response, message]) {
+    if (isObject(part) && "model" in part) part.model = model;
+  }
   return answer;
 }

@@ -1,3 +1,4 @@
+import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import type { ContainerClient } from "../container-client.ts";
 import type { Run, Timing } from "../interface.ts";
 import type { LargeReads } from "../large-reads.ts";
@@ -17,6 +18,6 @@ export interface SessionParts {
   /** The runs that this runner has open in the server. */
   openRuns: Set<Run>;
   release: ReleaseWatch;
-  /** Set once a run found that the server has no /v1/responses. */
-  chatOnly: boolean;
+  /** The calls that the server does not have, as runs have found. */
+  missing: Set<VendoraCall>;
 }

@@ -6,22 +6,27 @@
 import { createParser } from "eventsource-parser";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
+import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { external, Failure } from "../../containers/failure.ts";
 import { parseBoundedJson } from "../bounded-json.ts";
 import { findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
 import { withModelName } from "./request.ts";
 
 const DONE = "[DONE]";
-/** The events that end a response's stream, and their meaning. */
-const ENDS: Record<string, "succeeded" | "failed"> = {
-  "response.completed": "succeeded",
-  "response.incomplete": "succeeded",
-  "response.failed": "failed",
+/** The events that end the stream of a call, and their meaning. Those of the others end with `[DONE]`. */
+const ENDS: { [Call in VendoraCall]?: Record<string, "succeeded" | "failed"> } = {
+  responses: {
+    "response.completed": "succeeded",
+    "response.incomplete": "succeeded",
+    "response.failed": "failed",
+  },
+  messages: { message_stop: "succeeded" },
 };
+/** It only keeps the connection open. */
+const PING = "ping";
 
 export interface StreamOptions {
-  /** Whether these are the events of a response, which ends with an event rather than `[DONE]`. */
-  response: boolean;
+  call: VendoraCall;
   /** The limit of one event. */
   maxChars: number;
   /** The model's name in the outputs. */
@@ -74,8 +79,8 @@ export class VendoraStream {
   #take(data: string): void {
     if (this.#end !== undefined || data === "") return;
     if (data.trim() === DONE) {
-      // A response has an event that says how it ended: the marker alone says nothing.
-      if (!this.#options.response) this.#close("succeeded");
+      // Where an event says how it ended, the marker alone says nothing.
+      if (!ENDS[this.#options.call]) this.#close("succeeded");
       return;
     }
     const value = parse(data);
@@ -86,10 +91,11 @@ export class VendoraStream {
   }
 
   #event(value: Record<string, Json>): void {
+    if (value.type === PING) return;
     const failure = findFailure(value);
     if (failure) return this.#close(failure);
     this.#options.output(withModelName(value, this.#options.model));
-    const end = this.#options.response && ENDS[String(value.type)];
+    const end = ENDS[this.#options.call]?.[String(value.type)];
     if (end === "succeeded") this.#close(end);
     if (end === "failed") this.#close(parseFailure(value.response, 500, NO_REASON_GIVEN));
   }

@@ -1,5 +1,5 @@
 /** The `vendora` interface: OpenAI-compatible servers, such as vLLM and llama.cpp. */
-import type { ServerDescription } from "../../../../src/protocol/runner.ts";
+import type { ServerDescription, VendoraCall } from "../../../../src/protocol/runner.ts";
 import { ContainerClient } from "../container-client.ts";
 import { describeServer } from "../describe-server.ts";
 import type {
@@ -59,7 +59,7 @@ export class VendoraInterface implements ServerInterface {
         model,
         openRuns,
         release,
-        chatOnly: false,
+        missing: new Set<VendoraCall>(),
       };
       return new VendoraSession(parts);
     } catch (error) {

@@ -1,0 +1,46 @@
+/** Translates calls for containers that only support chat completions. */
+import * as responsePaths from "../../../../src/domain/vendora/caller-paths.ts";
+import * as responseRequest from "../../../../src/domain/vendora/chat-request.ts";
+import { NotSupportedByChat } from "../../../../src/domain/vendora/response-messages.ts";
+import * as messagePaths from "../../../../src/domain/vendorb/caller-paths.ts";
+import * as messageRequest from "../../../../src/domain/vendorb/chat-request.ts";
+import type { Json } from "../../../../src/protocol/common.ts";
+import { messageOf } from "../../control-plane/error.ts";
+import { parseFailure, ServerFailure } from "./error.ts";
+
+type Body = Record<string, Json>;
+
+/** By call. */
+const TRANSLATIONS = {
+  responses: { ...responseRequest, ...responsePaths },
+  messages: { ...messageRequest, ...messagePaths },
+};
+export type TranslatedCall = keyof typeof TRANSLATIONS;
+
+export const isTranslated = (call: string | null): call is TranslatedCall =>
+  call !== null && call in TRANSLATIONS;
+
+/**
+ * The request as that of a chat.
+ * @throws ServerFailure for what chat completions cannot express
+ */
+export function chatBody(call: TranslatedCall, input: Body): Body {
+  try {
+    return TRANSLATIONS[call].chatRequestOf(input);
+  } catch (error) {
+    const param = error instanceof NotSupportedByChat ? error.param : null;
+    throw parseFailure({ message: messageOf(error), param }, 400);
+  }
+}
+
+/** Rewords an error about the translated chat request for the caller's original request. */
+export function inCallersTerms(
+  call: TranslatedCall,
+  { status, error }: ServerFailure,
+  input: Body,
+): ServerFailure {
+  const renamePlaces = TRANSLATIONS[call].toCallerPaths(input);
+  const { message, param } = error;
+  const places = { message: renamePlaces(message), param: param && renamePlaces(param) };
+  return new ServerFailure(status, { ...error, ...places });
+}

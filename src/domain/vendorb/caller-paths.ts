@@ -1,0 +1,20 @@
+/** Paths of a translated chat request, as paths of the caller's messages request. */
+import { chatPathReplacer } from "../vendora/caller-paths.ts";
+import { type Fields, listOf } from "../vendora/response-json.ts";
+import { locatedMessages } from "./chat-messages.ts";
+
+/** Fields that have another name. */
+const NAMES = {
+  "response_format.json_schema": "output_config.format",
+  response_format: "output_config.format",
+  reasoning_effort: "output_config.effort",
+  parallel_tool_calls: "tool_choice.disable_parallel_tool_use",
+};
+
+/** @returns a function that replaces the chat's paths by the caller's, in a text or a single path */
+export const toCallerPaths = (request: Fields): ((text: string) => string) =>
+  chatPathReplacer({
+    messages: locatedMessages(request),
+    tools: listOf(request.tools).map((_, n) => `tools.${n}`),
+    names: NAMES,
+  });

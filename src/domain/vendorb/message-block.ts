@@ -1,0 +1,128 @@
+/** A block of a message's content, while it is written. */
+import type { Json } from "../../protocol/common.ts";
+import { type Fields, fieldsOf, textOf } from "../vendora/response-json.ts";
+
+export interface Block {
+  /** As its stream begins with it: without its content. */
+  readonly begun: Fields;
+  /** All of it, as far as it has come. */
+  readonly value: Fields;
+  /** @returns whether such a block has such a delta */
+  add(delta: Fields): boolean;
+  /** The deltas that are still missing at its end. */
+  ending(): Fields[];
+}
+
+export class TextBlock implements Block {
+  readonly begun: Fields = { type: "text", text: "", citations: null };
+  #text = "";
+  readonly #citations: Json[] = [];
+
+  get value(): Fields {
+    const citations = this.#citations.length > 0 ? this.#citations : null;
+    return { type: "text", text: this.#text, citations };
+  }
+
+  add({ type, text, citation }: Fields): boolean {
+    if (type === "citations_delta") this.#citations.push(citation ?? null);
+    else if (type === "text_delta") this.#text += textOf(text);
+    else return false;
+    return true;
+  }
+
+  ending(): Fields[] {
+    return [];
+  }
+}
+
+/** Clients send it back, and some leave out one that nobody has signed. */
+export class ThinkingBlock implements Block {
+  readonly begun: Fields = { type: "thinking", thinking: "", signature: "" };
+  readonly #ownSignature: string;
+  #thinking = "";
+  #signature = "";
+
+  /** @param ownSignature if the container gives none */
+  constructor(ownSignature: string) {
+    this.#ownSignature = ownSignature;
+  }
+
+  get value(): Fields {
+    return { type: "thinking", thinking: this.#thinking, signature: this.#signature };
+  }
+
+  add({ type, thinking, signature }: Fields): boolean {
+    if (type === "signature_delta") this.#signature = textOf(signature);
+    else if (type === "thinking_delta") this.#thinking += textOf(thinking);
+    else return false;
+    return true;
+  }
+
+  ending(): Fields[] {
+    if (this.#signature !== "") return [];
+    this.#signature = this.#ownSignature;
+    return [{ type: "signature_delta", signature: this.#signature }];
+  }
+}
+
+export class CallBlock implements Block {
+  readonly begun: Fields;
+  /** What the container has told at its beginning, instead of in pieces. */
+  readonly #given: Fields;
+  #json = "";
+
+  constructor(id: string, name: string, given: Fields = {}) {
+    this.begun = { type: "tool_use", id, name, input: {}, caller: { type: "direct" } };
+    this.#given = given;
+  }
+
+  /** The text of its input. */
+  get json(): string {
+    return this.#json;
+  }
+
+  get value(): Fields {
+    return { ...this.begun, input: this.#json === "" ? this.#given : parsedInput(this.#json) };
+  }
+
+  add({ type, partial_json }: Fields): boolean {
+    if (type !== "input_json_delta") return false;
+    this.#json += textOf(partial_json);
+    return true;
+  }
+
+  ending(): Fields[] {
+    if (this.#json !== "" || Object.keys(this.#given).length === 0) return [];
+    return [{ type: "input_json_delta", partial_json: JSON.stringify(this.#given) }];
+  }
+}
+
+/** A block of another type: it is passed on as the container has it. */
+export class ForeignBlock implements Block {
+  readonly begun: Fields;
+
+  constructor(block: Fields) {
+    this.begun = block;
+  }
+
+  get value(): Fields {
+    return this.begun;
+  }
+
+  add(): boolean {
+    return false;
+  }
+
+  ending(): Fields[] {
+    return [];
+  }
+}
+
+/** A call that was cut off has no input that can be read. */
+function parsedInput(json: string): Fields {
+  try {
+    return fieldsOf(JSON.parse(json));
+  } catch {
+    return {};
+  }
+}

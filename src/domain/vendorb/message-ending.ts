@@ -1,0 +1,64 @@
+/** Why a message ends, in the convention's words. */
+import type { Metrics } from "../../protocol/event.ts";
+import { finishReasonOf } from "../vendora/chat-choice.ts";
+import { isAtLimit } from "../vendora/chat-limit.ts";
+import { type Fields, textOf } from "../vendora/response-json.ts";
+
+export interface Ending extends Fields {
+  stop_reason: string;
+  stop_sequence: string | null;
+}
+
+/** What is known of it at its end. */
+export interface EndState {
+  /** The container's own, if it knows the convention. */
+  native: Fields;
+  /** Those of a chat. */
+  finishReason: string | null;
+  stoppedAt: string | null;
+  hasCalls: boolean;
+  /** Of the request. */
+  stopSequences: readonly string[];
+  limit: number | undefined;
+  metrics: Metrics | null | undefined;
+}
+
+const STOP_REASONS = new Set([
+  "end_turn",
+  "max_tokens",
+  "stop_sequence",
+  "tool_use",
+  "pause_turn",
+  "refusal",
+  "model_context_window_exceeded",
+]);
+
+export function endingOf(state: EndState): Ending {
+  const { native } = state;
+  const reason = textOf(native.stop_reason);
+  if (!reason) return endingOfChat(state);
+  return {
+    stop_reason: STOP_REASONS.has(reason) ? reason : ownReason(state),
+    stop_sequence: textOf(native.stop_sequence) || null,
+  };
+}
+
+function endingOfChat(state: EndState): Ending {
+  const { finishReason, stoppedAt, stopSequences, limit, metrics } = state;
+  const ending = (stop_reason: string): Ending => ({ stop_reason, stop_sequence: null });
+  switch (finishReason ? finishReasonOf(finishReason) : undefined) {
+    case "length":
+      return ending("max_tokens");
+    case "content_filter":
+      return ending("refusal");
+    default:
+      break;
+  }
+  if (!finishReason && isAtLimit(limit, metrics)) return ending("max_tokens");
+  // Servers say `stop` of a call that was demanded, too.
+  if (stoppedAt !== null && stopSequences.includes(stoppedAt))
+    return { stop_reason: "stop_sequence", stop_sequence: stoppedAt };
+  return ending(ownReason(state));
+}
+
+const ownReason = ({ hasCalls }: EndState) => (hasCalls ? "tool_use" : "end_turn");

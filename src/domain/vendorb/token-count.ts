@@ -1,0 +1,35 @@
+/** How many tokens a request has, for containers that do not count them: an estimate from its length. */
+import type { Json } from "../../protocol/common.ts";
+import { isFields } from "../vendora/response-json.ts";
+
+/** Typical for English text in most models' tokenizers. */
+const CHARACTERS_PER_TOKEN = 4;
+/** Of an image, whatever its size: the convention's own service counts about as many. */
+const IMAGE_TOKENS = 1_500;
+
+/** Ids, types and encoded files are no text. */
+const NO_TEXT = new Set(["type", "id", "tool_use_id", "cache_control", "signature", "data", "url"]);
+
+export const estimatedTokens = ({
+  system,
+  messages,
+  tools,
+}: {
+  [name: string]: Json | undefined;
+}) =>
+  Math.ceil(charactersIn([system ?? null, messages ?? null, tools ?? null]) / CHARACTERS_PER_TOKEN);
+
+/** Not recursive, because the depth is not limited. */
+function charactersIn(content: Json): number {
+  let count = 0;
+  for (const waiting = [content]; waiting.length > 0; ) {
+    const one = waiting.pop() ?? null;
+    if (typeof one === "string") count += one.length;
+    else if (Array.isArray(one)) for (const part of one) waiting.push(part);
+    else if (isFields(one)) {
+      if (one.type === "image") count += IMAGE_TOKENS * CHARACTERS_PER_TOKEN;
+      for (const [name, value] of Object.entries(one)) if (!NO_TEXT.has(name)) waiting.push(value);
+    } else if (one !== null) count += String(one).length;
+  }
+  return count;
+}

@@ -1,0 +1,61 @@
+/**
+ * Messages of the vendorb convention. `vendorb` is the contract's name for Anthropic's API: the calls
+ * below /v1/vendorb accept its requests and return its responses. Only fields that Auspex uses are
+ * validated; the rest is passed to the model. Containers' responses are read leniently.
+ */
+import { z } from "zod";
+import { json } from "../common.ts";
+import { vendoraModelName, vendoraWebhook } from "../vendora/chat.ts";
+
+/** Of one request: the convention's own limit. */
+const MAX_MESSAGES = 100_000;
+
+/** Part of a message: text, an image, a tool's call, its result … */
+const block = z.looseObject({ type: z.string().min(1).max(64) });
+
+const content = z.union([z.string(), z.array(block)]);
+
+/** What a conversation consists of: what is to be counted, or to be gone on with. */
+const conversation = z
+  .object({
+    model: vendoraModelName,
+    messages: z
+      .array(z.looseObject({ role: z.enum(["user", "assistant", "system"]), content }))
+      .min(1)
+      .max(MAX_MESSAGES),
+    system: content.nullish(),
+    /** A function of the caller's own has no type, or the type `custom`. */
+    tools: z.array(z.looseObject({ type: z.string().max(64).nullish() })).nullish(),
+    tool_choice: z
+      .looseObject({ type: z.enum(["auto", "any", "tool", "none"]), name: z.string().nullish() })
+      .nullish(),
+  })
+  .catchall(json);
+
+const example = {
+  model: "demo/scribe",
+  max_tokens: 100,
+  messages: [{ role: "user", content: "Who is the Mad Hatter?" }],
+};
+
+/** The body of POST /vendorb/messages. */
+export const messageRequest = conversation
+  .extend({
+    max_tokens: z.int().min(1),
+    stop_sequences: z.array(z.string()).nullish(),
+    stream: z.boolean().nullish(),
+    webhook: vendoraWebhook,
+  })
+  .meta({ example });
+export type MessageRequest = z.infer<typeof messageRequest>;
+
+const { max_tokens: _, ...counted } = example;
+
+/** The body of POST /vendorb/messages/count_tokens. */
+export const countRequest = conversation.meta({ example: counted });
+export type CountRequest = z.infer<typeof countRequest>;
+
+export const tokenCount = z
+  .object({ input_tokens: z.int().nonnegative() })
+  .meta({ id: "VendorbTokenCount", example: { input_tokens: 14 } });
+export type TokenCount = z.infer<typeof tokenCount>;

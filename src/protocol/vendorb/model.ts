@@ -1,0 +1,41 @@
+/** Models of the vendorb convention. */
+import { z } from "zod";
+import { integerText, timestamp } from "../common.ts";
+
+/** What nobody has told of a model is null, which the convention allows. */
+export const vendorbModel = z
+  .object({
+    type: z.literal("model"),
+    id: z.string().meta({ description: "Value for `model`", example: "demo/scribe" }),
+    display_name: z.string().meta({ example: "demo/scribe" }),
+    created_at: timestamp,
+    lifecycle: z.literal("active"),
+    line: z.null(),
+    capabilities: z.null(),
+    max_input_tokens: z.null(),
+    max_tokens: z.null(),
+    deprecated_at: z.null(),
+    retires_at: z.null(),
+  })
+  .meta({ id: "VendorbModel", description: "A model in the format of Anthropic's API" });
+export type VendorbModel = z.infer<typeof vendorbModel>;
+
+export const vendorbModels = z
+  .object({
+    data: z.array(vendorbModel),
+    has_more: z.boolean(),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+  })
+  .meta({ id: "VendorbModels" });
+export type VendorbModels = z.infer<typeof vendorbModels>;
+
+const cursor = (description: string) => z.string().max(200).optional().meta({ description });
+
+/** The query of GET /vendorb/models. */
+export const vendorbModelsQuery = z.object({
+  limit: integerText(1, 1_000).default(20).meta({ description: "Maximum number of models" }),
+  after_id: cursor("Id of a model: lists the models after it"),
+  before_id: cursor("Id of a model: lists the models before it"),
+});
+export type VendorbModelsQuery = z.infer<typeof vendorbModelsQuery>;

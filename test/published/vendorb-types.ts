@@ -1,0 +1,21 @@
+/**
+ * What the schemas of vendorb.ts accept is of the types of the official client: the compiler says so. In
+ * a file of its own, since the client's types bring those of Node, which the Worker's tests do not have.
+ */
+import type {
+  Message,
+  MessageTokensCount,
+  RawMessageStreamEvent,
+} from "@anthropic-ai/sdk/resources/messages";
+import type { ModelInfo } from "@anthropic-ai/sdk/resources/models";
+import type { ErrorResponse } from "@anthropic-ai/sdk/resources/shared";
+import type { z } from "zod";
+import { anyMessage, model, published, tokens, told } from "./vendorb.ts";
+
+export const asClientHasThem = [
+  anyMessage satisfies z.ZodType<Message>,
+  told satisfies z.ZodType<RawMessageStreamEvent>,
+  published satisfies z.ZodType<ErrorResponse>,
+  model satisfies z.ZodType<ModelInfo>,
+  tokens satisfies z.ZodType<MessageTokensCount>,
+];
