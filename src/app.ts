@@ -1,10 +1,12 @@
 /** The API: the middleware of every request, and the list of route groups. */
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
+import { getPath } from "hono/utils/url";
 import { mountDocs } from "./dashboard/docs/routes.tsx";
 import { errorResponse, ProblemError } from "./errors.ts";
 import { isRegistryRequest } from "./errors-registry.ts";
 import { vendoraProblem } from "./errors-vendora.ts";
+import { vendorbResponse } from "./errors-vendorb.ts";
 import { requestBody } from "./middleware/body.ts";
 import { separateFilesOrigin } from "./middleware/files-origin.ts";
 import { responseHeaders } from "./middleware/response-headers.ts";
@@ -32,6 +34,8 @@ import { securityRoutes } from "./routes/security.ts";
 import { callRoutes } from "./routes/vendora/calls.ts";
 import { vendoraModelRoutes } from "./routes/vendora/models.ts";
 import { responseRoutes } from "./routes/vendora/responses.ts";
+import { messageRoutes } from "./routes/vendorb/messages.ts";
+import { vendorbModelRoutes } from "./routes/vendorb/models.ts";
 import { webhookRoutes } from "./routes/webhooks/deliveries.ts";
 import { webhookEndpointRoutes } from "./routes/webhooks/endpoints.ts";
 import { getServices } from "./services/services.ts";
@@ -39,8 +43,14 @@ import { getServices } from "./services/services.ts";
 /** Paths that clients of the vendora convention call when their base URL is slightly wrong. */
 const NEAR_VENDORA =
   /^(?:\/v1)?\/(?:chat\/completions|responses|embeddings)(?:\/|$)|^\/vendora(?:\/|$)/;
+/** The same for the vendorb convention. */
+const NEAR_VENDORB = /^(?:\/v1){0,2}\/messages(?:\/|$)|^\/vendorb(?:\/|$)/;
 
-const api = router()
+/** Anthropic's own client adds `/v1` to its base URL, others do not. */
+const withoutSecondVersion = (request: Request) =>
+  getPath(request).replace(/^\/v1\/vendorb\/v1\//, "/v1/vendorb/");
+
+const api = router({ getPath: withoutSecondVersion })
   .use(requestId({ limitLength: 128 }))
   .use(responseHeaders)
   .use(requestBody)
@@ -66,10 +76,14 @@ api.use(
 api.onError(errorResponse);
 api.notFound((c) => {
   const nothing = `There is nothing at ${c.req.path.slice(0, 200)}.`;
+  const { origin } = new URL(c.req.url);
   if (NEAR_VENDORA.test(c.req.path)) {
-    const base = `${new URL(c.req.url).origin}/v1/vendora`;
-    const detail = `${nothing} The base URL for this client is ${base}.`;
+    const detail = `${nothing} The base URL for this client is ${origin}/v1/vendora.`;
     return errorResponse(vendoraProblem(404, detail), c);
+  }
+  if (NEAR_VENDORB.test(c.req.path)) {
+    const detail = `${nothing} The base URL for this client is ${origin}/v1/vendorb.`;
+    return vendorbResponse(vendoraProblem(404, detail), c.var.requestId);
   }
   const next = isRegistryRequest(c)
     ? "Images are {owner}/{model}, such as ada/story."
@@ -84,6 +98,8 @@ api.route("/v1", variableRoutes);
 api.route("/v1", callRoutes);
 api.route("/v1", responseRoutes);
 api.route("/v1", vendoraModelRoutes);
+api.route("/v1", messageRoutes);
+api.route("/v1", vendorbModelRoutes);
 api.route("/v1", webhookRoutes);
 api.route("/v1", webhookEndpointRoutes);
 api.route("/v1", uploadRoutes);

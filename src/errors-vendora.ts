@@ -49,14 +49,17 @@ const typeOf = (status: number) => {
   return status >= 500 ? "server_error" : "invalid_request_error";
 };
 
-export const vendoraResponse = ({ status, error, retry }: VendoraProblem): Response =>
-  Response.json(status === 422 ? { detail: [issueOf(error)], error } : { error }, {
-    status,
-    ...(retry !== undefined && { headers: { "x-should-retry": String(retry) } }),
-  });
+export function vendoraResponse(problem: VendoraProblem): Response {
+  const { status, error } = problem;
+  const body = status === 422 ? { detail: [issueOf(error)], error } : { error };
+  return Response.json(body, { status, headers: retryHeader(problem) });
+}
+
+export const retryHeader = ({ retry }: VendoraProblem): Record<string, string> =>
+  retry === undefined ? {} : { "x-should-retry": String(retry) };
 
 /** The issue of a container's 422, in the format of every 422 of this API. */
-const issueOf = ({ message, param }: VendoraError): ValidationIssue =>
+export const issueOf = ({ message, param }: VendoraError): ValidationIssue =>
   issueAt(["body", ...(param?.split(/[.[\]]+/).filter(Boolean) ?? [])], {
     type: "value_error",
     msg: message,

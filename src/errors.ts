@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { malformedJson, ValidationFailure } from "./domain/schemas/validation.ts";
+import type { Convention } from "./domain/vendora/call.ts";
 import {
   bearerChallenge,
   invalidManifest,
@@ -17,6 +18,7 @@ import {
   vendoraResponse,
   vendoraValidationResponse,
 } from "./errors-vendora.ts";
+import { vendorbErrorEvent, vendorbResponse, vendorbValidationResponse } from "./errors-vendorb.ts";
 import { type Hiccup, hiccupIn } from "./lib/hiccup.ts";
 import { TimedOut } from "./lib/timeout.ts";
 import { logger } from "./log.ts";
@@ -70,7 +72,7 @@ export const notFound = (what: string, next = "") =>
 
 function problemResponse(code: ProblemCode, detail: string, c: Context): Response {
   const [status] = PROBLEMS[code];
-  if (isVendoraRequest(c)) return vendoraResponse(vendoraProblem(status, detail));
+  if (conventionOf(c)) return conventionResponse(vendoraProblem(status, detail), c);
   if (isRegistryRequest(c)) return registryResponse(registryProblem(status, detail));
   return Response.json(problemBody(code, detail, c), {
     status,
@@ -85,10 +87,15 @@ function problemBody(code: ProblemCode, detail: string, c: Context): Problem {
 
 /** The last event of a stream that is cut off. It has no id, so that a client resumes from the last real event. */
 export function problemEvent({ code, message }: ProblemError, c: Context): string {
-  if (!isVendoraRequest(c))
-    return `event: problem\ndata: ${JSON.stringify(problemBody(code, message, c))}\n\n`;
-  const { error } = vendoraProblem(PROBLEMS[code][0], message);
-  return `data: ${JSON.stringify({ error })}\n\n`;
+  const problem = vendoraProblem(PROBLEMS[code][0], message);
+  switch (conventionOf(c)) {
+    case "vendora":
+      return `data: ${JSON.stringify({ error: problem.error })}\n\n`;
+    case "vendorb":
+      return vendorbErrorEvent(problem);
+    default:
+      return `event: problem\ndata: ${JSON.stringify(problemBody(code, message, c))}\n\n`;
+  }
 }
 
 /** The same for a stream of lines of JSON. */
@@ -96,18 +103,29 @@ export const problemLine = ({ code, message }: ProblemError, c: Context): string
   `${JSON.stringify({ type: "problem", problem: problemBody(code, message, c) })}\n`;
 
 function validationResponse(failure: ValidationFailure, c: Context): Response {
-  if (isVendoraRequest(c)) return vendoraValidationResponse(failure);
+  const convention = conventionOf(c);
+  if (convention === "vendora") return vendoraValidationResponse(failure);
+  if (convention === "vendorb") return vendorbValidationResponse(failure, c.get("requestId"));
   if (isRegistryRequest(c)) return registryResponse(invalidManifest(failure.message));
   return Response.json({ detail: failure.issues }, { status: 422 });
 }
 
-/** Clients of the vendora convention understand only its error format. */
-export const isVendoraRequest = ({ req }: Context) => req.path.startsWith("/v1/vendora/");
+/** Clients of a convention understand only its error format. */
+export function conventionOf({ req }: Context): Convention | undefined {
+  if (req.path.startsWith("/v1/vendora/")) return "vendora";
+  return req.path.startsWith("/v1/vendorb/") ? "vendorb" : undefined;
+}
+
+/** @param c elsewhere it is a request that looks as if it was meant for vendora */
+const conventionResponse = (problem: VendoraProblem, c: Context): Response =>
+  conventionOf(c) === "vendorb"
+    ? vendorbResponse(problem, c.get("requestId"))
+    : vendoraResponse(problem);
 
 /** Hono's `onError`. Unexpected errors are logged in full; the response does not reveal them. */
 export async function errorResponse(error: Error, c: Context): Promise<Response> {
   const requestId: string = c.get("requestId");
-  if (error instanceof VendoraProblem) return vendoraResponse(error);
+  if (error instanceof VendoraProblem) return conventionResponse(error, c);
   if (error instanceof RegistryError) return registryResponse(error);
   if (error instanceof ValidationFailure) return validationResponse(error, c);
   if (error instanceof HTTPException && error.status === 400)

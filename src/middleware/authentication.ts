@@ -4,7 +4,7 @@ import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { RECENT_CHECK_MS } from "../domain/accounts/access-checks.ts";
 import type { Grant } from "../domain/files/signed-url.ts";
-import { ProblemError } from "../errors.ts";
+import { conventionOf, ProblemError } from "../errors.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
@@ -282,9 +282,12 @@ function allScopes(scopes: Scope[]) {
 const forbidden = (what: string) =>
   new ProblemError("forbidden", `This requires a token with ${what}. Create one at /tokens.`);
 
+/** Clients of the vendorb convention may send it as a key instead. */
 function bearer(c: Context): string {
   const [, token] = /^bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "") ?? [];
-  if (token) return token;
+  const key = conventionOf(c) === "vendorb" ? c.req.header("x-api-key") : undefined;
+  const sent = token ?? key;
+  if (sent) return sent;
   throw new ProblemError(
     "unauthenticated",
     "Send an access token: 'Authorization: Bearer <ACCESS_TOKEN>'. Create one at /tokens.",

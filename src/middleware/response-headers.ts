@@ -7,7 +7,7 @@ import { cors } from "hono/cors";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { rateHeaders } from "../domain/accounts/rate-limit.ts";
-import { isVendoraRequest } from "../errors.ts";
+import { conventionOf } from "../errors.ts";
 import { PASS_HEADER } from "../protocol/runner.ts";
 import { isNotStored } from "./conditional.ts";
 import { PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER } from "./vendora.ts";
@@ -16,6 +16,7 @@ const ALWAYS = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": [
     "x-request-id",
+    "request-id",
     "location",
     "preference-applied",
     PREDICTION_HEADER,
@@ -49,9 +50,11 @@ export const responseHeaders = createMiddleware<AppEnv>(async (c, next) => {
 /** Also reports the limit that the request has come closest to, and gives a runner its next pass. */
 function headersOf(c: Context<AppEnv>): [string, string][] {
   const [rate, pass] = [c.get("rate"), c.get("pass")];
+  const convention = conventionOf(c);
   return Object.entries({
     ...ALWAYS,
-    ...(rate && rateHeaders(rate, isVendoraRequest(c))),
+    ...(rate && rateHeaders(rate, convention, Date.now())),
+    ...(convention === "vendorb" && { "request-id": c.get("requestId") }),
     ...(pass && { [PASS_HEADER]: pass }),
   });
 }

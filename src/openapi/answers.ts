@@ -2,9 +2,9 @@
 import { type ProblemCode, problemTitle } from "../errors.ts";
 import type { Components, ResponseObject } from "./types.ts";
 
-const json = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
+export const json = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
 
-const REQUEST_ID = "5f0c1f8e-2f6b-4c62-9a55-0a7a3d3e8b1c";
+export const REQUEST_ID = "5f0c1f8e-2f6b-4c62-9a55-0a7a3d3e8b1c";
 
 export const headers = {
   "x-request-id": {
@@ -52,7 +52,7 @@ export const headers = {
 export const headerRefs = (...names: string[]): NonNullable<ResponseObject["headers"]> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-interface ErrorExample {
+export interface ErrorExample {
   code: ProblemCode;
   /** What the status means. */
   description: string;
@@ -60,7 +60,7 @@ interface ErrorExample {
   detail: string;
 }
 
-const PROBLEMS: Record<number, ErrorExample> = {
+export const PROBLEMS: Record<number, ErrorExample> = {
   400: {
     code: "bad_request",
     description: "The body does not match the URL",
@@ -132,9 +132,13 @@ const HEADERS: Record<string, (keyof typeof headers)[]> = {
   503: ["retry-after"],
 };
 
+/** Of an error with this status. */
+export const errorHeaders = (status: string) =>
+  headerRefs("x-request-id", ...(HEADERS[status] ?? []));
+
 const problem = (status: string, { code, description, detail }: ErrorExample): ResponseObject => ({
   description,
-  headers: headerRefs("x-request-id", ...(HEADERS[status] ?? [])),
+  headers: errorHeaders(status),
   content: {
     "application/problem+json": {
       ...json("Problem"),
@@ -154,7 +158,7 @@ export const notModified: ResponseObject = {
   headers: headerRefs("x-request-id", "etag"),
 };
 
-const invalid: ResponseObject = {
+export const invalid: ResponseObject = {
   description: "The request failed validation",
   headers: headerRefs("x-request-id"),
   content: {
@@ -174,61 +178,6 @@ const invalid: ResponseObject = {
       },
     },
   },
-};
-
-/** An error of the vendora endpoints. */
-const vendoraProblem = (
-  status: string,
-  { description, detail }: Pick<ErrorExample, "description" | "detail">,
-): ResponseObject => ({
-  description,
-  headers: headerRefs("x-request-id", ...(HEADERS[status] ?? [])),
-  content: {
-    "application/json": {
-      ...json("VendoraError"),
-      example: {
-        error: { message: detail, type: "invalid_request_error", param: null, code: null },
-      },
-    },
-  },
-});
-
-const VENDORA_PROBLEMS = {
-  ...PROBLEMS,
-  502: {
-    description: "The model failed; retrying the same call will not help",
-    detail: "The model ran out of memory.",
-  },
-  504: {
-    description: "The model did not finish in time, and the prediction was canceled",
-    detail: "The model did not finish within 600 s, and the request was canceled.",
-  },
-};
-
-const vendoraInvalid: ResponseObject = {
-  ...invalid,
-  content: {
-    "application/json": {
-      ...json("VendoraValidationError"),
-      example: {
-        detail: [{ loc: ["body", "model"], msg: "Field required", type: "missing" }],
-        error: {
-          message: "model: Field required",
-          type: "invalid_request_error",
-          param: "model",
-          code: "missing_required_parameter",
-        },
-      },
-    },
-  },
-};
-
-/** By status. In the document, their names are `Vendora` and the status. */
-export const vendoraAnswers: Record<string, ResponseObject> = {
-  ...Object.fromEntries(
-    Object.entries(VENDORA_PROBLEMS).map(([status, one]) => [status, vendoraProblem(status, one)]),
-  ),
-  422: vendoraInvalid,
 };
 
 /** By status. */

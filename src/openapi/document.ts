@@ -2,8 +2,10 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Handler } from "hono";
 import type { AppEnv } from "../context.ts";
+import type { Convention } from "../domain/vendora/call.ts";
 import type { ResourceShape } from "../protocol/user.ts";
-import { headers, sharedAnswers, vendoraAnswers } from "./answers.ts";
+import { headers, sharedAnswers } from "./answers.ts";
+import { conventionAnswers, PREFIX } from "./convention-answers.ts";
 import { describeDefaults } from "./defaults.ts";
 import { info, securitySchemes, tags } from "./introduction.ts";
 import { completeOperation } from "./operation.ts";
@@ -13,6 +15,7 @@ import {
   type DocumentedOperation,
   METHODS,
   type PathItem,
+  type ResponseObject,
   type Schemas,
 } from "./types.ts";
 
@@ -55,19 +58,21 @@ export function createDocument(
     webhooks: Object.fromEntries(named),
     components: {
       schemas: describeDefaults(schemas),
-      responses: { ...sharedAnswers, ...ofVendora },
+      responses: { ...sharedAnswers, ...ofConvention("vendora"), ...ofConvention("vendorb") },
       headers,
       securitySchemes,
     },
   };
 }
 
-/** No vendora call supports ranges. */
-const { 416: _, ...answersOfVendora } = vendoraAnswers;
-
-const ofVendora = Object.fromEntries(
-  Object.entries(answersOfVendora).map(([status, answer]) => [`Vendora${status}`, answer]),
-);
+/** No call of a convention supports ranges. */
+function ofConvention(convention: Convention): Record<string, ResponseObject> {
+  const { 416: _, ...answers } = conventionAnswers[convention];
+  const prefix = PREFIX[convention];
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, answer]) => [`${prefix}${status}`, answer]),
+  );
+}
 
 /** All operations of a document, in its order. */
 export const operationsIn = ({ paths = {} }: Document): DocumentedOperation[] =>

@@ -2,7 +2,8 @@
 import type { Handler } from "hono";
 import { allowAnonymous, allowSignedUrl, requireOperator } from "../middleware/authentication.ts";
 import { conditionalGet } from "../middleware/conditional.ts";
-import { headerRefs, notModified, sharedAnswers, vendoraAnswers } from "./answers.ts";
+import { headerRefs, notModified, sharedAnswers } from "./answers.ts";
+import { conventionAnswers, conventionOfPath, PREFIX } from "./convention-answers.ts";
 import { exampleOf } from "./example.ts";
 import { describeParameter, findSignature, ifNoneMatchHeader, rangeHeader } from "./parameters.ts";
 import { isBinary } from "./reference.ts";
@@ -27,10 +28,11 @@ export function completeOperation(
   const { operation } = one;
   const { parameters = [], requestBody, responses } = operation;
   const declared: Record<string, ResponseObject> = responses ?? {};
+  const convention = conventionOfPath(one.path);
   const security = securityOf(handlers);
   const isConditional = handlers.includes(conditionalGet) || "304" in declared;
-  const [prefix, shared] = one.path.startsWith("/v1/vendora/")
-    ? (["Vendora", vendoraAnswers] as const)
+  const [prefix, shared] = convention
+    ? ([PREFIX[convention], conventionAnswers[convention]] as const)
     : (["", sharedAnswers] as const);
   const successes = Object.entries(declared)
     .filter(([status]) => !(status in shared))

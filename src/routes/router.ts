@@ -16,9 +16,13 @@ const WHERE = {
   cookie: "header",
 } as const;
 
-/** A router whose requests are validated against the schemas of their routes. */
-export const router = () =>
+/**
+ * A router whose requests are validated against the schemas of their routes.
+ * @param options `getPath`: of the router that all requests come to
+ */
+export const router = (options: { getPath?: (request: Request) => string } = {}) =>
   new OpenAPIHono<AppEnv>({
+    ...options,
     defaultHook: (result) => {
       if (!result.success)
         throw new ValidationFailure(

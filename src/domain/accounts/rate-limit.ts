@@ -1,5 +1,6 @@
 /** The remaining requests of a rate limit, estimated by one isolate. */
 import { LRUCache } from "lru-cache";
+import type { Convention } from "../vendora/call.ts";
 
 export interface RateStatus {
   /** Requests per period. */
@@ -37,21 +38,36 @@ export class RequestCounter {
 export const nearerLimit = (one: RateStatus | undefined, other: RateStatus): RateStatus =>
   one && one.remaining <= other.remaining ? one : other;
 
-/** @param vendora adds the header names that clients of the vendora convention read */
+/**
+ * @param convention adds the header names that its clients read
+ * @param now Unix ms
+ */
 export function rateHeaders(
   { limit, remaining, reset }: RateStatus,
-  vendora: boolean,
+  convention: Convention | undefined,
+  now: number,
 ): Record<string, string> {
   const headers = {
     "x-ratelimit-limit": String(limit),
     "x-ratelimit-remaining": String(remaining),
     "x-ratelimit-reset": String(reset),
   };
-  if (!vendora) return headers;
-  return {
-    ...headers,
-    "x-ratelimit-limit-requests": String(limit),
-    "x-ratelimit-remaining-requests": String(remaining),
-    "x-ratelimit-reset-requests": `${reset}s`,
-  };
+  switch (convention) {
+    case "vendora":
+      return {
+        ...headers,
+        "x-ratelimit-limit-requests": String(limit),
+        "x-ratelimit-remaining-requests": String(remaining),
+        "x-ratelimit-reset-requests": `${reset}s`,
+      };
+    case "vendorb":
+      return {
+        ...headers,
+        "anthropic-ratelimit-requests-limit": String(limit),
+        "anthropic-ratelimit-requests-remaining": String(remaining),
+        "anthropic-ratelimit-requests-reset": new Date(now + reset * 1_000).toISOString(),
+      };
+    default:
+      return headers;
+  }
 }

@@ -4,15 +4,13 @@ import { completionOf } from "../../domain/vendora/chat-completion.ts";
 import { limitOf } from "../../domain/vendora/chat-limit.ts";
 import { ChatStream } from "../../domain/vendora/chat-stream.ts";
 import { chatIdOf } from "../../domain/vendora/ids.ts";
-import { VendoraProblem } from "../../errors-vendora.ts";
-import { logger } from "../../log.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type { ChatRequest } from "../../protocol/vendora/chat.ts";
 import type { CreatedPrediction } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 import { type EndedCall, readerOf, timeLimit, unixSeconds } from "./calls.ts";
-import { asVendoraProblem, failureOf, translateOrFail } from "./failure.ts";
+import { brokenStream, failureOf, translateOrFail } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import type { NumberedEntry } from "./log-reader.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
@@ -70,12 +68,6 @@ class ChatWriter implements Writer {
   }
 
   fail(error: unknown): string {
-    const problem = asVendoraProblem(error);
-    if (problem instanceof VendoraProblem)
-      return eventText(JSON.stringify({ error: problem.error }));
-    logger.error("Stream failed", { error });
-    const message = "The stream broke off on our side. The prediction's event log has all of it.";
-    const broken = new VendoraProblem(500, { message, code: "server_error" });
-    return eventText(JSON.stringify({ error: broken.error }));
+    return eventText(JSON.stringify({ error: brokenStream(error).error }));
   }
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { TranslationFailed } from "../../domain/vendora/translation.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
+import { logger } from "../../log.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import { vendoraError } from "../../protocol/vendora/error.ts";
 
@@ -55,6 +56,15 @@ export function translateOrFail<T>(translate: () => T): T {
   } catch (error) {
     throw asVendoraProblem(error);
   }
+}
+
+/** What a stream says that breaks off because of this error. */
+export function brokenStream(error: unknown): VendoraProblem {
+  const problem = asVendoraProblem(error);
+  if (problem instanceof VendoraProblem) return problem;
+  logger.error("Stream failed", { error });
+  const message = "The stream broke off on our side. The prediction's event log has all of it.";
+  return new VendoraProblem(500, { message, code: "server_error" });
 }
 
 export function asVendoraProblem(error: unknown): unknown {

@@ -1,4 +1,4 @@
-/** Translates a prediction's event stream into one of the vendora convention. */
+/** Translates a prediction's event stream into one of a convention. */
 import { HEARTBEAT } from "../../lib/sse.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { LogReader, NumberedEntry } from "./log-reader.ts";
@@ -8,6 +8,8 @@ export interface Writer {
   write(entry: NumberedEntry): string;
   /** The last event of a stream that breaks off. */
   fail(error: unknown): string;
+  /** What is sent while there is nothing to tell; a comment, if the convention has no event for it. */
+  heartbeat?(): string;
 }
 
 const encoder = new TextEncoder();
@@ -37,7 +39,7 @@ export function writtenStream(
         for (const entry of entries) text += writer.write(entry);
         // A disconnect is only noticed by writing: hence the heartbeat.
         if (entries.at(-1)?.event === "done") return close(text);
-        controller.enqueue(encoder.encode(text || HEARTBEAT));
+        controller.enqueue(encoder.encode(text || (writer.heartbeat?.() ?? HEARTBEAT)));
       } catch (error) {
         close(text + writer.fail(error));
         await reader.cancel();

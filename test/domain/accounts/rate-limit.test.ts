@@ -40,8 +40,15 @@ test("clients of the vendora convention find it by their own names, too", () => 
     "x-ratelimit-remaining": "5",
     "x-ratelimit-reset": "3",
   };
-  expect(rateHeaders(rate, false)).toEqual(plain);
-  expect(rateHeaders(rate, true)).toEqual({
+  const now = Date.parse("2026-11-20T10:15:30Z");
+  expect(rateHeaders(rate, undefined, now)).toEqual(plain);
+  expect(rateHeaders(rate, "vendorb", now)).toEqual({
+    ...plain,
+    "anthropic-ratelimit-requests-limit": "10",
+    "anthropic-ratelimit-requests-remaining": "5",
+    "anthropic-ratelimit-requests-reset": "2026-11-20T10:15:33.000Z",
+  });
+  expect(rateHeaders(rate, "vendora", now)).toEqual({
     ...plain,
     "x-ratelimit-limit-requests": "10",
     "x-ratelimit-remaining-requests": "5",

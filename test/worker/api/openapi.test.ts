@@ -209,6 +209,8 @@ test("no body has room for fields that it does not name, but those of the conven
     "post /vendora/chat/completions",
     "post /vendora/embeddings",
     "post /vendora/responses",
+    "post /vendorb/messages",
+    "post /vendorb/messages/count_tokens",
     "put /operator/categories/{slug}",
     "put /operator/hardware/{identifier}",
   ]);

@@ -168,6 +168,33 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   "GET /vendora/models": { answers: { 200: ["VendoraModels"] } },
   "GET /vendora/models/{model}": { answers: { 200: ["VendoraModel"] } },
   "GET /vendora/models/{model_owner}/{model_name}": { answers: { 200: ["VendoraModel"] } },
+  "POST /vendorb/messages": {
+    headers: callHeaders,
+    body: {
+      required: ["model", "messages", "max_tokens"],
+      fields: {
+        model: text,
+        messages: { type: "array", minItems: 1, maxItems: 100_000 },
+        max_tokens: { type: "integer", minimum: 1 },
+      },
+    },
+    answers: { 200: ["Message", "events"] },
+  },
+  "POST /vendorb/messages/count_tokens": {
+    headers: callHeaders,
+    body: { required: ["model", "messages"], fields: { model: text } },
+    answers: { 200: ["VendorbTokenCount"] },
+  },
+  "GET /vendorb/models": {
+    query: {
+      limit: { type: "integer", minimum: 1, maximum: 1_000, default: 20 },
+      after_id: text,
+      before_id: text,
+    },
+    answers: { 200: ["VendorbModels"] },
+  },
+  "GET /vendorb/models/{model}": { answers: { 200: ["VendorbModel"] } },
+  "GET /vendorb/models/{model_owner}/{model_name}": { answers: { 200: ["VendorbModel"] } },
   "POST /uploads": {
     body: {
       required: ["size", "mime_type"],

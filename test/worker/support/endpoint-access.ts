@@ -62,6 +62,12 @@ const calling: EndpointAccess = {
   shown: [401, 400, 400, 403, 403],
   body: ({ model_owner, model_name }) => ({ model: `${model_owner}/${model_name}` }),
 };
+/** A convention that the model is not compatible with: to it there is no such model. */
+const incompatible: EndpointAccess = {
+  scopes: ["read", "predict"],
+  hidden: [401, 404, 404, 403, 403],
+  shown: [401, 404, 404, 403, 403],
+};
 /** Resources of the caller, independent of models. */
 const own = (scopes: Scope[], statuses: Statuses): EndpointAccess => ({
   scopes,
@@ -91,6 +97,7 @@ const WEBHOOKS = `${PREDICTION}/webhooks`;
 const WEBHOOK_ENDPOINT = `${WEBHOOK_ENDPOINTS}/:endpoint_id`;
 const RESPONSE = "/v1/vendora/responses/:response_id";
 const VENDORA_MODELS = "/v1/vendora/models";
+const VENDORB_MODELS = "/v1/vendorb/models";
 
 export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   "GET /v1/models": everybody,
@@ -180,6 +187,12 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   },
   // After it is cancelled, as for predictions.
   [`DELETE ${RESPONSE}`]: own(["predict"], [401, 404, 200, 403, 403]),
+
+  "POST /v1/vendorb/messages": calling,
+  "POST /v1/vendorb/messages/count_tokens": calling,
+  [`GET ${VENDORB_MODELS}`]: own(["read", "predict"], ALL_THEIRS),
+  [`GET ${VENDORB_MODELS}/:model`]: incompatible,
+  [`GET ${VENDORB_MODELS}/:model_owner/:model_name`]: incompatible,
 
   "POST /v1/uploads": {
     ...own(["predict"], ALL_THEIRS),

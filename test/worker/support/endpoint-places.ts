@@ -35,7 +35,7 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
     const { pending, whole } = await newUploads(world.client);
     Object.assign(place, key.endsWith("/complete") ? whole : pending);
   }
-  if (named("response_id") || key.endsWith("/vendora/models/:model")) {
+  if (named("response_id") || /\/vendor[ab]\/models\/:model$/.test(key)) {
     Object.assign(place, await newResponse(world.client, world.model));
     if (key.startsWith("DELETE"))
       await world.client.ok("POST", `/v1/vendora/responses/${place.response_id}/cancel`);

@@ -38,9 +38,14 @@ const PROBLEM: ResponseObject = {
   content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
 };
 
-const VENDORA_PROBLEM: ResponseObject = {
+const conventionProblem = (schema: string): ResponseObject => ({
   description: "",
-  content: { "application/json": { schema: { $ref: "#/components/schemas/VendoraError" } } },
+  content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } },
+});
+
+const PROBLEM_BELOW: Record<string, ResponseObject> = {
+  "/v1/vendora/": conventionProblem("VendoraError"),
+  "/v1/vendorb/": conventionProblem("VendorbError"),
 };
 
 export class Verdict {
@@ -170,7 +175,7 @@ export class Verdict {
 /** Of an address that has no such operation: a 405 where it has others, else a 404. */
 const strange = ({ url }: Sent, status: number, hasOthers: boolean): ResponseObject | undefined => {
   if (status !== (hasOthers ? 405 : 404) && status !== 413) return undefined;
-  return new URL(url).pathname.startsWith("/v1/vendora/") ? VENDORA_PROBLEM : PROBLEM;
+  return PROBLEM_BELOW[new URL(url).pathname.slice(0, "/v1/vendora/".length)] ?? PROBLEM;
 };
 
 const isOfRegistry = ({ url }: Sent) => new URL(url).pathname.startsWith("/v2/");

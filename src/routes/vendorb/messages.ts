@@ -1,0 +1,138 @@
+/**
+ * POST /v1/vendorb/messages and /v1/vendorb/messages/count_tokens. `vendorb` is the contract's name for
+ * Anthropic's API, whose requests and responses these calls use.
+ */
+import { createRoute } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { AppEnv } from "../../context.ts";
+import { requireScopeToRun } from "../../middleware/authentication.ts";
+import { takesDataUris } from "../../middleware/body.ts";
+import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { modelInBody } from "../../middleware/named-model.ts";
+import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
+import { countRequest, messageRequest, tokenCount } from "../../protocol/vendorb/message.ts";
+import { type Call, waitForCall } from "../../services/vendora/calls.ts";
+import {
+  beginCount,
+  countAnswer,
+  countsItself,
+  estimatedCount,
+} from "../../services/vendorb/count-tokens.ts";
+import { beginMessage, messageAnswer, messageStream } from "../../services/vendorb/messages.ts";
+import { jsonBody, jsonResponse } from "../responses.ts";
+import { router } from "../router.ts";
+import {
+  body,
+  callHeaders,
+  callResponse,
+  responseHeaders,
+  vendoraEvents,
+  vendoraJson,
+} from "../vendora/document.ts";
+import { callErrors, tags } from "./document.ts";
+
+const message = body("Message", "A message in the format of Anthropic's API");
+
+const MESSAGE = {
+  id: "msg_01980c3e7b0a7c5e9d523f6a1b2c4d5e",
+  type: "message",
+  role: "assistant",
+  model: "demo/scribe",
+  content: [{ type: "text", text: "The Queen sighed.", citations: null }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 4, output_tokens: 5 },
+};
+
+const EVENTS = `event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"The"}}
+
+`;
+
+const create = createRoute({
+  method: "post",
+  path: "/vendorb/messages",
+  operationId: "createMessage",
+  tags,
+  summary: "Create a message",
+  description:
+    "Creates a message in the format of Anthropic's API, with a version that has the compatibility `vendorb_messages` or `vendora_chat_completions`. A container that has `/v1/messages` gets the request as it is. For one that supports only chat completions it is translated, tools included. Tools that only Anthropic's service or models have are left out, unless the version's input schema includes them or `tool_choice` requires one. Closing the connection cancels the request. Requires the scope `predict`.",
+  middleware: [
+    requireScopeToRun(modelInBody),
+    takesDataUris,
+    addPredictionHeaders,
+    resolveTarget("messages"),
+  ] as const,
+  request: { headers: callHeaders, body: jsonBody(messageRequest) },
+  responses: {
+    200: callResponse(
+      "The message, or a stream of its events",
+      message,
+      MESSAGE,
+      EVENTS,
+      responseHeaders,
+    ),
+    ...callErrors,
+  },
+});
+
+const count = createRoute({
+  method: "post",
+  path: "/vendorb/messages/count_tokens",
+  operationId: "countMessageTokens",
+  tags,
+  summary: "Count the tokens of a message",
+  description:
+    "Returns the number of tokens that a message would have as its input. A container that has `/v1/messages` counts them, in a prediction that is kept for a minute; for all others the number is an estimate from the length of the request, and nothing runs. Requires the scope `predict`.",
+  middleware: [
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("count_tokens"),
+  ] as const,
+  request: { headers: callHeaders, body: jsonBody(countRequest) },
+  responses: { 200: jsonResponse("The number of tokens", tokenCount), ...callErrors },
+});
+
+export const messageRoutes = router();
+
+messageRoutes.openapi(create, async (c) => {
+  const { services, caller } = c.var;
+  const { webhook, ...request } = c.req.valid("json");
+  const { stream } = request;
+  const headers = c.req.valid("header");
+  const beginning = async () => {
+    const call = { ...callIn(c, headers), call: "messages", body: request, webhook } as const;
+    const begun = await beginMessage(services, caller, call);
+    c.set("predictionId", begun.id);
+    if (begun.leftOut.length > 0) c.set("toolsLeftOut", begun.leftOut);
+    return begun;
+  };
+  if (stream)
+    return vendoraEvents(
+      await limitOpenStream(c, async () => messageStream(services, await beginning())),
+    );
+  return limitWaitingRequest(c, async () =>
+    vendoraJson(messageAnswer(services, await waitForCall(services, await beginning()))),
+  );
+});
+
+messageRoutes.openapi(count, async (c) => {
+  const { services, caller, target } = c.var;
+  const body = c.req.valid("json");
+  if (!countsItself(target)) return c.json(estimatedCount(body), 200);
+  const headers = c.req.valid("header");
+  return limitWaitingRequest(c, async () => {
+    const call = { ...callIn(c, headers), call: "count_tokens", body, webhook: null } as const;
+    const begun = await beginCount(services, caller, call);
+    c.set("predictionId", begun.id);
+    return c.json(countAnswer(services, await waitForCall(services, begun)), 200);
+  });
+});
+
+function callIn(
+  c: Context<AppEnv>,
+  { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
+): Omit<Call, "call" | "body" | "webhook"> {
+  const { target, sentFiles: sent, releaseBody: onInputSent } = c.var;
+  return { target, origin: new URL(c.req.url).origin, idempotencyKey, sent, onInputSent };
+}

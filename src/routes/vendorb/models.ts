@@ -1,0 +1,76 @@
+/** /v1/vendorb/models. */
+import { createRoute, z } from "@hono/zod-openapi";
+import { requireScope } from "../../middleware/authentication.ts";
+import { oneModel } from "../../protocol/model.ts";
+import { vendorbModel, vendorbModels, vendorbModelsQuery } from "../../protocol/vendorb/model.ts";
+import { listVendorbModels, readVendorbModel } from "../../services/vendorb/models.ts";
+import { jsonResponse } from "../responses.ts";
+import { router } from "../router.ts";
+import { tags, vendorbErrorResponse, vendorbErrors } from "./document.ts";
+
+const list = createRoute({
+  method: "get",
+  path: "/vendorb/models",
+  operationId: "listVendorbModels",
+  tags,
+  summary: "List models for messages",
+  description:
+    "Lists your own and public models whose latest version answers messages and which the token can run; a version that awaits its first start counts once it is complete. Newest first, of at most 1,000. Requires the scope `read` or `predict`.",
+  middleware: requireScope("read", "predict"),
+  request: { query: vendorbModelsQuery },
+  responses: {
+    200: jsonResponse("Models", vendorbModels),
+    ...vendorbErrors,
+    400: vendorbErrorResponse("The model in `after_id` or `before_id` is not in the list"),
+  },
+});
+
+const get = createRoute({
+  method: "get",
+  path: "/vendorb/models/{model_owner}/{model_name}",
+  operationId: "getVendorbModel",
+  tags,
+  summary: "Get a model for messages",
+  description: "Requires the scope `read` or `predict`.",
+  middleware: requireScope("read", "predict"),
+  request: { params: oneModel },
+  responses: { 200: jsonResponse("The model", vendorbModel), ...vendorbErrors },
+});
+
+const getEncoded = createRoute({
+  method: "get",
+  path: "/vendorb/models/{model}",
+  operationId: "getVendorbModelByReference",
+  tags,
+  summary: "Get a model for messages by reference",
+  description:
+    "For official clients, which encode the name as `owner%2Fname`. Requires the scope `read` or `predict`.",
+  middleware: requireScope("read", "predict"),
+  request: {
+    params: z.object({
+      model: z.string().max(200).meta({
+        description: "`owner/name` or `owner/name:version`, with `/` encoded as `%2F`",
+        example: "demo/scribe",
+      }),
+    }),
+  },
+  responses: { 200: jsonResponse("The model", vendorbModel), ...vendorbErrors },
+});
+
+export const vendorbModelRoutes = router();
+
+vendorbModelRoutes.openapi(list, async (c) => {
+  const { services, caller } = c.var;
+  return c.json(await listVendorbModels(services, caller, c.req.valid("query")), 200);
+});
+
+vendorbModelRoutes.openapi(get, async (c) => {
+  const { model_owner, model_name } = c.req.valid("param");
+  const reference = `${model_owner}/${model_name}`;
+  return c.json(await readVendorbModel(c.var.services, c.var.caller, reference), 200);
+});
+
+vendorbModelRoutes.openapi(getEncoded, async (c) => {
+  const { model } = c.req.valid("param");
+  return c.json(await readVendorbModel(c.var.services, c.var.caller, model), 200);
+});

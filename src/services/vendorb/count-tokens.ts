@@ -1,0 +1,41 @@
+/** How many tokens a request has. */
+import { estimatedTokens } from "../../domain/vendorb/token-count.ts";
+import { VendoraProblem } from "../../errors-vendora.ts";
+import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
+import { type TokenCount, tokenCount } from "../../protocol/vendorb/message.ts";
+import type { Caller } from "../accounts/caller.ts";
+import type { Services } from "../services.ts";
+import {
+  type BegunCall,
+  beginCall,
+  type Call,
+  type EndedCall,
+  timeLimit,
+} from "../vendora/calls.ts";
+import { failureOf } from "../vendora/failure.ts";
+import { withoutUnavailableTools } from "./messages.ts";
+
+/** A server that has messages counts itself. Of all others nobody can be asked, so nothing is started. */
+export const countsItself = ({ version: { compatibilities, configuration } }: Call["target"]) =>
+  compatibilities.vendorb_messages && configuration.interface === "vendora";
+
+/** @throws VendoraProblem, as beginMessage */
+export const beginCount = (services: Services, caller: Caller, call: Call): Promise<BegunCall> =>
+  beginCall(services, caller, {
+    ...call,
+    body: withoutUnavailableTools(call).body,
+    retentionSeconds: MIN_RETENTION_SECONDS,
+  });
+
+export const estimatedCount = (body: Call["body"]): TokenCount => ({
+  input_tokens: estimatedTokens(body),
+});
+
+export function countAnswer(services: Services, { prediction, outputs }: EndedCall): TokenCount {
+  const failure = failureOf(prediction, timeLimit(services, "plain"));
+  if (failure) throw failure;
+  const count = tokenCount.safeParse(outputs[0]).data;
+  if (count) return count;
+  const message = "The container did not answer with a number of tokens.";
+  throw new VendoraProblem(502, { message, type: "server_error", code: "model_error" }, false);
+}

@@ -1,0 +1,42 @@
+/** Writes the events of a message as text. */
+
+import { type MessageHead, MessageStream } from "../../domain/vendorb/message-stream.ts";
+import { vendorbErrorEvent } from "../../errors-vendorb.ts";
+import { HEARTBEAT } from "../../lib/sse.ts";
+import { prediction } from "../../protocol/prediction.ts";
+import { brokenStream, failureOf } from "../vendora/failure.ts";
+import type { NumberedEntry } from "../vendora/log-reader.ts";
+import { eventText, type Writer } from "../vendora/streams.ts";
+
+const PING = eventText(JSON.stringify({ type: "ping" }), undefined, "ping");
+
+export class MessageWriter implements Writer {
+  readonly #translation: MessageStream;
+  readonly #seconds: number;
+
+  /** @param timeoutSeconds after which the call is canceled */
+  constructor(head: MessageHead, timeoutSeconds: number) {
+    this.#translation = new MessageStream(head);
+    this.#seconds = timeoutSeconds;
+  }
+
+  write(entry: NumberedEntry): string {
+    const failure =
+      entry.event === "done" && failureOf(prediction.parse(entry.data), this.#seconds);
+    if (failure) throw failure;
+    const events = this.#translation.take(entry);
+    const last = events.at(-1);
+    return events
+      .map((one) => eventText(JSON.stringify(one), one === last ? entry.id : undefined, one.type))
+      .join("");
+  }
+
+  fail(error: unknown): string {
+    return vendorbErrorEvent(brokenStream(error));
+  }
+
+  /** The first event is the message's own. */
+  heartbeat(): string {
+    return this.#translation.isBegun ? PING : HEARTBEAT;
+  }
+}

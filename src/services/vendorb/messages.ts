@@ -1,0 +1,87 @@
+/** Messages: plain and streamed. */
+
+import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
+import { withoutHostedTools } from "../../domain/vendorb/hosted-tools.ts";
+import { messageIdOf } from "../../domain/vendorb/ids.ts";
+import { type MessageHead, messageOf } from "../../domain/vendorb/message-stream.ts";
+import { invalidParameter } from "../../errors-vendora.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Caller } from "../accounts/caller.ts";
+import type { EventStream } from "../predictions/event-stream.ts";
+import type { Services } from "../services.ts";
+import {
+  type BegunCall,
+  beginCall,
+  type Call,
+  type EndedCall,
+  readerOf,
+  timeLimit,
+} from "../vendora/calls.ts";
+import { failureOf, translateOrFail } from "../vendora/failure.ts";
+import { failureBeforeOutput, readUntilOutput } from "../vendora/first-event.ts";
+import { writtenStream } from "../vendora/streams.ts";
+import { MessageWriter } from "./message-writer.ts";
+
+/** A call whose prediction has been created. */
+export interface BegunMessage extends BegunCall {
+  /** The types of tools that the model was not given because its container has none. */
+  leftOut: string[];
+}
+
+/**
+ * @throws VendoraProblem unsupported_parameter, and as createPrediction
+ */
+export async function beginMessage(
+  services: Services,
+  caller: Caller,
+  call: Call,
+): Promise<BegunMessage> {
+  const { body, leftOut } = withoutUnavailableTools(call);
+  const begun = await beginCall(services, caller, { ...call, body });
+  // System prompt and tools of agents are large, and the call still waits.
+  const { model, max_tokens = null, stop_sequences = null } = begun.request;
+  return { ...begun, request: { model, max_tokens, stop_sequences }, leftOut };
+}
+
+/** @throws VendoraProblem unsupported_parameter for a required tool that the container does not have */
+export function withoutUnavailableTools({
+  body,
+  target: { version },
+}: Pick<Call, "body" | "target">): { body: Call["body"]; leftOut: string[] } {
+  const schema = rootKeywords(version.schemas, "input");
+  const { request, omittedTypes, requiredType } = withoutHostedTools(body, schema);
+  if (requiredType !== undefined) {
+    const message = `The container of '${body.model}' has no tool of type '${requiredType}': send one of your own, or leave 'tool_choice' to the model.`;
+    throw invalidParameter("tool_choice", "unsupported_parameter", message);
+  }
+  return { body: { ...request, model: body.model }, leftOut: omittedTypes };
+}
+
+export function messageAnswer(
+  services: Services,
+  { request, prediction, outputs }: EndedCall,
+): { [name: string]: Json } {
+  const failure = failureOf(prediction, timeLimit(services, "plain"));
+  if (failure) throw failure;
+  const head = headOf(prediction.id, request);
+  return translateOrFail(() => messageOf(head, outputs, prediction.metrics));
+}
+
+/**
+ * The stream of a message. Leaving it cancels the prediction.
+ * @throws VendoraProblem when it fails before its first output
+ */
+export async function messageStream(services: Services, begun: BegunMessage): Promise<EventStream> {
+  const seconds = timeLimit(services, "stream");
+  const reader = readerOf(services, begun, seconds);
+  const held = await readUntilOutput(reader);
+  const failure = failureBeforeOutput(held, seconds);
+  if (failure) throw failure;
+  const writer = new MessageWriter(headOf(begun.id, begun.request), seconds);
+  return writtenStream(reader, writer, held);
+}
+
+const headOf = (predictionId: string, { stream: _, ...request }: Call["body"]): MessageHead => ({
+  id: messageIdOf(predictionId),
+  request,
+});

@@ -1,0 +1,119 @@
+/** Errors of messages, in the convention's words: of the model, and of the request. */
+import { describe, expect, test } from "vitest";
+import { checkedError } from "../../published/vendorb.ts";
+import { ALL, failed, newVendora, refused } from "../support/vendora.ts";
+import { ask, asking, errorOf, PATH } from "../support/vendorb.ts";
+
+const { client, model, fleet, username } = await newVendora();
+
+describe("a failure", () => {
+  const about = { message: "no", type: "t", param: null, code: "c" };
+  const cases = [
+    [refused(422, about), 422, "invalid_request_error", "no"],
+    [refused(413, about), 413, "invalid_request_error", "no"],
+    [refused(429, about), 429, "rate_limit_error", "no"],
+    [refused(503, about), 503, "overloaded_error", "no"],
+    [refused(401, about), 502, "api_error", "the container refused"],
+    [failed("external", "it crashed"), 502, "api_error", "it crashed"],
+    [failed("internal", "no runner"), 500, "api_error", "no runner"],
+  ] as const;
+
+  test.each(cases)("%j is a %i", async (finish, status, type, message) => {
+    const asked = ask(client, model);
+    const { channel } = await fleet.work();
+    await channel.report([], finish);
+    const retry = status === 429 || status === 503 ? null : "false";
+    expect(await errorOf(asked)).toEqual({ status, type, message, retry });
+  });
+
+  test("a cancel by somebody else is a 400", async () => {
+    const asked = ask(client, model);
+    const { job, channel } = await fleet.work();
+    await client.cancel(job.prediction_id);
+    await channel.next();
+    await channel.report([], { status: "canceled", output: "none" });
+    expect(await errorOf(asked)).toMatchObject({ status: 400, type: "invalid_request_error" });
+  });
+});
+
+describe("a request", () => {
+  test.each([`${username}/none`, "claude-sonnet-4-5", `${model}:99`])(
+    "of %s is a 404, whatever else is wrong with it",
+    async (unknown) => {
+      expect(await errorOf(ask(client, unknown, { messages: "nonsense" }))).toMatchObject({
+        status: 404,
+        type: "not_found_error",
+        message: expect.stringContaining("GET /v1/vendorb/models"),
+      });
+    },
+  );
+
+  test("of a version that neither chats nor has messages is a 400 that says so", async () => {
+    const compatibilities = { ...ALL, vendora_chat_completions: false };
+    const { client: other, model: bare } = await newVendora({ compatibilities });
+    expect(await errorOf(ask(other, bare))).toMatchObject({
+      status: 400,
+      message: expect.stringContaining("vendorb_messages or vendora_chat_completions"),
+    });
+  });
+
+  test.each([
+    [{ messages: undefined }, "messages"],
+    [{ messages: [{ role: "tool", content: "a" }] }, "messages.0.role"],
+    [{ messages: [{ role: "user" }] }, "messages.0.content"],
+    [{ messages: [] }, "messages"],
+    [{ max_tokens: undefined }, "max_tokens"],
+    [{ max_tokens: 0 }, "max_tokens"],
+    [{ tool_choice: { type: "required" } }, "tool_choice.type"],
+    [{ stop_sequences: [5] }, "stop_sequences.0"],
+    [{ stream: "yes" }, "stream"],
+    [{ model: undefined }, "model"],
+  ])("%j is a 422 with both bodies", async (wrong, path) => {
+    const response = await ask(client, model, wrong);
+    expect(response.status).toBe(422);
+    const body = await response.json();
+    expect(body).toMatchObject({ detail: [{ loc: ["body", ...path.split(".")] }] });
+    const { error } = checkedError(body);
+    expect(error.type).toBe("invalid_request_error");
+    expect(error.message.startsWith(`${path}: `)).toBe(true);
+  });
+
+  test("without a token, without JSON, at no address: in the convention's words", async () => {
+    const nobody = { method: "POST", headers: { authorization: "", "x-api-key": "nonsense" } };
+    const plain = { method: "POST", headers: { "content-type": "text/plain" }, body: "a" };
+    const cases: [Promise<Response>, number, string][] = [
+      [client.fetch(PATH, nobody), 401, "authentication_error"],
+      [
+        client.fetch(PATH, { ...nobody, headers: { authorization: "" } }),
+        401,
+        "authentication_error",
+      ],
+      [client.fetch(PATH, plain), 415, "invalid_request_error"],
+      [client.post(PATH, "{"), 422, "invalid_request_error"],
+      [client.fetch("/v1/vendorb/nothing"), 404, "not_found_error"],
+      [client.post("/v1/vendorb/v1/messages/batches", {}), 404, "not_found_error"],
+      [client.fetch(PATH), 405, "invalid_request_error"],
+    ];
+    for (const [asked, status, type] of cases)
+      expect(await errorOf(asked)).toMatchObject({ status, type });
+  });
+
+  test("a key is no token anywhere else", async () => {
+    const { token = "" } = client;
+    const response = await client.fetch("/v1/predictions", {
+      headers: { authorization: "", "x-api-key": token },
+    });
+    expect(response.status).toBe(401);
+  });
+
+  test.each(["/v1/messages", "/v1/v1/messages", "/messages", "/vendorb/messages"])(
+    "to %s is told the address",
+    async (path) => {
+      const response = await client.post(path, asking(model));
+      if (response.headers.get("content-type")?.startsWith("text/html")) return;
+      expect(response.status).toBe(404);
+      const { error } = checkedError(await response.json());
+      expect(error.message).toContain("https://auspex.test/v1/vendorb.");
+    },
+  );
+});
