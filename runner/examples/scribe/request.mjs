@@ -22,13 +22,14 @@ export function chatRequest(body) {
   const streams = flag("stream");
   const settings = take(body.stream_options, "stream_options", { type: "object", otherwise: {} });
   const include = { type: "boolean", otherwise: false };
+  const messages = messagesOf(take(body.messages, "messages", { type: "array" }));
   return {
-    messages: messagesOf(take(body.messages, "messages", { type: "array" })),
+    messages,
     stream: streams,
     usage: take(settings.include_usage, "stream_options.include_usage", include),
     choices: number("n", { min: 1, max: MAX_CHOICES, otherwise: 1 }),
     logprobs,
-    tools: toolsOf(body),
+    tools: toolsOf(body, messages),
     delay: number("delay_ms", { min: 0, max: 1000, otherwise: 10 }),
     sampling: {
       max: Math.min(max, MAX_TOKENS),
@@ -77,8 +78,8 @@ function textOf(parts, at) {
   return texts.join("\n");
 }
 
-/** The functions one of which must be called: none, unless the request requires one. */
-function toolsOf(body) {
+/** The functions one of which is called: none, unless the request requires one or the question names one. */
+function toolsOf(body, messages) {
   const tools = take(body.tools, "tools", { type: "array", otherwise: [] });
   const functions = tools.map((tool, index) => {
     const at = `tools[${index}]`;
@@ -96,6 +97,7 @@ function toolsOf(body) {
     take(choice, "tool_choice", { type: "string", options: ["none", "auto", "required"] });
     if (choice === "required" && functions.length === 0)
       throw wrong("tool_choice", "'tool_choice' is required, and there are no tools.");
+    if (choice === "auto") return functions.filter(({ name }) => isNamed(name, messages.at(-1)));
     return choice === "required" ? functions : [];
   }
   const name = take(choice.function?.name, "tool_choice.function.name", { type: "string" });
@@ -103,4 +105,10 @@ function toolsOf(body) {
   if (named.length === 0)
     throw wrong("tool_choice", `There is no function '${name}' in tools.`, "invalid_value");
   return named;
+}
+
+/** Whether the user has just used the words of its name. When the function has answered, the answer is last. */
+function isNamed(name, { role, text }) {
+  const words = (said) => ` ${said.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ")} `;
+  return role === "user" && words(text).includes(words(name));
 }

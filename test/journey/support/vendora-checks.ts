@@ -10,23 +10,11 @@ import {
   expectResponseEvent,
   objections,
 } from "../../published/validate.ts";
+import type { Checks, Exchange } from "./vendora-wire.ts";
 
 const object = z.record(z.string(), z.unknown());
 const expectSchema = (schema: string, value: unknown) =>
   expect(objections("openai", schema, value)).toEqual([]);
-
-export interface Exchange {
-  method: string;
-  /** Below `/vendora`, decoded, without the query. */
-  path: string;
-  query: URLSearchParams;
-  /** What was sent, {} when it was nothing. */
-  sent: Record<string, unknown>;
-  status: number;
-  headers: Headers;
-  /** What has come so far. */
-  text: string;
-}
 
 /** By method and path: the description of what a success is. */
 const ANSWERS: [RegExp, (body: Record<string, unknown>, exchange: Exchange) => void][] = [
@@ -42,7 +30,7 @@ const ANSWERS: [RegExp, (body: Record<string, unknown>, exchange: Exchange) => v
 ];
 
 /** One body. */
-export function checkAnswer(exchange: Exchange): void {
+function checkAnswer(exchange: Exchange): void {
   const { method, path, status, headers, text } = exchange;
   expect(headers.get("content-type")).toMatch(/^application\/json\b/);
   expect(headers.get("x-request-id")).toMatch(/./);
@@ -59,6 +47,12 @@ export function checkAnswer(exchange: Exchange): void {
   if (!check) throw new Error(`nobody knows what ${method} ${path} answers`);
   check(body, exchange);
 }
+
+export const VENDORA_CHECKS: Checks = {
+  below: /^\/v1\/vendora/,
+  answer: checkAnswer,
+  stream: checkStream,
+};
 
 /** Every call that begins a prediction says which. */
 function expectPrediction({ method, path, headers }: Exchange): void {
@@ -83,14 +77,13 @@ function expectVectors(body: Record<string, unknown>, { sent }: Exchange): void 
   expectEmbeddings({ ...body, data });
 }
 
-interface StreamEvent {
+export interface StreamEvent {
   id: string | undefined;
   event: string | undefined;
   data: string;
 }
 
-/** A stream; one that was left is checked up to its last whole event. */
-export function checkStream(exchange: Exchange, complete: boolean): void {
+function checkStream(exchange: Exchange, complete: boolean): void {
   const { headers, path } = exchange;
   expect(headers.get("cache-control")).toContain("no-cache");
   expect(headers.get("x-request-id")).toMatch(/./);
@@ -103,7 +96,7 @@ export function checkStream(exchange: Exchange, complete: boolean): void {
 }
 
 /** LF only, one line for each field: what the strictest of the readers takes. */
-function eventsIn(text: string, complete: boolean): StreamEvent[] {
+export function eventsIn(text: string, complete: boolean): StreamEvent[] {
   expect(text).not.toContain("\r");
   const blocks = text.split("\n\n");
   const rest = blocks.pop();

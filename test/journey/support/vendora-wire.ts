@@ -1,14 +1,40 @@
-/** The wire between the official client and the service: nothing comes over it unchecked. */
+/** The wire between a client of a convention and the service: nothing comes over it unchecked. */
 import { expect } from "vitest";
 import { z } from "zod";
-import { checkAnswer, checkStream, type Exchange } from "./vendora-checks.ts";
 
 const object = z.record(z.string(), z.unknown());
 
+export interface Exchange {
+  method: string;
+  /** Below the convention's own, decoded, without the query. */
+  path: string;
+  query: URLSearchParams;
+  /** What was sent, {} when it was nothing. */
+  sent: Record<string, unknown>;
+  status: number;
+  headers: Headers;
+  /** What has come so far. */
+  text: string;
+}
+
+/** What every answer of a convention must be. */
+export interface Checks {
+  /** What its paths begin with. */
+  below: RegExp;
+  answer: (exchange: Exchange) => void;
+  /** A stream; one that was left is checked up to its last whole event. */
+  stream: (exchange: Exchange, complete: boolean) => void;
+}
+
 export class Wire {
+  readonly #checks: Checks;
   readonly exchanges: Exchange[] = [];
   readonly #faults: unknown[] = [];
   readonly #reading = new Set<Promise<void>>();
+
+  constructor(checks: Checks) {
+    this.#checks = checks;
+  }
 
   /** As the client wants it. What it checks comes out in `settle`: a client would try again. */
   readonly fetch: typeof fetch = async (input, init) => {
@@ -18,7 +44,7 @@ export class Wire {
     const { pathname, searchParams: query } = new URL(request.url);
     const exchange: Exchange = {
       method: request.method,
-      path: decodeURIComponent(pathname.replace("/v1/vendora", "")),
+      path: decodeURIComponent(pathname.replace(this.#checks.below, "")),
       query,
       sent,
       status: response.status,
@@ -29,7 +55,7 @@ export class Wire {
     const { status, headers, body } = response;
     if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) {
       exchange.text = await response.text();
-      this.#hold(() => checkAnswer(exchange));
+      this.#hold(() => this.#checks.answer(exchange));
       return new Response(exchange.text, { status, headers });
     }
     return new Response(ReadableStream.from(this.#recorded(exchange, body)), { status, headers });
@@ -61,7 +87,7 @@ export class Wire {
       }
       complete = true;
     } finally {
-      this.#hold(() => checkStream(exchange, complete));
+      this.#hold(() => this.#checks.stream(exchange, complete));
       this.#reading.delete(promise);
       resolve();
     }

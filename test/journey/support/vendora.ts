@@ -1,8 +1,8 @@
 /** The official client of a world, and what the oracle (test/journey/models) can be asked by it. */
 import OpenAI from "openai";
 import { z } from "zod";
-import type { Exchange } from "./vendora-checks.ts";
-import { Wire } from "./vendora-wire.ts";
+import { VENDORA_CHECKS } from "./vendora-checks.ts";
+import { type Exchange, Wire } from "./vendora-wire.ts";
 
 /** What test/journey/models/oracle/script.mjs knows. */
 export interface Script {
@@ -32,7 +32,7 @@ export function vendoraOf(
   { url, token }: { url: string; token: string },
   options: ConstructorParameters<typeof OpenAI>[0] = {},
 ): Vendora {
-  const wire = new Wire();
+  const wire = new Wire(VENDORA_CHECKS);
   const baseURL = `${url}/v1/vendora`;
   return { wire, openai: new OpenAI({ apiKey: token, baseURL, fetch: wire.fetch, ...options }) };
 }

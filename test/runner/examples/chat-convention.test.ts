@@ -109,6 +109,17 @@ describe("a tool", () => {
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("tool_calls");
   });
 
+  it("is called when the question has its name in it, until it has answered", async () => {
+    const [asking] = question("Please get weather for Oxford.");
+    const { choices } = await scribe.chat({ messages: [asking], tools });
+    const [{ message, finish_reason }] = choices;
+    expect(finish_reason).toBe("tool_calls");
+    expect(message.tool_calls?.map((call) => call.function.name)).toEqual(["get_weather"]);
+    const result = { role: "tool", tool_call_id: "c", content: "sunny" };
+    const next = await scribe.chat({ messages: [asking, message, result], tools });
+    expect(next.choices[0].finish_reason).not.toBe("tool_calls");
+  });
+
   it("is left alone otherwise", async () => {
     for (const tool_choice of [undefined, "auto", "none"]) {
       const { choices } = await scribe.chat({ ...asked, tool_choice });

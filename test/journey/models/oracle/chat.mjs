@@ -43,7 +43,9 @@ export function* chunksOf(body, script, model) {
     }
   }
   yield* callDeltas(callsOf(script)).map((tool_calls) => all({ tool_calls }));
-  yield { ...all({}, { finish_reason: finishOf(script) }), last: true };
+  // As vLLM: told by the script, it stops at the first of the sequences that it was given.
+  const stop_reason = script.finish === "stop" ? [body.stop ?? null].flat()[0] : null;
+  yield { ...all({}, { finish_reason: finishOf(script), stop_reason }), last: true };
   if (body.stream_options?.include_usage && script.usage !== false) {
     yield chunk([], { usage: usageOf(body, script) });
   }

@@ -34,10 +34,14 @@ function lastSaid({ messages, input }) {
   const last = items.at(-1);
   // A tool has answered: that is what the oracle goes on with.
   if (last.role === "tool") return `the tool says ${textOf(last.content)}`;
+  const result = Array.isArray(last.content) && last.content.find(isResult);
+  if (result) return `the tool says ${textOf(result.content)}`;
   if (last.type === "function_call_output") return `the tool says ${textOf(last.output)}`;
   const user = items.findLast(({ role }) => role === "user");
   return user ? textOf(user.content) : "";
 }
+
+const isResult = ({ type }) => type === "tool_result";
 
 const textOf = (content) =>
   typeof content === "string" ? content : content.map(({ text = "" }) => text).join("");

@@ -4,20 +4,25 @@ import http from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { answerChat, chunksOf } from "./chat.mjs";
 import { answerEmbeddings } from "./embeddings.mjs";
+import { answerMessage, countTokens, messageEvents } from "./messages.mjs";
 import { answerResponse, eventsOf } from "./responses.mjs";
 import { Refusal, scriptOf } from "./script.mjs";
 import { Tally } from "./tally.mjs";
 
 /** The only name that it goes by: whoever is not told that it has another is refused. */
 const SERVED = "oracle-7b-instruct";
-const NATIVE = process.argv.includes("--responses");
+const NATIVE = process.argv.includes("--native");
 
 const tally = new Tally();
 
 const CALLS = {
   "/v1/chat/completions": { whole: answerChat, pieces: chunksOf, end: "data: [DONE]\n\n" },
   "/v1/embeddings": { whole: answerEmbeddings },
-  ...(NATIVE && { "/v1/responses": { whole: answerResponse, pieces: eventsOf, end: "" } }),
+  ...(NATIVE && {
+    "/v1/responses": { whole: answerResponse, pieces: eventsOf, end: "" },
+    "/v1/messages": { whole: answerMessage, pieces: messageEvents, end: "" },
+    "/v1/messages/count_tokens": { whole: countTokens },
+  }),
 };
 
 const reply = (res, status, body) =>

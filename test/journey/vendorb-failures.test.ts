@@ -1,0 +1,85 @@
+/** Messages that fail, or that are left, by the official client. */
+import Anthropic from "@anthropic-ai/sdk";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { USERNAME } from "./support/access.ts";
+import { predictionIn } from "./support/vendora.ts";
+import { asks, textIn, type Vendorb, vendorbOf } from "./support/vendorb.ts";
+import { World } from "./support/world.ts";
+
+const ORACLE = `${USERNAME}/oracle`;
+const NATIVE = `${USERNAME}/oracle-native`;
+/** Of a machine with two busy cores. */
+const PATIENCE = { timeout: 10_000 };
+
+let world: World;
+let vendorb: Vendorb;
+let anthropic: Anthropic;
+
+beforeAll(async () => {
+  world = await World.open();
+  await world.runner("one", { slots: 8 });
+  vendorb = vendorbOf(world.access);
+  anthropic = vendorb.anthropic;
+});
+afterEach(() => vendorb.wire.settle());
+afterAll(() => world.close());
+
+describe.each([
+  ["that has messages", NATIVE],
+  ["that only chats", ORACLE],
+])("a container %s", (_, model) => {
+  it("fails with its own words, with the class that its status has", async () => {
+    const fail = (status: number) => ({
+      fail: { status, error: { message: "not so fast", type: "x" } },
+    });
+    for (const [status, Failure] of [
+      [400, Anthropic.BadRequestError],
+      [413, Anthropic.APIError],
+      [422, Anthropic.UnprocessableEntityError],
+      [500, Anthropic.InternalServerError],
+    ] as const) {
+      const before = vendorb.wire.exchanges.length;
+      const refused = await anthropic.messages
+        .create(asks(model, fail(status)))
+        .catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(Failure);
+      expect(refused).toMatchObject({ requestID: expect.stringMatching(/./) });
+      expect(String(refused)).toContain("not so fast");
+      expect(vendorb.wire.exchanges).toHaveLength(before + 1);
+    }
+  });
+
+  it.each(["error", "cut"] as const)("fails inside its stream: %s", async (end) => {
+    const stream = anthropic.messages.stream(asks(model, { say: ["a"], every: 50, end }));
+    const texts: string[] = [];
+    stream.on("text", (text) => texts.push(text));
+    await expect(stream.finalMessage()).rejects.toBeInstanceOf(Anthropic.APIError);
+    expect(texts).toEqual(["a"]);
+  });
+
+  it("is left in the middle of a stream, and stops", async () => {
+    const { url } = await world.relay();
+    const leaver = vendorbOf({ ...world.access, url });
+    const mark = `left by ${model}`;
+    const asked = asks(model, { say: ["a", "b"], end: "hang", mark });
+    const stream = await leaver.anthropic.messages.create({ ...asked, stream: true });
+    for await (const event of stream) {
+      if (event.type === "content_block_delta" && textOfDelta(event.delta) === "b") break;
+    }
+    const watch = world.watch(predictionIn(leaver.wire.last));
+    await watch.ended;
+    expect(await world.get(watch.id)).toMatchObject({ status: "canceled" });
+    await leaver.wire.settle();
+    await vi.waitFor(async () => {
+      expect(await tally(model, mark)).toEqual({ asked: 1, answered: 0, left: 1 });
+    }, PATIENCE);
+  });
+});
+
+const textOfDelta = (delta: Anthropic.RawContentBlockDelta) =>
+  delta.type === "text_delta" ? delta.text : "";
+
+/** What the container has seen of the requests with this mark: it says so itself. */
+async function tally(model: string, mark: string): Promise<unknown> {
+  return JSON.parse(textIn(await anthropic.messages.create(asks(model, { tally: mark }))));
+}
