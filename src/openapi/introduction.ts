@@ -142,6 +142,12 @@ export const securitySchemes: Components["securitySchemes"] = {
     scheme: "bearer",
     description: "An access token, `aus_…`, with the scopes that the call requires.",
   },
+  apiKey: {
+    type: "apiKey",
+    in: "header",
+    name: "x-api-key",
+    description: "An access token as a key, for clients of Anthropic's API.",
+  },
   operatorToken: {
     type: "http",
     scheme: "bearer",

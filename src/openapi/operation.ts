@@ -30,6 +30,7 @@ export function completeOperation(
   const declared: Record<string, ResponseObject> = responses ?? {};
   const convention = conventionOfPath(one.path);
   const security = securityOf(handlers);
+  const ways = security ?? (convention === "vendorb" ? TOKEN_OR_KEY : undefined);
   const isConditional = handlers.includes(conditionalGet) || "304" in declared;
   const [prefix, shared] = convention
     ? ([PREFIX[convention], conventionAnswers[convention]] as const)
@@ -43,7 +44,7 @@ export function completeOperation(
   });
   return {
     ...operation,
-    ...(security && { security }),
+    ...(ways && { security: ways }),
     parameters: parameters
       .map((one) => ("name" in one ? describeParameter(one) : one))
       .concat("206" in declared ? rangeHeader : [], isConditional ? ifNoneMatchHeader : []),
@@ -58,6 +59,9 @@ export function completeOperation(
     },
   };
 }
+
+/** Clients of the vendorb convention send the token in either way. */
+const TOKEN_OR_KEY: Security = [{ accessToken: [] }, { apiKey: [] }];
 
 /** Undefined: an access token is required, the default. */
 function securityOf(handlers: Handler[]): Security | undefined {

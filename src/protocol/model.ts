@@ -119,7 +119,7 @@ const compatibilitiesWith = <Flag extends z.ZodType<boolean>>(flag: Flag) =>
 export const compatibilities = compatibilitiesWith(z.boolean()).meta({
   id: "Compatibilities",
   description:
-    "Which third-party APIs the version is compatible with. `vendora` stands for OpenAI's API: see the Vendora endpoints. `vendora_images_generations` and `vendorb_messages` are stored, but there are no endpoints for them yet.",
+    "Which third-party APIs the version is compatible with. `vendora` stands for OpenAI's API, `vendorb` for Anthropic's: see the Vendora and Vendorb endpoints. `vendorb_messages` says that its container has messages of its own; a version with `vendora_chat_completions` answers them too. `vendora_images_generations` is stored, but there is no endpoint for it yet.",
 });
 export type Compatibilities = z.infer<typeof compatibilities>;
 

@@ -9,6 +9,7 @@ type Entry = readonly [name: string, label: string];
 const USING: Entry[] = [
   ["calling", "Calling models"],
   ["openai", "OpenAI clients"],
+  ["anthropic", "Anthropic clients"],
   ["files", "Files"],
   ["webhooks", "Webhooks"],
   ["publishing", "Publishing models"],

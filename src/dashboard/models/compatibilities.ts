@@ -6,5 +6,5 @@ export const COMPATIBILITIES: { flag: keyof Compatibilities; name: string }[] = 
   { flag: "vendora_responses", name: "OpenAI responses" },
   { flag: "vendora_embeddings", name: "OpenAI embeddings" },
   { flag: "vendora_images_generations", name: "OpenAI image generations" },
-  { flag: "vendorb_messages", name: "Messages (vendor B)" },
+  { flag: "vendorb_messages", name: "Anthropic messages" },
 ];

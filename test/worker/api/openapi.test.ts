@@ -139,6 +139,12 @@ test("a pattern is one for every validator: without flags, and without classes o
   }
 });
 
+test("messages take the token as a key, too", () => {
+  const { security } = operationNamed("createMessage");
+  expect(security).toEqual([{ accessToken: [] }, { apiKey: [] }]);
+  expect(operationNamed("createChatCompletion").security).toBeUndefined();
+});
+
 const NAMES = ["photo.png", " ", "é", "🐙.png", "a:b?c", "..", "x".repeat(255)];
 const NOT_NAMES = [
   "",
