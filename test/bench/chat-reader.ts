@@ -1,8 +1,25 @@
-/** Reads a chat completion as it streams, as cheaply as can be: what is measured is who writes. */
+/** Reads a chat completion or a message as it streams, as cheaply as can be: what is measured is who writes. */
 import { type Bed, USERNAME } from "./bed.ts";
 
-/** Whoever answers chat completions below `url`. */
+/** What a convention's streams have. */
+interface Format {
+  path: string;
+  /** In the event of a token. */
+  token: string;
+  /** In the last event. */
+  end: string;
+}
+
+const CHAT: Format = {
+  path: "/chat/completions",
+  token: '"content":" token"',
+  end: "data: [DONE]",
+};
+const MESSAGE: Format = { path: "/messages", token: '"text":" token"', end: "event: message_stop" };
+
+/** Whoever answers below `url`. */
 export interface Source {
+  format: Format;
   url: string;
   model: string;
   token?: string;
@@ -22,8 +39,13 @@ export interface Read {
 }
 
 /** The service itself. */
-export const chatOf = ({ deployment, seed }: Bed): Source => ({
-  url: `${deployment.url}/v1/vendora`,
+export const chatOf = (bed: Bed): Source => ({ ...serviceOf(bed, "vendora"), format: CHAT });
+
+/** The same container, asked for messages. */
+export const messagesOf = (bed: Bed): Source => ({ ...serviceOf(bed, "vendorb"), format: MESSAGE });
+
+const serviceOf = ({ deployment, seed }: Bed, convention: string) => ({
+  url: `${deployment.url}/v1/${convention}`,
   model: `${USERNAME}/pace`,
   token: seed.token,
 });
@@ -32,15 +54,14 @@ export const chatOf = ({ deployment, seed }: Bed): Source => ({
 export async function containerOf(service: Source): Promise<Source> {
   const { fingerprint } = await readChat(service, { max_tokens: 1, per_second: 0 });
   if (!fingerprint) throw new Error("the container has not said where it is");
-  return { url: `${fingerprint}/v1`, model: "pace" };
+  return { format: CHAT, url: `${fingerprint}/v1`, model: "pace" };
 }
 
-const TOKEN = '"content":" token"';
-
 /** @throws when it is not all that was asked for. */
-export async function readChat({ url, model, token }: Source, asked: Asked): Promise<Read> {
+export async function readChat(source: Source, asked: Asked): Promise<Read> {
+  const { format, url, model, token } = source;
   const began = performance.now();
-  const response = await fetch(`${url}/chat/completions`, {
+  const response = await fetch(url + format.path, {
     method: "POST",
     headers: {
       "content-type": "application/json",
@@ -61,11 +82,11 @@ export async function readChat({ url, model, token }: Source, asked: Asked): Pro
     chunks.push(chunk);
     if (first !== undefined) continue;
     text += Buffer.from(chunk).toString();
-    if (text.includes(TOKEN)) first = performance.now() - began;
+    if (text.includes(format.token)) first = performance.now() - began;
   }
   const all = Buffer.concat(chunks).toString();
-  const tokens = all.split(TOKEN).length - 1;
-  if (first === undefined || tokens !== asked.max_tokens || !all.includes("data: [DONE]")) {
+  const tokens = all.split(format.token).length - 1;
+  if (first === undefined || tokens !== asked.max_tokens || !all.includes(format.end)) {
     throw new Error(`${tokens} of ${asked.max_tokens} tokens came: ${all.slice(-500)}`);
   }
   return { first, fingerprint: /"system_fingerprint":"([^"]+)"/.exec(all)?.[1] };

@@ -25,6 +25,7 @@ import { measureRegistry } from "./registry.ts";
 import { holds, print, type Table } from "./table.ts";
 import { measureTokens } from "./tokens.ts";
 import { measureVendora } from "./vendora.ts";
+import { measureVendorb } from "./vendorb.ts";
 import { measureWebhooks } from "./webhooks.ts";
 
 type Part = (bed: Bed, effort: Effort) => Promise<Table>;
@@ -40,6 +41,7 @@ const PARTS: Record<string, Part> = {
   files: measureFiles,
   registry: measureRegistry,
   vendora: measureVendora,
+  vendorb: measureVendorb,
   webhooks: measureWebhooks,
   neighbours: measureNeighbours,
 };

@@ -63,7 +63,7 @@ interface Round {
 }
 
 /** Rounds A B A B …, so that what else the machine does hits both; medians over the rounds. */
-async function inTurn(
+export async function inTurn(
   sources: readonly [Source, Source],
   streams: number,
   asked: Asked,
