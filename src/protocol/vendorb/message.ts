@@ -9,11 +9,20 @@ import { vendoraModelName, vendoraWebhook } from "../vendora/chat.ts";
 
 /** Of one request: the convention's own limit. */
 const MAX_MESSAGES = 100_000;
+/** Of one message. */
+const MAX_BLOCKS = 100_000;
+const MAX_TOOLS = 10_000;
+const MAX_SEQUENCES = 100;
+/** Of a tool's name, or of a stop sequence. */
+const MAX_SHORT = 1_000;
+
+/** As long as the 10 MB body may be. */
+const text = z.string().max(10_000_000);
 
 /** Part of a message: text, an image, a tool's call, its result … */
 const block = z.looseObject({ type: z.string().min(1).max(64) });
 
-const content = z.union([z.string(), z.array(block)]);
+const content = z.union([text, z.array(block).max(MAX_BLOCKS)]);
 
 /** What a conversation consists of: what is to be counted, or to be gone on with. */
 const conversation = z
@@ -25,9 +34,15 @@ const conversation = z
       .max(MAX_MESSAGES),
     system: content.nullish(),
     /** A function of the caller's own has no type, or the type `custom`. */
-    tools: z.array(z.looseObject({ type: z.string().max(64).nullish() })).nullish(),
+    tools: z
+      .array(z.looseObject({ type: z.string().max(64).nullish() }))
+      .max(MAX_TOOLS)
+      .nullish(),
     tool_choice: z
-      .looseObject({ type: z.enum(["auto", "any", "tool", "none"]), name: z.string().nullish() })
+      .looseObject({
+        type: z.enum(["auto", "any", "tool", "none"]),
+        name: z.string().max(MAX_SHORT).nullish(),
+      })
       .nullish(),
   })
   .catchall(json);
@@ -41,8 +56,11 @@ const example = {
 /** The body of POST /vendorb/messages. */
 export const messageRequest = conversation
   .extend({
-    max_tokens: z.int().min(1),
-    stop_sequences: z.array(z.string()).nullish(),
+    max_tokens: z
+      .int()
+      .min(1)
+      .max(2 ** 31 - 1),
+    stop_sequences: z.array(z.string().max(MAX_SHORT)).max(MAX_SEQUENCES).nullish(),
     stream: z.boolean().nullish(),
     webhook: vendoraWebhook,
   })

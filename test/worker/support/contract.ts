@@ -175,7 +175,7 @@ export const ENDPOINTS: Record<string, Endpoint> = {
       fields: {
         model: text,
         messages: { type: "array", minItems: 1, maxItems: 100_000 },
-        max_tokens: { type: "integer", minimum: 1 },
+        max_tokens: { type: "integer", minimum: 1, maximum: 2 ** 31 - 1 },
       },
     },
     answers: { 200: ["Message", "events"] },

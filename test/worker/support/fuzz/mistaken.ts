@@ -26,11 +26,14 @@ function beyond(schema: InlineSchema): fc.Arbitrary<unknown>[] {
   return values.length > 0 ? [fc.constantFrom(...values)] : [];
 }
 
+/** A longer list of what may itself be large is more than a text may have. */
+const MAX_ITEMS = 10_000;
+
 /** Lists that are too long or too short; objects that lack a field or have one too many. */
 function resized(from: Source, schema: InlineSchema, field: string): fc.Arbitrary<unknown>[] {
   const { items, minItems, maxItems, properties, required = [] } = schema;
   const made: fc.Arbitrary<unknown>[] = [];
-  if (items && maxItems !== undefined) {
+  if (items && maxItems !== undefined && maxItems <= MAX_ITEMS) {
     const size = { minLength: maxItems + 1, maxLength: maxItems + 1 };
     made.push(fc.array(valid(from, items, field), size));
   }
