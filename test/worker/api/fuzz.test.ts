@@ -214,8 +214,17 @@ async function makeWebhooks(): Promise<void> {
   if (id) await make("GET", `/predictions/${id}/webhooks`);
 }
 
-/** What chance needs several steps for: a model of the user's, a version and a variable of it. */
-async function makeModel(): Promise<void> {
+/** One that can be revoked: of those that the callers have none is known. */
+async function makeToken(model_owner: string): Promise<void> {
+  const path = `/operator/users/${model_owner}/tokens`;
+  await make("POST", path, { name: `made-${sentSoFar}` }, { by: callers.operator });
+}
+
+/** Both conventions find a model that chats. */
+const CHATS = { ...VERSION, compatibilities: { vendora_chat_completions: true } };
+
+/** What chance needs several steps for: a model of the user's, a version and a variable of it, and a token. */
+async function makeOwned(): Promise<void> {
   const hardware = "made-for-models";
   await make("PUT", `/operator/hardware/${hardware}`, { name: hardware }, { by: callers.operator });
   // They may have another name by now.
@@ -225,8 +234,9 @@ async function makeModel(): Promise<void> {
   const known = { model_owner, model_name: `story-${sentSoFar}` };
   const path = `/models/${model_owner}/${known.model_name}`;
   await make("POST", "/models", { name: known.model_name, hardware_identifier: hardware });
-  await make("POST", `${path}/versions`, VERSION, { known });
+  await make("POST", `${path}/versions`, CHATS, { known });
   await make("PUT", `${path}/variables/KEY`, { value: "a" }, { known });
+  await makeToken(model_owner);
 }
 
 /** Chance finds a file to read, and then a range behind its end, in no more than most runs. */
@@ -275,7 +285,7 @@ test("they come further than the door: every operation has done what it is for",
     // What was made at first may be gone, or have been hidden from a stranger and so be forgotten.
     await findBackup();
     await makeWebhooks();
-    await makeModel();
+    await makeOwned();
     await makeBefore();
     // Among others, since what they are about may have to be made first.
     const wanted = withoutSuccess().map((one) => ({
