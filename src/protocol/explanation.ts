@@ -32,7 +32,7 @@ const reason = z
     message: z.string().meta({
       description: "The same in plain English, with what would help",
       example:
-        "All runners of l40s are busy. 6 predictions are before it, among them those of 3 other accounts. Another runner would help.",
+        "All runners of l40s are busy. 6 predictions are before it, of 3 other accounts and perhaps its own. Another runner would help.",
     }),
     stopped: z.array(z.string()).meta({
       description:
@@ -65,7 +65,7 @@ const pastStep = z
   .object({
     event: z.enum(["waited", "pulled", "started", "set_up", "ran", "lost", "returned"]).meta({
       description:
-        "`waited` for a runner, in all attempts together. `pulled` its image and weights, and `started` its container, or `set_up` both where they were not told apart. `ran` the model. `lost`, `returned`: an attempt whose runner was lost, or handed it back",
+        "`waited` for a runner: the last wait began at `at`, and `seconds` are those of all attempts together. `pulled` its image and weights, and `started` its container, or `set_up` both where they were not told apart. `ran` the model. `lost`, `returned`: an attempt whose runner was lost, or handed it back",
       example: "waited",
     }),
     attempt: z.int().meta({ description: "The attempt that it belongs to, from 1", example: 1 }),

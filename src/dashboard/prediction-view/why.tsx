@@ -27,6 +27,6 @@ function Words({ explanation: { reason, starts_in, since } }: { explanation: Exp
 }
 
 function rangeText({ p10_seconds, p90_seconds }: NonNullable<Explanation["starts_in"]>): string {
-  if (p90_seconds === 0) return "Expected to run at any moment.";
+  if (p90_seconds === 0) return "That takes longer than expected.";
   return `Expected to run in ${duration(p10_seconds)} to ${duration(p90_seconds)}.`;
 }

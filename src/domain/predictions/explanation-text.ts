@@ -1,6 +1,6 @@
 /** Why a prediction waits, in words, with what would help. */
 
-import { aboutText, count, inText } from "../../lib/count-text.ts";
+import { aboutText, count, freeText } from "../../lib/count-text.ts";
 import type { Reason } from "../scheduling/decide/explain.ts";
 import type { NamedRunner } from "../scheduling/named-explanation.ts";
 import { setupText } from "./setup-text.ts";
@@ -20,30 +20,39 @@ export function waitText(
     case "too-small":
       return `No runner of ${hardware} has ${count(reason.gpus, "working GPU")}: the largest has ${reason.most}. A larger one would help.`;
     case "share":
-      return `Its account has as much of ${hardware} as it may while others want it: ${count(reason.most, "container")}. It starts when one of the account's runs ends.`;
+      return `Its account has as much of ${hardware} as it may while others want it: ${count(reason.most, "container")}. It has its turn again when one of the account's runs has ended, or when others have not wanted ${hardware} for 5 minutes.`;
     case "reserved":
-      return `${first?.name ?? "A runner"} is kept for it, and expected to be free ${inText(reason.free_at - now)}.`;
+      return `${first?.name ?? "A runner"} is kept for it, and ${freeText(reason.free_at - now)}.`;
     case "held":
       return `A container of its model ${reason.phase === "starting" ? "is starting" : "is busy"}${on(first)}, and will serve it sooner than a new one would.`;
     case "declined":
       return `Every runner of ${hardware} has declined it as they are now${declinedBy(runners)}. It is offered again when one of them changes; another one would help.`;
     case "busy":
-      return `All runners of ${hardware} are busy. ${lineText(reason)} ${keptText(reason.reserved.length, runners)}Another runner would help.`;
+      return `${busyText(reason, hardware, runners)} ${lineText(reason)} Another runner would help.`;
   }
 }
 
-function lineText({ position, accounts }: Extract<Reason, { why: "busy" }>): string {
+type Busy = Extract<Reason, { why: "busy" }>;
+
+function busyText(
+  { gpus, reserved }: Busy,
+  hardware: string,
+  runners: readonly NamedRunner[],
+): string {
+  const names = runners.length > 0 ? ` (${runners.map(({ name }) => name).join(", ")})` : "";
+  const isKept = reserved.length > 0;
+  if (gpus > 1)
+    return `No runner of ${hardware} has ${gpus} GPUs free at once${isKept ? `, or it is kept for other predictions${names}` : ""}.`;
+  return `All runners of ${hardware} are busy${isKept ? `, or kept for other predictions${names}` : ""}.`;
+}
+
+function lineText({ gpus, position, accounts }: Busy): string {
   const ahead = position - 1;
-  if (ahead === 0) return "It is next in line.";
+  if (ahead === 0)
+    return `It is next in line${gpus > 1 ? ": if this lasts, one is kept for it" : ""}.`;
   const are = ahead === 1 ? "is" : "are";
   if (accounts === 0) return `${count(ahead, "prediction")} of its own account ${are} before it.`;
   return `${count(ahead, "prediction")} ${are} before it, of ${count(accounts, "other account")} and perhaps its own.`;
-}
-
-function keptText(kept: number, runners: readonly NamedRunner[]): string {
-  if (kept === 0) return "";
-  const names = runners.length > 0 ? ` (${runners.map(({ name }) => name).join(", ")})` : "";
-  return `${count(kept, "runner")}${names} ${kept === 1 ? "is" : "are"} kept for other predictions. `;
 }
 
 const declinedBy = (runners: readonly NamedRunner[]): string =>

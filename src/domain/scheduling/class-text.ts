@@ -1,5 +1,5 @@
 /** Why the predictions of a class wait, in words, with what would help. For operators. */
-import { count, inText } from "../../lib/count-text.ts";
+import { count, freeText } from "../../lib/count-text.ts";
 import type { ClassReason } from "./decide/explain-class.ts";
 import type { NamedClassExplanation } from "./named-explanation.ts";
 
@@ -19,22 +19,34 @@ export function classReasonText(
     case "too-small":
       return `${wait}: no runner of ${hardware} has ${count(gpus, "working GPU")}. A larger one would help.`;
     case "share":
-      return `${wait}: ${accounts === 1 ? "an account has its share" : `${accounts} accounts have their shares`} while others want ${hardware}.`;
+      return `${wait}: ${accounts === 1 ? "an account has its share" : `${accounts} accounts have their shares`} (ACCOUNT_SHARE) while others want ${hardware}, or did within 5 minutes. Another runner would help.`;
     case "held":
       return `${wait} for containers of their models, which start or are busy.`;
     case "reserved":
-      return `${wait} for ${runners}, which is kept free for that, and expected to be so ${inText((free_at ?? now) - now)}.`;
+      return `${wait} for ${runners}, which is kept for that, and ${freeText((free_at ?? now) - now)}.`;
     case "declined":
       return `${wait}: declined by ${runners} as they are now. Look at their logs; another runner would help.`;
     case "busy":
-      return `${wait}: ${busyText(explanation)}. Another runner would help.`;
+      return `${wait}: ${busyText(explanation, runners)}. ${helpText(explanation)}`;
   }
 }
 
-function busyText({ gpus, boxes, box_gpus, used_gpus }: NamedClassExplanation): string {
+/** @param kept runners that are kept for others */
+function busyText(
+  { gpus, boxes, box_gpus, used_gpus }: NamedClassExplanation,
+  kept: string,
+): string {
+  const others = kept === "" ? "" : `, and ${kept} is kept for other predictions`;
   if (gpus === 0)
-    return boxes === 1 ? "its only runner is busy" : `all ${count(boxes, "runner")} are busy`;
-  if (used_gpus < box_gpus)
-    return `no runner has a slot and ${count(gpus, "GPU")} free, with ${used_gpus} of ${count(box_gpus, "GPU")} busy`;
-  return box_gpus === 1 ? "the only GPU is busy" : `all ${count(box_gpus, "GPU")} are busy`;
+    return `${boxes === 1 ? "its only runner is busy" : `all ${count(boxes, "runner")} are busy`}${others}`;
+  const used = `${used_gpus} of ${count(box_gpus, "GPU")} busy`;
+  if (used_gpus < box_gpus && kept === "")
+    return `no runner has a slot and ${count(gpus, "GPU")} free, with ${used}`;
+  if (used_gpus < box_gpus) return `${kept} is kept for other predictions, with ${used}`;
+  return `${box_gpus === 1 ? "the only GPU is busy" : `all ${count(box_gpus, "GPU")} are busy`}${others}`;
 }
+
+const helpText = ({ lacks_slots }: NamedClassExplanation): string =>
+  lacks_slots
+    ? "There is a container with room on a runner without a free slot: more slots (--slots) or another runner would help."
+    : "Another runner would help.";

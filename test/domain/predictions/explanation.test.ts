@@ -62,7 +62,7 @@ const box = { id: ID, name: "box-3", reason: null };
 describe("in line", () => {
   test("it waits for its turn, with a range", () => {
     const range = { p10_ms: 12_540, p50_ms: 20_000, p90_ms: 41_000 };
-    const busy: Reason = { why: "busy", position: 7, accounts: 3, reserved: [] };
+    const busy: Reason = { why: "busy", gpus: 1, position: 7, accounts: 3, reserved: [] };
     expect(explain(standing(), answer(busy, { range }))).toEqual({
       status: "pending",
       attempt: 1,
@@ -92,12 +92,21 @@ describe("in line", () => {
     ],
     [
       { why: "share", held: 1.5, most: 2 },
-      "Its account has as much of l40s as it may while others want it: 2 containers. It starts when one of the account's runs ends.",
+      "Its account has as much of l40s as it may while others want it: 2 containers. It has its turn again when one of the account's runs has ended, or when others have not wanted l40s for 5 minutes.",
     ],
     [
       { why: "reserved", box: ID, free_at: NOW + 40_200, free_by: NOW + 600_000 },
-      "A runner is kept for it, and expected to be free in about 40 s.",
-      "box-3 is kept for it, and expected to be free in about 40 s.",
+      "A runner is kept for it, and is expected to be free in about 40 s.",
+      "box-3 is kept for it, and is expected to be free in about 40 s.",
+    ],
+    [
+      { why: "reserved", box: ID, free_at: NOW - 1, free_by: NOW + 600_000 },
+      "A runner is kept for it, and should be free by now: what runs there takes longer than expected.",
+      "box-3 is kept for it, and should be free by now: what runs there takes longer than expected.",
+    ],
+    [
+      { why: "busy", gpus: 4, position: 1, accounts: 0, reserved: [] },
+      "No runner of l40s has 4 GPUs free at once. It is next in line: if this lasts, one is kept for it. Another runner would help.",
     ],
     [
       { why: "held", box: ID, container: "c", phase: "ready", until: NOW + 1_000 },
@@ -110,12 +119,12 @@ describe("in line", () => {
       "Every runner of l40s has declined it as they are now: box-3 (2 GPUs are lost). It is offered again when one of them changes; another one would help.",
     ],
     [
-      { why: "busy", position: 1, accounts: 0, reserved: [ID] },
-      "All runners of l40s are busy. It is next in line. 1 runner is kept for other predictions. Another runner would help.",
-      "All runners of l40s are busy. It is next in line. 1 runner (box-3) is kept for other predictions. Another runner would help.",
+      { why: "busy", gpus: 1, position: 1, accounts: 0, reserved: [ID] },
+      "All runners of l40s are busy, or kept for other predictions. It is next in line. Another runner would help.",
+      "All runners of l40s are busy, or kept for other predictions (box-3). It is next in line. Another runner would help.",
     ],
     [
-      { why: "busy", position: 2, accounts: 0, reserved: [] },
+      { why: "busy", gpus: 1, position: 2, accounts: 0, reserved: [] },
       "All runners of l40s are busy. 1 prediction of its own account is before it. Another runner would help.",
     ],
   ])("%j", (reason, forCallers, forOperators = forCallers) => {
@@ -216,7 +225,7 @@ describe("with a runner", () => {
 
   test("a pool that still takes it for one that waits is behind", () => {
     const moments = { ...NO_MOMENTS, started: T + 4_000 };
-    const busy = answer({ why: "busy", position: 3, accounts: 1, reserved: [] });
+    const busy = answer({ why: "busy", gpus: 1, position: 3, accounts: 1, reserved: [] });
     expect(explain({ ...handed, moments }, busy)).toMatchObject({
       reason: { code: "handed_over" },
       position: null,

@@ -6,7 +6,7 @@ import type { NamedClassExplanation } from "../../../src/domain/scheduling/named
 
 const NOW = 1_800_000_000_000;
 
-const BOXES = { gpus: 1, boxes: 2, box_gpus: 4, used_gpus: 4 };
+const BOXES = { gpus: 1, boxes: 2, box_gpus: 4, used_gpus: 4, lacks_slots: false };
 
 const text = (reason: Partial<ClassReason>, boxes: Partial<typeof BOXES> = {}) => {
   const whole: ClassReason = {
@@ -50,17 +50,20 @@ test.each<[Partial<ClassReason>, string]>([
   ],
   [
     { why: "share", accounts: 2 },
-    "3 predictions wait: 2 accounts have their shares while others want l40s.",
+    "3 predictions wait: 2 accounts have their shares (ACCOUNT_SHARE) while others want l40s, or did within 5 minutes. Another runner would help.",
   ],
-  [{ why: "share" }, "3 predictions wait: an account has its share while others want l40s."],
+  [
+    { why: "share" },
+    "3 predictions wait: an account has its share (ACCOUNT_SHARE) while others want l40s, or did within 5 minutes. Another runner would help.",
+  ],
   [{ why: "held" }, "3 predictions wait for containers of their models, which start or are busy."],
   [
     { why: "reserved", jobs: 1, boxes: ["b3"], free_at: NOW + 40_000 },
-    "1 prediction waits for box-3, which is kept free for that, and expected to be so in about 40 s.",
+    "1 prediction waits for box-3, which is kept for that, and is expected to be free in about 40 s.",
   ],
   [
     { why: "reserved", jobs: 1, boxes: ["b3"], free_at: NOW - 1 },
-    "1 prediction waits for box-3, which is kept free for that, and expected to be so at any moment.",
+    "1 prediction waits for box-3, which is kept for that, and should be free by now: what runs there takes longer than expected.",
   ],
   [
     { why: "declined", boxes: ["b3", "b4"] },
@@ -68,4 +71,16 @@ test.each<[Partial<ClassReason>, string]>([
   ],
 ])("%j", (reason, expected) => {
   expect(text(reason)).toBe(expected);
+});
+
+test("a runner has free GPUs, and is kept for others", () => {
+  expect(text({ jobs: 1, boxes: ["b3"] }, { used_gpus: 2 })).toBe(
+    "1 prediction waits: box-3 is kept for other predictions, with 2 of 4 GPUs busy. Another runner would help.",
+  );
+});
+
+test("a container has room, and its runner no slot", () => {
+  expect(text({}, { lacks_slots: true })).toBe(
+    "3 predictions wait: all 4 GPUs are busy. There is a container with room on a runner without a free slot: more slots (--slots) or another runner would help.",
+  );
 });

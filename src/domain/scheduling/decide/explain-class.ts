@@ -1,6 +1,8 @@
 /** Why the jobs of a class wait: how many for each reason. */
+
+import { canTake } from "./box.ts";
 import { ClassLook } from "./class-look.ts";
-import { boxesOf, type Obstacle, obstacleTo } from "./explain.ts";
+import { boxesOf, keptFor, type Obstacle, obstacleTo } from "./explain.ts";
 import type { PoolState } from "./pool-state.ts";
 
 export interface ClassReason {
@@ -8,7 +10,7 @@ export interface ClassReason {
   jobs: number;
   /** How many accounts have made them. */
   accounts: number;
-  /** The boxes that it is about: that are reserved, or have declined. */
+  /** The boxes that it is about: reserved for these jobs, or, if these wait for their turn, for others; or that have declined. */
   boxes: string[];
   /** When the box is expected to be free that is reserved for it. */
   free_at: number | null;
@@ -23,6 +25,8 @@ export interface ClassExplanation {
   boxes: number;
   box_gpus: number;
   used_gpus: number;
+  /** Whether a container of the class has room that is of no use: all slots of its box are taken. */
+  lacks_slots: boolean;
 }
 
 /** @returns undefined if nobody waits */
@@ -36,6 +40,7 @@ export function explainClass(
   const look = new ClassLook(state, hardware, line, now);
   const boxes = boxesOf(state, look);
   const { all } = boxes;
+  const kept = keptFor(state, hardware);
   const groups = new Map<ClassReason["why"], ClassReason & { ids: Set<string> }>();
   for (const job of line.jobs()) {
     const reason = obstacleTo(state, look, job, boxes) ?? ({ why: "busy" } as const);
@@ -44,6 +49,7 @@ export function explainClass(
     groups.set(why, group);
     group.jobs += 1;
     group.ids.add(job.ask.account);
+    if (reason.why === "busy") group.boxes = kept;
     if (reason.why === "declined") group.boxes = [...new Set([...group.boxes, ...reason.boxes])];
     if (reason.why !== "reserved") continue;
     group.boxes = [reason.box];
@@ -57,6 +63,11 @@ export function explainClass(
     boxes: all.length,
     box_gpus: all.reduce((sum, { gpus }) => sum + gpus, 0),
     used_gpus: all.reduce((sum, { usedGpus }) => sum + usedGpus, 0),
+    lacks_slots: all.some(
+      (box) =>
+        box.freeSlots === 0 &&
+        [...box.containers.values()].some((one) => one.hardware === hardware && canTake(one)),
+    ),
   };
 }
 

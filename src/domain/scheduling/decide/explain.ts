@@ -26,6 +26,8 @@ export type Reason =
   | { why: "declined"; boxes: string[] }
   | {
       why: "busy";
+      /** That one container of its class takes. */
+      gpus: number;
       /** In the fair order, from 1. */
       position: number;
       /** How many other accounts have jobs before it. */
@@ -127,11 +129,16 @@ function busy(state: PoolState, look: ClassLook, job: Job): Reason {
     accounts.add(one.ask.account);
   }
   accounts.delete(job.ask.account);
-  const reserved = [...state.reservations.keys()].flatMap((hardware) => {
-    const box = reservationFor(state, hardware)?.box;
-    return box !== undefined && serves(state.fleet.boxes.get(box), look.hardware) ? [box] : [];
+  const reserved = keptFor(state, look.hardware);
+  return { why: "busy", gpus: job.ask.gpus, position, accounts: accounts.size, reserved };
+}
+
+/** Boxes that a class could use, and that are kept for single jobs. */
+export function keptFor(state: PoolState, hardware: string): string[] {
+  return [...state.reservations.keys()].flatMap((reserved) => {
+    const box = reservationFor(state, reserved)?.box;
+    return box !== undefined && serves(state.fleet.boxes.get(box), hardware) ? [box] : [];
   });
-  return { why: "busy", position, accounts: accounts.size, reserved };
 }
 
 const serves = (box: Box | undefined, hardware: string): boolean => box?.serves(hardware) ?? false;

@@ -24,6 +24,7 @@ test("some wait for their turn, an account has its share", () => {
     boxes: 1,
     box_gpus: 4,
     used_gpus: 4,
+    lacks_slots: false,
   });
 });
 
@@ -56,4 +57,33 @@ test("one is reserved a box, another is declined by all", () => {
     { why: "reserved", jobs: 1, accounts: 1, boxes: ["one"], free_at: NOW + 5_000 },
     { why: "declined", jobs: 1, accounts: 1, boxes: ["one"], free_at: null },
   ]);
+});
+
+test("a box is kept for one job, and jobs of another class wait for that", () => {
+  const containers = [busy("c", "story"), busy("d", "story")];
+  const state = poolOf([box("one", { gpus: 3, classes: ["l40s", "l40s-x3"], containers })], {
+    reserve_ms: 0,
+    account_share: 1,
+  });
+  state.ask(ask("w", { hardware: "l40s-x3", gpus: 3, key: "wide", account: "w" }));
+  handOut(state, NOW);
+  // It would run for longer than the box is kept.
+  state.ask(ask("a", { key: "new", account: "bob", run_limit_ms: 86_400_000 }));
+  handOut(state, NOW);
+  expect(explainClass(state, "l40s", NOW)).toMatchObject({
+    reasons: [{ why: "busy", jobs: 1, boxes: ["one"] }],
+    used_gpus: 2,
+  });
+});
+
+test("a container has room for more, and its box no slot", () => {
+  const roomy = container("c", { users: 1, room: 32, runs: [NOW] });
+  const full = box("one", { gpus: 1, slots: 1, handed: 1, handouts: [1], containers: [roomy] });
+  const state = poolOf([full]);
+  state.ask(ask("a", { room: 32 }));
+  handOut(state, NOW);
+  expect(explainClass(state, "l40s", NOW)).toMatchObject({
+    reasons: [{ why: "busy" }],
+    lacks_slots: true,
+  });
 });

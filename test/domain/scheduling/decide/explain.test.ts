@@ -36,7 +36,13 @@ test("all are busy: its place, and how many accounts are before it", () => {
     ["c1", "cy"],
   ] as const)
     state.ask(ask(id, { account, key: id }));
-  expect(reasonOf(state, "a2")).toEqual({ why: "busy", position: 4, accounts: 2, reserved: [] });
+  expect(reasonOf(state, "a2")).toEqual({
+    why: "busy",
+    gpus: 1,
+    position: 4,
+    accounts: 2,
+    reserved: [],
+  });
 });
 
 test("it is held for a container that is busy, or that starts", () => {
