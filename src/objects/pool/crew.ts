@@ -6,6 +6,7 @@
 import { LRUCache } from "lru-cache";
 import { receiptOf } from "../../domain/predictions/lease.ts";
 import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
+import type { Handout } from "../../domain/scheduling/decide/types.ts";
 import { RunnerStanding } from "../../domain/scheduling/runner-standing.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { HeldPoll } from "./held-poll.ts";
@@ -195,6 +196,16 @@ export class Crew {
     this.#settled(this.#standing.recordDismissed(receipt) ?? this.#unheld(receipt), receipt);
   }
 
+  /** A job that waits again was on it: with that it is silent, though it may be full and have no poll. */
+  lost({ box, number }: Pick<Handout, "box" | "number">): void {
+    const now = Date.now();
+    this.#state.lost(box, number, now);
+    const runner = this.#runners.get(box);
+    if (!runner) return;
+    runner.isMissing = true;
+    this.#update(runner, now);
+  }
+
   /** It may still be held for a runner that is expected back. @returns that runner's id */
   #unheld(receipt: string): string | undefined {
     for (const { id, held } of this.#runners.values()) {
@@ -301,9 +312,10 @@ export class Crew {
     return free;
   }
 
-  /** One that is full does not poll, and is well all the same. */
+  /** One that is full does not poll, and is well all the same, as far as is known. */
   #takes(runner: PoolRunner, now: number): boolean {
-    if (runner.draining || !(runner.isExpected || runner.isFull)) return false;
+    if (runner.draining) return false;
+    if (!runner.isExpected && (!runner.isFull || runner.isMissing)) return false;
     return this.#standing.suspendedUntil(runner.id, now) === null;
   }
 

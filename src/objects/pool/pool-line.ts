@@ -21,6 +21,8 @@ import { WaitingJobs } from "./waiting-jobs.ts";
 /** Tries to reach a job's prediction; after that the prediction must dispatch itself again. */
 const MAX_TRIES = 5;
 const RETRY_MS = 1_000;
+/** What comes sooner after a hand-out was sent before it. Runners are given up after 10 s at the earliest. */
+const LATE_MS = 10_000;
 
 /** A job in the line. Its attempt is open if it was offered. */
 interface Waiting {
@@ -131,6 +133,8 @@ export class PoolLine {
   enqueue(waiting: Waiting): void {
     const { job, since } = waiting;
     if (this.#jobs.has(job.object_id) || this.#ended.has(job.object_id)) return;
+    const handed = this.#state.handoutOf(job.object_id);
+    if (handed && Date.now() - handed.at > LATE_MS) this.#crew.lost(handed);
     this.#storedJobs.add(job, since, undefined);
     this.#ask(waiting);
   }

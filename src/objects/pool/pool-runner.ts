@@ -84,6 +84,8 @@ export class PoolRunner {
   readonly held: Handed[] = [];
   readonly #onTheirWay = new Map<string, OnItsWay>();
   heardAt: number;
+  /** A job that it had was given up, because it was silent; until it tells anything. */
+  isMissing = false;
   #snapshot: RunnerSnapshot;
   /** When it told that, unix ms: its durations count from then. */
   #toldAt: number;
@@ -143,6 +145,7 @@ export class PoolRunner {
   /** @returns the jobs that it has no place for. A snapshot that came late tells nothing. */
   tell({ snapshot, images }: PoolTelling, now: number): Declination[] {
     this.heardAt = now;
+    this.isMissing = false;
     if (snapshot.number <= this.#snapshot.number) return [];
     if (images) this.#images = new Set(images);
     this.#snapshot = kept(snapshot, now);

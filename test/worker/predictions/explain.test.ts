@@ -7,6 +7,7 @@ import { type Explanation, explanation } from "../../../src/protocol/explanation
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import type { Client } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
+import { timersFollowClock } from "../support/hold-timers.ts";
 import { captureLog } from "../support/log.ts";
 import { objectOf } from "../support/objects.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
@@ -120,6 +121,24 @@ describe("from the beginning to the end", () => {
     expect(shown.reason?.message).toMatch(
       /^The runner of attempt 1 was lost, and it waits again\./,
     );
+  });
+
+  test("its runner was full when it was lost: nobody is there until it tells again", async () => {
+    const world = await newWorld();
+    timersFollowClock();
+    const { id, job, runner } = await world.begun();
+    await runner.tellState({ jobs: [job.handout] });
+    const next = await world.waiting();
+    await lineOf(world, 1);
+    expect((await explain(world.client, next)).reason?.code).toBe("busy");
+    await passes(31, id);
+    await lineOf(world, 2);
+    for (const one of [id, next])
+      await eventually(async () =>
+        expect((await explain(world.client, one)).reason?.code).toBe("no_runner"),
+      );
+    await runner.tellState({ jobs: [job.handout] });
+    expect((await explain(world.client, next)).reason?.code).toBe("busy");
   });
 });
 
