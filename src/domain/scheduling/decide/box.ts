@@ -95,11 +95,24 @@ export class Box {
     };
   }
 
-  /** Whose run begins in a container that has become ready since it was handed out. */
+  /**
+   * Whose run begins in a container that has become ready since it was handed out. A box does not tell
+   * which container a job is in: as many as are in those that start are taken for the last ones.
+   */
   #begun(): Handed[] {
-    const begun = [...this.handouts.values()].filter(
-      (one) => !one.began && one.number <= this.#view.handed && this.#isReady(one),
-    );
+    const starting = new Map<string, number>();
+    for (const told of this.#view.containers) {
+      const lane = laneOf(told);
+      if (told.phase === "starting") starting.set(lane, (starting.get(lane) ?? 0) + told.users);
+    }
+    const begun: Handed[] = [];
+    for (const one of [...this.handouts.values()].toReversed()) {
+      if (one.began || one.number > this.#view.handed) continue;
+      const lane = laneOf(one.ask);
+      const left = starting.get(lane) ?? 0;
+      starting.set(lane, left - 1);
+      if (left <= 0 && this.#isReady(one)) begun.push(one);
+    }
     for (const one of begun) one.began = true;
     return begun;
   }

@@ -128,6 +128,28 @@ test("a job whose container has become ready does not wait any more, and was a m
   expect(state.forecasts.range("start", 30_000)).toMatchObject({ p50_ms: 15_000 });
 });
 
+test("of two that start one after the other, the second goes on when the first is ready", () => {
+  const state = poolOf([box("one")], { account_share: 1 });
+  // Nobody waits for a container that starts.
+  state.measured("story", { setup_ms: 1_000, run_ms: 60_000 });
+  const numbers = ["a", "b"].map((id, n) => {
+    const at = NOW + n * 10_000;
+    state.ask(ask(id, { at }));
+    return handOut(state, at).handouts[0]?.number ?? 0;
+  });
+  const at = NOW + 15_000;
+  const starting = (name: string, since: number) =>
+    container(name, { phase: "starting", users: 1, since });
+  const told = (...containers: ReturnType<typeof container>[]) =>
+    state.report(box("one", { handed: numbers[1] ?? 0, handouts: numbers, containers }), at);
+  told(starting("c", NOW), starting("d", NOW + 10_000));
+  told({ ...busy("c", "story", at), since: at }, starting("d", NOW + 10_000));
+  expect(explain(state, "a", at)).toBeUndefined();
+  expect(explain(state, "b", at)?.reason).toMatchObject({ why: "starting" });
+  told({ ...busy("c", "story", at), since: at }, { ...busy("d", "story", at), since: at });
+  expect(explain(state, "b", at)).toBeUndefined();
+});
+
 test("with fewer than five measures nothing is said", () => {
   const forecasts = new Forecasts();
   for (let n = 0; n < 5; n += 1) {
