@@ -1,54 +1,38 @@
 /**
- * The life of the runner: one session with the control plane after another, each with a poller and
- * telemetry; the jobs, which outlive sessions; and the drain at the end.
+ * The life of the runner: one session with the control plane after another; the jobs, which outlive
+ * sessions; the process before it and the one after it; and the drain at the end.
  */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { isOutdated, packageUrl } from "../../src/domain/runners/runner-version.ts";
 import { backoffMs } from "../../src/lib/retry.ts";
-import { sleep } from "../../src/lib/timeout.ts";
-import {
-  type Job as JobOrder,
-  type Machine,
-  RUNNER_PROTOCOL,
-  type SessionRequest,
-  type SessionResponse,
-} from "../../src/protocol/runner.ts";
-import { readLoad } from "./check/hardware.ts";
-import type { ControlPlane } from "./control-plane/client.ts";
+import { onAbort, sleep } from "../../src/lib/timeout.ts";
+import { RUNNER_PROTOCOL, type SessionResponse } from "../../src/protocol/runner.ts";
 import {
   ControlPlaneError,
+  endsSession,
   messageOf,
   RegistrationRefused,
   statusOf,
 } from "./control-plane/error.ts";
-import { Poller } from "./control-plane/poller.ts";
 import { retryCall } from "./control-plane/retry.ts";
 import { SnapshotSource } from "./control-plane/snapshot-source.ts";
-import { Snapshots } from "./control-plane/snapshots.ts";
-import { type RunnerState, Telemetry } from "./control-plane/telemetry.ts";
 import type { Executor } from "./jobs/executor.ts";
-import { Job } from "./jobs/job.ts";
 import { Slots } from "./jobs/slots.ts";
-import type { Log } from "./lib/log.ts";
+import { Session, type SessionOptions } from "./session.ts";
+import type { Successor } from "./succession/door.ts";
+import { Tenure, type TenureOptions } from "./succession/tenure.ts";
 import { VERSION } from "./version.ts";
 
-export interface AgentOptions {
-  runner: Pick<SessionRequest, "name" | "hardware" | "engine" | "slots">;
-  machine: Machine;
-  drainSeconds: number;
-  controlPlane: ControlPlane;
+export interface AgentOptions
+  extends Omit<SessionOptions, "slots" | "source" | "succession">,
+    TenureOptions {
   executor: Executor;
-  log: Log;
-  /** Claim no more jobs, finish the running ones, then end. */
-  stop: AbortSignal;
+  drainSeconds: number;
   /** End immediately. */
   kill: AbortSignal;
 }
 
-/** Limits of the telemetry and claim requests. */
-const MAX_WARM = 200;
-const MAX_IMAGES = 500;
 /** Without the control plane there is nothing else to do. */
 const REGISTER_RETRY = { attempts: Number.POSITIVE_INFINITY, baseMs: 500, maxMs: 30_000 };
 /** Keeps a control plane that lost all its sessions from being flooded. */
@@ -62,11 +46,25 @@ export class Agent {
   /** The same each time that it registers. */
   readonly #process = randomUUID();
   readonly #source: SnapshotSource;
+  readonly #tenure: Tenure;
+  /** Aborted when what still runs is given up. */
+  readonly #deadline: AbortSignal;
+  /** What changes for its session. @param jobs whether it may be which jobs it has */
+  #onChange = (_jobs: boolean) => {};
   #drained: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    this.#slots = new Slots(options.runner.slots);
+    const { predecessor, drainSeconds, stop, kill } = options;
+    const drained = new AbortController();
+    onAbort(stop, () => setTimeout(() => drained.abort(), drainSeconds * 1_000).unref());
+    this.#deadline = AbortSignal.any([kill, drained.signal]);
+    this.#slots = new Slots(options.runner.slots, () => predecessor?.state?.running.length ?? 0);
+    this.#tenure = new Tenure(
+      options,
+      () => this.#slots.ids,
+      (successor) => this.#succeeded(successor),
+    );
     this.#source = new SnapshotSource({ slots: this.#slots, executor: options.executor });
   }
 
@@ -75,30 +73,53 @@ export class Agent {
    * continue.
    */
   async run(): Promise<void> {
-    const { executor, stop, kill } = this.#options;
-    await executor.open();
+    const { executor, predecessor, stop } = this.#options;
+    const end = AbortSignal.any([stop, this.#tenure.over]);
+    // Also which jobs the process before this one has.
+    executor.onChange = () => this.#changed(predecessor !== undefined);
+    this.#slots.onChange = () => this.#changed(true);
+    await executor.open(predecessor);
     try {
-      while (!stop.aborted) {
-        const again = await this.#runSession(await this.#register());
+      while (!end.aborted) {
+        const again = await this.#runSession(await this.#register(end));
         if (!again) return;
-        await sleep(backoffMs(1, REREGISTER_DELAY), stop);
+        await sleep(backoffMs(1, REREGISTER_DELAY), end);
       }
     } catch (error) {
-      if (!stop.aborted) throw error;
+      if (!end.aborted) throw error;
     } finally {
-      await this.#drain(kill);
-      await executor.close();
+      await this.#drain();
+      await this.#tenure.end(this.#deadline);
+      await executor.close(this.#deadline);
+      this.#tenure.close();
     }
   }
 
-  async #register(): Promise<SessionResponse> {
-    const { controlPlane, runner, machine, log, stop } = this.#options;
+  #changed(jobs: boolean): void {
+    this.#onChange(jobs);
+    this.#tenure.changed();
+  }
+
+  /** What has not begun goes back to the queue, from which the new process gets it. */
+  #succeeded(successor: Successor): void {
+    const { executor, log } = this.#options;
+    log.info("another process takes over, finishing the running predictions", {
+      running: this.#slots.ids.length,
+    });
+    executor.handOver(successor);
+    this.#slots.drain("the runner was updated");
+    // Its session is over, which it hears as soon as it asks.
+    this.#changed(true);
+  }
+
+  async #register(end: AbortSignal): Promise<SessionResponse> {
+    const { controlPlane, runner, machine, log } = this.#options;
     const process = this.#process;
     const request = { protocol: RUNNER_PROTOCOL, version: VERSION, machine, process, ...runner };
     try {
-      const session = await retryCall(() => controlPlane.register(request, stop), {
+      const session = await retryCall(() => controlPlane.register(request, end), {
         ...REGISTER_RETRY,
-        signal: stop,
+        signal: end,
         onRetry: (error, delay) =>
           log.warn("control plane unavailable", {
             error: messageOf(error),
@@ -106,6 +127,7 @@ export class Agent {
           }),
       });
       log.info("registered", { runner: session.runner_id, name: runner.name });
+      await this.#tenure.begin();
       this.#warnIfOutdated(session);
       return session;
     } catch (error) {
@@ -124,34 +146,25 @@ export class Agent {
   }
 
   /** Runs one session. @returns true if the control plane no longer knows it */
-  async #runSession(session: SessionResponse): Promise<boolean> {
-    const { runner, executor, drainSeconds, log, stop, kill } = this.#options;
-    const sessionEnd = new AbortController();
-    const snapshots = this.#snapshots(session);
-    const poller = this.#poller(session, snapshots);
-    const telemetry = this.#telemetry(session, poller);
-    const reporting = Promise.race([
-      telemetry.run(sessionEnd.signal),
-      snapshots.run(sessionEnd.signal),
-    ]);
-    const polling = poller.run(AbortSignal.any([stop, sessionEnd.signal]));
-    this.#slots.onChange = () => {
-      poller.wake();
-      telemetry.wake();
-      snapshots.changed();
-    };
-    executor.onChange = () => snapshots.changed();
+  async #runSession(response: SessionResponse): Promise<boolean> {
+    const { runner, log } = this.#options;
+    const succession = this.#tenure.over;
+    const session = new Session(response, {
+      ...this.#options,
+      slots: this.#slots,
+      source: this.#source,
+      succession,
+    });
+    this.#onChange = (jobs) => session.changed(jobs);
     try {
-      await Promise.race([polling, reporting]);
-      log.info("draining", { running: this.#slots.ids.length });
-      // First, so that no released job is handed to this runner again.
-      await telemetry.announce("draining");
-      const deadline = AbortSignal.any([kill, AbortSignal.timeout(drainSeconds * 1000)]);
-      await Promise.race([this.#drain(deadline), reporting]);
-      await telemetry.announce("stopped");
+      await session.run(() => this.#drain());
       return false;
     } catch (error) {
-      switch (statusOf(error)) {
+      const status = statusOf(error);
+      // It may have registered, and not have said so yet.
+      if (status === 409) await this.#tenure.decided(this.#deadline);
+      if (endsSession(error) && succession.aborted) return false;
+      switch (status) {
         case 404:
           log.warn("session unknown to the control plane, registering again");
           return true;
@@ -163,96 +176,17 @@ export class Agent {
         default:
           throw explainRefusal(error);
       }
-    } finally {
-      sessionEnd.abort();
-      await Promise.allSettled([polling, reporting]);
     }
   }
 
-  /** What changes between two polls. */
-  #snapshots({ runner_id, session, pool }: SessionResponse): Snapshots {
-    const { controlPlane, log } = this.#options;
-    return new Snapshots({
-      send: async (signal) => {
-        const snapshot = this.#source.take();
-        const answer = await controlPlane.tell({ runner_id, session, pool, snapshot }, signal);
-        this.#source.told(snapshot);
-        return answer;
-      },
-      log,
-    });
-  }
-
-  #poller({ runner_id, session, pool, settings }: SessionResponse, snapshots: Snapshots): Poller {
-    const { controlPlane, executor, log } = this.#options;
-    return new Poller({
-      hasRoom: () => this.#slots.free > 0,
-      claim: async (signal) => {
-        const snapshot = this.#source.take();
-        snapshots.told();
-        const images = executor.images().slice(0, MAX_IMAGES);
-        const request = { runner_id, session, pool, snapshot, images };
-        const jobs = await controlPlane.claim(request, settings.poll_seconds, signal);
-        this.#source.told(snapshot);
-        return jobs;
-      },
-      onJob: (order) => {
-        this.#start(order, settings);
-        snapshots.changed();
-      },
-      log,
-    });
-  }
-
-  /** What has no place is declined before a channel is opened for it. */
-  #start(order: JobOrder, settings: SessionResponse["settings"]): void {
-    const { executor, controlPlane, log } = this.#options;
-    const { handout, stop } = order;
-    this.#source.received(handout);
-    const place = executor.place(order, stop);
-    if (typeof place === "string") {
-      log.info("declined", { prediction: order.prediction_id, reason: place });
-      return this.#source.declined({ handout, reason: place });
-    }
-    const onReceipt = (receipt: string) => this.#source.connected(receipt);
-    this.#slots.start(new Job({ order, place, controlPlane, settings, onReceipt, log }));
-  }
-
-  #telemetry({ runner_id, session, settings }: SessionResponse, poller: Poller): Telemetry {
-    const { runner, machine, controlPlane, executor, log, stop } = this.#options;
-    let paused = false;
-    const telemetry = new Telemetry({
-      intervalMs: settings.telemetry_seconds * 1000,
-      state: (): RunnerState => ({
-        runner_id,
-        session,
-        state: stop.aborted || paused ? "draining" : "ready",
-        slots: runner.slots,
-        running: this.#slots.ids,
-        warm: distinct(executor.warm().map(({ model }) => model)).slice(0, MAX_WARM),
-      }),
-      load: () => readLoad(machine.gpus.length > 0),
-      report: (telemetry, signal) => controlPlane.report(telemetry, signal),
-      onAnswer: ({ draining }) => {
-        if (draining === paused) return;
-        paused = draining;
-        log.info(draining ? "paused by the control plane" : "resumed by the control plane");
-        if (!draining) return poller.resume();
-        poller.pause();
-        void telemetry.announce("draining");
-      },
-      log,
-    });
-    return telemetry;
-  }
-
-  #drain(deadline: AbortSignal): Promise<void> {
-    this.#drained ??= this.#finishJobs(deadline);
+  #drain(): Promise<void> {
+    this.#drained ??= this.#finishJobs();
     return this.#drained;
   }
 
   /** Releases the jobs that have not started and waits for the others until the deadline. */
-  async #finishJobs(deadline: AbortSignal): Promise<void> {
+  async #finishJobs(): Promise<void> {
+    const deadline = this.#deadline;
     const reason = "the runner is shutting down";
     this.#slots.drain(reason);
     const done = new AbortController();
@@ -266,8 +200,6 @@ export class Agent {
   }
 }
 
-const distinct = (texts: string[]): string[] => [...new Set(texts)];
-
 /** Explains to the operator why the control plane rejects this runner. */
 function explainRefusal(error: unknown): unknown {
   if (!(error instanceof ControlPlaneError)) return error;
@@ -277,8 +209,7 @@ function explainRefusal(error: unknown): unknown {
     404: "not found (check the URL and that the hardware classes exist)",
     426: "this runner's version does not match the deployment",
   }[error.status ?? 0];
-  const self = `auspex-runner ${VERSION}, protocol ${RUNNER_PROTOCOL}`;
   return new RegistrationRefused(
-    `${reason ?? `the control plane rejected ${self}`}: ${error.message}`,
+    `${reason ?? "the control plane refused to register this runner"}: ${error.message}`,
   );
 }

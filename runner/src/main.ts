@@ -11,7 +11,7 @@ import { DRIVER_ADVICE } from "./devices/nvidia-smi.ts";
 import { checkEngine } from "./engines/docker/check.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
 import { createLog } from "./lib/log.ts";
-import { becomeOnly } from "./lib/only-process.ts";
+import { becomeMainProcess, isService } from "./lib/service-manager.ts";
 import { surviveUnhandledRejections } from "./lib/unhandled-rejections.ts";
 import { parseArguments } from "./settings/arguments.ts";
 import { help } from "./settings/help.ts";
@@ -23,8 +23,10 @@ import {
   readSettings,
   type Settings,
   SettingsError,
+  successionOf,
   weightOptions,
 } from "./settings/read-settings.ts";
+import { takeSeat } from "./succession/take-seat.ts";
 import { VERSION } from "./version.ts";
 
 async function main(): Promise<number> {
@@ -61,18 +63,29 @@ async function run(settings: Settings): Promise<number> {
   const { url } = settings;
   log.info("starting", { version: VERSION, name, hardware, engine, ...capacity, url });
   const options = engineOptions(settings, capacity);
-  const own = options.kind === "docker" ? [options.socket, name] : [options.state];
-  if (!(await becomeOnly(JSON.stringify([options.kind, ...own]), log, stop))) return 0;
+  const taken = await takeSeat({ ...successionOf(settings, options), log, stop });
+  if (!taken) return 0;
+  const { seat, predecessor, open: openDoor } = taken;
+  if (predecessor)
+    log.info(
+      "another process of this runner is there, and goes on until this one is ready to take over",
+    );
   const controlPlane = new ControlPlane(settings);
   const agent = new Agent({
     runner: { name, hardware, engine, slots },
     machine: await readMachine(found),
     drainSeconds: settings.drain_seconds,
     controlPlane,
+    seat,
+    predecessor,
+    isMainProcess: isService(),
+    openDoor,
+    onSucceeded: () => becomeMainProcess(log),
     executor: createExecutor({
       engine: options,
       gpus,
       name,
+      seat,
       ...capacity,
       controlPlane,
       files: fileOptions(settings),

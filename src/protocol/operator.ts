@@ -141,13 +141,10 @@ export const queueState = z
     hardware: z.string(),
     pool: z.string().meta({ description: "The pool that it stands in" }),
     waiting: z.int().nullable().meta({ description: "Predictions waiting for a runner" }),
-    free: z
-      .int()
-      .nullable()
-      .meta({
-        description:
-          "Free slots of runners waiting for work. What needs a container of its own needs free GPUs, too",
-      }),
+    free: z.int().nullable().meta({
+      description:
+        "Free slots of runners waiting for work. What needs a container of its own needs free GPUs, too",
+    }),
     oldest_wait_ms: z.int().nullable().meta({
       description: "How long the oldest of them has waited; null if none is waiting",
     }),

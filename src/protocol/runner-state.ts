@@ -39,7 +39,7 @@ const device = z.object({
   lost: z.literal(true).optional(),
 });
 
-const container = z.object({
+export const containerState = z.object({
   name: containerName,
   key: containerKey,
   /** `repository@digest` */
@@ -59,7 +59,7 @@ const container = z.object({
   /** How long each of its runs has been going on. */
   runs_ms: z.array(milliseconds).max(MAX_JOBS),
 });
-export type ContainerState = z.infer<typeof container>;
+export type ContainerState = z.infer<typeof containerState>;
 
 /** What a setup or a run of a container took: what is expected of the next one. */
 const measured = z.object({
@@ -83,15 +83,15 @@ export const runnerSnapshot = z.object({
   number: z.int().positive(),
   /** The highest number of a hand-out that it has received; 0 before the first. */
   handed: z.int().nonnegative(),
-  /** How many jobs it may have at a time. */
-  slots: z.int().min(1).max(MAX_JOBS),
+  /** How many jobs it may have at a time; fewer while the process before it has some. */
+  slots: z.int().nonnegative().max(MAX_JOBS),
   /** Those that it has: the numbers of their hand-outs. */
   jobs: z.array(handout).max(MAX_JOBS),
   /** How many containers it may have. */
   max_containers: z.int().min(1).max(MAX_CONTAINERS),
   devices: z.array(device).max(MAX_DEVICES),
   containers: z
-    .array(container)
+    .array(containerState)
     .max(MAX_TOLD)
     .refine(
       (containers) => containers.reduce((sum, { runs_ms }) => sum + runs_ms.length, 0) <= MAX_RUNS,

@@ -172,7 +172,7 @@ describe("a claim", () => {
   });
 
   test.each<[string, unknown]>([
-    ["no slot", telling({ slots: 0 })],
+    ["less than no slot", telling({ slots: -1 })],
     ["half a slot", telling({ slots: 1.5 })],
     ["no number", telling({ number: 0 })],
     ["an unknown phase", telling({ containers: [{ ...readyContainer(), phase: "warm" }] })],

@@ -39,7 +39,7 @@ const hardwareClass = z.object({
 });
 
 /**
- * What is missing is only a warning: jobs of the class would fail, but not the runner.
+ * What is missing is only a warning: jobs of the class would wait for another runner, and this one serves its other classes.
  * @param described the deployment's description of the class
  */
 export function checkClass(described: unknown, hardware: string, gpus: readonly Device[]): Finding {
@@ -50,7 +50,7 @@ export function checkClass(described: unknown, hardware: string, gpus: readonly 
       ...found,
       detail: `containers of ${hardware} get ${count(due)}, and this machine has ${gpus.length === 0 ? "none" : gpus.length}`,
       advice:
-        "its predictions would fail here: use another class (--hardware), or fix the gpu finding",
+        "its predictions would wait for a larger machine: use another class (--hardware), or fix the gpu finding",
     };
   }
   if (due === 0 && gpus.length > 0) {
@@ -61,7 +61,7 @@ export function checkClass(described: unknown, hardware: string, gpus: readonly 
     };
   }
   const small = gpus.filter(
-    ({ memory_gb }) => memory_gb > 0 && memory_gb < memory * MEMORY_TOLERANCE,
+    ({ memory_gb, pretend }) => !pretend && memory_gb > 0 && memory_gb < memory * MEMORY_TOLERANCE,
   );
   if (due === 0 || small.length === 0) return found;
   return {

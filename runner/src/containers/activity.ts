@@ -24,6 +24,16 @@ export class Activity {
     this.#enter("ready");
   }
 
+  /** It was ready already, under another process: how long that took says nothing. */
+  resumed(): void {
+    this.#enter("ready");
+  }
+
+  /** How long it has had no user, if it has none. */
+  get idleMs(): number {
+    return msSince(this.#idleSince);
+  }
+
   stopping(): void {
     if (this.#phase !== "stopping") this.#enter("stopping");
   }

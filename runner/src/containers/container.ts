@@ -2,52 +2,41 @@
  * One container, from its pull to its end, and its users:
  *
  * starting → ready → ended. Runs join and leave it while it is ready. It stops when it has been
- * idle for its idle time, when it is retired and its last run has left, or on request.
+ * idle for its idle time, when it is retired and its last run has left, or on request. Or another
+ * process takes it over while it is idle.
  */
-import { randomBytes } from "node:crypto";
 import { settlesWithin, untilAborted } from "../../../src/lib/timeout.ts";
-import type { Egress } from "../../../src/protocol/egress.ts";
 import type { JobHardware } from "../../../src/protocol/runner.ts";
 import type { ContainerState } from "../../../src/protocol/runner-state.ts";
 import type { Device } from "../devices/device.ts";
 import type { Lease } from "../devices/ledger.ts";
 import {
   type ContainerFile,
-  type Engine,
   type Exit,
-  ImageGone,
   type RunningContainer,
   referenceOf,
 } from "../engines/engine.ts";
 import type { OutputFiles } from "../files/output-files.ts";
 import type { OutputServer } from "../files/output-server.ts";
-import type { Outcome, ServerInterface, Session, Timing } from "../interfaces/interface.ts";
+import type { Outcome, Session, Timing } from "../interfaces/interface.ts";
 import type { Log } from "../lib/log.ts";
-import type { Weights } from "../weights/weights.ts";
+import type { HandedContainer } from "../succession/messages.ts";
 import { Activity } from "./activity.ts";
-import type { Endpoint } from "./callback-server.ts";
-import { asFailure, external, type Failure, internal, withAdvice } from "./failure.ts";
+import { asFailure, external, type Failure, internal } from "./failure.ts";
+import { Launch, type LaunchParts } from "./launch.ts";
 import type { Measures } from "./measures.ts";
-import { type Prepared, prepare } from "./prepare.ts";
+import { Occupancy } from "./occupancy.ts";
 import { SelfDescription } from "./self-description.ts";
 import { SetupFeed, type SetupListener } from "./setup-feed.ts";
 import type { Specification } from "./specification.ts";
-import { proxyVariables, type Tunnels } from "./tunnels.ts";
-
-/** After this many failed runs in a row the container is to blame rather than the inputs. */
-const MAX_FAILED_RUNS = 3;
 
 /**
  * After this the kill has failed; the container counts against the pool until it is seen to end.
  */
 const KILL_TIMEOUT_MS = 10_000;
 
-export interface ContainerParts {
-  engine: Engine;
-  weights: Weights;
-  server: ServerInterface;
+export interface ContainerParts extends LaunchParts {
   outputs: OutputFiles;
-  tunnels: Tunnels;
   timing: Timing;
   measures: Measures;
   log: Log;
@@ -60,6 +49,8 @@ export interface ContainerPlan {
   lease: Lease;
   /** Resolves when those whose GPUs and memory it takes over have ended. */
   room: Promise<unknown>;
+  /** Started by the process before this one. */
+  handed?: HandedContainer;
 }
 
 export class Container {
@@ -74,29 +65,18 @@ export class Container {
   readonly files: OutputServer;
   readonly description = new SelfDescription();
   readonly #specification: Specification;
-  readonly #room: Promise<unknown>;
   readonly #parts: ContainerParts;
+  readonly #launch: Launch;
   readonly #setup = new SetupFeed();
   readonly #ready = Promise.withResolvers<Session>();
   readonly #exit = new AbortController();
   readonly #halt = new AbortController();
-  /** Its proxy, if its version limits egress to listed hosts. */
-  #tunnel: Endpoint | undefined;
+  /** Resolves when another process has it. */
+  readonly #away = Promise.withResolvers<void>();
   #running: RunningContainer | undefined;
   #session: Session | undefined;
-  #prepared: Prepared | undefined;
-  #users = 0;
   readonly #activity: Activity;
-  /** Users whose result is not wanted any more. */
-  #abandoned = 0;
-  /**
-   * Whether runs have overlapped since it was last unused; if so, its logs belong to no single run.
-   */
-  #shared = false;
-  #joins = 0;
-  #failures = 0;
-  /** Failed runs after which it may be dying. */
-  #pendingVerdicts = 0;
+  readonly #occupancy: Occupancy;
   #retired = false;
   /** Set if it is to be killed once its last run has left. */
   #killReason: Failure | undefined;
@@ -104,19 +84,32 @@ export class Container {
   /** It was killed in vain. */
   #isStuck = false;
   #idle: NodeJS.Timeout | undefined;
+  #idleMs = 0;
+  /** Its start goes on without users: another process will have it. */
+  #isAwaited = false;
 
-  constructor({ id, specification, lease, room }: ContainerPlan, parts: ContainerParts) {
+  constructor({ id, specification, lease, room, handed }: ContainerPlan, parts: ContainerParts) {
     this.id = id;
     this.lease = lease;
-    this.#room = room;
     this.#specification = specification;
     this.#parts = parts;
     this.#activity = new Activity(specification.key, parts.measures);
+    this.#occupancy = new Occupancy(handed?.has_run === true);
     this.reference = referenceOf(specification.image);
-    this.files = parts.outputs.createServer();
+    this.files = parts.outputs.createServer(handed?.upload_url);
     // A start that fails while nobody waits for it is logged where it fails.
     this.#ready.promise.catch(() => {});
-    this.ended = this.#lifecycle();
+    this.#launch = new Launch(parts, {
+      specification,
+      lease,
+      room,
+      files: this.files,
+      publish: this.#setup.publish,
+      onRunning: (running) => this.#begun(running),
+      ended: this.#exit.signal,
+      signal: this.#halt.signal,
+    });
+    this.ended = this.#lifecycle(handed);
   }
 
   get key(): string {
@@ -137,14 +130,19 @@ export class Container {
     return this.lease.gpus;
   }
 
+  /** By which another process would find it. */
+  get engineId(): string | undefined {
+    return this.#running?.transfer?.handle.id;
+  }
+
   /** Whether it is going to end without anybody's doing, and release what it holds. */
   get isEnding(): boolean {
-    return this.#retired && this.#users === 0 && !this.#isStuck;
+    return this.#retired && this.users === 0 && !this.#isStuck;
   }
 
   /** Known after the pull. */
   get imageBytes(): number | undefined {
-    return this.#prepared?.imageBytes;
+    return this.#launch.imageBytes;
   }
 
   get isReady(): boolean {
@@ -152,25 +150,25 @@ export class Container {
   }
 
   get hasRoom(): boolean {
-    return this.#pendingVerdicts === 0 && this.#mayHaveRoom;
+    return !this.#occupancy.isSuspect && this.#mayHaveRoom;
   }
 
   /** Whether it may have room, which will be known shortly. */
   get isSuspect(): boolean {
-    return this.#pendingVerdicts > 0 && this.#mayHaveRoom;
+    return this.#occupancy.isSuspect && this.#mayHaveRoom;
   }
 
   get #mayHaveRoom(): boolean {
-    return !this.#retired && this.#users < this.#specification.maxConcurrency;
+    return !this.#retired && this.users < this.#specification.maxConcurrency;
   }
 
   /** Whether other runs have used it before the current one. */
   get hasRunBefore(): boolean {
-    return this.#joins > 1;
+    return this.#occupancy.hasRunBefore;
   }
 
   get users(): number {
-    return this.#users;
+    return this.#occupancy.users;
   }
 
   /** How it is, for the pool. */
@@ -183,16 +181,14 @@ export class Container {
       hardware: hardware.identifier,
       gpus: hardware.gpus,
       room: maxConcurrency,
-      ...this.#activity.state(this.#users, !this.#retired),
+      ...this.#activity.state(this.users, !this.#retired),
     };
   }
 
   join(): void {
     clearTimeout(this.#idle);
-    this.#shared = this.#users > 0;
-    if (!this.#shared && this.#session) this.#running?.clearLogs();
-    this.#users += 1;
-    this.#joins += 1;
+    this.#occupancy.join();
+    if (!this.#occupancy.isShared && this.#session) this.#running?.clearLogs();
   }
 
   /** A run begins in it. @returns to be called when the run has ended */
@@ -203,25 +199,62 @@ export class Container {
   /** Resolves when it is known whether the container takes other runs. */
   async leave(idleSeconds: number, outcome?: Outcome): Promise<void> {
     this.#countOut(idleSeconds, outcome);
-    if (!outcome?.verdict) return;
-    this.#pendingVerdicts += 1;
-    const verdict = await outcome.verdict;
-    this.#pendingVerdicts -= 1;
-    if (verdict !== "kept") this.retire();
+    if (outcome?.verdict && !(await this.#occupancy.judge(outcome.verdict))) this.retire();
   }
 
   #countOut(idleSeconds: number, outcome: Outcome | undefined): void {
-    this.#users -= 1;
+    this.#occupancy.leave(outcome);
     this.#activity.left();
-    if (outcome && !outcome.notContainersFault) {
-      this.#failures = outcome.finish.status === "failed" ? this.#failures + 1 : 0;
-    }
-    if (outcome?.container === "retired" || this.#failures >= MAX_FAILED_RUNS) this.#retired = true;
-    if (this.#users > 0) return this.#killIfAbandoned();
+    if (outcome?.container === "retired" || this.#occupancy.isToBlame) this.#retired = true;
+    if (this.users > 0) return this.#killIfAbandoned();
+    this.#idleMs = idleSeconds * 1_000;
     if (this.#killReason) void this.kill(this.#killReason);
-    else if (this.isReady && idleSeconds > 0)
-      this.#idle = setTimeout(() => void this.stop(), idleSeconds * 1_000).unref();
+    else if (!this.#retired && this.#idleMs > 0 && (this.isReady || this.#isAwaited)) this.#rest();
     else void this.stop();
+  }
+
+  /** It is kept for so long without a run. */
+  #rest(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => void this.stop(), this.#idleMs).unref();
+  }
+
+  /**
+   * From now on it outlives its users while its server becomes ready, if it is started: to begin with
+   * another one would take as long again.
+   */
+  awaited(): void {
+    this.#isAwaited = this.#launch.hasServer && !this.#session;
+  }
+
+  /** Resolves when it is ready, or will not be. */
+  get ready(): Promise<unknown> {
+    return this.#ready.promise.catch(() => undefined);
+  }
+
+  /** Whether another process may have it. */
+  get isIdle(): boolean {
+    return this.isReady && this.users === 0 && !this.#occupancy.isSuspect;
+  }
+
+  /**
+   * Takes no more runs here.
+   * @returns what another process needs to go on with it; undefined if it cannot be handed on
+   */
+  handOn(): HandedContainer | undefined {
+    const handed = this.#launch.handed;
+    if (!this.isIdle || !handed) return undefined;
+    this.#retired = true;
+    clearTimeout(this.#idle);
+    const { idleMs } = this.#activity;
+    const left = Math.max(this.#idleMs - idleMs, 0);
+    return { ...handed, name: this.id, idle_ms: left, has_run: this.#occupancy.hasBeenUsed };
+  }
+
+  /** Another process has it. */
+  handedOn(): void {
+    this.#running?.transfer?.leave();
+    this.#away.resolve();
   }
 
   /** Reports the progress so far and from now on, until it is ready. */
@@ -259,7 +292,7 @@ export class Container {
   /** Stops it once its last run has left. Until then it gets no new runs. */
   retire(): void {
     this.#retired = true;
-    if (this.#users === 0) void this.stop();
+    if (this.users === 0) void this.stop();
   }
 
   /** Whether it may open a device file, if it has that; undefined if this cannot be found out. */
@@ -272,29 +305,28 @@ export class Container {
    * are: the others must not suffer. @returns what the run calls before it leaves
    */
   abandon(): () => void {
-    this.#abandoned += 1;
+    const forget = this.#occupancy.abandon();
     this.#killIfAbandoned();
-    return () => {
-      this.#abandoned -= 1;
-    };
+    return forget;
   }
 
   #killIfAbandoned(): void {
-    if (this.#abandoned < this.#users || this.#halt.signal.aborted) return;
+    if (!this.#occupancy.isAbandoned || this.#halt.signal.aborted) return;
     void this.kill(internal("the prediction was abandoned"));
   }
 
   /** Kills it once the calling run is alone in it. Until then it gets no new runs. */
   async killOnceUnused(reason: Failure): Promise<void> {
-    if (this.#users === 1) return this.kill(reason);
+    if (this.users === 1) return this.kill(reason);
     this.#retired = true;
     this.#killReason = reason;
   }
 
-  async #lifecycle(): Promise<void> {
+  async #lifecycle(handed: HandedContainer | undefined): Promise<void> {
     try {
-      this.#session = await this.#start();
-      this.#activity.ready();
+      this.#session = handed ? await this.#launch.resume(handed) : await this.#launch.start();
+      if (handed) this.#resumed(handed.idle_ms);
+      else this.#activity.ready();
       this.#setup.publish({ phase: "ready" });
       this.#ready.resolve(this.#session);
     } catch (error) {
@@ -303,67 +335,31 @@ export class Container {
       this.#retire(failure);
       if (this.#alive) await this.#waitForEnd(this.#alive.kill(), KILL_TIMEOUT_MS);
     }
-    await this.#running?.exited;
+    const isAway = await this.#end();
     this.#retired = true;
     clearTimeout(this.#idle);
     this.#session?.close();
-    this.#tunnel?.close();
-    await this.#prepared?.release();
+    if (isAway) this.#launch.leave();
+    else await this.#launch.release();
     await this.files.close();
   }
 
-  async #start(): Promise<Session> {
-    const { engine, server } = this.#parts;
-    const { image, model, egress, variables, interface: kind } = this.#specification;
-    const { maxConcurrency } = this.#specification;
-    const { signal } = this.#halt;
-    this.#prepared = await prepare(this.#parts, this.#specification, this.#setup.publish, signal);
-    const { mounts } = this.#prepared;
-    await untilAborted(this.#room, signal);
-    this.#setup.publish({ phase: "starting" });
-    const token = randomBytes(32).toString("base64url");
-    const uploadUrl = this.files.url;
-    const environment = {
-      ...server.environment(maxConcurrency, token),
-      ...this.#proxyEnvironment(egress),
-      AUSPEX_UPLOAD_URL: uploadUrl,
-    };
-    const options = {
-      image,
-      model,
-      interface: kind,
-      egress,
-      variables,
-      environment,
-      uploadUrl,
-      mounts,
-      hardware: this.#specification.hardware,
-      lease: this.lease,
-    };
-    const running = await engine.start(options, signal).catch(async (error: unknown) => {
-      if (!(error instanceof ImageGone)) throw error;
-      // Its weights may have taken longer than it stayed.
-      await engine.pull(this.#specification, this.#setup.publish, signal);
-      return engine.start(options, signal);
-    });
-    this.#running = running;
-    const ended = this.#exit.signal;
-    void running.exited.then((exit) => this.#exit.abort(this.#exitReason(exit)));
-    const follow = (listener: (text: string) => void) => running.follow(listener);
-    const connection = { address: running.address, token, maxConcurrency, ended, follow };
-    const report = (logs: string) => this.#setup.publish({ phase: "starting", logs });
-    const session = await server.connect(connection, report, signal).catch((error: unknown) => {
-      throw withAdvice(error, running.setupAdvice);
-    });
-    // The setup output is not the first run's either.
-    running.clearLogs();
-    return session;
+  /** @returns whether another process has it */
+  #end(): Promise<boolean> {
+    const away = this.#away.promise.then(() => true);
+    const exited = Promise.resolve(this.#running?.exited).then(() => false);
+    return Promise.race([away, exited]);
   }
 
-  #proxyEnvironment(egress: Egress): Record<string, string> {
-    if (typeof egress === "string") return {};
-    this.#tunnel = this.#parts.tunnels.open(egress);
-    return proxyVariables(this.#tunnel.url, new URL(this.files.url).hostname);
+  #begun(running: RunningContainer): void {
+    this.#running = running;
+    void running.exited.then((exit) => this.#exit.abort(this.#exitReason(exit)));
+  }
+
+  #resumed(idleMs: number): void {
+    this.#activity.resumed();
+    this.#idleMs = idleMs;
+    if (this.users === 0) this.#rest();
   }
 
   /** Why its runs ended: because the runner stopped it, or because it exited. */
@@ -373,7 +369,7 @@ export class Container {
     const message = `the container ${description}`;
     if (!this.#session) return external(message, { setupLogs: logs });
     // Output of overlapping runs must not appear in this run's error.
-    const showLogs = logs !== "" && !this.#shared;
+    const showLogs = logs !== "" && !this.#occupancy.isShared;
     return external(showLogs ? `${message}:\n${logs}` : message);
   }
 

@@ -1,12 +1,13 @@
 /** Creates the executor: engine, callback server, interfaces, files and container pool. */
 import { join } from "node:path";
+import { untilAborted } from "../../../src/lib/timeout.ts";
 import type { ContainerInterface } from "../../../src/protocol/runner.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import type { DeviceSource } from "../devices/device.ts";
 import { DeviceWatch } from "../devices/device-watch.ts";
 import { Ledger } from "../devices/ledger.ts";
 import { DockerEngine } from "../engines/docker/docker-engine.ts";
-import { type Engine, referenceOf } from "../engines/engine.ts";
+import { type Engine, type EnginePredecessor, referenceOf } from "../engines/engine.ts";
 import type { EngineOptions } from "../engines/options.ts";
 import { ProcessEngine } from "../engines/process/process-engine.ts";
 import { type FileOptions, InputFiles } from "../files/input-files.ts";
@@ -17,9 +18,13 @@ import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces
 import { VendoraInterface } from "../interfaces/vendora/vendora.ts";
 import type { Executor, JobOrder, RunnableJob, RunReporter, RunSignals } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
+import { ONLY_SEAT, type Seat } from "../lib/seat.ts";
+import type { Successor } from "../succession/door.ts";
+import type { Predecessor } from "../succession/predecessor.ts";
 import { type WeightOptions, Weights } from "../weights/weights.ts";
 import { CallbackServer } from "./callback-server.ts";
 import type { Container } from "./container.ts";
+import { Inheritance } from "./inheritance.ts";
 import { Measures } from "./measures.ts";
 import { ContainerPlace } from "./place.ts";
 import { ContainerPool } from "./pool.ts";
@@ -44,17 +49,19 @@ export interface ExecutorOptions {
   weights: WeightOptions;
   log: Log;
   timing?: Partial<Timing>;
+  seat?: Seat;
   tunnels?: TunnelOptions;
 }
 
 export function createExecutor(options: ExecutorOptions): Executor {
   const { name, slots, containers = slots, engine: engineOptions, log } = options;
+  const { seat = ONLY_SEAT } = options;
   const timing = { ...DEFAULT_TIMING, ...options.timing };
-  const weights = new Weights(options.weights, log);
+  const weights = new Weights(options.weights, log, seat);
   const engine: Engine =
     engineOptions.kind === "docker"
-      ? new DockerEngine(name, engineOptions, log, [weights])
-      : new ProcessEngine(engineOptions, log);
+      ? new DockerEngine(name, engineOptions, log, [weights], seat)
+      : new ProcessEngine(engineOptions, log, seat);
   const server = new CallbackServer();
   const interfaces: Record<ContainerInterface, ServerInterface> = {
     cog: new CogInterface(new CogWebhooks(server), timing),
@@ -68,11 +75,16 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const pool = new ContainerPool(ledger, () => executor.onChange());
   const source = options.gpus ?? { list: async () => [] };
   const devices = new DeviceWatch(source, ledger, log, () => pool.devicesChanged());
-  const inputs = new InputFiles(server, options.controlPlane, options.files);
+  const inputs = new InputFiles(server, options.controlPlane, { ...options.files, seat });
   const outputs = new OutputFiles(server, options.controlPlane, log, {
     directory: join(options.files.cache, "outputs"),
     max_file_bytes: options.files.max_file_bytes,
+    seat,
   });
+  const closed = new AbortController();
+  let inheritance: Inheritance | undefined;
+  let settled = Promise.resolve();
+  let successor: Successor | undefined;
   let images: string[] = [];
   let refreshTimer: NodeJS.Timeout | undefined;
 
@@ -84,10 +96,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
     }
   };
 
-  const partsOf = (job: JobOrder) => ({
+  const partsOf = ({ interface: kind }: Pick<JobOrder, "interface">) => ({
     engine,
     weights,
-    server: interfaces[job.interface],
+    server: interfaces[kind],
     inputs,
     outputs,
     tunnels,
@@ -97,6 +109,23 @@ export function createExecutor(options: ExecutorOptions): Executor {
     measures,
     log,
   });
+
+  const inherit = (predecessor: Predecessor) => {
+    const found = new Inheritance({
+      ledger,
+      predecessor,
+      server,
+      engine,
+      inputs,
+      log,
+      adopt: (handed, lease) => pool.adopt(handed, lease, partsOf(handed)),
+      retire: (names) => pool.retire(names),
+      onChange: () => executor.onChange(),
+    });
+    inheritance = found;
+    // It is given up when this one ends: the next one does it then.
+    settled = found.settled(closed.signal).catch(() => undefined);
+  };
 
   const run = async (
     job: RunnableJob,
@@ -111,22 +140,25 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   const executor: Executor = {
     onChange() {},
-    async open() {
+    async open(predecessor) {
       await outputs.start();
       await inputs.start();
-      const { url, machine } = await engine.open((host) => server.listen(host));
+      const before = predecessor && enginePredecessor(predecessor);
+      const { url, machine } = await engine.open((host) => server.listen(host), before);
       server.setBaseUrl(url);
       ledger.machine = machine;
       await devices.start();
       logShares(ledger, log);
+      if (predecessor) inherit(predecessor);
       if (engine.noMounts === undefined) await weights.start();
       await refreshImages();
       refreshTimer = setInterval(() => void refreshImages(), IMAGES_INTERVAL_MS).unref();
     },
+    settled: () => settled,
     warm: () => pool.warm(),
     images: () => images,
     state: () => ({
-      containers: pool.states(),
+      containers: [...(inheritance?.states() ?? []), ...pool.states()],
       devices: ledger.devices(),
       max_containers: containers,
     }),
@@ -138,17 +170,47 @@ export function createExecutor(options: ExecutorOptions): Executor {
       return new ContainerPlace({ container: found, run, leave });
     },
     run,
-    async close() {
+    holdings: () => ({ ports: server.ports, containers: pool.held(), handed: [...pool.handed] }),
+    async letThrough(port) {
+      await engine.letThrough?.(port === undefined ? server.ports : [...server.ports, port]);
+    },
+    handOver(to) {
+      successor = to;
+      engine.succeeded?.();
+      server.forwardTo(to);
+      pool.handOver(to);
+    },
+    async close(kill = NEVER) {
       clearInterval(refreshTimer);
       devices.stop();
+      await pool.handedOver(kill);
       await pool.close();
+      closed.abort();
+      const isShared = () => successor?.isThere === true || inheritance?.isPending === true;
+      // First: the new process lets other ports through than this one's firewall's guard knows.
+      if (isShared()) await engine.close(pool.handed);
+      if (successor?.isThere) {
+        const drained = server.drain();
+        successor.released();
+        await untilAborted(drained, kill).catch(() => undefined);
+      }
       await server.close();
       await outputs.close();
-      await engine.close();
+      // Who was there may have gone.
+      if (!isShared()) await engine.close();
     },
   };
   return executor;
 }
+
+const NEVER = new AbortController().signal;
+
+const enginePredecessor = (predecessor: Predecessor): EnginePredecessor | undefined =>
+  predecessor.state && {
+    ...predecessor.state,
+    held: predecessor.state.containers.flatMap(({ id }) => id ?? []),
+    listening: (port) => predecessor.listening(port),
+  };
 
 function logShares(ledger: Ledger, log: Log): void {
   if (ledger.devices().length > 0) log.info("resources per GPU", { ...ledger.share(1) });

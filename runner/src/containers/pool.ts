@@ -11,23 +11,24 @@ import { randomUUID } from "node:crypto";
 import { untilAborted } from "../../../src/lib/timeout.ts";
 import type { JobHardware } from "../../../src/protocol/runner.ts";
 import type { ContainerState } from "../../../src/protocol/runner-state.ts";
-import type { Ledger } from "../devices/ledger.ts";
+import type { Lease, Ledger } from "../devices/ledger.ts";
 import type { JobOrder, WarmContainer } from "../jobs/executor.ts";
+import type { HandedContainer, HeldContainer } from "../succession/messages.ts";
 import { Container, type ContainerParts } from "./container.ts";
 import { internal } from "./failure.ts";
-import { type Specification, specify } from "./specification.ts";
-
-/**
- * About as long as another model takes to load: switching more often would mean loading all the
- * time.
- */
-const MAX_WAIT_MS = 60_000;
+import { type Specification, specificationOf, specify } from "./specification.ts";
+import { type Waiter, Waiters } from "./waiters.ts";
 
 const NO_ROOM = "the containers of this runner leave no room for another one";
 
-interface Waiter {
-  specification: Specification;
-  since: number;
+const HANDED_OVER =
+  "the runner was updated while the prediction began: its container has gone to the new process";
+
+/** The process that takes over. */
+export interface Heir {
+  /** @returns false if it has gone */
+  give(container: HandedContainer): Promise<boolean>;
+  readonly isThere: boolean;
 }
 
 export class ContainerPool {
@@ -35,9 +36,10 @@ export class ContainerPool {
   readonly #containers = new Set<Container>();
   readonly #ledger: Ledger;
   readonly #onChange: () => void;
-  /** Jobs waiting for a container, in order of arrival. */
-  readonly #queue: Waiter[] = [];
+  readonly #waiters = new Waiters();
   readonly #closed = new AbortController();
+  #heir: Heir | undefined;
+  readonly #handed: string[] = [];
   #change = Promise.withResolvers<void>();
 
   /** @param onChange called when what `states` returns may have changed */
@@ -54,6 +56,16 @@ export class ContainerPool {
 
   states(): ContainerState[] {
     return Array.from(this.#containers, ({ state }) => state);
+  }
+
+  /** For the process that takes over. */
+  held(): HeldContainer[] {
+    return Array.from(this.#containers, ({ state, hardware, gpus, engineId }) => ({
+      state,
+      hardware,
+      gpus: gpus.map(({ id }) => id),
+      ...(engineId !== undefined && { id: engineId }),
+    }));
   }
 
   /**
@@ -77,8 +89,7 @@ export class ContainerPool {
   /** Joins the job to a container, which it must leave afterwards. */
   async join(job: JobOrder, parts: ContainerParts, stop: AbortSignal): Promise<Container> {
     const specification = specify(job);
-    const waiter = { specification, since: performance.now() };
-    this.#queue.push(waiter);
+    const waiter = this.#waiters.add(specification);
     try {
       for (;;) {
         stop.throwIfAborted();
@@ -87,19 +98,23 @@ export class ContainerPool {
         if (container) return this.#joined(container);
         const problem = this.#ledger.problem(specification.hardware);
         if (problem !== undefined) throw internal(problem);
+        if (this.#heir && !this.#has(specification.key)) throw internal(HANDED_OVER);
         const leaving = this.#leaving(waiter).map((one) => one.stop());
         const end = AbortSignal.any([stop, this.#closed.signal]);
         const next = leaving.length > 0 ? Promise.all(leaving) : this.#change.promise;
         await untilAborted<unknown>(next, end);
       }
     } finally {
-      this.#queue.splice(this.#queue.indexOf(waiter), 1);
+      this.#waiters.remove(waiter);
       this.#changed();
     }
   }
 
   leave(container: Container, ...how: Parameters<Container["leave"]>): void {
-    void container.leave(...how).then(() => this.#changed());
+    void container.leave(...how).then(() => {
+      this.#changed();
+      return this.#handOn(container);
+    });
     if (this.#containers.delete(container)) this.#containers.add(container);
     this.#changed();
   }
@@ -108,6 +123,54 @@ export class ContainerPool {
   devicesChanged(): void {
     for (const container of [...this.#containers])
       if (container.gpus.some((gpu) => this.#ledger.isLost(gpu))) container.retire();
+    this.#changed();
+  }
+
+  /** Stops containers of these names once nothing runs in them. */
+  retire(names: readonly string[]): void {
+    for (const container of [...this.#containers])
+      if (names.includes(container.id)) container.retire();
+    this.#changed();
+  }
+
+  /** One of the process before this one. */
+  adopt(handed: HandedContainer, lease: Lease, parts: ContainerParts): void {
+    const plan = { id: handed.name, specification: specificationOf(handed), lease, handed };
+    this.#keep(new Container({ ...plan, room: Promise.resolve() }, parts), lease);
+    this.#changed();
+  }
+
+  /**
+   * From now on no container is started here. Those that are idle, or become so, go to another process;
+   * what cannot go stops.
+   */
+  handOver(heir: Heir): void {
+    this.#heir = heir;
+    for (const container of this.#containers) {
+      container.awaited();
+      void container.ready.then(() => this.#handOn(container));
+    }
+  }
+
+  /** Ids of the containers that have gone to another process. */
+  get handed(): readonly string[] {
+    return this.#handed;
+  }
+
+  /** Resolves when all have gone or ended, if nothing runs in them; or when there is nobody to have them. */
+  async handedOver(stop: AbortSignal): Promise<void> {
+    while (this.#heir?.isThere && this.#containers.size > 0 && !stop.aborted)
+      await untilAborted(this.#change.promise, stop).catch(() => undefined);
+  }
+
+  async #handOn(container: Container): Promise<void> {
+    if (!this.#heir || !container.isIdle) return;
+    const handed = container.handOn();
+    if (!handed) return container.stop();
+    // Before it is given: whoever asks what is this process's own must not be told that it is.
+    this.#handed.push(handed.handle.id);
+    if (await this.#heir.give(handed)) container.handedOn();
+    else await container.stop();
     this.#changed();
   }
 
@@ -123,12 +186,12 @@ export class ContainerPool {
    * triggers a change.
    */
   #leaving(waiter: Waiter): Container[] {
-    if (this.#isSuspect(waiter.specification.key) || !this.#leads(waiter)) return [];
+    if (this.#isSuspect(waiter.specification.key) || !this.#waiters.leads(waiter)) return [];
     const ending = [...this.#containers].filter(({ isEnding }) => isEnding);
     const fits = (leaving: Container[]) =>
       this.#ledger.fits(
         waiter.specification.hardware,
-        this.#ahead(waiter),
+        this.#waiters.ahead(waiter),
         [...ending, ...leaving].map(({ lease }) => lease),
       );
     let leaving = [...this.#containers].filter(({ users, isReady }) => users === 0 && isReady);
@@ -140,21 +203,6 @@ export class ContainerPool {
     return leaving;
   }
 
-  /** Whether this waiter is to have a container of its own: those behind it will share that. */
-  #leads(waiter: Waiter): boolean {
-    const { key, maxConcurrency } = waiter.specification;
-    const alike = this.#queue.filter(({ specification }) => specification.key === key);
-    return alike.indexOf(waiter) % maxConcurrency === 0;
-  }
-
-  /** The classes of the containers for those who came before. */
-  #ahead(waiter: Waiter): JobHardware[] {
-    const before = this.#queue.slice(0, this.#queue.indexOf(waiter));
-    return before
-      .filter((one) => this.#leads(one))
-      .map(({ specification }) => specification.hardware);
-  }
-
   /** Prefers the most recently used container, so that the others reach their idle timeout. */
   #joinable(key: string): Container | undefined {
     const candidates = [...this.#containers].filter((one) => one.key === key && one.hasRoom);
@@ -162,10 +210,8 @@ export class ContainerPool {
   }
 
   #find(waiter: Waiter): Container | undefined {
-    const { key } = waiter.specification;
-    const [first = waiter] = this.#queue;
-    if (first !== waiter && performance.now() - first.since > MAX_WAIT_MS) return undefined;
-    return this.#joinable(key);
+    if (this.#waiters.mustWait(waiter)) return undefined;
+    return this.#joinable(waiter.specification.key);
   }
 
   #joined(container: Container): Container {
@@ -204,7 +250,7 @@ export class ContainerPool {
   #add(parts: ContainerParts, waiter: Waiter): Container | undefined {
     const { specification } = waiter;
     if (this.#isSuspect(specification.key)) return undefined;
-    return this.#make(specification, parts, this.#ahead(waiter));
+    return this.#make(specification, parts, this.#waiters.ahead(waiter));
   }
 
   /** @param room resolves when those whose GPUs and memory it takes over have ended */
@@ -214,10 +260,16 @@ export class ContainerPool {
     ahead: readonly JobHardware[],
     room: Promise<unknown> = Promise.resolve(),
   ): Container | undefined {
+    if (this.#heir) return undefined;
     const id = randomUUID();
     const lease = this.#ledger.lease(id, specification.hardware, ahead);
     if (!lease) return undefined;
     const container = new Container({ id, specification, lease, room }, parts);
+    this.#keep(container, lease, room);
+    return container;
+  }
+
+  #keep(container: Container, lease: Lease, room: Promise<unknown> = Promise.resolve()): void {
     this.#containers.add(container);
     void container.ended.then(async () => {
       this.#containers.delete(container);
@@ -227,7 +279,10 @@ export class ContainerPool {
       lease.release();
       this.#changed();
     });
-    return container;
+  }
+
+  #has(key: string): boolean {
+    return [...this.#containers].some((one) => one.key === key && !one.isEnding);
   }
 
   /** Another container of this kind might be loaded for nothing. */

@@ -2,6 +2,7 @@
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { ContainerInterface, Job, JobHardware } from "../../../src/protocol/runner.ts";
 import type { JobOrder } from "../jobs/executor.ts";
+import type { HandedContainer } from "../succession/messages.ts";
 import type { WeightsRequest } from "../weights/weights.ts";
 
 export interface Specification extends WeightsRequest {
@@ -40,4 +41,27 @@ export const specify = ({
   egress,
   variables,
   maxConcurrency: limits.max_concurrency,
+});
+
+/** Of one that is started already: what only a start needs is not handed on. */
+export const specificationOf = ({
+  key,
+  model,
+  image,
+  keys,
+  interface: server,
+  hardware,
+  egress,
+  max_concurrency,
+}: HandedContainer): Specification => ({
+  key,
+  model,
+  image,
+  keys,
+  weights: [],
+  interface: server,
+  hardware,
+  egress,
+  variables: {},
+  maxConcurrency: max_concurrency,
 });

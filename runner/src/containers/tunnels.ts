@@ -27,6 +27,11 @@ export interface TunnelOptions {
   permits?: (address: string) => boolean;
 }
 
+export interface Tunnel extends Endpoint {
+  /** Another process has the container: what is connected stays so. */
+  leave(): void;
+}
+
 export class Tunnels {
   readonly #server: CallbackServer;
   readonly #options: TunnelOptions;
@@ -36,24 +41,28 @@ export class Tunnels {
     this.#options = options;
   }
 
-  /** Opens a proxy for one container; closing it cuts its connections. */
-  open(hosts: readonly string[]): Endpoint {
+  /**
+   * Opens a proxy for one container; closing it cuts its connections.
+   * @param url that a process before this one has opened
+   */
+  open(hosts: readonly string[], url?: string): Tunnel {
     const sockets = new Set<Socket>();
     const track = (socket: Socket) => {
       sockets.add(socket);
       socket.on("close", () => sockets.delete(socket));
     };
-    const { url, close } = this.#server.openTunnel((request, socket, head) => {
+    const endpoint = this.#server.openTunnel((request, socket, head) => {
       // Each tunnel has two sockets.
       if (sockets.size >= 2 * MAX_CONNECTIONS)
         return refuseTunnel(socket, 503, `more than ${MAX_CONNECTIONS} connections`);
       track(socket);
       this.#through(hosts, request, socket, head, track);
-    });
+    }, url);
     return {
-      url,
+      ...endpoint,
+      leave: endpoint.close,
       close: () => {
-        close();
+        endpoint.close();
         for (const socket of sockets) socket.destroy();
       },
     };

@@ -26,6 +26,7 @@ export class Poller {
   readonly #delays: Backoff;
   readonly #changes = new EventEmitter();
   #paused = false;
+  #finished = false;
   #poll: AbortController | undefined;
 
   constructor(options: PollerOptions) {
@@ -48,10 +49,16 @@ export class Poller {
     this.wake();
   }
 
+  /** It claims no more: it ends when the open poll is answered. */
+  finish(): void {
+    this.#finished = true;
+    this.wake();
+  }
+
   /** Ends with the signal; rejects if the control plane has ended the session. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
-    while (!signal.aborted) {
+    while (!signal.aborted && !this.#finished) {
       const mayClaim = !this.#paused && this.#options.hasRoom();
       try {
         if (mayClaim) await this.#claim(signal);

@@ -148,9 +148,19 @@ export class Ledger {
     if (!this.fits(hardware, ahead)) return undefined;
     const held = new Set([...this.#leases.keys()].flatMap(({ gpus }) => gpus));
     const free = [...this.#devices.values()].filter((one) => !held.has(one) && !this.isLost(one));
+    return this.#lease(holder, hardware, free.slice(0, hardware.gpus));
+  }
+
+  /** What a container has already. @param gpus their ids; of those that are not known here none is counted */
+  taken(holder: string, hardware: JobHardware, gpus: readonly string[]): Lease {
+    const known = gpus.flatMap((id) => this.#devices.get(id) ?? []);
+    return this.#lease(holder, hardware, known);
+  }
+
+  #lease(holder: string, hardware: JobHardware, gpus: readonly Device[]): Lease {
     const lease: Lease = {
       ...this.share(hardware.gpus),
-      gpus: free.slice(0, hardware.gpus),
+      gpus,
       release: () => void this.#leases.delete(lease),
     };
     this.#leases.set(lease, { holder, room: this.#roomFor(hardware) });

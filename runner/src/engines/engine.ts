@@ -13,6 +13,7 @@ import type { ContainerInterface, Image, Job, JobHardware } from "../../../src/p
 import { Failure } from "../containers/failure.ts";
 import type { Lease } from "../devices/ledger.ts";
 import type { Machine } from "../devices/share.ts";
+import type { ContainerHandle } from "../succession/messages.ts";
 
 /** `repository@digest`, as in the protocol. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
@@ -74,7 +75,16 @@ export interface Exit {
   reason?: Failure;
 }
 
+/** How another process goes on with a container. */
+export interface Transfer {
+  readonly handle: ContainerHandle;
+  /** Another process has it: its end is no business of this one. */
+  leave(): void;
+}
+
 export interface RunningContainer {
+  /** Undefined if it ends with the process that started it. */
+  readonly transfer?: Transfer;
   /** Where the runner can reach its port. */
   readonly address: URL;
   readonly exited: Promise<Exit>;
@@ -94,6 +104,19 @@ export interface RunningContainer {
   kill(): Promise<void>;
 }
 
+/** What an engine knows of the process before this one, which is still there. */
+export interface EnginePredecessor {
+  process: string;
+  /** Its containers, and those that it has started, call it there. */
+  ports: readonly number[];
+  /** Ids of containers that it has started and handed on: they are not its own any more. */
+  handed: readonly string[];
+  /** Of containers that it has, some of which another process has started. */
+  held: readonly string[];
+  /** Resolves when its firewall lets containers through to this port. */
+  listening(port: number): Promise<void>;
+}
+
 export interface OpenEngine {
   url: URL;
   /** Where its containers run. */
@@ -108,7 +131,10 @@ export interface Engine {
    * callback server on the given address and returns its port. Resolves also to the URL by which
    * containers reach the server, the only thing of this machine that they can reach.
    */
-  open(listen: (host: string) => Promise<number>): Promise<OpenEngine>;
+  open(
+    listen: (host: string) => Promise<number>,
+    predecessor?: EnginePredecessor,
+  ): Promise<OpenEngine>;
   /** `repository@digest` of the images on this machine. */
   images(): Promise<string[]>;
   /** Why it cannot mount anything into containers; undefined if it can. */
@@ -116,6 +142,17 @@ export interface Engine {
   /** @returns the size of the unpacked image in bytes */
   pull(request: ImageRequest, report: ReportProgress, signal: AbortSignal): Promise<number>;
   start(options: LaunchOptions, signal: AbortSignal): Promise<RunningContainer>;
-  /** Undoes `open`, once all containers have ended. */
-  close(): Promise<void>;
+  /** A container that the process before this one has started; undefined if they end with their process. */
+  adopt?(handle: ContainerHandle, image: Image): RunningContainer;
+  /** Where containers may call: this process, and those before it or after it. */
+  letThrough?(ports: readonly number[]): Promise<void>;
+  /** Removes what the process before this one has left. @param adopted ids of containers that it has handed on */
+  predecessorEnded?(adopted: readonly string[]): Promise<void>;
+  /** Another process has taken over: images and what is kept of them are its business now. */
+  succeeded?(): void;
+  /**
+   * Undoes `open`, once all containers have ended.
+   * @param handed ids of containers that another process has, if one has taken over: what is shared with it stays
+   */
+  close(handed?: readonly string[]): Promise<void>;
 }

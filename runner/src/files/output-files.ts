@@ -6,6 +6,7 @@ import type { ContainerFile } from "../engines/engine.ts";
 import { type RunnableJob, type RunReporter, runIdOf } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";
+import type { Seat } from "../lib/seat.ts";
 import { textAt } from "./input-path.ts";
 import { type FolderLimits, OutputFolder } from "./output-folder.ts";
 import { OutputQueue, type StoredOutput } from "./output-queue.ts";
@@ -24,6 +25,7 @@ export interface OutputOptions {
   directory: string;
   /** The limit of one file. */
   max_file_bytes: number;
+  seat?: Seat | undefined;
 }
 
 export interface OutputRun {
@@ -49,7 +51,7 @@ export class OutputFiles {
     this.#server = server;
     this.#files = files;
     this.#log = log;
-    this.#folders = new ScratchFolders(directory);
+    this.#folders = new ScratchFolders(directory, options.seat);
     this.#bounds = { fileBytes, totalBytes: MAX_LARGE_FILES * fileBytes, count: MAX_FILES };
   }
 
@@ -58,9 +60,12 @@ export class OutputFiles {
     return this.#folders.sweep();
   }
 
-  /** Receives a container's uploads during its whole life. */
-  createServer(): OutputServer {
-    return new OutputServer(this.#server, new OutputFolder(this.#folders, this.#bounds));
+  /**
+   * Receives a container's uploads during its whole life.
+   * @param url that it uploads to, if another process has started it
+   */
+  createServer(url?: string): OutputServer {
+    return new OutputServer(this.#server, new OutputFolder(this.#folders, this.#bounds), url);
   }
 
   /** A reporter for one run that replaces files by URLs. */
@@ -80,7 +85,7 @@ export class OutputFiles {
 
   /** To be called once all containers have ended. */
   close(): Promise<void> {
-    return this.#folders.sweep();
+    return this.#folders.clear();
   }
 }
 

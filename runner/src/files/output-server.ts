@@ -46,10 +46,11 @@ export class OutputServer {
   readonly #uploads = new Set<Upload>();
   #closed = false;
 
-  constructor(server: CallbackServer, folder: OutputFolder) {
+  constructor(server: CallbackServer, folder: OutputFolder, url?: string) {
     this.#folder = folder;
-    this.#opening = server.open((request, response, rest) =>
-      this.#receive(request, response, rest),
+    this.#opening = server.open(
+      (request, response, rest) => this.#receive(request, response, rest),
+      url,
     );
   }
 

@@ -4,13 +4,20 @@ import type { Job } from "./job.ts";
 type Running = Pick<Job, "id" | "handout" | "run" | "releaseUnstarted" | "release">;
 
 export class Slots {
-  readonly size: number;
+  readonly #size: number;
+  readonly #elsewhere: () => number;
   readonly #running = new Map<Running, Promise<void>>();
   #drainReason: string | undefined;
   #onChange: () => void = () => {};
 
-  constructor(size: number) {
-    this.size = size;
+  /** @param elsewhere how many jobs the process before this one still has */
+  constructor(size: number, elsewhere = () => 0) {
+    this.#size = size;
+    this.#elsewhere = elsewhere;
+  }
+
+  get size(): number {
+    return Math.max(0, this.#size - this.#elsewhere());
   }
 
   get free(): number {

@@ -15,6 +15,7 @@ import { PretendGpus } from "../devices/pretend.ts";
 import { SomeDevices } from "../devices/some-devices.ts";
 import { DEFAULT_SANDBOX, type EngineOptions, type Sandbox } from "../engines/options.ts";
 import type { FileOptions } from "../files/input-files.ts";
+import { termsOf } from "../succession/terms.ts";
 import type { WeightOptions } from "../weights/weights.ts";
 import {
   flagOf,
@@ -111,6 +112,24 @@ export const weightOptions = (settings: Settings): WeightOptions => ({
   bytes: gigabytesToBytes(settings.weights_gb),
   url: settings.url,
 });
+
+/** Which process is to be the only one, and what another one must have been started with to take over. */
+export function successionOf(settings: Settings, engine: EngineOptions) {
+  const { name, cache_gb, gpu_devices, pretend_gpus, fetch_allow, url } = settings;
+  const folder = stateOf(settings);
+  const { cache } = fileOptions(settings);
+  const identity =
+    engine.kind === "docker" ? [engine.kind, engine.socket, name] : [engine.kind, folder];
+  const sandbox = engine.kind === "docker" ? engine.sandbox : {};
+  const files = { cache, cache_gb, fetch_allow };
+  const alike = { ...engine, ...sandbox, sandbox: undefined, ...files };
+  const gpus = { gpu_devices, pretend_gpus };
+  return {
+    identity: JSON.stringify(identity),
+    folder,
+    terms: termsOf({ ...alike, ...gpus, name, url }),
+  };
+}
 
 const stateOf = ({ state, name }: Settings): string =>
   state ?? path.join(homedir(), ".local", "state", "auspex-runner", name);

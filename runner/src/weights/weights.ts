@@ -14,6 +14,7 @@ import type { Mount, ReportProgress } from "../engines/engine.ts";
 import { asDiskFailure } from "../files/cache-failure.ts";
 import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";
+import { ONLY_SEAT, type Seat } from "../lib/seat.ts";
 import { AT_ONCE, type FetchContext, type RemoteFile, WeightFetcher } from "./fetch-weights.ts";
 import { WeightProgress } from "./progress.ts";
 import type { FileSource } from "./range-request.ts";
@@ -49,6 +50,8 @@ export interface WeightsRequest extends Pick<Job, "image" | "keys"> {
 /** The weights of one container, until they are released. */
 export interface MountedWeights {
   mounts: Mount[];
+  /** Where they are put together, if there are any. */
+  folder?: string;
   release(): Promise<void>;
 }
 
@@ -77,12 +80,12 @@ export class Weights implements EvictionSource {
   readonly #fetcher: WeightFetcher;
   readonly #folders: ScratchFolders;
 
-  constructor({ directory, bytes, url }: WeightOptions, log: Log) {
+  constructor({ directory, bytes, url }: WeightOptions, log: Log, seat: Seat = ONLY_SEAT) {
     this.folder = directory;
     this.#url = url;
-    this.#store = new WeightStore(directory, bytes, log);
+    this.#store = new WeightStore(directory, bytes, log, seat);
     this.#fetcher = new WeightFetcher(this.#store);
-    this.#folders = new ScratchFolders(this.#store.folder.mounts);
+    this.#folders = new ScratchFolders(this.#store.folder.mounts, seat);
   }
 
   /** To be called before the first container, and once those of an earlier process are gone. */
@@ -119,6 +122,12 @@ export class Weights implements EvictionSource {
       signal.throwIfAborted();
       return ready();
     });
+  }
+
+  /** The folder of a container that another process has started. Its links keep what is in it. */
+  async adopt(folder: string): Promise<MountedWeights> {
+    const own = await this.#folders.adopt(folder);
+    return { mounts: [], folder: own, release: () => removeFolder(own) };
   }
 
   /** @throws LostFile; Failure; the signal's reason */
@@ -202,8 +211,7 @@ export class Weights implements EvictionSource {
   async #mount(plans: Plan[], held: HeldFiles): Promise<MountedWeights> {
     const folder = await this.#folders.make();
     const release = async () => {
-      // What cannot be removed now is removed when the runner starts again.
-      await rm(folder, { recursive: true, force: true }).catch(() => {});
+      await removeFolder(folder);
       held.release();
     };
     try {
@@ -213,13 +221,17 @@ export class Weights implements EvictionSource {
         mounts.push({ source, target });
         for (const file of files) await linkFile(held, file, source);
       }
-      return { mounts, release };
+      return { mounts, folder, release };
     } catch (error) {
       await rm(folder, { recursive: true, force: true });
       throw error;
     }
   }
 }
+
+/** What cannot be removed now is removed when the runner starts again. */
+const removeFolder = (folder: string) =>
+  rm(folder, { recursive: true, force: true }).catch(() => {});
 
 /** Everything that the weights are made of, and room for the layers that are unpacked at once. */
 function demandOf(plans: Plan[]) {

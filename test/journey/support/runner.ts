@@ -24,8 +24,10 @@ export class Runner {
   readonly #changes = new EventEmitter();
   readonly #process: RunnerProcess;
   readonly #models: string | undefined;
+  readonly #options: RunnerOptions;
 
   constructor(options: RunnerOptions) {
+    this.#options = options;
     this.name = options.name;
     this.#models = options.models?.folder;
     this.#process = startRunner({
@@ -42,6 +44,11 @@ export class Runner {
     });
   }
 
+  /** Another process of this runner, as its operator starts it to update it. */
+  next(changes: Partial<RunnerOptions> = {}): Runner {
+    return new Runner({ ...this.#options, ...changes });
+  }
+
   /** Resolves when it has said so. */
   async says(pattern: RegExp): Promise<void> {
     const signal = AbortSignal.timeout(SAYS_MS);
@@ -54,6 +61,11 @@ export class Runner {
 
   signal(name: NodeJS.Signals): void {
     this.#process.process.kill(name);
+  }
+
+  /** Resolves when it has ended by itself. */
+  async ends(): Promise<void> {
+    await vi.waitFor(() => expect(this.ended).toBe(true), { timeout: SAYS_MS });
   }
 
   get ended(): boolean {

@@ -126,6 +126,14 @@ export class World {
     return runner;
   }
 
+  /** Starts the process that takes a runner over. Resolves when it has registered. */
+  async update(runner: Runner): Promise<Runner> {
+    const next = runner.next();
+    this.#runners.push(next);
+    await next.says(/ registered /);
+    return next;
+  }
+
   /** Where all is kept that it and its runners keep. */
   get folder(): string {
     return this.#folder;

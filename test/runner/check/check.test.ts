@@ -8,6 +8,7 @@ import {
 } from "../../../runner/src/check/check.ts";
 import { checkGpus } from "../../../runner/src/check/gpus.ts";
 import type { Device, DeviceSource } from "../../../runner/src/devices/device.ts";
+import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
 import { checkToolkit } from "../../../runner/src/engines/docker/check.ts";
 import { dockerInfo } from "../../../runner/src/engines/docker/info.ts";
 import { FakeControlPlane } from "../support/fake-control-plane.ts";
@@ -79,7 +80,8 @@ test("a machine with other GPUs than its class: a warning", async () => {
   expect(await few([])).toMatchObject({
     ok: true,
     detail: "containers of l40s get 2 GPUs, and this machine has none",
-    advice: expect.stringContaining("use another class (--hardware)"),
+    advice:
+      "its predictions would wait for a larger machine: use another class (--hardware), or fix the gpu finding",
   });
   expect((await few(gpusOf(1)))?.advice).toBeDefined();
   expect(await few(gpusOf(8))).toEqual({ ok: true, detail: "l40s, NVIDIA L40S" });
@@ -91,6 +93,8 @@ test("a machine with other GPUs than its class: a warning", async () => {
     detail: expect.stringContaining("of this machine's 1 GPU less: 0: NVIDIA L40S, 24 GB (GPU-0)"),
     advice: expect.stringContaining("--gpu-devices"),
   });
+  // That of GPUs that are not there says nothing of the class.
+  expect((await few(await new PretendGpus(2).list(), memory))?.advice).toBeUndefined();
   // Some do not tell.
   expect((await few(gpusOf(2, 0), memory))?.advice).toBeUndefined();
   expect(await few(gpusOf(8), { ...CLASS, gpus: 0 })).toMatchObject({

@@ -18,7 +18,7 @@ let cache: string;
 let box: Box;
 beforeEach(async () => {
   cache = mkdtempSync(join(tmpdir(), "auspex-cache-"));
-  mkdirSync(join(cache, "outputs/auspex-scratch-Abc123"), { recursive: true });
+  mkdirSync(join(cache, "outputs/auspex-scratch-0-Abc123"), { recursive: true });
   mkdirSync(join(cache, "outputs/mine"));
   box = await openBox(4, QUICK, { files: fileOptions(cache) });
 });

@@ -19,6 +19,7 @@ import type {
   Exit,
   LaunchOptions,
   RunningContainer,
+  Transfer,
 } from "../../../runner/src/engines/engine.ts";
 import { InputFiles } from "../../../runner/src/files/input-files.ts";
 import { OutputFiles } from "../../../runner/src/files/output-files.ts";
@@ -29,6 +30,7 @@ import type {
 } from "../../../runner/src/interfaces/interface.ts";
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
 import { Weights } from "../../../runner/src/weights/weights.ts";
+import { untilAborted } from "../../../src/lib/timeout.ts";
 import {
   fileOptions,
   type JobOptions,
@@ -48,17 +50,30 @@ export const warmOf = (name: string, more: JobOptions = {}) => ({
 
 const MACHINE = { memory_bytes: 64e9, cpus: 16 };
 
-class FakeContainer implements RunningContainer {
+export class FakeContainer implements RunningContainer {
   readonly address = new URL("http://127.0.0.1:9");
+  /** Whether another process has it. */
+  isAway = false;
+  transfer?: Transfer;
   readonly #exit = Promise.withResolvers<Exit>();
   readonly exited = this.#exit.promise;
-  readonly launch: LaunchOptions;
+  /** Not of one that another process has started. */
+  readonly #launch: LaunchOptions | undefined;
   forgotten = 0;
   /** What it may open. */
   opens: boolean | undefined = true;
 
-  constructor(launch: LaunchOptions) {
-    this.launch = launch;
+  constructor(launch?: LaunchOptions, id?: string) {
+    this.#launch = launch;
+    const leave = () => {
+      this.isAway = true;
+    };
+    if (id !== undefined) this.transfer = { handle: { id, address: this.address.href }, leave };
+  }
+
+  get launch(): LaunchOptions {
+    if (!this.#launch) throw new Error("it was not started here");
+    return this.#launch;
   }
 
   follow(): () => void {
@@ -107,6 +122,8 @@ export function world(
     fail: (reason: unknown) => void;
   }[] = [];
   let held: Promise<void> | undefined;
+  let loading: Promise<void> | undefined;
+  let isMovable = false;
   const engine: Engine = {
     noMounts: "it mounts nothing",
     open: async () => ({ url: new URL("http://127.0.0.1:9"), machine: MACHINE }),
@@ -117,7 +134,13 @@ export function world(
       return 1_234;
     },
     async start(launch) {
-      const container = new FakeContainer(launch);
+      const id = isMovable ? `docker-${started.length}` : undefined;
+      const container = new FakeContainer(launch, id);
+      started.push(container);
+      return container;
+    },
+    adopt({ id }) {
+      const container = new FakeContainer(undefined, id);
       started.push(container);
       return container;
     },
@@ -125,8 +148,9 @@ export function world(
   };
   const server: ServerInterface = {
     environment: () => ({}),
-    async connect({ ended }, report) {
+    async connect({ ended }, report, stop) {
       report("loading\n");
+      if (loading) await untilAborted(loading, stop);
       const container = started.at(-1);
       if (!container) throw external("nothing has started");
       return {
@@ -188,6 +212,16 @@ export function world(
     measures,
     started,
     runs,
+    /** Another process could go on with the containers that start from now on. */
+    movable() {
+      isMovable = true;
+    },
+    /** Servers take until this is called to become ready. */
+    load() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      loading = promise;
+      return resolve;
+    },
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;

@@ -28,6 +28,20 @@ test("a runner whose poll is open gets what waits as soon as it tells of room", 
   expect((await polling).prediction_id).toBe(id);
 });
 
+test("while the process before it has all of its slots, a runner gets nothing", async () => {
+  const world = await newWorld();
+  const one = await world.runner();
+  const polling = one.take();
+  await openPolls(world, 1);
+  await one.tellState({ slots: 0 });
+  await openPolls(world, 0);
+  const id = await world.waiting();
+  await lineOf(world, 1);
+  expect((await one.tellState({ slots: 0 })).body).toEqual({ wanted: true });
+  await one.tellState({ slots: 1 });
+  expect((await polling).prediction_id).toBe(id);
+});
+
 test("a snapshot that comes late tells nothing", async () => {
   const world = await newWorld();
   const one = await world.runner(2);

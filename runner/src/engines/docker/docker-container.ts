@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type Dockerode from "dockerode";
 import { external, type Failure, internal } from "../../containers/failure.ts";
-import type { ContainerFile, Exit, RunningContainer } from "../engine.ts";
+import type { ContainerFile, Exit, RunningContainer, Transfer } from "../engine.ts";
 import { extractFile } from "./archive.ts";
 import { onceBack } from "./away.ts";
 import { canOpen } from "./can-open.ts";
@@ -29,6 +29,14 @@ export class DockerContainer implements RunningContainer {
   /** Seconds since the epoch. */
   #logsSince = 0;
   #reason: Failure | undefined;
+
+  /** Another process has it. */
+  #isAway = false;
+
+  /** One that another process has started. */
+  static adopt(container: Dockerode.Container, address: URL): DockerContainer {
+    return new DockerContainer(container, address);
+  }
 
   /** Leaves nothing behind if it fails or is aborted. */
   static async start(container: Dockerode.Container, options: StartOptions, signal: AbortSignal) {
@@ -63,6 +71,17 @@ export class DockerContainer implements RunningContainer {
 
   get id(): string {
     return this.#container.id;
+  }
+
+  get transfer(): Transfer {
+    const leave = () => {
+      this.#isAway = true;
+    };
+    return { handle: { id: this.id, address: this.address.href }, leave };
+  }
+
+  get isAway(): boolean {
+    return this.#isAway;
   }
 
   follow(listener: (text: string) => void): () => void {
@@ -124,6 +143,7 @@ export class DockerContainer implements RunningContainer {
 
   async #watch(): Promise<Exit> {
     await ignoreStatus([404], waitForExit(this.#container));
+    if (this.#isAway) return { description: "was handed on", logs: "" };
     const logs = await this.#lastLogs();
     const description = await this.#description();
     await ignoreStatus([404, 409], this.#container.remove({ force: true, v: true }));

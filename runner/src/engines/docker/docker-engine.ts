@@ -1,11 +1,15 @@
 /** The Docker engine: runs each container in the sandbox, on the runner's own network. */
 import Dockerode from "dockerode";
+import type { Image } from "../../../../src/protocol/runner.ts";
 import { type Failure, internal } from "../../containers/failure.ts";
 import { messageOf } from "../../control-plane/error.ts";
 import type { EvictionSource } from "../../disk/evictable.ts";
 import type { Log } from "../../lib/log.ts";
+import { ONLY_SEAT, type Seat } from "../../lib/seat.ts";
+import type { ContainerHandle } from "../../succession/messages.ts";
 import {
   type Engine,
+  type EnginePredecessor,
   ImageGone,
   type ImageRequest,
   type LaunchOptions,
@@ -26,14 +30,11 @@ import { COG_COMMAND, imageFacts } from "./image.ts";
 import { DockerImages } from "./images.ts";
 import { DOCKER_ADVICE, dockerInfo, noDocker } from "./info.ts";
 import { describeIsolation, RUNTIME_ADVICE, runtimeOf, runtimeProblem } from "./isolation.ts";
-import type { NetworkKind } from "./network.ts";
+import { Leftovers } from "./leftovers.ts";
 import { Networks } from "./networks.ts";
 import { HOST_NAME } from "./sandbox.ts";
 import { diskShare, machineOf } from "./shares.ts";
 import { NO_GPU, startFailure } from "./start-failure.ts";
-
-/** Has the runner's name as its value; leftover containers are found by it. */
-const RUNNER_LABEL = "auspex.runner";
 
 /** A check takes 15 ms, mostly for starting iptables. */
 const WATCH_INTERVAL_MS = 5_000;
@@ -55,6 +56,8 @@ export class DockerEngine implements Engine {
   readonly #socket: string;
   readonly #docker: Dockerode;
   readonly #runner: string;
+  readonly #process: string;
+  readonly #leftovers: Leftovers;
   readonly #port: number;
   readonly #sandbox: Sandbox;
   readonly #firewallMode: NonNullable<DockerOptions["firewall"]>;
@@ -80,10 +83,13 @@ export class DockerEngine implements Engine {
     options: DockerOptions,
     log: Log,
     others: readonly EvictionSource[] = [],
+    { process }: Seat = ONLY_SEAT,
   ) {
     this.#socket = options.socket ?? DEFAULT_SOCKET;
     this.#docker = new Dockerode({ socketPath: this.#socket });
     this.#runner = runner;
+    this.#process = process;
+    this.#leftovers = new Leftovers(this.#docker, { runner, process, log });
     this.#port = options.port ?? 5_000;
     this.#firewallMode = options.firewall ?? "required";
     this.#sandbox = { ...DEFAULT_SANDBOX, ...options.sandbox };
@@ -101,7 +107,10 @@ export class DockerEngine implements Engine {
     });
   }
 
-  async open(listen: (host: string) => Promise<number>): Promise<OpenEngine> {
+  async open(
+    listen: (host: string) => Promise<number>,
+    predecessor?: EnginePredecessor,
+  ): Promise<OpenEngine> {
     this.#info = await this.#docker.info().catch((error: unknown) => {
       throw internal(`${noDocker(this.#socket, error)}: ${DOCKER_ADVICE}`);
     });
@@ -112,7 +121,9 @@ export class DockerEngine implements Engine {
     this.#diskBytes = await diskShare(info, { containers, sandbox });
     const { detail, advice } = describeIsolation(info, sandbox);
     this.#log[advice ? "warn" : "info"](detail, { advice });
-    await this.#sweep();
+    await this.#leftovers.sweep(
+      (process, id) => predecessor !== undefined && isOf(predecessor, process, id),
+    );
     await this.#images.open(info);
     const networks = await Networks.open(this.#docker, this.#runner, this.#log);
     this.#networks = networks;
@@ -120,32 +131,31 @@ export class DockerEngine implements Engine {
     const { gateway } = networks.get("open");
     this.#hostAddress = gateway;
     const port = await this.#listen(listen, gateway);
-    await this.#installFirewall(networks, gateway, port);
+    // Its firewall's guard would take a rule that it does not know for broken.
+    await predecessor?.listening(port);
+    await this.#installFirewall(networks, [...(predecessor?.ports ?? []), port]);
     const maxBytes = this.#diskBytes;
     if (maxBytes > 0) {
       this.#endDiskWatch = watchDisk({
         docker: this.#docker,
         maxBytes,
         intervalMs: this.#watchIntervalMs,
-        running: () => this.#running,
+        running: () => this.#own(),
         log: this.#log,
       });
     }
     return { url: new URL(`http://${HOST_NAME}:${port}`), machine: machineOf(info) };
   }
 
-  async #installFirewall(networks: Networks, gateway: string, port: number): Promise<void> {
+  async #installFirewall(networks: Networks, ports: number[]): Promise<void> {
     if (this.#firewallMode === "off") {
       this.#log.warn("no firewall: containers can reach this machine and its private network");
       return;
     }
     const problem = await firewallProblem();
     if (problem !== undefined) throw internal(`${NO_FIREWALL}: ${problem}. ${FIREWALL_ADVICE}`);
-    const rules = (kind: NetworkKind, egress: boolean) => {
-      return { bridge: networks.get(kind).bridge, gateway, callbackPort: port, egress };
-    };
     this.#firewall = new FirewallGuard({
-      rules: [rules("open", this.#sandbox.egress), rules("closed", false)],
+      rules: networks.rules(ports, this.#sandbox.egress),
       intervalMs: this.#watchIntervalMs,
       onBreach: (reason) => this.#killAll(reason),
       log: this.#log,
@@ -153,8 +163,13 @@ export class DockerEngine implements Engine {
     await this.#firewall.install();
   }
 
+  async letThrough(ports: readonly number[]): Promise<void> {
+    const rules = this.#networks?.rules(ports, this.#sandbox.egress);
+    if (rules) await this.#firewall?.replace(rules);
+  }
+
   #killAll(reason: Failure): void {
-    for (const container of this.#running) {
+    for (const container of this.#own()) {
       container.killFor(reason).catch((error: unknown) => {
         this.#log.error("could not kill a container", { error });
       });
@@ -223,7 +238,7 @@ export class DockerEngine implements Engine {
           ...gpus.environment,
           ...listenVariables(kind, "0.0.0.0", port),
         },
-        labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },
+        labels: { ...this.#leftovers.labels, "auspex.image": referenceOf(image) },
         user: this.#sandbox.user,
         host: {
           sandbox: { ...this.#sandbox, runtime: runtimeOf(this.#sandbox, hardware.identifier) },
@@ -240,13 +255,7 @@ export class DockerEngine implements Engine {
       const lacksGpu = facts.gpu === "needed" && lease.gpus.length === 0;
       const setupAdvice = lacksGpu ? NO_GPU : undefined;
       const start = { port, stdin, setupAdvice };
-      const running = await DockerContainer.start(container, start, signal);
-      this.#running.add(running);
-      void running.exited.then(() => {
-        this.#running.delete(running);
-        return this.#images.ended(image);
-      });
-      return running;
+      return this.#watched(await DockerContainer.start(container, start, signal), image);
     } catch (error) {
       signal.throwIfAborted();
       if (/no such image/i.test(messageOf(error))) throw new ImageGone(image, { cause: error });
@@ -254,23 +263,56 @@ export class DockerEngine implements Engine {
     }
   }
 
-  async close(): Promise<void> {
+  adopt({ id, address }: ContainerHandle, image: Image): RunningContainer {
+    const container = this.#docker.getContainer(id);
+    return this.#watched(DockerContainer.adopt(container, new URL(address)), image);
+  }
+
+  #watched(running: DockerContainer, image: Image): DockerContainer {
+    this.#running.add(running);
+    void running.exited.then(() => {
+      this.#running.delete(running);
+      return this.#images.ended(image);
+    });
+    return running;
+  }
+
+  /** Those that no other process has. */
+  #own(): DockerContainer[] {
+    return [...this.#running].filter(({ isAway }) => !isAway);
+  }
+
+  succeeded(): void {
+    this.#images.close();
+  }
+
+  predecessorEnded(adopted: readonly string[]): Promise<void> {
+    return this.#leftovers.sweep(
+      (process, id) => process === this.#process || adopted.includes(id),
+    );
+  }
+
+  async close(handed?: readonly string[]): Promise<void> {
     this.#endDiskWatch();
     this.#images.close();
-    await this.#sweep();
+    if (handed) {
+      await this.#firewall?.leave();
+      await this.#leftovers.sweep(
+        (process, id) => process !== this.#process || handed.includes(id),
+      );
+      return;
+    }
+    await this.#leftovers.sweep();
     if (!this.#networks) return;
     await this.#networks.close();
     await this.#firewall?.remove();
     this.#networks = undefined;
   }
-
-  async #sweep(): Promise<void> {
-    const filters = { label: [`${RUNNER_LABEL}=${this.#runner}`] };
-    for (const { Id } of await this.#docker.listContainers({ all: true, filters })) {
-      this.#log.warn("removing a container of an earlier runner process", {
-        container: Id.slice(0, 12),
-      });
-      await this.#docker.getContainer(Id).remove({ force: true, v: true });
-    }
-  }
 }
+
+/** Also one that it is about to start, which it does not know yet. */
+const isOf = (
+  { process, handed, held }: EnginePredecessor,
+  starter: string | undefined,
+  id: string,
+) => held.includes(id) || (starter === process && !handed.includes(id));

@@ -35,26 +35,46 @@ export interface FirewallGuardOptions {
 }
 
 export class FirewallGuard {
-  readonly #options: FirewallGuardOptions;
+  readonly #options: Omit<FirewallGuardOptions, "rules">;
+  #rules: FirewallRules[];
   /** The installed rules as the system lists them, in order. */
   readonly #installed: string[] = [];
   readonly #removed = new AbortController();
   #checking: Promise<void> | undefined;
   #stop = () => {};
 
-  constructor(options: FirewallGuardOptions) {
+  constructor({ rules, ...options }: FirewallGuardOptions) {
     this.#options = options;
+    this.#rules = rules;
   }
 
   async install(): Promise<void> {
-    for (const [index, rules] of this.#options.rules.entries()) {
-      this.#installed[index] = await installFirewall(rules);
-    }
+    await this.#install();
     this.#stop = repeat(this.#options.intervalMs, () =>
       this.ensure().catch((reason: Failure) => {
         if (!this.#removed.signal.aborted) this.#options.onBreach(reason);
       }),
     );
+  }
+
+  /** Another set of rules, which holds when it resolves. @throws when they cannot be installed */
+  async replace(rules: FirewallRules[]): Promise<void> {
+    // What is in progress would take the new ones for broken old ones.
+    while (this.#checking) await this.#checking.catch(() => {});
+    if (this.#removed.signal.aborted) return;
+    this.#rules = rules;
+    this.#checking = this.#install().finally(() => {
+      this.#checking = undefined;
+    });
+    await this.#checking;
+  }
+
+  /** Guards no more: another process does. */
+  async leave(): Promise<void> {
+    this.#stop();
+    this.#removed.abort();
+    // A check in progress would restore the rules.
+    await this.#checking?.catch(() => {});
   }
 
   /** @throws Failure if the rules are missing and cannot be restored */
@@ -66,16 +86,18 @@ export class FirewallGuard {
   }
 
   async remove(): Promise<void> {
-    this.#stop();
-    this.#removed.abort();
-    // A check in progress would restore the rules.
-    await this.#checking?.catch(() => {});
-    for (const rules of this.#options.rules) await removeFirewall(rules);
+    await this.leave();
+    for (const rules of this.#rules) await removeFirewall(rules);
+  }
+
+  async #install(): Promise<void> {
+    for (const [index, rules] of this.#rules.entries())
+      this.#installed[index] = await installFirewall(rules);
   }
 
   async #check(): Promise<void> {
-    const { rules: all, log } = this.#options;
-    for (const [index, rules] of all.entries()) {
+    const { log } = this.#options;
+    for (const [index, rules] of this.#rules.entries()) {
       if (await isFirewallIntact(rules, this.#installed[index] ?? "")) continue;
       log.warn("the containers' firewall was gone, restoring it", { bridge: rules.bridge });
       try {

@@ -11,7 +11,7 @@ import { z } from "zod";
 const record = z.record(z.string(), z.number());
 
 export class ImageRecord {
-  readonly #folder: string | undefined;
+  #folder: string | undefined;
   #lastUsed = new Map<string, number>();
   #writing: Promise<void> = Promise.resolve();
 
@@ -49,6 +49,11 @@ export class ImageRecord {
 
   async removed(reference: string): Promise<void> {
     if (this.#lastUsed.delete(reference)) await this.#write();
+  }
+
+  /** What is noted from now on is not kept. */
+  close(): void {
+    this.#folder = undefined;
   }
 
   /** By rename, so that a crash leaves the old file or the new one. */

@@ -54,6 +54,11 @@ export class ImageStore implements EvictionSource {
     };
   }
 
+  /** The record is another process's from now on. */
+  close(): void {
+    this.#record.close();
+  }
+
   /** Before it is pulled: of a runner that dies meanwhile, Docker may have the image all the same. */
   pulling = (reference: string): Promise<void> => this.#noted(this.#record.note(reference));
   used = (reference: string): Promise<void> => this.#noted(this.#record.used(reference));

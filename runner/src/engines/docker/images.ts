@@ -162,9 +162,11 @@ export class DockerImages {
     await this.#store?.used(this.#localReference(image));
   }
 
+  /** From now on it neither removes images nor notes which are used. */
   close(): void {
     this.#endWatch();
     this.#closed.abort();
+    this.#store?.close();
   }
 
   /**

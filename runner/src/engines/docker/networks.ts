@@ -4,6 +4,7 @@
  */
 import type Dockerode from "dockerode";
 import type { Log } from "../../lib/log.ts";
+import type { FirewallRules } from "./firewall.ts";
 import {
   closeNetwork,
   hasNetwork,
@@ -41,6 +42,18 @@ export class Networks {
 
   get(kind: NetworkKind): Network {
     return this.#networks[kind];
+  }
+
+  /** @param ports of the callback servers @param egress whether containers may reach the internet */
+  rules(ports: readonly number[], egress: boolean): FirewallRules[] {
+    // An address of this machine, so that containers of both networks can reach it.
+    const { gateway } = this.get("open");
+    return KINDS.map((kind) => ({
+      bridge: this.get(kind).bridge,
+      gateway,
+      callbackPorts: ports,
+      egress: kind === "open" && egress,
+    }));
   }
 
   /** Makes those that are gone again, with the addresses that they had: the runner listens there. */

@@ -1,21 +1,25 @@
 /**
  * A file per process that the runner started, so that a later process of the runner can end what
- * this one left. The file contains the start time of the process, since a pid may have been reused.
+ * this one left. The file contains the start time of the process, since a pid may have been reused, and
+ * the seat of the runner's process that started it.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isLeftIn, ONLY_SEAT, type Seat } from "../../lib/seat.ts";
 import { signalGroup } from "./process-group.ts";
 
 const PID = /^\d{1,10}$/;
 
 export class PidFiles {
   readonly #directory: string;
+  readonly #seat: Seat;
 
-  constructor(directory: string) {
+  constructor(directory: string, seat: Seat = ONLY_SEAT) {
     this.#directory = directory;
+    this.#seat = seat;
   }
 
-  /** Kills the process groups left by an earlier runner process. @returns their pids */
+  /** Kills the process groups left by earlier runner processes. @returns their pids */
   async sweep(): Promise<number[]> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const swept: number[] = [];
@@ -23,7 +27,8 @@ export class PidFiles {
       // Not a pid file: the operator may have configured the wrong directory.
       if (!PID.test(name)) continue;
       const path = join(this.#directory, name);
-      const then = await readFile(path, "utf8");
+      const [then, number] = (await readFile(path, "utf8")).split(" ");
+      if (!isLeftIn(this.#seat, Number(number))) continue;
       const now = await startTime(Number(name));
       if (now !== undefined && now === then) {
         signalGroup(Number(name), "SIGKILL");
@@ -35,7 +40,8 @@ export class PidFiles {
   }
 
   async add(pid: number): Promise<void> {
-    await writeFile(join(this.#directory, String(pid)), (await startTime(pid)) ?? "");
+    const text = `${(await startTime(pid)) ?? ""} ${this.#seat.number}`;
+    await writeFile(join(this.#directory, String(pid)), text);
   }
 
   async remove(pid: number): Promise<void> {

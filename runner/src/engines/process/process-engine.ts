@@ -14,6 +14,7 @@ import { messageOf, reasonOf } from "../../control-plane/error.ts";
 import type { Device } from "../../devices/device.ts";
 import type { Log } from "../../lib/log.ts";
 import { ScratchFolders } from "../../lib/scratch.ts";
+import { ONLY_SEAT, type Seat } from "../../lib/seat.ts";
 import {
   type Engine,
   type Exit,
@@ -62,10 +63,10 @@ export class ProcessEngine implements Engine {
   /** A folder has no repository, so these are the references that jobs have used. */
   readonly #used = new Map<string, ImageRequest>();
 
-  constructor(options: ProcessOptions, log: Log) {
+  constructor(options: ProcessOptions, log: Log, seat: Seat = ONLY_SEAT) {
     this.#models = options.models;
-    this.#pidFiles = new PidFiles(join(options.state, "processes"));
-    this.#tmpDirectory = new ScratchFolders(join(options.state, "tmp"));
+    this.#pidFiles = new PidFiles(join(options.state, "processes"), seat);
+    this.#tmpDirectory = new ScratchFolders(join(options.state, "tmp"), seat);
     this.#log = log;
   }
 

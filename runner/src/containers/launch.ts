@@ -1,0 +1,180 @@
+/**
+ * Makes a container's server ready: what it needs is fetched, its container started, its interface
+ * connected. Or it was started by the process before this one, and is connected again.
+ */
+import { randomBytes } from "node:crypto";
+import { untilAborted } from "../../../src/lib/timeout.ts";
+import type { Egress } from "../../../src/protocol/egress.ts";
+import type { Lease } from "../devices/ledger.ts";
+import { type Engine, ImageGone, type RunningContainer } from "../engines/engine.ts";
+import type { OutputServer } from "../files/output-server.ts";
+import type { ServerInterface, Session } from "../interfaces/interface.ts";
+import type { HandedContainer } from "../succession/messages.ts";
+import type { Weights } from "../weights/weights.ts";
+import { withAdvice } from "./failure.ts";
+import { type Prepared, prepare } from "./prepare.ts";
+import type { SetupListener } from "./setup-feed.ts";
+import type { Specification } from "./specification.ts";
+import { proxyVariables, type Tunnel, type Tunnels } from "./tunnels.ts";
+
+export interface LaunchParts {
+  engine: Engine;
+  weights: Weights;
+  server: ServerInterface;
+  tunnels: Tunnels;
+}
+
+export interface LaunchOptions {
+  specification: Specification;
+  lease: Lease;
+  /** Resolves when those whose GPUs and memory it takes over have ended. */
+  room: Promise<unknown>;
+  files: OutputServer;
+  publish: SetupListener;
+  /** Called with the container, as soon as there is one. */
+  onRunning: (running: RunningContainer) => void;
+  /** Aborted when it has ended. */
+  ended: AbortSignal;
+  /** Aborted to give up. */
+  signal: AbortSignal;
+}
+
+export class Launch {
+  readonly #parts: LaunchParts;
+  readonly #options: LaunchOptions;
+  #token = randomBytes(32).toString("base64url");
+  #prepared: Prepared | undefined;
+  /** Its proxy, if its version limits egress to listed hosts. */
+  #tunnel: Tunnel | undefined;
+  #running: RunningContainer | undefined;
+
+  constructor(parts: LaunchParts, options: LaunchOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  /** Known after the pull. */
+  get imageBytes(): number | undefined {
+    return this.#prepared?.imageBytes;
+  }
+
+  /** Whether its container is started, and its server will be ready without more. */
+  get hasServer(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** @throws Failure; the signal's reason */
+  async start(): Promise<Session> {
+    const { engine, server } = this.#parts;
+    const { specification, publish, signal, files, lease } = this.#options;
+    const { image, model, egress, variables, interface: kind, hardware } = specification;
+    this.#prepared = await prepare(this.#parts, specification, publish, signal);
+    await untilAborted(this.#options.room, signal);
+    publish({ phase: "starting" });
+    const environment = {
+      ...server.environment(specification.maxConcurrency, this.#token),
+      ...this.#proxyEnvironment(egress),
+      AUSPEX_UPLOAD_URL: files.url,
+    };
+    const options = {
+      image,
+      model,
+      interface: kind,
+      egress,
+      variables,
+      environment,
+      uploadUrl: files.url,
+      mounts: this.#prepared.mounts,
+      hardware,
+      lease,
+    };
+    const running = await engine.start(options, signal).catch(async (error: unknown) => {
+      if (!(error instanceof ImageGone)) throw error;
+      // Its weights may have taken longer than it stayed.
+      await engine.pull(specification, publish, signal);
+      return engine.start(options, signal);
+    });
+    this.#begun(running);
+    const session = await this.#connect(running);
+    // The setup output is not the first run's either.
+    running.clearLogs();
+    return session;
+  }
+
+  /** @throws Failure; the signal's reason */
+  async resume(handed: HandedContainer): Promise<Session> {
+    const { engine, weights, tunnels } = this.#parts;
+    const { egress, image } = this.#options.specification;
+    if (!engine.adopt) throw new Error("this engine's containers are not handed on");
+    const running = engine.adopt(handed.handle, image);
+    this.#begun(running);
+    this.#token = handed.token;
+    if (typeof egress !== "string") this.#tunnel = tunnels.open(egress, handed.proxy_url);
+    const { weights_folder: folder, image_bytes: imageBytes } = handed;
+    const mounted = folder === undefined ? NOTHING : await weights.adopt(folder);
+    this.#prepared = { imageBytes, ...mounted };
+    return this.#connect(running);
+  }
+
+  /** What another process needs to go on with it; undefined if its container cannot be handed on. */
+  get handed() {
+    const { specification, files } = this.#options;
+    const handle = this.#running?.transfer?.handle;
+    if (!handle || !this.#prepared) return undefined;
+    const { key, model, image, keys, interface: kind, hardware, egress } = specification;
+    const { folder, imageBytes } = this.#prepared;
+    return {
+      key,
+      model,
+      image,
+      keys,
+      interface: kind,
+      hardware,
+      egress,
+      max_concurrency: specification.maxConcurrency,
+      handle,
+      token: this.#token,
+      upload_url: files.url,
+      ...(this.#tunnel && { proxy_url: this.#tunnel.url }),
+      ...(folder !== undefined && { weights_folder: folder }),
+      image_bytes: imageBytes,
+    };
+  }
+
+  /** Once the container has ended. */
+  async release(): Promise<void> {
+    this.#tunnel?.close();
+    await this.#prepared?.release();
+  }
+
+  /** Once the container is another process's. */
+  leave(): void {
+    this.#tunnel?.leave();
+  }
+
+  #begun(running: RunningContainer): void {
+    this.#running = running;
+    this.#options.onRunning(running);
+  }
+
+  #connect(running: RunningContainer): Promise<Session> {
+    const { server } = this.#parts;
+    const { publish, ended, signal, specification } = this.#options;
+    const { maxConcurrency } = specification;
+    const follow = (listener: (text: string) => void) => running.follow(listener);
+    const { address } = running;
+    const connection = { address, token: this.#token, maxConcurrency, ended, follow };
+    const report = (logs: string) => publish({ phase: "starting", logs });
+    return server.connect(connection, report, signal).catch((error: unknown) => {
+      throw withAdvice(error, running.setupAdvice);
+    });
+  }
+
+  #proxyEnvironment(egress: Egress): Record<string, string> {
+    if (typeof egress === "string") return {};
+    this.#tunnel = this.#parts.tunnels.open(egress);
+    return proxyVariables(this.#tunnel.url, new URL(this.#options.files.url).hostname);
+  }
+}
+
+const NOTHING = { mounts: [], async release() {} };

@@ -1,0 +1,185 @@
+/**
+ * One session of the runner with the control plane: it polls for jobs, tells what it has, and reports, until
+ * it is to stop, another process takes over, or the control plane ends it.
+ */
+import { onAbort } from "../../src/lib/timeout.ts";
+import type {
+  Job as JobOrder,
+  Machine,
+  SessionRequest,
+  SessionResponse,
+} from "../../src/protocol/runner.ts";
+import { readLoad } from "./check/hardware.ts";
+import type { ControlPlane } from "./control-plane/client.ts";
+import { Poller } from "./control-plane/poller.ts";
+import type { SnapshotSource } from "./control-plane/snapshot-source.ts";
+import { Snapshots } from "./control-plane/snapshots.ts";
+import { type RunnerState, Telemetry } from "./control-plane/telemetry.ts";
+import type { Executor, Place } from "./jobs/executor.ts";
+import { Job } from "./jobs/job.ts";
+import type { Slots } from "./jobs/slots.ts";
+import type { Log } from "./lib/log.ts";
+import type { Predecessor } from "./succession/predecessor.ts";
+
+/** Limits of the telemetry and claim requests. */
+const MAX_WARM = 200;
+const MAX_RUNNING = 1_000;
+const MAX_IMAGES = 500;
+
+export interface SessionOptions {
+  runner: Pick<SessionRequest, "name" | "hardware" | "engine" | "slots">;
+  machine: Machine;
+  controlPlane: ControlPlane;
+  executor: Executor;
+  /** The process before this one, if it goes on with its runs. */
+  predecessor?: Predecessor | undefined;
+  slots: Slots;
+  source: SnapshotSource;
+  log: Log;
+  /** Claim no more jobs, finish the running ones, then end. */
+  stop: AbortSignal;
+  /** Aborted when another process has taken over. */
+  succession: AbortSignal;
+}
+
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #session: SessionResponse;
+  readonly #snapshots: Snapshots;
+  readonly #poller: Poller;
+  readonly #telemetry: Telemetry;
+
+  constructor(session: SessionResponse, options: SessionOptions) {
+    this.#options = options;
+    this.#session = session;
+    this.#snapshots = this.#makeSnapshots();
+    this.#poller = this.#makePoller();
+    this.#telemetry = this.#makeTelemetry();
+  }
+
+  /** @param jobs whether it may be which jobs the runner has */
+  changed(jobs: boolean): void {
+    this.#snapshots.changed();
+    if (!jobs) return;
+    this.#poller.wake();
+    this.#telemetry.wake();
+  }
+
+  /**
+   * @param drain finishes the jobs, once no more are claimed
+   * @throws when the control plane has ended it
+   */
+  async run(drain: () => Promise<void>): Promise<void> {
+    const { slots, log, stop, succession } = this.#options;
+    const [poller, telemetry] = [this.#poller, this.#telemetry];
+    const end = new AbortController();
+    const reporting = Promise.race([telemetry.run(end.signal), this.#snapshots.run(end.signal)]);
+    const polling = poller.run(AbortSignal.any([stop, end.signal]));
+    const forget = onAbort(succession, () => poller.finish());
+    try {
+      await Promise.race([polling, reporting]);
+      if (!succession.aborted) log.info("draining", { running: slots.ids.length });
+      // First, so that no released job is handed to this runner again.
+      await telemetry.announce("draining");
+      await Promise.race([drain(), reporting]);
+      await telemetry.announce("stopped");
+    } finally {
+      forget();
+      end.abort();
+      await Promise.allSettled([polling, reporting]);
+    }
+  }
+
+  /** What changes between two polls. */
+  #makeSnapshots(): Snapshots {
+    const { controlPlane, source, log } = this.#options;
+    const { runner_id, session, pool } = this.#session;
+    return new Snapshots({
+      send: async (signal) => {
+        const snapshot = source.take();
+        const answer = await controlPlane.tell({ runner_id, session, pool, snapshot }, signal);
+        source.told(snapshot);
+        return answer;
+      },
+      log,
+    });
+  }
+
+  #makePoller(): Poller {
+    const { controlPlane, executor, slots, source, log } = this.#options;
+    const { runner_id, session, pool, settings } = this.#session;
+    return new Poller({
+      hasRoom: () => slots.free > 0,
+      claim: async (signal) => {
+        const snapshot = source.take();
+        this.#snapshots.told();
+        const images = executor.images().slice(0, MAX_IMAGES);
+        const request = { runner_id, session, pool, snapshot, images };
+        const jobs = await controlPlane.claim(request, settings.poll_seconds, signal);
+        source.told(snapshot);
+        return jobs;
+      },
+      onJob: (order) => {
+        this.#start(order);
+        this.#snapshots.changed();
+      },
+      log,
+    });
+  }
+
+  /** What has no place is declined before a channel is opened for it. */
+  #start(order: JobOrder): void {
+    const { executor, controlPlane, slots, source, succession, log } = this.#options;
+    const { settings } = this.#session;
+    const { handout, stop } = order;
+    source.received(handout);
+    const found = executor.place(order, stop);
+    // Nobody would hear that it is declined: the session is another process's.
+    const place = succession.aborted && typeof found === "string" ? GIVEN_BACK : found;
+    if (typeof place === "string") {
+      log.info("declined", { prediction: order.prediction_id, reason: place });
+      return source.declined({ handout, reason: place });
+    }
+    const onReceipt = (receipt: string) => source.connected(receipt);
+    slots.start(new Job({ order, place, controlPlane, settings, onReceipt, log }));
+  }
+
+  #makeTelemetry(): Telemetry {
+    const { runner, machine, controlPlane, executor, predecessor, slots, log, stop } =
+      this.#options;
+    const { runner_id, session, settings } = this.#session;
+    const poller = this.#poller;
+    let paused = false;
+    const telemetry = new Telemetry({
+      intervalMs: settings.telemetry_seconds * 1000,
+      state: (): RunnerState => ({
+        runner_id,
+        session,
+        state: stop.aborted || paused ? "draining" : "ready",
+        slots: runner.slots,
+        running: [...slots.ids, ...(predecessor?.state?.running ?? [])].slice(0, MAX_RUNNING),
+        warm: distinct(executor.warm().map(({ model }) => model)).slice(0, MAX_WARM),
+      }),
+      load: () => readLoad(machine.gpus.length > 0),
+      report: (telemetry, signal) => controlPlane.report(telemetry, signal),
+      onAnswer: ({ draining }) => {
+        if (draining === paused) return;
+        paused = draining;
+        log.info(draining ? "paused by the control plane" : "resumed by the control plane");
+        if (!draining) return poller.resume();
+        poller.pause();
+        void telemetry.announce("draining");
+      },
+      log,
+    });
+    return telemetry;
+  }
+}
+
+/** Of a job that is released before it runs. */
+const GIVEN_BACK: Place = {
+  run: async () => ({ status: "canceled", output: "none" }),
+  leave() {},
+};
+
+const distinct = (texts: string[]): string[] => [...new Set(texts)];
