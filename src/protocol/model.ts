@@ -281,6 +281,13 @@ export const oneModel = z.object({
   model_owner: slug.meta({ example: "demo" }),
   model_name: slug.meta({ example: "story" }),
 });
+/** Of official clients, which encode the name as one part of the path. */
+export const encodedModel = z.object({
+  model: z.string().max(200).meta({
+    description: "`owner/name` or `owner/name:version`, with `/` encoded as `%2F`",
+    example: "demo/scribe",
+  }),
+});
 export const oneVersion = oneModel.extend({
   version_number: integerText(1, 999_999_999).meta({ example: 1 }),
 });

@@ -98,7 +98,7 @@ export class Door {
       onEnd: () => {
         this.#visit = undefined;
         if (visit.hasSucceeded) log.warn("the process that took over has gone");
-        if (visit.port !== 0) void this.#household.letThrough(undefined);
+        if (visit.port !== 0) void letThrough(this.#household, undefined);
       },
     });
     this.#visit = visit;
@@ -188,10 +188,9 @@ class Visit implements Successor {
     switch (message.kind) {
       case "listening":
         this.#port = message.port;
-        // If it fails, the firewall's guard says so, and ends what runs.
-        void household.letThrough(message.port).finally(() => {
-          this.#lines.send({ kind: "let_through" });
-        });
+        void letThrough(household, message.port).then(() =>
+          this.#lines.send({ kind: "let_through" }),
+        );
         return;
       case "registered":
         if (this.hasSucceeded) return;
@@ -222,6 +221,10 @@ class Visit implements Successor {
     this.#options.onEnd();
   }
 }
+
+/** Never rejects: if it fails, the firewall's guard says so, and ends what runs. */
+const letThrough = (household: Household, port: number | undefined): Promise<void> =>
+  household.letThrough(port).catch(() => {});
 
 function refusal(protocol: number, its: string, own: string): string | undefined {
   if (protocol !== SUCCESSION_PROTOCOL) return "its version hands containers on in another way";

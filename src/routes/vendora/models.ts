@@ -1,7 +1,7 @@
 /** /v1/vendora/models. */
-import { createRoute, z } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import { requireScope } from "../../middleware/authentication.ts";
-import { oneModel } from "../../protocol/model.ts";
+import { encodedModel, oneModel } from "../../protocol/model.ts";
 import { vendoraModel, vendoraModels } from "../../protocol/vendora/model.ts";
 import { listVendoraModels, readVendoraModel } from "../../services/vendora/models.ts";
 import { jsonResponse } from "../responses.ts";
@@ -41,14 +41,7 @@ const getEncoded = createRoute({
   description:
     "For official clients, which encode the name as `owner%2Fname`. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
-  request: {
-    params: z.object({
-      model: z.string().max(200).meta({
-        description: "`owner/name` or `owner/name:version`, with `/` encoded as `%2F`",
-        example: "demo/scribe",
-      }),
-    }),
-  },
+  request: { params: encodedModel },
   responses: { 200: jsonResponse("The model", vendoraModel), ...vendoraErrors },
 });
 

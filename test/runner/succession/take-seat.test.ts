@@ -136,6 +136,18 @@ test("one that has registered gets containers, and is told when the ports are fr
   expect(predecessor?.state).toBeUndefined();
 });
 
+test("a firewall that cannot be changed is no reason to wait for ever, nor to end", async () => {
+  const first = await enter();
+  const { kept } = household();
+  await settle(first, {
+    ...kept,
+    letThrough: () => Promise.reject(new Error("iptables is away")),
+  });
+  const { predecessor } = (await enter()).seat;
+  await predecessor?.listening(5_002);
+  expect(predecessor?.state).toEqual(STATE);
+});
+
 test("one that goes without having registered leaves things as they were", async () => {
   const first = await enter();
   const { kept, ports, successors } = household();
