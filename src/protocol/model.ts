@@ -114,16 +114,23 @@ const compatibilitiesWith = <Flag extends z.ZodType<boolean>>(flag: Flag) =>
     vendora_embeddings: flag,
     vendora_responses: flag,
     vendorb_messages: flag,
+    vendora_images_edits: flag,
+    vendora_audio_transcriptions: flag,
+    vendora_audio_translations: flag,
+    vendora_audio_speech: flag,
+    vendora_completions: flag,
+    vendora_moderations: flag,
+    vendora_rerank: flag,
   });
 
 export const compatibilities = compatibilitiesWith(z.boolean()).meta({
   id: "Compatibilities",
   description:
-    "Which third-party APIs the version is compatible with. `vendora` stands for OpenAI's API, `vendorb` for Anthropic's: see the Vendora and Vendorb endpoints. `vendorb_messages` says that its container has messages of its own; a version with `vendora_chat_completions` answers them too. `vendora_images_generations` is stored, but there is no endpoint for it yet.",
+    "Which third-party APIs the version is compatible with. `vendora` stands for OpenAI's API, `vendorb` for Anthropic's: see the Vendora and Vendorb endpoints. `vendorb_messages` says that its container has messages of its own; a version with `vendora_chat_completions` answers them too.",
 });
 export type Compatibilities = z.infer<typeof compatibilities>;
 
-const newCompatibilities = compatibilitiesWith(z.boolean().default(false))
+export const newCompatibilities = compatibilitiesWith(z.boolean().default(false))
   .strict()
   .meta({ id: "NewCompatibilities" });
 

@@ -56,6 +56,14 @@ export const vendoraCall = z.enum([
   "embeddings",
   "messages",
   "count_tokens",
+  "images_generations",
+  "images_edits",
+  "audio_transcriptions",
+  "audio_translations",
+  "audio_speech",
+  "completions",
+  "moderations",
+  "rerank",
 ]);
 export type VendoraCall = z.infer<typeof vendoraCall>;
 

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { codeSamples } from "../../src/dashboard/playground/calls.ts";
 import { literal } from "../../src/dashboard/playground/literal.ts";
 import type { Json } from "../../src/protocol/common.ts";
+import { newCompatibilities } from "../../src/protocol/model.ts";
 
 test("JavaScript writes any JSON so that it means the same", () => {
   fc.assert(
@@ -26,13 +27,13 @@ test("each way to call a model is shown for versions that can be called so", () 
   const run = { origin: "https://auspex.test", model: "demo/it", input: {} };
   const idsWith = (...flags: string[]) => {
     const can = (flag: string) => flags.includes(flag);
-    const compatibilities = {
+    const compatibilities = newCompatibilities.parse({
       vendora_chat_completions: can("chat"),
       vendora_responses: can("responses"),
       vendora_embeddings: can("embeddings"),
       vendora_images_generations: true,
       vendorb_messages: true,
-    };
+    });
     return codeSamples({ ...run, compatibilities }).map(({ id }) => id);
   };
   expect(idsWith()).toEqual(["curl", "fetch"]);

@@ -11,6 +11,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CallOptions, codeSamples } from "../../src/dashboard/playground/calls.ts";
 import type { Json } from "../../src/protocol/common.ts";
+import { newCompatibilities } from "../../src/protocol/model.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -96,13 +97,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const COMPATIBILITIES = {
+const COMPATIBILITIES = newCompatibilities.parse({
   vendora_chat_completions: true,
   vendora_responses: true,
   vendora_embeddings: true,
-  vendora_images_generations: false,
-  vendorb_messages: false,
-};
+});
 
 function codeOf(id: string, run: Partial<CallOptions>): string {
   const all = { origin, model: "demo/it", input: {}, compatibilities: COMPATIBILITIES, ...run };

@@ -3,7 +3,7 @@
  * call as its input, so it must name what is essential, and require nothing else.
  */
 import type { Json } from "../../protocol/common.ts";
-import type { Compatibilities, Schemas } from "../../protocol/model.ts";
+import { type Compatibilities, newCompatibilities, type Schemas } from "../../protocol/model.ts";
 import {
   enumOptions,
   type Keywords,
@@ -13,13 +13,7 @@ import {
 } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
 
-export const NO_COMPATIBILITIES: Compatibilities = {
-  vendora_chat_completions: false,
-  vendora_images_generations: false,
-  vendora_embeddings: false,
-  vendora_responses: false,
-  vendorb_messages: false,
-};
+export const NO_COMPATIBILITIES: Compatibilities = newCompatibilities.parse({});
 
 export function cogCompatibilities(schemas: Schemas): Compatibilities {
   const input = versionSchema(schemas, "input");

@@ -4,7 +4,7 @@
  */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import type { Compatibilities, Schemas } from "../../protocol/model.ts";
+import { type Compatibilities, newCompatibilities, type Schemas } from "../../protocol/model.ts";
 import type { ContainerInterface, ServerDescription } from "../../protocol/runner.ts";
 import { cogCompatibilities, NO_COMPATIBILITIES } from "./cog-compatibilities.ts";
 import { cogSchemas, type ReadSchemas } from "./cog-schemas.ts";
@@ -87,21 +87,22 @@ const PATHS = {
   vendora_embeddings: "/v1/embeddings",
   vendora_responses: "/v1/responses",
   vendorb_messages: "/v1/messages",
+  vendora_images_edits: "/v1/images/edits",
+  vendora_audio_transcriptions: "/v1/audio/transcriptions",
+  vendora_audio_translations: "/v1/audio/translations",
+  vendora_audio_speech: "/v1/audio/speech",
+  vendora_completions: "/v1/completions",
+  vendora_moderations: "/v1/moderations",
+  vendora_rerank: "/v1/rerank",
 } as const satisfies Record<keyof Compatibilities, string>;
 
 function vendoraServer(description: ServerDescription): Known {
   const { openapi, models, info } = description;
   const paths = openapi === undefined ? [] : (readOpenapi(openapi)?.paths ?? []);
-  const has = (name: keyof Compatibilities) => paths.includes(PATHS[name]);
-  const isDocumented = Object.values(PATHS).some((path) => paths.includes(path));
-  if (isDocumented) {
-    return withResponses({
-      vendora_chat_completions: has("vendora_chat_completions"),
-      vendora_images_generations: has("vendora_images_generations"),
-      vendora_embeddings: has("vendora_embeddings"),
-      vendora_responses: has("vendora_responses"),
-      vendorb_messages: has("vendorb_messages"),
-    });
+  const documented = Object.entries(PATHS).filter(([, path]) => paths.includes(path));
+  if (documented.length > 0) {
+    const flags = Object.fromEntries(documented.map(([flag]) => [flag, true]));
+    return withResponses(newCompatibilities.parse(flags));
   }
   const { model_id: id, model_type: type } = fieldsOf(info);
   // TEI says what its model is for; rerankers and classifiers have no call here.

@@ -1,7 +1,4 @@
-/**
- * Calls of the conventions: chat completions, responses and embeddings in the wire format of OpenAI's API
- * (vendora), messages in that of Anthropic's (vendorb).
- */
+/** Calls of the conventions: in the wire format of OpenAI's API (vendora), messages in that of Anthropic's (vendorb). */
 import type { Compatibilities, Configuration } from "../../protocol/model.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 
@@ -22,11 +19,31 @@ export const COMPATIBILITIES = {
   embeddings: ["vendora_embeddings"],
   messages: MESSAGES,
   count_tokens: MESSAGES,
+  images_generations: ["vendora_images_generations"],
+  images_edits: ["vendora_images_edits"],
+  audio_transcriptions: ["vendora_audio_transcriptions"],
+  audio_translations: ["vendora_audio_translations"],
+  audio_speech: ["vendora_audio_speech"],
+  completions: ["vendora_completions"],
+  moderations: ["vendora_moderations"],
+  rerank: ["vendora_rerank"],
 } as const satisfies Record<VendoraCall, Flag[]>;
 
 /** Those of all calls of a convention. */
 export const CONVENTION = {
-  vendora: ["vendora_chat_completions", "vendora_responses", "vendora_embeddings"],
+  vendora: [
+    "vendora_chat_completions",
+    "vendora_responses",
+    "vendora_embeddings",
+    "vendora_images_generations",
+    "vendora_images_edits",
+    "vendora_audio_transcriptions",
+    "vendora_audio_translations",
+    "vendora_audio_speech",
+    "vendora_completions",
+    "vendora_moderations",
+    "vendora_rerank",
+  ],
   vendorb: MESSAGES,
 } as const satisfies Record<string, Flag[]>;
 export type Convention = keyof typeof CONVENTION;

@@ -63,6 +63,14 @@ const CASES: Record<VendoraCall, UnsupportedCase[]> = {
     },
   ],
   count_tokens: [],
+  images_generations: [],
+  images_edits: [],
+  audio_transcriptions: [],
+  audio_translations: [],
+  audio_speech: [],
+  completions: [],
+  moderations: [],
+  rerank: [],
 };
 
 /**

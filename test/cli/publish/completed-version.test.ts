@@ -1,7 +1,11 @@
 /** What a version is after its first start: what its server has told is there a moment later. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { completedVersion } from "../../../src/cli/publish/completed-version.ts";
-import type { Version, VersionStatus } from "../../../src/protocol/model.ts";
+import {
+  newCompatibilities,
+  type Version,
+  type VersionStatus,
+} from "../../../src/protocol/model.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
@@ -16,13 +20,7 @@ const versionOf = (status: VersionStatus): Version => ({
   container_image_digest: `sha256:${"a".repeat(64)}`,
   status,
   schemas: { prediction: { input: {}, output: {}, stream_output: false } },
-  compatibilities: {
-    vendora_chat_completions: false,
-    vendora_images_generations: false,
-    vendora_embeddings: false,
-    vendora_responses: false,
-    vendorb_messages: false,
-  },
+  compatibilities: newCompatibilities.parse({}),
   size: 0,
   configuration: {},
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { ROOT } from "../../../src/dev/bundle.ts";
 import { ANY_SCHEMAS } from "../../../src/domain/images/server-description.ts";
+import { newCompatibilities } from "../../../src/protocol/model.ts";
 import { MemoryRegistry } from "./memory-registry.ts";
 
 const fakeModel = z.looseObject({
@@ -16,13 +17,7 @@ export type FakeModel = z.infer<typeof fakeModel>;
 const HELLO = JSON.parse(readFileSync(join(ROOT, "runner/examples/hello/auspex.json"), "utf8"));
 const OWNER = { id: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e", username: "ada", avatar_url: "" };
 const AT = "2026-11-26T00:00:00.000Z";
-const OFF = {
-  vendora_chat_completions: false,
-  vendora_images_generations: false,
-  vendora_embeddings: false,
-  vendora_responses: false,
-  vendorb_messages: false,
-};
+const OFF = newCompatibilities.parse({});
 
 export class FakeDeployment {
   readonly models = new Map<string, FakeModel>();

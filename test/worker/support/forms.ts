@@ -101,6 +101,13 @@ export const FORMS: Record<string, Record<string, string>> = {
     vendora_embeddings: "boolean",
     vendora_responses: "boolean",
     vendorb_messages: "boolean",
+    vendora_images_edits: "boolean",
+    vendora_audio_transcriptions: "boolean",
+    vendora_audio_translations: "boolean",
+    vendora_audio_speech: "boolean",
+    vendora_completions: "boolean",
+    vendora_moderations: "boolean",
+    vendora_rerank: "boolean",
   },
   Configuration: {
     hardware_identifier: "string",

@@ -102,7 +102,7 @@ export async function newest(client: Client): Promise<string> {
   return last.id;
 }
 
-const ANSWERS: Record<VendoraCall, Json> = {
+const ANSWERS: Partial<Record<VendoraCall, Json>> = {
   chat_completions: completion("on"),
   responses: "on",
   embeddings: [[0.5, -0.25]],
@@ -125,7 +125,7 @@ export async function answerAll(fleet: FakeRunner, over: AbortSignal): Promise<v
 
 async function answerOne(fleet: FakeRunner, job: Job): Promise<void> {
   const channel = await fleet.connect(job);
-  await finish(channel, [ANSWERS[job.call ?? "responses"]]);
+  await finish(channel, [ANSWERS[job.call ?? "responses"] ?? {}]);
   channel.close();
 }
 

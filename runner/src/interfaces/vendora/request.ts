@@ -13,6 +13,14 @@ export const PATHS: Record<VendoraCall, string> = {
   embeddings: "/v1/embeddings",
   messages: "/v1/messages",
   count_tokens: "/v1/messages/count_tokens",
+  images_generations: "/v1/images/generations",
+  images_edits: "/v1/images/edits",
+  audio_transcriptions: "/v1/audio/transcriptions",
+  audio_translations: "/v1/audio/translations",
+  audio_speech: "/v1/audio/speech",
+  completions: "/v1/completions",
+  moderations: "/v1/moderations",
+  rerank: "/v1/rerank",
 };
 
 type Body = Record<string, Json>;
