@@ -157,16 +157,19 @@ describe.runIf(dockerIsUp)("with containers", () => {
   }, async () => {
     const old = await world.runner("boxed");
     await endOf(world, await world.create("story", { max_tokens: 3 }), "succeeded");
-    const stream = await world.create("story", { max_tokens: 300, delay_ms: 20 });
+    // 80 s each: neither ends by itself while processes are started and killed.
+    const long = { max_tokens: 2_000, delay_ms: 40 };
+    const stream = await world.create("story", long);
     await stream.first("output");
     const next = await world.update(old);
-    const other = await world.create("story", { max_tokens: 300, delay_ms: 20 });
+    const other = await world.create("story", long);
     await other.first("output");
     expect(await containersOf(old)).toHaveLength(2);
     await next.kill();
     const third = await world.update(old);
     expect(await containersOf(old)).toHaveLength(1);
-    await endOf(world, stream, "succeeded");
+    expect(await world.cancel(stream.id)).toBe(202);
+    await endOf(world, stream, "canceled");
     expect(stream.attempts).toHaveLength(1);
     await endOf(world, other, "failed");
     await old.ends();

@@ -101,7 +101,7 @@ class Reader {
     const rises = seen.every(({ id }, n) => id > (seen[n - 1]?.id ?? 0));
     if (!rises || JSON.stringify(kept) !== JSON.stringify(log)) {
       throw new Error(
-        `the reader saw events ${idsOf(seen)}, and the log has ${idsOf(log)} (prediction ${this.id})`,
+        `the reader saw events ${idsOf(seen)}, and the log has ${idsOf(log)}${apart(kept, log)} (prediction ${this.id})`,
       );
     }
     const andLost = lost.size > 0 ? `; ${lost.size} more were lost with the runner` : "";
@@ -113,5 +113,16 @@ class Reader {
     return this.#client.events("GET", `/predictions/${this.id}/stream`, { headers, signal });
   }
 }
+
+/** The first that one of them has and the other has not. */
+function apart(seen: Event[], log: Event[]): string {
+  const texts = log.map((event) => JSON.stringify(event));
+  const n = texts.findIndex((text, at) => text !== JSON.stringify(seen[at]));
+  const at = n < 0 ? log.length : n;
+  return `: the reader had ${textOf(seen[at])} where the log has ${textOf(log[at])}`;
+}
+
+const textOf = (event: Event | undefined) =>
+  event ? JSON.stringify(event).slice(0, 200) : "nothing more";
 
 const idsOf = (events: Event[]) => `${events[0]?.id} to ${events.at(-1)?.id} (${events.length})`;
