@@ -17,6 +17,7 @@ export const Logs = ({
       data-logs
       data-hidden={logs.hidden}
       data-torn={logs.torn ? "true" : undefined}
+      data-returned={logs.returned ? "true" : undefined}
     >
       {/* The HTML parser drops a leading line break. */}
       {`\n${logs.text}`}

@@ -1,14 +1,13 @@
 /** The end of a log for display: plain lines, at most as many as a page can hold. */
 import { MAX_CHARS, MAX_LOG_LINES } from "./display-limits.ts";
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: ANSI escapes begin with one
-const ANSI_ESCAPES = /\u001b\[[0-9;]*[A-Za-z]/g;
-
-/** Without terminal colors. A line that a terminal would overwrite becomes a line of its own. */
-export const plainLog = (text: string) => text.replace(ANSI_ESCAPES, "").replace(/\r\n?/g, "\n");
+import { TerminalText } from "./terminal-text.ts";
 
 export class LogTail {
-  #text = "";
+  readonly #terminal = new TerminalText();
+  /** Whole lines. */
+  #lines = "";
+  /** The one that is not ended. */
+  #line = "";
   #hidden = 0;
   #torn = false;
 
@@ -23,21 +22,38 @@ export class LogTail {
   }
 
   get text(): string {
-    return this.#text;
+    return this.#lines + this.#line;
   }
 
-  add(text: string): void {
-    this.#text += plainLog(text);
+  /** Whether what follows is written over its last line. */
+  get returned(): boolean {
+    return this.#terminal.returned;
+  }
+
+  add(piece: string): void {
+    const { over, text } = this.#terminal.add(piece);
+    if (over) this.#eraseLine();
+    const end = text.lastIndexOf("\n") + 1;
+    if (end > 0) this.#lines += this.#line + text.slice(0, end);
+    this.#line = end > 0 ? text.slice(end) : this.#line + text;
     // Not for each piece: cutting only at twice the limit keeps the cost linear.
-    if (this.#text.length > 2 * MAX_CHARS) this.cut();
+    if (this.#lines.length + this.#line.length > 2 * MAX_CHARS) this.cut();
   }
 
   /** Cuts it to the limit. */
   cut(): void {
-    const from = tailStart(this.#text);
-    if (from > 0) this.#torn = this.#text[from - 1] !== "\n";
-    this.#hidden += linesIn(this.#text.slice(0, from));
-    this.#text = this.#text.slice(from);
+    const { text } = this;
+    const from = tailStart(text);
+    if (from > 0) this.#torn = text[from - 1] !== "\n";
+    this.#hidden += linesIn(text.slice(0, from));
+    const end = Math.max(from, text.lastIndexOf("\n") + 1);
+    this.#lines = text.slice(from, end);
+    this.#line = text.slice(end);
+  }
+
+  #eraseLine(): void {
+    this.#line = "";
+    if (this.#lines === "") this.#torn = false;
   }
 }
 

@@ -41,7 +41,12 @@ export function historyOf(record: PredictionRecord): History {
     canceling: life.state.cancel_requested_at !== null && !life.terminal,
     last: log.stored,
     standing: progress.standing(record),
-    logs: { text: tail.text, hidden: tail.hidden, torn: tail.torn },
+    logs: {
+      text: tail.text,
+      hidden: tail.hidden,
+      torn: tail.torn,
+      returned: tail.returned,
+    },
     output: { values, omitted, first },
     input: fits ? input : null,
   };

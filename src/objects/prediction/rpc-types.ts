@@ -78,7 +78,7 @@ export interface History {
    * Of the container and of the model. `hidden` counts the lines before the text, and `torn` says
    * whether its first line has lost its beginning.
    */
-  logs: { text: string; hidden: number; torn: boolean };
+  logs: { text: string; hidden: number; torn: boolean; returned: boolean };
   /** JSON texts from the first on; if there is none, what is stored in place of the first. */
   output: { values: string[]; omitted: number; first: StoredValue | null };
   /** JSON text; null when it is too large or deleted. */

@@ -130,7 +130,7 @@ const DATA_REMOVED = {
   last: 0,
   setup: null,
   explanation: undefined,
-  logs: { text: "", hidden: 0, torn: false },
+  logs: { text: "", hidden: 0, torn: false, returned: false },
   output: [],
   beginning: undefined,
   chars: 0,

@@ -1,8 +1,8 @@
 /** The end of a log, as much of it as a page can hold. */
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { MAX_CHARS, MAX_LOG_LINES } from "../../../src/domain/predictions/display-limits.ts";
-import { LogTail, plainLog } from "../../../src/domain/predictions/log-tail.ts";
+import { LogTail } from "../../../src/domain/predictions/log-tail.ts";
 
 const tailOf = (...pieces: string[]) => {
   const tail = new LogTail();
@@ -61,5 +61,34 @@ test("however it comes, lines that are shown and lines that are not are all ther
 });
 
 test("what only a terminal understands is left out", () => {
-  expect(plainLog("\u001b[1;32mgreen\u001b[0m\r\n10%\r20%\r")).toBe("green\n10%\n20%\n");
+  expect(tailOf("\u001b[1;32mgreen\u001b[0m\r\n").text).toBe("green\n");
+});
+
+describe("a line that is written over", () => {
+  const BAR = "steps:\n\r  0%\r 50%\r100%\r\ndone\n";
+
+  test("has what was written last, however it comes", () => {
+    expect(tailOf(BAR).text).toBe("steps:\n100%\ndone\n");
+    for (let at = 0; at <= BAR.length; at++)
+      expect(tailOf(BAR.slice(0, at), BAR.slice(at)).text).toBe("steps:\n100%\ndone\n");
+    expect(tailOf(...BAR).text).toBe("steps:\n100%\ndone\n");
+  });
+
+  test("stays until then", () => {
+    expect(tailOf("a\n", " 10%\r").text).toBe("a\n 10%");
+    expect(tailOf("a\n", " 10%\r", "\u001b[K").text).toBe("a\n 10%");
+    expect(tailOf("a\n", " 10%\r", "b").text).toBe("a\nb");
+  });
+
+  test("is not torn any more", () => {
+    const torn = "x".repeat(2 * MAX_CHARS + 1);
+    expect(tailOf(torn).torn).toBe(true);
+    expect(tailOf(torn, "\rb")).toEqual({ text: "b", hidden: 0, torn: false });
+  });
+
+  test("costs no more than others", () => {
+    const tail = new LogTail();
+    for (let n = 0; n < 50_000; n++) tail.add(`\rstep ${n} ${"#".repeat(40)}`);
+    expect(tail.text).toBe(`step 49999 ${"#".repeat(40)}`);
+  });
 });

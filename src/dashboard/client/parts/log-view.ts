@@ -1,7 +1,7 @@
 /** The log: keeps the last lines, and says how many earlier ones were dropped. */
 
 import { MAX_CHARS, MAX_LOG_LINES } from "../../../domain/predictions/display-limits.ts";
-import { plainLog } from "../../../domain/predictions/log-tail.ts";
+import { TerminalText } from "../../../domain/predictions/terminal-text.ts";
 import { logNote } from "../../prediction-view/log-note.ts";
 import { TextBuffer } from "./text-buffer.ts";
 
@@ -16,6 +16,7 @@ export class LogView {
   readonly #note: HTMLElement | null;
   readonly #pieces: Piece[] = [];
   readonly #buffer = new TextBuffer((text) => this.#append(text));
+  readonly #terminal: TerminalText;
   #hidden: number;
   #torn: boolean;
   #lines = 0;
@@ -26,22 +27,25 @@ export class LogView {
     this.#note = root.querySelector("[data-logs-hidden]");
     this.#hidden = Number(this.#box?.dataset.hidden ?? 0);
     this.#torn = this.#box?.dataset.torn !== undefined;
+    this.#terminal = new TerminalText(this.#box?.dataset.returned !== undefined);
     for (const node of this.#box?.childNodes ?? []) if (node instanceof Text) this.#count(node);
   }
 
   add(text: string): void {
-    this.#buffer.add(plainLog(text));
+    this.#buffer.add(text);
   }
 
   flush(): void {
     this.#buffer.flush();
   }
 
-  #append(text: string): void {
+  #append(piece: string): void {
     const box = this.#box;
-    if (!box) return;
+    const { over, text } = this.#terminal.add(piece);
+    if (!box || (text === "" && !over)) return;
     // Follows the log only when it is scrolled to its end.
     const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+    if (over) this.#eraseLine();
     const node = new Text(text);
     box.append(node);
     this.#count(node);
@@ -54,6 +58,19 @@ export class LogView {
     this.#pieces.push({ node, lines });
     this.#lines += lines;
     this.#chars += node.length;
+  }
+
+  /** Removes the line that is not ended. */
+  #eraseLine(): void {
+    for (let piece = this.#pieces.at(-1); piece; piece = this.#pieces.at(-1)) {
+      const { node } = piece;
+      const end = node.data.lastIndexOf("\n") + 1;
+      this.#chars -= node.length - end;
+      node.deleteData(end, node.length - end);
+      if (end > 0) return;
+      node.remove();
+      this.#pieces.pop();
+    }
   }
 
   /** Drops text from the beginning: whole pieces, then whole lines of the next. */
