@@ -216,8 +216,9 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await visitor.open(`/predictions/${id}`);
     const tries = page.locator(".deliveries summary");
     await tries.click();
+    await page.locator(".deliveries").getByText("retrying").waitFor();
     await page.locator(".deliveries").getByText("delivered").waitFor();
-    expect(await tries.textContent()).toBe("2 attempts");
+    expect(await tries.textContent()).toBe("2 attempts, last: 200");
     // What was unfolded stays so.
     await page.locator(".deliveries").getByText("200 after").waitFor();
     await receiver.close();

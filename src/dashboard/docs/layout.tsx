@@ -1,5 +1,6 @@
 /** The frame of each page of the documentation. It is the same for everyone: no session is read. */
 import type { Child, PropsWithChildren } from "hono/jsx";
+import { ICON } from "../ui/icon.ts";
 import { NAVIGATION, REFERENCE, STYLESHEET } from "./contents.ts";
 
 interface Props {
@@ -27,7 +28,7 @@ export const DocsLayout = ({
       <meta name="color-scheme" content="light dark" />
       <title>{`${title} · Auspex`}</title>
       <meta name="description" content={description} />
-      <link rel="icon" href="data:," />
+      <link rel="icon" href={ICON} />
       <link rel="stylesheet" href={STYLESHEET} />
       {scripts.map((src) => (
         <script type="module" src={src} />

@@ -100,6 +100,7 @@ function Digest({ draft }: { draft: Draft }) {
         value={draft.values ? fieldText(draft.values, about.name) : ""}
         placeholder={`sha256:${"0".repeat(8)}…`}
         pattern="sha256:[a-f0-9]{64}"
+        title="sha256: and 64 characters of 0-9 and a-f, as docker push prints it"
         autocomplete="off"
       />
     </Field>

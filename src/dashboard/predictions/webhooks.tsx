@@ -37,11 +37,11 @@ const Delivery = ({ delivery, action }: { delivery: WebhookDelivery; action: str
   return (
     <div class="delivery" data-pending={state === "pending" ? "true" : undefined}>
       <p>
-        {url ?? "Deleted endpoint"} <span class={`status ${BADGES[state]}`}>{state}</span>
+        {url ?? "Deleted endpoint"} <Badge state={state} last={attempts.at(-1)} />
       </p>
       {attempts.length > 0 && (
         <details>
-          <summary>{attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts`}</summary>
+          <summary>{summary(attempts)}</summary>
           <ol>
             {attempts.map((attempt) => (
               <li>
@@ -76,6 +76,26 @@ const BADGES: Record<WebhookDelivery["state"], string> = {
   failed: "failed",
   superseded: "canceled",
 };
+
+/** One that has failed and is tried again is not just pending. */
+const Badge = ({
+  state,
+  last,
+}: {
+  state: WebhookDelivery["state"];
+  last?: DeliveryAttempt | undefined;
+}) =>
+  state === "pending" && last && last.error !== null ? (
+    <span class="status failed">retrying</span>
+  ) : (
+    <span class={`status ${BADGES[state]}`}>{state}</span>
+  );
+
+function summary(attempts: DeliveryAttempt[]): string {
+  const count = attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts`;
+  const last = attempts.findLast(({ duration_ms }) => duration_ms !== null);
+  return last ? `${count}, last: ${last.status ?? "no response"}` : count;
+}
 
 function outcome({ status, duration_ms, error }: DeliveryAttempt): string {
   if (duration_ms === null) return "in progress";

@@ -23,6 +23,8 @@ interface TextProps extends FieldProps {
   min?: string;
   max?: string;
   pattern?: string;
+  /** What the pattern demands: browsers show it with their own words. */
+  title?: string;
   autofocus?: boolean;
 }
 

@@ -4,6 +4,7 @@ import { jsxRenderer, useRequestContext } from "hono/jsx-renderer";
 import type { Manifest } from "../../protocol/assets.ts";
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import type { Dashboard, Viewer } from "../context.ts";
+import { ICON } from "./icon.ts";
 import { Time } from "./parts.tsx";
 
 export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
@@ -17,7 +18,7 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
         <meta name="color-scheme" content="light dark" />
         {formToken !== "" && <meta name="form-token" content={formToken} />}
         <title>{`${title} · Auspex`}</title>
-        <link rel="icon" href="data:," />
+        <link rel="icon" href={ICON} />
         <link rel="stylesheet" href={addressOf(assets, "style.css")} />
         {["page", ...scripts].map((name) => (
           <script type="module" src={addressOf(assets, name)} />

@@ -128,6 +128,7 @@ function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer
           value={chosen}
           maxlength={100}
           pattern="[A-Z_][A-Z0-9_]*"
+          title="Uppercase letters, digits and _, not beginning with a digit"
           autocomplete="off"
           required
           draft={draft}
