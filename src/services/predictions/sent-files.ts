@@ -1,6 +1,6 @@
 /**
- * Files that came with a request as data URIs. They belong to the prediction that it creates, and go with
- * its data; its input has their addresses. The runner writes each as a data URI again.
+ * Files that came with a request, as data URIs or in a form. They belong to the prediction that it creates,
+ * and go with its data; its input has their addresses. The runner writes a data URI as one again.
  */
 import { dataUri, findDataUris, LONG_DATA_URI } from "../../domain/files/data-uris.ts";
 import { replaceText } from "../../domain/files/json-path.ts";
@@ -18,13 +18,23 @@ export interface OwnFile {
   key: string;
   name: string;
   mime_type: string;
-  /** Bytes, or the key of the file that it is a copy of. */
-  content: Uint8Array<ArrayBuffer> | string;
+  /** Bytes, the key of the file that it is a copy of, or parts that R2 has already. */
+  content: Uint8Array<ArrayBuffer> | string | UploadedParts;
+  /** As of FileFacts. */
+  data_uri?: true;
+}
+
+/** A multipart upload in R2 that is not complete, so that it is no file yet. */
+export interface UploadedParts {
+  multipart_id: string;
+  etags: string[];
+  size: number;
+  sha256: string;
 }
 
 export interface SentFile extends OwnFile {
   url: string;
-  content: Uint8Array<ArrayBuffer>;
+  content: Uint8Array<ArrayBuffer> | UploadedParts;
 }
 
 export interface SentFiles {
@@ -53,7 +63,7 @@ export async function takeDataUris(
     const name = `data-${sent.files.length + 1}${extensionOf(mime_type)}`;
     const key = fileKey(sent.prediction_id, name);
     const url = await addressOf(services, origin, key);
-    sent.files.push({ key, name, mime_type, url, content });
+    sent.files.push({ key, name, mime_type, url, content, data_uri: true });
     pieces.push(json.subarray(end, from), JSON.stringify(url));
     end = to;
   }
@@ -61,7 +71,7 @@ export async function takeDataUris(
 }
 
 /** Valid for as long as the prediction has data. */
-const addressOf = (services: Services, origin: string, key: string) =>
+export const addressOf = (services: Services, origin: string, key: string) =>
   signedFileUrl(
     services,
     origin,
@@ -69,14 +79,16 @@ const addressOf = (services: Services, origin: string, key: string) =>
     Date.now() + services.settings.retentionSeconds * 1_000 + WORK_MS,
   );
 
-/** The input as it was sent: what a schema says of it, it says of that. */
+/** The input as it was sent, with its data URIs: what a schema says of it, it says of that. */
 export function asSent<Input extends Json>(input: Input, sent: SentFiles | undefined): Json {
   if (!sent) return input;
   const files = new Map(sent.files.map((file) => [file.url, file]));
   const restored = (value: Json): Json => {
     if (typeof value === "string") {
       const file = files.get(value);
-      return file ? dataUri(file.mime_type, file.content.toBase64()) : value;
+      return file?.content instanceof Uint8Array && file.data_uri
+        ? dataUri(file.mime_type, file.content.toBase64())
+        : value;
     }
     if (Array.isArray(value)) return value.map(restored);
     if (typeof value !== "object" || value === null) return value;
@@ -89,7 +101,10 @@ export function asSent<Input extends Json>(input: Input, sent: SentFiles | undef
 export async function comparable(text: string, sent: SentFiles | undefined): Promise<string> {
   let compared = text;
   for (const { url, mime_type, content } of sent?.files ?? []) {
-    const hash = hex(await crypto.subtle.digest("SHA-256", content));
+    const hash =
+      content instanceof Uint8Array
+        ? hex(await crypto.subtle.digest("SHA-256", content))
+        : content.sha256;
     compared = compared.replaceAll(url, `${mime_type} ${hash}`);
   }
   return compared;
@@ -120,7 +135,7 @@ export async function withCopies<Input extends Json>(
     const { name, mime_type } = stored;
     const key = fileKey(id, `earlier-${copies.size + 1}${extensionOf(mime_type)}`);
     const known = copies.get(stored.key);
-    const copy = known ?? { key, name, mime_type, content: stored.key };
+    const copy = known ?? { key, name, mime_type, content: stored.key, data_uri: true };
     copies.set(stored.key, copy);
     if (!known) bytes += stored.size;
     if (bytes > MAX_COPIED_BYTES) throw invalid(["body", "input"], TOO_MUCH);
