@@ -46,7 +46,9 @@ export const takesForm = (call: VendoraCall, schema: z.ZodObject) =>
     try {
       const body = formObject(await reader.read(), schema);
       c.set("sentFiles", files.sent);
-      c.req.bodyCache.text = JSON.stringify(body);
+      // Hono derives every format from its cache.
+      const text = { enumerable: true, value: Promise.resolve(JSON.stringify(body)) };
+      Object.defineProperty(c.req.bodyCache, "text", text);
       const headers = new Headers(c.req.raw.headers);
       headers.set("content-type", "application/json");
       c.req.raw = new Request(url, { method, headers, signal });

@@ -8,6 +8,7 @@ import { isObject } from "../../../src/lib/json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
+import { isImageCall } from "../interfaces/vendora/images.ts";
 import type { RunReporter } from "./executor.ts";
 import { inputCharacters, outputCharacters } from "./token-estimate.ts";
 
@@ -73,6 +74,8 @@ export class TokenUsage implements RunReporter {
     const input = this.#usage.input ?? this.#metrics.input;
     const reported = this.#usage.output ?? this.#metrics.output;
     const output = this.#call === "embeddings" ? 0 : reported;
+    // A picture has none but those that its server counts.
+    if (isImageCall(this.#call) && reported === undefined) return;
     this.#reporter.metrics({
       input_tokens: input ?? this.#estimatedInput(),
       output_tokens: output ?? estimate(this.#characters),

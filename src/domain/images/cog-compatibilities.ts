@@ -12,6 +12,7 @@ import {
   SchemaResolver,
 } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
+import { pictureSchema } from "./picture-schema.ts";
 
 export const NO_COMPATIBILITIES: Compatibilities = newCompatibilities.parse({});
 
@@ -37,6 +38,18 @@ export function cogCompatibilities(schemas: Schemas): Compatibilities {
     // A call with `input` is translated for a model that has `messages` alone.
     vendora_responses: chat && !("input" in fields),
     vendora_embeddings: takes("input", acceptsText) && isEmbeddings(answer, outputs),
+    ...imageCalls(schemas),
+  };
+}
+
+/** Its input is made from the call (domain/vendora/image-input.ts), which always has a prompt. */
+function imageCalls(schemas: Schemas) {
+  const { makesPictures, required, image } = pictureSchema(schemas);
+  const needs = required.filter((name) => name !== "prompt");
+  return {
+    vendora_images_generations: makesPictures && needs.length === 0,
+    vendora_images_edits:
+      makesPictures && image !== undefined && needs.every((name) => name === image.name),
   };
 }
 

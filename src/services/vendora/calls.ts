@@ -31,6 +31,8 @@ export interface Call {
   call: VendoraCall;
   target: ResolvedVersion;
   body: { model: string; stream?: boolean | null | undefined } & Record<string, Json>;
+  /** The prediction's input, when it is not the body. */
+  input?: Record<string, Json>;
   /** Scheme and host that the request came to. */
   origin: string;
   idempotencyKey: string | undefined;
@@ -111,7 +113,7 @@ export async function beginCall(
   const seconds = timeLimit(services, body.stream === true ? "stream" : "plain");
   const { messages, input, ...rest } = body;
   const request = {
-    input: body,
+    input: call.input ?? body,
     stream: body.stream === true,
     ...(call.webhook && { webhook: call.webhook }),
     ...(retentionSeconds !== undefined && { retention_seconds: retentionSeconds }),
@@ -137,8 +139,9 @@ function followed(background: boolean, stream: boolean): { follow?: Follow } {
 }
 
 /** A vendora server itself refuses what it does not support; a Cog model would ignore it. */
-function checkSupported({ call, target: { version }, body }: Call): void {
-  if (version.configuration.interface === "vendora") return;
+function checkSupported({ call, target: { version }, body, input }: Call): void {
+  // Whoever makes an input of its own checks that, too.
+  if (version.configuration.interface === "vendora" || input) return;
   const unsupported = findUnsupported(call, body, rootKeywords(version.schemas, "input"));
   if (!unsupported) return;
   const { param, property } = unsupported;

@@ -16,6 +16,7 @@ import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";
 import type { LargeRead } from "../large-reads.ts";
 import { brokenServer, findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
+import { isImageCall, MAX_ANSWER_BYTES, withFiles } from "./images.ts";
 import { withModelName } from "./request.ts";
 import { VendoraStream } from "./stream.ts";
 
@@ -82,8 +83,9 @@ export class AnswerReader {
 
   /** Reads a single JSON value. */
   async value(): Promise<Output> {
-    const { output_bytes: maxBytes } = this.#run.limits;
-    const text = await readBounded(this.#answer, maxBytes, (size) => this.#large.progress(size));
+    const text = await readBounded(this.#answer, this.#maxBytes, (size) =>
+      this.#large.progress(size),
+    );
     this.#outputWhole(text ?? this.#tooLarge());
     return "value";
   }
@@ -93,8 +95,12 @@ export class AnswerReader {
     output: (event: Record<string, Json>) => void,
     onFed?: (length: number) => void,
   ): Promise<"succeeded" | Failure> {
-    const { limits, model } = this.#run;
-    const stream = new VendoraStream({ call, maxChars: limits.output_bytes, model, output });
+    const { model } = this.#run;
+    const withoutBase64 = (event: Record<string, Json>) => output(withFiles(event));
+    const stream = new VendoraStream({
+      ...{ call, maxChars: this.#maxBytes, model },
+      output: isImageCall(call) ? withoutBase64 : output,
+    });
     // Decodes characters that are split between chunks.
     this.#answer.setEncoding("utf8");
     for await (const text of this.#answer as AsyncIterable<string>) {
@@ -103,8 +109,9 @@ export class AnswerReader {
       if (stream.end !== undefined) break;
       await this.#large.progress(stream.pendingChars);
     }
-    if (stream.end === undefined) throw new Error("the stream ended early");
-    return stream.end;
+    const end = stream.close();
+    if (end === undefined) throw new Error("the stream ended early");
+    return end;
   }
 
   #outputWhole(text: string): void {
@@ -120,7 +127,8 @@ export class AnswerReader {
         `the container returned a response with the status '${String(status).slice(0, 50)}'`,
       );
     }
-    this.#onOutput(withModelName(value, this.#run.model), "value");
+    const named = withModelName(value, this.#run.model);
+    this.#onOutput(isImageCall(this.#run.call) ? withFiles(named) : named, "value");
     if (status === "failed") throw parseFailure(value, 500, NO_REASON_GIVEN);
   }
 
@@ -129,8 +137,11 @@ export class AnswerReader {
   }
 
   #tooLarge(): never {
-    const { output_bytes: maxBytes } = this.#run.limits;
-    throw external(`the container's response is larger than ${maxBytes} bytes`);
+    throw external(`the container's response is larger than ${this.#maxBytes} bytes`);
+  }
+
+  get #maxBytes(): number {
+    return isImageCall(this.#run.call) ? MAX_ANSWER_BYTES : this.#run.limits.output_bytes;
   }
 }
 

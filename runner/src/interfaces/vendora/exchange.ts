@@ -13,6 +13,7 @@ import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";
 import { AnswerReader, type Output, parseOrUndefined } from "./answer.ts";
 import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
+import { formOf } from "./form.ts";
 import { PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { chatBody, inCallersTerms, isTranslated } from "./translation.ts";
@@ -122,7 +123,8 @@ export class VendoraExchange {
 
   #post(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<IncomingMessage> {
     const { client, model } = this.#parts;
-    return client.stream(PATHS[call], JSON.stringify(requestBody(call, input, model)), end);
+    const body = requestBody(call, input, model);
+    return client.stream(PATHS[call], formOf(call, body, end) ?? JSON.stringify(body), end);
   }
 
   /** vLLM also responds with 404 for an unknown model. */

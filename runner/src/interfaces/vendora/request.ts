@@ -6,6 +6,7 @@ import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
+import { isImageCall } from "./images.ts";
 
 export const PATHS: Record<VendoraCall, string> = {
   chat_completions: "/v1/chat/completions",
@@ -29,6 +30,8 @@ type Body = Record<string, Json>;
 export function requestBody(call: VendoraCall, input: Body, model: string | undefined): Body {
   const named = model === undefined ? input : { ...input, model };
   if (call === "responses") return withoutStorage(withPlainTools(named));
+  // Its address of a file would be one of the container. In a stream there are no addresses.
+  if (isImageCall(call) && input.stream !== true) return { ...named, response_format: "b64_json" };
   return call === "chat_completions" && input.stream === true ? withUsage(named) : named;
 }
 

@@ -22,6 +22,8 @@ const ENDS: { [Call in VendoraCall]?: Record<string, "succeeded" | "failed"> } =
   },
   messages: { message_stop: "succeeded" },
 };
+/** After these a stream may end with its connection: how many images there are its server decides. */
+const IMAGES = ["image_generation.completed", "image_edit.completed"];
 /** It only keeps the connection open. */
 const PING = "ping";
 
@@ -39,6 +41,7 @@ export class VendoraStream {
   readonly #parser;
   #pendingChars = 0;
   #end: "succeeded" | Failure | undefined;
+  #mayEnd = false;
 
   constructor(options: StreamOptions) {
     this.#options = options;
@@ -58,6 +61,12 @@ export class VendoraStream {
 
   /** How the stream ended; undefined until then. */
   get end(): "succeeded" | Failure | undefined {
+    return this.#end;
+  }
+
+  /** To be called when the connection has ended. @returns how the stream ended; undefined if too early */
+  close(): "succeeded" | Failure | undefined {
+    if (this.#mayEnd) this.#close("succeeded");
     return this.#end;
   }
 
@@ -95,6 +104,7 @@ export class VendoraStream {
     const failure = findFailure(value);
     if (failure) return this.#close(failure);
     this.#options.output(withModelName(value, this.#options.model));
+    this.#mayEnd ||= IMAGES.includes(String(value.type));
     const end = ENDS[this.#options.call]?.[String(value.type)];
     if (end === "succeeded") this.#close(end);
     if (end === "failed") this.#close(parseFailure(value.response, 500, NO_REASON_GIVEN));
