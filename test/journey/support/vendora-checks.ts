@@ -20,6 +20,7 @@ const expectSchema = (schema: string, value: unknown) =>
 const ANSWERS: [RegExp, (body: Record<string, unknown>, exchange: Exchange) => void][] = [
   [/^POST \/chat\/completions$/, (body) => expectChatCompletion(body)],
   [/^POST \/embeddings$/, expectVectors],
+  [/^POST \/images\/\w+$/, (body) => expectSchema("ImagesResponse", body)],
   [/^POST \/responses$/, (body) => expectResponse(body)],
   [/^GET \/responses\/[^/]+$/, (body) => expectResponse(body)],
   [/^POST \/responses\/[^/]+\/cancel$/, (body) => expectResponse(body)],
@@ -92,6 +93,7 @@ function checkStream(exchange: Exchange, complete: boolean): void {
   const ids = events.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
   expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
   if (path === "/chat/completions") checkChat(exchange, events, complete);
+  else if (path.startsWith("/images/")) checkImages(events, complete);
   else checkResponse(exchange, events, complete);
 }
 
@@ -162,6 +164,18 @@ function checkChat({ sent }: Exchange, events: StreamEvent[], ended: boolean): v
     if (complete) expect(last?.finish_reason).toEqual(expect.any(String));
   }
   if (complete) expect(choices.size).toBe(Number(sent.n ?? 1));
+}
+
+/** The event of an error is no event of the convention, and the last. */
+function checkImages(events: StreamEvent[], complete: boolean): void {
+  const types = events.map(({ event, data }) => {
+    const body: { type: string } = JSON.parse(data);
+    expect(event).toBe(body.type);
+    if (event === "error") expectErrorBody(body);
+    else expectResponseEvent(body);
+    return body.type;
+  });
+  if (complete) expect(types.at(-1)).toMatch(/^error$|\.completed$/);
 }
 
 const includesUsage = (sent: Record<string, unknown>) =>

@@ -146,6 +146,16 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     body: { required: ["model", "input"], fields: { model: text } },
     answers: { 200: ["EmbeddingList"] },
   },
+  "POST /vendora/images/generations": {
+    headers: callHeaders,
+    body: { required: ["model", "prompt"], fields: { model: text, prompt: text } },
+    answers: { 200: ["Images", "events"] },
+  },
+  "POST /vendora/images/edits": {
+    headers: callHeaders,
+    body: { required: ["model", "prompt"], fields: { model: text, prompt: text } },
+    answers: { 200: ["Images", "events"] },
+  },
   "POST /vendora/responses": {
     headers: callHeaders,
     body: { required: ["model"], fields: { model: text, stream: {}, background: {} } },

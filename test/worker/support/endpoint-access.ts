@@ -168,6 +168,8 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
 
   "POST /v1/vendora/chat/completions": calling,
   "POST /v1/vendora/embeddings": calling,
+  "POST /v1/vendora/images/generations": calling,
+  "POST /v1/vendora/images/edits": calling,
   "POST /v1/vendora/responses": {
     ...running,
     body: ({ model_owner, model_name }) => ({
