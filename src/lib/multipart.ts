@@ -148,12 +148,16 @@ function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
   return all;
 }
 
-/** Each pattern begins with a byte that is rare, or is short. */
+/** By its first byte alone a file of line ends would call `indexOf` for each. */
 function indexOf(bytes: Uint8Array, pattern: Uint8Array): number {
   const [first = 0] = pattern;
-  for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1)) {
-    if (at + pattern.length > bytes.length) return -1;
-    if (pattern.every((byte, n) => bytes[at + n] === byte)) return at;
+  const last = bytes.length - pattern.length;
+  for (let at = bytes.indexOf(first); at >= 0 && at <= last; ) {
+    let length = 1;
+    while (length < pattern.length && bytes[at + length] === pattern[length]) length += 1;
+    if (length === pattern.length) return at;
+    at += 1;
+    if (bytes[at] !== first) at = bytes.indexOf(first, at);
   }
   return -1;
 }
