@@ -6,6 +6,7 @@ import { Client } from "../support/client.ts";
 import { bytesOf, digestOf, keysBelow, MIB, readFile } from "../support/files.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { finish, newVendora } from "../support/vendora.ts";
+import { newClient } from "../support/world.ts";
 
 const PATH = "/v1/vendora/images/edits";
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3);
@@ -13,11 +14,12 @@ const ANSWER = { data: [{ url: "https://images.invalid/1.png" }] };
 
 let client: Client;
 let model: string;
+let username: string;
 let fleet: FakeRunner;
 let before: string[];
 
 beforeEach(async () => {
-  ({ client, model, fleet } = await newVendora());
+  ({ client, model, username, fleet } = await newVendora());
   before = await keysBelow();
 });
 
@@ -80,6 +82,13 @@ describe("a form", () => {
     expect(second?.stored).toMatchObject({ name: "raw.bin", mime_type: "image/png" });
     await client.ok("DELETE", `/v1/predictions/${id}`);
     await expect.poll(() => keysBelow(id)).toEqual([]);
+  });
+
+  test("is read once, also where its token has never been seen", async () => {
+    const fresh = await newClient(username);
+    const body = formOf(["image", pictureOf(PNG)], ["model", model]);
+    const response = await fresh.fetch(PATH, { method: "POST", body });
+    expect(await response.json()).toMatchObject({ error: { param: "prompt" } });
   });
 
   test("may have files of many parts, and the same file again is the same request", async () => {
