@@ -18,33 +18,37 @@ const FORM = /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i;
 /** File routes stream the raw body instead, and check its length themselves. */
 export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
   if (!c.req.raw.body) return next();
+  const isForm = FORM.test(c.req.header("content-type") ?? "");
   let reader: BodyReader | undefined;
-  let read: Promise<ArrayBuffer> | undefined;
+  let read: Promise<Uint8Array<ArrayBuffer>> | undefined;
   let parsed: ReturnType<typeof parse> | undefined;
   const readerOf = () => {
     reader ??= new BodyReader(c.req.raw, senderOf(c));
     return reader;
   };
+  const bytes = () => {
+    read ??= isForm ? readerOf().form() : readerOf().json();
+    return read;
+  };
+  // Where no media type is named a validator asks for the bytes after they were parsed. Else they are not kept.
+  const isNamed = Boolean(c.req.header("content-type"));
   const release = () => {
     reader?.release();
     parsed = undefined;
+    read = undefined;
     c.req.bodyCache = {};
     c.req.addValidatedData("json", {});
     c.set("sentFiles", undefined);
   };
   c.set("releaseBody", release);
-  const isForm = FORM.test(c.req.header("content-type") ?? "");
   // Hono derives every format from its cache. JSON it would keep as text, and parse for each who asks.
   Object.defineProperty(c.req.bodyCache, "arrayBuffer", {
     enumerable: true,
-    get: () => {
-      read ??= (isForm ? readerOf().form() : readerOf().json()).then(({ buffer }) => buffer);
-      return read;
-    },
+    get: () => bytes().then(({ buffer }) => buffer),
   });
   if (!isForm)
     c.req.json = () => {
-      parsed ??= parse(c, readerOf());
+      parsed ??= parse(c, readerOf(), isNamed ? readerOf().json() : bytes());
       return parsed;
     };
   try {
@@ -60,8 +64,12 @@ export const takesDataUris = createMiddleware<AppEnv>((c, next) => {
   return next();
 });
 
-async function parse(c: Context<AppEnv>, reader: BodyReader) {
-  const json = await reader.json();
+async function parse(
+  c: Context<AppEnv>,
+  reader: BodyReader,
+  bytes: Promise<Uint8Array<ArrayBuffer>>,
+) {
+  const json = await bytes;
   if (!c.var.takesDataUris) return JSON.parse(await reader.decode([json]));
   const { origin } = new URL(c.req.url);
   const { pieces, sent } = await takeDataUris(c.var.services, origin, json);

@@ -59,10 +59,6 @@ const inputs = {
 export const imageEditRequest = z
   .object({ ...common, ...inputs })
   .catchall(json)
-  .refine(({ image, images }) => (image === undefined) !== (images === undefined), {
-    message: "Name the images to edit, in 'image' or in 'images'",
-    path: ["image"],
-  })
   .meta({
     example: {
       model: "demo/brush",

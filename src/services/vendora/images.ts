@@ -63,11 +63,15 @@ export function beginEdit(
 ): Promise<BegunCall> {
   const { target } = call;
   const { image, images: references, mask, ...rest } = request;
+  if ((image === undefined) === (references === undefined))
+    throw invalidParameter("image", "missing_required_parameter", ONE_OF_BOTH);
   const given = { images: [image ?? references ?? []].flat().map(addressIn) };
   const withMask: GivenImages = mask ? { ...given, mask: addressIn(mask) } : given;
   const input = isServer(target) ? { ...rest, ...named(withMask) } : ofCog(rest, target, withMask);
   return beginCall(services, caller, { ...call, call: "images_edits", body: rest, input });
 }
+
+const ONE_OF_BOTH = "Name the images to edit, either in 'image' or in 'images'.";
 
 /** As the form of a server has them: one image is no list. */
 const named = ({ images: [image = "", ...more], mask }: GivenImages): Record<string, Json> => ({

@@ -4,6 +4,7 @@ import type { Json } from "../../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import { claimResponse, type Job, type VendoraCall } from "../../../src/protocol/runner.ts";
 import type { Client } from "./client.ts";
+import { storeFile } from "./files.ts";
 import type { Channel, FakeRunner } from "./runner.ts";
 import { newWorld, type WorldOptions } from "./world.ts";
 
@@ -110,8 +111,6 @@ const ANSWERS: Partial<Record<VendoraCall, Json>> = {
   embeddings: [[0.5, -0.25]],
   messages: completion("on"),
   count_tokens: { input_tokens: 3 },
-  images_generations: { data: [{ url: "https://images.invalid/1.png" }] },
-  images_edits: { data: [{ url: "https://images.invalid/1.png" }] },
 };
 
 /** Answers every job that comes, until the signal aborts; those in the background it never ends. */
@@ -129,7 +128,9 @@ export async function answerAll(fleet: FakeRunner, over: AbortSignal): Promise<v
 
 async function answerOne(fleet: FakeRunner, job: Job): Promise<void> {
   const channel = await fleet.connect(job);
-  await finish(channel, [ANSWERS[job.call ?? "responses"] ?? {}]);
+  const isImage = job.call === "images_generations" || job.call === "images_edits";
+  const images = isImage && { data: [{ url: await storeFile(fleet, job, "1") }] };
+  await finish(channel, [images || (ANSWERS[job.call ?? "responses"] ?? {})]);
   channel.close();
 }
 

@@ -135,7 +135,7 @@ describe("nothing is left of a form", () => {
     const form = formOf(["image", long()], ["model", model], ["prompt", "x"], ["n", "many"]);
     expect(await refusal(form)).toMatchObject({ status: 422, param: "n" });
     const without = formOf(["model", model], ["prompt", "x"]);
-    expect(await refusal(without)).toMatchObject({ status: 422, param: "image" });
+    expect(await refusal(without)).toMatchObject({ status: 400, param: "image" });
   });
 
   test("that is none, or is too large", async () => {

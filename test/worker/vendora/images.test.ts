@@ -122,7 +122,7 @@ test("an edit in JSON gives the model its image, and needs one way of naming it"
   await finish(channel, [await storeFile(fleet, job, "1")]);
   expect((await calling).status).toBe(200);
   const twice = await client.json("POST", path, { ...body, image: "https://example.com/a.png" });
-  expect(twice).toMatchObject({ status: 422, body: { error: { param: "image" } } });
+  expect(twice).toMatchObject({ status: 400, body: { error: { param: "image" } } });
   const byId = { ...body, images: [{ file_id: "file-1" }] };
   expect((await client.json("POST", path, byId)).status).toBe(422);
 });
