@@ -1,6 +1,7 @@
 /**
  * Which calls of the vendora convention a Cog model answers, from its schemas: it gets the body of the
- * call as its input, so it must name what is essential, and require nothing else.
+ * call as its input, so it must name what is essential, and require nothing else. Calls whose body is made into
+ * its input have rules of their own.
  */
 import type { Json } from "../../protocol/common.ts";
 import { type Compatibilities, newCompatibilities, type Schemas } from "../../protocol/model.ts";
@@ -12,6 +13,7 @@ import {
   SchemaResolver,
 } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
+import { audioCompatibilities } from "./audio-compatibilities.ts";
 import { pictureSchema } from "./picture-schema.ts";
 
 export const NO_COMPATIBILITIES: Compatibilities = newCompatibilities.parse({});
@@ -38,6 +40,7 @@ export function cogCompatibilities(schemas: Schemas): Compatibilities {
     // A call with `input` is translated for a model that has `messages` alone.
     vendora_responses: chat && !("input" in fields),
     vendora_embeddings: takes("input", acceptsText) && isEmbeddings(answer, outputs),
+    ...audioCompatibilities(schemas),
     ...imageCalls(schemas),
   };
 }

@@ -46,19 +46,79 @@ const TEXTS: Properties = {
   input: { type: ["string", "array"], description: "A text, or a list of them", "x-order": 0 },
 };
 
+const SPOKEN: Properties = {
+  input: { type: "string", description: "The text to speak", minLength: 1, "x-order": 0 },
+};
+
+const SPEECH: Properties = {
+  ...SPOKEN,
+  voice: { type: "string", description: "Whose voice it is", "x-order": 1 },
+  response_format: {
+    type: ["string", "null"],
+    description: "The format of the sound",
+    enum: ["mp3", "opus", "aac", "flac", "wav", "pcm", null],
+    "x-order": 2,
+  },
+  speed: {
+    type: ["number", "null"],
+    description: "How fast it speaks",
+    minimum: 0.25,
+    maximum: 4,
+    "x-order": 3,
+  },
+};
+
+const RECORDING: Properties = {
+  file: {
+    type: "string",
+    format: "uri",
+    description: "The audio in which somebody speaks",
+    "x-order": 0,
+  },
+};
+
+const AUDIO: Properties = {
+  ...RECORDING,
+  language: {
+    type: ["string", "null"],
+    description: "The language that is spoken, as in `en`",
+    "x-order": 1,
+  },
+  prompt: {
+    type: ["string", "null"],
+    description: "Text that comes before, in the same style",
+    "x-order": 2,
+  },
+  response_format: {
+    type: ["string", "null"],
+    description: "How the transcript is written",
+    enum: ["json", "text", "srt", "verbose_json", "vtt", null],
+    "x-order": 3,
+  },
+};
+
 /** The input is the body of a call, and so is the output, or its events. */
 export function conventionSchemas({
   vendora_chat_completions: chats,
   vendora_responses: responds,
   vendora_embeddings: embeds,
+  vendora_audio_speech: speaks,
+  vendora_audio_transcriptions: transcribes,
+  vendora_audio_translations: translates,
 }: Compatibilities): Schemas {
+  const writes = chats || responds;
+  const hears = transcribes || translates;
+  const several = [writes, embeds, speaks, hears].filter(Boolean).length > 1;
   const properties: Properties = {
     ...(chats && MESSAGES),
     ...((embeds || (responds && !chats)) && TEXTS),
     ...(chats && SAMPLING),
+    ...(speaks && (several ? SPOKEN : SPEECH)),
+    ...(hears && (several ? RECORDING : AUDIO)),
   };
   // One that answers several calls is given the body of one.
-  const required = "messages" in properties === "input" in properties ? [] : requiredOf(properties);
+  const needed = requiredOf(properties);
+  const required = needed.length > 1 ? [] : needed;
   return {
     prediction: {
       input: {
@@ -66,11 +126,11 @@ export function conventionSchemas({
         ...(Object.keys(properties).length > 0 && { properties }),
         ...(required.length > 0 && { required }),
       },
-      output: embeds && !chats && !responds ? { type: "object" } : {},
-      stream_output: chats || responds,
+      output: embeds && !writes && !hears && !speaks ? { type: "object" } : {},
+      stream_output: writes || speaks,
     },
   };
 }
 
 const requiredOf = (properties: Properties) =>
-  ["messages", "input"].filter((name) => name in properties);
+  ["messages", "input", "file"].filter((name) => name in properties);

@@ -66,6 +66,20 @@ describe("servers of OpenAI's API", () => {
     validateInput(schemas.prediction.input, { messages: [{}] });
   });
 
+  test("one that speaks takes a text, and one that hears a file", () => {
+    const speaks = described("vendora", {}, pathsOf("/v1/audio/speech")).schemas.prediction;
+    validateInput(speaks.input, { input: "Hi", voice: "alloy", speed: null });
+    expect(() => validateInput(speaks.input, { voice: "alloy" })).toThrow("input");
+    expect(speaks.stream_output).toBe(true);
+    const paths = pathsOf("/v1/audio/transcriptions", "/v1/audio/translations");
+    const hears = described("vendora", {}, paths).schemas.prediction;
+    expect(hears.input.properties).toHaveProperty("file.format", "uri");
+    expect(() => validateInput(hears.input, { language: "en" })).toThrow("file");
+    const both = described("vendora", {}, pathsOf("/v1/audio/speech", "/v1/audio/transcriptions"));
+    expect(Object.keys(both.schemas.prediction.input.properties ?? {})).toEqual(["input", "file"]);
+    expect(both.schemas.prediction.input).not.toHaveProperty("required");
+  });
+
   test("one that embeds answers as a whole", () => {
     const { prediction } = described("vendora", {}, pathsOf("/v1/embeddings")).schemas;
     expect(prediction).toMatchObject({ output: { type: "object" }, stream_output: false });
