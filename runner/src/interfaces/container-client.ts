@@ -20,7 +20,7 @@ const IDLE_TIMEOUT_MS = 3_000;
 
 export type Call = Pick<HttpCall, "method" | "headers" | "timeoutMs"> & {
   path: string;
-  body?: string;
+  body?: string | Uint8Array;
 };
 export type Answer = Pick<HttpAnswer, "status" | "body">;
 
@@ -43,7 +43,7 @@ export class ContainerClient {
   }
 
   /**
-   * Sends a body once, since a run must not start twice: JSON, or a form. Resolves with the head of the
+   * Sends JSON or a form once, since a run must not start twice. Resolves with the head of the
    * answer, however long that takes; the signal closes the connection, also while the body is read.
    */
   stream(path: string, body: string | Form, signal: AbortSignal): Promise<IncomingMessage> {
@@ -54,7 +54,7 @@ export class ContainerClient {
       agent: false,
       headers: {
         "content-type": isText ? "application/json" : body.type,
-        ...(isText && { "content-length": Buffer.byteLength(body) }),
+        "content-length": isText ? Buffer.byteLength(body) : body.length,
         accept: "application/json, text/event-stream",
       },
       signal,
@@ -63,7 +63,8 @@ export class ContainerClient {
     onUpgrade(outgoing, (error) => reject(asExternal(error)));
     outgoing.on("response", resolve);
     if (isText) outgoing.end(body);
-    else pipeline(body.body, outgoing).catch(reject);
+    // A server may answer before it has read everything, and break off: then its answer counts.
+    else pipeline(body.content, outgoing).catch(reject);
     return promise;
   }
 

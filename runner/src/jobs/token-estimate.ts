@@ -36,7 +36,9 @@ export function outputCharacters(output: Json): number {
     return Array.isArray(output.content) ? sum(output.content, blockCharacters) : 0;
   // Events: the last one of a response repeats the text of the deltas.
   if (typeof type === "string") return isObject(delta) ? blockCharacters(delta) : textLength(delta);
-  return Array.isArray(output.output) ? sum(output.output, itemCharacters) : 0;
+  if (Array.isArray(output.output)) return sum(output.output, itemCharacters);
+  // A transcript.
+  return textLength(output.text);
 }
 
 /** Whether this is a stream chunk without text, such as one that only sets the role. */

@@ -90,6 +90,18 @@ export class AnswerReader {
     return "value";
   }
 
+  /** Reads what may be a JSON object or plain text, which some servers write as a string of JSON. */
+  async text(): Promise<Output> {
+    const { output_bytes: maxBytes } = this.#run.limits;
+    const read = await readBounded(this.#answer, maxBytes, (size) => this.#large.progress(size));
+    const text = read ?? this.#tooLarge();
+    const isJson = /^application\/json\b/i.test(this.#answer.headers["content-type"] ?? "");
+    const value = isJson ? parseOrUndefined(text) : text;
+    if (typeof value !== "string") this.#outputWhole(text);
+    else this.#onOutput(this.#bounded(value), "value");
+    return "value";
+  }
+
   async #stream(
     call: VendoraCall,
     output: (event: Record<string, Json>) => void,

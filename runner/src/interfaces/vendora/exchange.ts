@@ -16,6 +16,7 @@ import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
 import { formOf } from "./form.ts";
 import { PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
+import { readSound } from "./sound.ts";
 import { chatBody, inCallersTerms, isTranslated } from "./translation.ts";
 
 /** The limit of an error response. */
@@ -23,6 +24,12 @@ const MAX_ERROR_BYTES = 1024 ** 2;
 
 /** The calls that servers can stream. */
 const STREAMED: VendoraCall[] = ["chat_completions", "responses", "messages"];
+
+/** Those that have a file, and may be answered in plain text. */
+const FORMS: VendoraCall[] = ["audio_transcriptions", "audio_translations"];
+
+/** Everything but what tells of a failure, or of events. */
+const SOUND = /^(?!application\/json|text\/)/i;
 
 /** The statuses for an endpoint that the server does not have. */
 const MISSING_STATUSES = [404, 405, 501];
@@ -78,10 +85,16 @@ export class VendoraExchange {
       throw brokenServer(apiKeyRequired(`${PATHS[call]} with ${status}`).message);
     }
     if (status >= 400) throw await readFailure(answer);
-    const isStream = /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
+    const type = answer.headers["content-type"] ?? "";
+    const isStream = /^text\/event-stream\b/i.test(type);
+    if (call === "audio_speech" && SOUND.test(type)) {
+      await readSound(answer, (event) => this.#onOutput(event, "items"));
+      return "items";
+    }
     const large = this.#parts.large.open(answer, end);
     try {
       const reader = new AnswerReader(this.#run, answer, large, this.#onOutput);
+      if (!isStream && FORMS.includes(call)) return await reader.text();
       if (!isStream) return await reader.value();
       return await (whole ? reader.whole(call) : reader.items(call));
     } finally {
@@ -124,7 +137,8 @@ export class VendoraExchange {
   #post(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<IncomingMessage> {
     const { client, model } = this.#parts;
     const body = requestBody(call, input, model);
-    return client.stream(PATHS[call], formOf(call, body, end) ?? JSON.stringify(body), end);
+    const form = formOf(call, body, this.#run.files);
+    return client.stream(PATHS[call], form ?? JSON.stringify(body), end);
   }
 
   /** vLLM also responds with 404 for an unknown model. */

@@ -21,7 +21,11 @@ const ENDS: { [Call in VendoraCall]?: Record<string, "succeeded" | "failed"> } =
     "response.failed": "failed",
   },
   messages: { message_stop: "succeeded" },
+  audio_speech: { "speech.audio.done": "succeeded" },
+  audio_transcriptions: { "transcript.text.done": "succeeded" },
 };
+/** Of these calls some servers end the stream with the marker alone, as vLLM does. */
+const MARKED: VendoraCall[] = ["audio_speech", "audio_transcriptions"];
 /** After these a stream may end with its connection: how many images there are its server decides. */
 const IMAGES = ["image_generation.completed", "image_edit.completed"];
 /** It only keeps the connection open. */
@@ -89,7 +93,8 @@ export class VendoraStream {
     if (this.#end !== undefined || data === "") return;
     if (data.trim() === DONE) {
       // Where an event says how it ended, the marker alone says nothing.
-      if (!ENDS[this.#options.call]) this.#close("succeeded");
+      const { call } = this.#options;
+      if (!ENDS[call] || MARKED.includes(call)) this.#close("succeeded");
       return;
     }
     const value = parse(data);
