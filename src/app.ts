@@ -32,9 +32,11 @@ import { fleetRoutes } from "./routes/runners/fleet.ts";
 import { runnerRoutes } from "./routes/runners/runner.ts";
 import { securityRoutes } from "./routes/security.ts";
 import { callRoutes } from "./routes/vendora/calls.ts";
+import { imageRoutes } from "./routes/vendora/images.ts";
 import { vendoraModelRoutes } from "./routes/vendora/models.ts";
 import { responseRoutes } from "./routes/vendora/responses.ts";
-import { imageRoutes } from "./routes/vendora/images.ts";
+import { speechRoutes } from "./routes/vendora/speech.ts";
+import { transcriptionRoutes } from "./routes/vendora/transcriptions.ts";
 import { messageRoutes } from "./routes/vendorb/messages.ts";
 import { vendorbModelRoutes } from "./routes/vendorb/models.ts";
 import { webhookRoutes } from "./routes/webhooks/deliveries.ts";
@@ -43,7 +45,7 @@ import { getServices } from "./services/services.ts";
 
 /** Paths that clients of the vendora convention call when their base URL is slightly wrong. */
 const NEAR_VENDORA =
-  /^(?:\/v1)?\/(?:chat\/completions|responses|embeddings|images)(?:\/|$)|^\/vendora(?:\/|$)/;
+  /^(?:\/v1)?\/(?:chat\/completions|responses|embeddings|audio|images)(?:\/|$)|^\/vendora(?:\/|$)/;
 /** The same for the vendorb convention. */
 const NEAR_VENDORB = /^(?:\/v1){0,2}\/messages(?:\/|$)|^\/vendorb(?:\/|$)/;
 
@@ -99,6 +101,8 @@ api.route("/v1", variableRoutes);
 api.route("/v1", callRoutes);
 api.route("/v1", imageRoutes);
 api.route("/v1", responseRoutes);
+api.route("/v1", speechRoutes);
+api.route("/v1", transcriptionRoutes);
 api.route("/v1", vendoraModelRoutes);
 api.route("/v1", messageRoutes);
 api.route("/v1", vendorbModelRoutes);

@@ -31,7 +31,7 @@ import {
   vendoraJson,
 } from "./document.ts";
 
-const answers = {
+export const answers = {
   ...callErrors,
   400: vendoraErrorResponse(
     "The version is not compatible with this call, or its container rejected the request",
@@ -143,17 +143,18 @@ callRoutes.openapi(embed, async (c) => {
   });
 });
 
-async function begin(
+export async function begin(
   c: Context<AppEnv>,
   call: VendoraCall,
   body: Call["body"],
   webhook: Call["webhook"],
   { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
+  more: Pick<Call, "input" | "isOwnInput" | "streams"> = {},
 ) {
   const { services, caller, target } = c.var;
   const { origin } = new URL(c.req.url);
   const { sentFiles: sent, releaseBody: onInputSent } = c.var;
-  const order = { call, target, body, webhook, origin, idempotencyKey, sent, onInputSent };
+  const order = { call, target, body, webhook, origin, idempotencyKey, sent, onInputSent, ...more };
   const begun = await beginCall(services, caller, order);
   c.set("predictionId", begun.id);
   return begun;

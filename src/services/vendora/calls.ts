@@ -33,6 +33,10 @@ export interface Call {
   body: { model: string; stream?: boolean | null | undefined } & Record<string, Json>;
   /** The prediction's input, when it is not the body. */
   input?: Record<string, Json>;
+  /** That input is of the model's own schema: it runs as one of the model's own predictions. */
+  isOwnInput?: boolean;
+  /** Whether something is sent before its end; by default as the body says. */
+  streams?: boolean;
   /** Scheme and host that the request came to. */
   origin: string;
   idempotencyKey: string | undefined;
@@ -110,15 +114,17 @@ export async function beginCall(
 ): Promise<BegunCall> {
   checkSupported(call);
   const { target, body, origin, idempotencyKey, background = false, retentionSeconds } = call;
-  const seconds = timeLimit(services, body.stream === true ? "stream" : "plain");
+  const { streams = body.stream === true, isOwnInput } = call;
+  const seconds = timeLimit(services, streams ? "stream" : "plain");
   const { messages, input, ...rest } = body;
   const request = {
     input: call.input ?? body,
-    stream: body.stream === true,
+    stream: streams,
     ...(call.webhook && { webhook: call.webhook }),
     ...(retentionSeconds !== undefined && { retention_seconds: retentionSeconds }),
   };
-  const order = { reference: body.model, target, call: call.call, request };
+  const named = isOwnInput ? null : call.call;
+  const order = { reference: body.model, target, call: named, request };
   const created = await createResolved(services, caller, order, {
     origin,
     idempotencyKey,

@@ -151,6 +151,24 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     body: { required: ["model"], fields: { model: text, stream: {}, background: {} } },
     answers: { 200: ["Response", "events"], 202: ["Response"] },
   },
+  "POST /vendora/audio/speech": {
+    headers: callHeaders,
+    body: {
+      required: ["model", "input"],
+      fields: { model: text, input: { type: "string", minLength: 1 }, speed: {} },
+    },
+    answers: { 200: ["bytes", "events"] },
+  },
+  "POST /vendora/audio/transcriptions": {
+    headers: callHeaders,
+    body: { required: ["model", "file"], fields: { model: text, file: text, stream: {} } },
+    answers: { 200: ["Transcription", "string", "events"] },
+  },
+  "POST /vendora/audio/translations": {
+    headers: callHeaders,
+    body: { required: ["model", "file"], fields: { model: text, file: text } },
+    answers: { 200: ["Transcription", "string"] },
+  },
   "GET /vendora/responses/{response_id}": {
     query: { stream: flag, starting_after: { type: "integer", minimum: -1 } },
     answers: { 200: ["Response", "events"] },

@@ -168,6 +168,9 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
 
   "POST /v1/vendora/chat/completions": calling,
   "POST /v1/vendora/embeddings": calling,
+  "POST /v1/vendora/audio/speech": calling,
+  "POST /v1/vendora/audio/transcriptions": calling,
+  "POST /v1/vendora/audio/translations": calling,
   "POST /v1/vendora/responses": {
     ...running,
     body: ({ model_owner, model_name }) => ({

@@ -11,6 +11,8 @@ export const ALL = {
   vendora_chat_completions: true,
   vendora_embeddings: true,
   vendora_responses: true,
+  vendora_audio_speech: true,
+  vendora_audio_transcriptions: true,
 };
 
 /** A world with a runner whose model takes all calls. */
@@ -108,6 +110,8 @@ const ANSWERS: Partial<Record<VendoraCall, Json>> = {
   embeddings: [[0.5, -0.25]],
   messages: completion("on"),
   count_tokens: { input_tokens: 3 },
+  audio_speech: { type: "speech.audio.delta", audio: "b24=" },
+  audio_transcriptions: { text: "on" },
 };
 
 /** Answers every job that comes, until the signal aborts; those in the background it never ends. */

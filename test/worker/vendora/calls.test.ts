@@ -102,6 +102,10 @@ describe("a plain prediction of a container that speaks the convention", () => {
     [ALL, { messages: [] }, "chat_completions"],
     [ALL, { input: "one" }, "responses"],
     [{ vendora_embeddings: true }, { input: "one" }, "embeddings"],
+    [{ vendora_audio_speech: true }, { input: "one" }, "audio_speech"],
+    [{ vendora_audio_translations: true }, { file: "one" }, "audio_translations"],
+    [ALL, { file: "one" }, "audio_transcriptions"],
+    [ALL, { input: "one", voice: "low" }, "audio_speech"],
     [{}, {}, "chat_completions"],
   ])("with %j, of %j, asks for %s", async (compatibilities, input, call) => {
     const world = await newVendora({ compatibilities });
