@@ -1,9 +1,9 @@
 /** A transcript in each of the convention's formats. */
 import type { Json } from "../../protocol/common.ts";
 import type { TranscriptFormat } from "../../protocol/vendora/transcription.ts";
+import { UnfitParameter } from "./model-fields.ts";
 import { type Fields, isFields, textOf } from "./response-json.ts";
 import type { Segment, Timed, Transcript } from "./transcript.ts";
-import { TranslationFailed } from "./translation.ts";
 
 export interface Asked {
   format: TranscriptFormat;
@@ -18,16 +18,16 @@ export const TIMED_FORMATS: readonly TranscriptFormat[] = ["srt", "verbose_json"
 
 /**
  * Text, or an object for the formats that are JSON.
- * @throws TranslationFailed for a format with times of a transcript without them
+ * @throws UnfitParameter for a format with times of a transcript without them
  */
 export function formatted(transcript: Transcript, asked: Asked): string | Fields {
   switch (asked.format) {
     case "text":
       return `${transcript.text}\n`;
     case "srt":
-      return subtitles(timed(transcript), ",", (n) => `${n + 1}\n`);
+      return subtitles(timed(transcript, asked.format), ",", (n) => `${n + 1}\n`);
     case "vtt":
-      return `WEBVTT\n\n${subtitles(timed(transcript), ".", () => "")}`;
+      return `WEBVTT\n\n${subtitles(timed(transcript, asked.format), ".", () => "")}`;
     case "verbose_json":
       return verbose(transcript, asked);
     default:
@@ -37,7 +37,7 @@ export function formatted(transcript: Transcript, asked: Asked): string | Fields
 
 /**
  * What a server of the convention has answered. One that knows fewer formats has answered in JSON.
- * @throws TranslationFailed
+ * @throws UnfitParameter, and what `transcript` throws
  */
 export function passedOn(
   output: Json | undefined,
@@ -49,11 +49,10 @@ export function passedOn(
   return isFields(output) && "text" in output ? output : formatted(transcript(), asked);
 }
 
-const timed = ({ segments }: Transcript): Segment[] => {
+const timed = ({ segments }: Transcript, format: TranscriptFormat): Segment[] => {
   if (segments) return segments;
-  throw new TranslationFailed(
-    "The model's output has no times. Ask for the response_format 'json' or 'text'.",
-  );
+  const message = `'response_format' cannot be '${format}': the model gives text without times. Ask for 'json' or 'text'.`;
+  throw new UnfitParameter("response_format", "unsupported_parameter", message);
 };
 
 /** An empty line would end a subtitle, and an arrow would begin one. */
@@ -77,7 +76,7 @@ function clock(seconds: number, point: string): string {
 }
 
 function verbose(transcript: Transcript, asked: Asked): Fields {
-  const segments = timed(transcript);
+  const segments = timed(transcript, asked.format);
   const { text, language, duration = 0, words } = transcript;
   const granularities = asked.granularities ?? ["segment"];
   return {

@@ -21,8 +21,14 @@ export function modelInput(
   if (version.configuration.interface === "vendora") return {};
   if (rootKeywords(version.schemas, "input").properties === undefined)
     return { input: body, isOwnInput: true };
+  const schema = versionSchema(version.schemas, "input");
+  return { input: orUnfit(() => translate(schema)), isOwnInput: true };
+}
+
+/** The result. @throws VendoraProblem for a parameter that does not fit */
+export function orUnfit<Result>(make: () => Result): Result {
   try {
-    return { input: translate(versionSchema(version.schemas, "input")), isOwnInput: true };
+    return make();
   } catch (error) {
     if (!(error instanceof UnfitParameter)) throw error;
     const { param, code, message } = error;

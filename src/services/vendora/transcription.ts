@@ -24,6 +24,7 @@ import { type EndedCall, readerOf, timeLimit } from "./calls.ts";
 import { brokenStream, failureOf, translateOrFail } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import type { NumberedEntry } from "./log-reader.ts";
+import { orUnfit } from "./model-input.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
 /**
@@ -78,11 +79,10 @@ export function transcription(
     granularities: timestamp_granularities ?? undefined,
   };
   const transcript = () => transcriptOf(outputs, isTranslation);
-  return translateOrFail(() =>
-    version.configuration.interface === "vendora"
-      ? passedOn(outputs[0], transcript, asked)
-      : formatted(transcript(), asked),
-  );
+  const isServer = version.configuration.interface === "vendora";
+  const write = () =>
+    isServer ? passedOn(outputs[0], transcript, asked) : formatted(transcript(), asked);
+  return translateOrFail(() => orUnfit(write));
 }
 
 /**

@@ -158,13 +158,19 @@ describe("a transcript", () => {
   });
 
   test.each<[string, Json[], Asked["format"]]>([
-    ["without times", ["Down"], "srt"],
-    ["with times of what was not translated", [{ ...WHOLE, translation: "Going" }], "vtt"],
     ["that is no text", [5], "json"],
     ["that is an object of something else", [{ label: "dog" }], "json"],
     ["with a segment without times", [[{ text: "Down" }, { text: "she" }]], "json"],
   ])("there is none %s", (_, outputs, format) => {
     expect(() => read(outputs, { format, isTranslation: true })).toThrow(TranslationFailed);
+  });
+
+  test.each<[string, Json[], Asked["format"]]>([
+    ["without them", ["Down"], "srt"],
+    ["of what was not translated", [{ ...WHOLE, translation: "Going" }], "vtt"],
+  ])("with times %s is not to be had", (_, outputs, format) => {
+    const refused = expect.objectContaining({ param: "response_format" });
+    expect(() => read(outputs, { format, isTranslation: true })).toThrow(refused);
   });
 });
 
@@ -184,7 +190,7 @@ describe("what a server has answered", () => {
     expect(from({ text: "Down", segments: WORDY }, "srt")).toContain("00:00:01,000");
     expect(from("Down", "json")).toEqual({ text: "Down" });
     expect(from({ text: "Down" }, "text")).toBe("Down\n");
-    expect(() => from("Down", "verbose_json")).toThrow(TranslationFailed);
+    expect(() => from("Down", "verbose_json")).toThrow(UnfitParameter);
   });
 });
 

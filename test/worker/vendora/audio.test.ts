@@ -216,15 +216,15 @@ describe("a transcription", () => {
     expect([response.status, await response.json()]).toMatchObject([status, { error: { param } }]);
   });
 
-  test("of a model that gives no times fails where they were asked for", async () => {
+  test("of a model that gives no times is refused where they were asked for", async () => {
     const { client, model, fleet } = hearer;
     const [response] = await Promise.all([
       client.fetch(TRANSCRIPTIONS, form(model, { response_format: "vtt" })),
       answer(fleet, "Go on"),
     ]);
     expect([response.status, await response.json()]).toMatchObject([
-      502,
-      { error: { message: expect.stringContaining("no times") } },
+      400,
+      { error: { param: "response_format", message: expect.stringContaining("without times") } },
     ]);
   });
 
