@@ -6,7 +6,8 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { REPORTS_BOUNDS } from "../protocol/channel.ts";
-import { takeDataUris } from "../services/predictions/sent-files.ts";
+import type { Json } from "../protocol/common.ts";
+import { type SentBy, takeFiles, withSentImages } from "../services/predictions/sent-files.ts";
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES, type Sender } from "./body-reader.ts";
 import { clientNetwork } from "./rate-limit.ts";
 
@@ -54,19 +55,28 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
   }
 });
 
+const takes = (sender: SentBy) =>
+  createMiddleware<AppEnv>((c, next) => {
+    c.set("takesFilesOf", sender);
+    return next();
+  });
+
 /** For routes that create predictions: long data URIs of the body become files. */
-export const takesDataUris = createMiddleware<AppEnv>((c, next) => {
-  c.set("takesDataUris", true);
-  return next();
-});
+export const takesDataUris = takes("any");
+
+/** For messages, whose images are base64: those too. */
+export const takesImages = takes("messages");
 
 async function parse(c: Context<AppEnv>, reader: BodyReader) {
   const json = await reader.json();
-  if (!c.var.takesDataUris) return JSON.parse(await reader.decode([json]));
+  const sender = c.var.takesFilesOf;
+  if (!sender) return JSON.parse(await reader.decode([json]));
   const { origin } = new URL(c.req.url);
-  const { pieces, sent } = await takeDataUris(c.var.services, origin, json);
-  c.set("sentFiles", sent);
-  return JSON.parse(await reader.decode(pieces));
+  const { pieces, sent } = await takeFiles(c.var.services, origin, sender, json);
+  const body: Json = JSON.parse(await reader.decode(pieces));
+  const placed = sent && sender === "messages" ? withSentImages(body, sent) : { body, sent };
+  c.set("sentFiles", placed.sent);
+  return placed.body;
 }
 
 function senderOf(c: Context<AppEnv>): Sender {

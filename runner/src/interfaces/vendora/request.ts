@@ -3,6 +3,7 @@
  * directions.
  */
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
+import { withImageData } from "../../../../src/domain/vendorb/image-sources.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
@@ -29,7 +30,9 @@ type Body = Record<string, Json>;
 export function requestBody(call: VendoraCall, input: Body, model: string | undefined): Body {
   const named = model === undefined ? input : { ...input, model };
   if (call === "responses") return withoutStorage(withPlainTools(named));
-  return call === "chat_completions" && input.stream === true ? withUsage(named) : named;
+  if (call === "messages") return { ...named, messages: withImageData(named.messages ?? []) };
+  const isCounted = call === "chat_completions" || call === "completions";
+  return isCounted && input.stream === true ? withUsage(named) : named;
 }
 
 /** Always requests the usage, which is how tokens are counted. */
