@@ -32,8 +32,10 @@ import { fleetRoutes } from "./routes/runners/fleet.ts";
 import { runnerRoutes } from "./routes/runners/runner.ts";
 import { securityRoutes } from "./routes/security.ts";
 import { callRoutes } from "./routes/vendora/calls.ts";
+import { completionRoutes } from "./routes/vendora/completions.ts";
 import { vendoraModelRoutes } from "./routes/vendora/models.ts";
 import { responseRoutes } from "./routes/vendora/responses.ts";
+import { verdictRoutes } from "./routes/vendora/verdicts.ts";
 import { messageRoutes } from "./routes/vendorb/messages.ts";
 import { vendorbModelRoutes } from "./routes/vendorb/models.ts";
 import { webhookRoutes } from "./routes/webhooks/deliveries.ts";
@@ -42,7 +44,7 @@ import { getServices } from "./services/services.ts";
 
 /** Paths that clients of the vendora convention call when their base URL is slightly wrong. */
 const NEAR_VENDORA =
-  /^(?:\/v1)?\/(?:chat\/completions|responses|embeddings)(?:\/|$)|^\/vendora(?:\/|$)/;
+  /^(?:\/v1)?\/(?:chat\/completions|completions|embeddings|moderations|rerank|responses)(?:\/|$)|^\/vendora(?:\/|$)/;
 /** The same for the vendorb convention. */
 const NEAR_VENDORB = /^(?:\/v1){0,2}\/messages(?:\/|$)|^\/vendorb(?:\/|$)/;
 
@@ -96,6 +98,8 @@ api.route("/v1", modelRoutes);
 api.route("/v1", versionRoutes);
 api.route("/v1", variableRoutes);
 api.route("/v1", callRoutes);
+api.route("/v1", completionRoutes);
+api.route("/v1", verdictRoutes);
 api.route("/v1", responseRoutes);
 api.route("/v1", vendoraModelRoutes);
 api.route("/v1", messageRoutes);

@@ -40,6 +40,27 @@ export const expectChatCompletion = (value: unknown) =>
 export const expectChatChunk = (value: unknown) =>
   expect(objections("openai", "CreateChatCompletionStreamResponse", value)).toEqual([]);
 
+export const expectCompletion = (value: unknown) =>
+  expect(objections("openai", "CreateCompletionResponse", value)).toEqual([]);
+
+const chunkOfCompletion = z.looseObject({
+  choices: z.array(z.looseObject({ finish_reason: z.string().nullable() })),
+  usage: z.looseObject({}).nullish(),
+});
+
+/** The description has one shape for both; before the last chunk there is neither a reason nor a usage. */
+export function expectCompletionChunk(value: unknown) {
+  const { usage, ...chunk } = chunkOfCompletion.parse(value);
+  const choices = chunk.choices.map((choice) => ({
+    ...choice,
+    finish_reason: choice.finish_reason ?? "stop",
+  }));
+  expectCompletion({ ...chunk, choices, ...(usage && { usage }) });
+}
+
+export const expectModeration = (value: unknown) =>
+  expect(objections("openai", "CreateModerationResponse", value)).toEqual([]);
+
 export const expectEmbeddings = (value: unknown) =>
   expect(objections("openai", "CreateEmbeddingResponse", value)).toEqual([]);
 

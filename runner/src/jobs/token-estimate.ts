@@ -4,7 +4,7 @@ import { isObject } from "../../../src/lib/json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 /** The fields of requests that hold text for the model; image URLs and ids do not count. */
-const INPUT_FIELDS = ["messages", "input", "instructions"];
+const INPUT_FIELDS = ["messages", "input", "instructions", "prompt", "query", "documents"];
 const TEXT_FIELDS = ["content", "text", "output", "arguments", "refusal", "reasoning_content"];
 
 /** Deeper than any real request, and shallow enough for the stack. */
@@ -60,7 +60,7 @@ function blockCharacters(block: Json): number {
 function choiceCharacters(choice: Json): number {
   if (!isObject(choice)) return 0;
   const message = isObject(choice.delta) ? choice.delta : choice.message;
-  if (!isObject(message)) return 0;
+  if (!isObject(message)) return textLength(choice.text);
   const { content, refusal, reasoning_content: thought, reasoning, tool_calls: calls } = message;
   const text = textLength(content) + textLength(refusal) + textLength(thought ?? reasoning);
   return Array.isArray(calls) ? text + sum(calls, callCharacters) : text;

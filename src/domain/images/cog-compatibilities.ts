@@ -37,6 +37,7 @@ export function cogCompatibilities(schemas: Schemas): Compatibilities {
     // A call with `input` is translated for a model that has `messages` alone.
     vendora_responses: chat && !("input" in fields),
     vendora_embeddings: takes("input", acceptsText) && isEmbeddings(answer, outputs),
+    vendora_completions: writes && takes("prompt", isText),
   };
 }
 

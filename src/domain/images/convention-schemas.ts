@@ -46,19 +46,56 @@ const TEXTS: Properties = {
   input: { type: ["string", "array"], description: "A text, or a list of them", "x-order": 0 },
 };
 
+const PROMPT: Properties = {
+  prompt: {
+    type: ["string", "array"],
+    description: "A text that is continued, or a list of them",
+    "x-order": 0,
+  },
+};
+
+const RANKED: Properties = {
+  query: {
+    type: ["string", "object"],
+    description: "What the documents are ranked by",
+    "x-order": 0,
+  },
+  documents: {
+    type: "array",
+    description: "Texts",
+    minItems: 1,
+    "x-order": 1,
+  },
+  top_n: {
+    type: ["integer", "null"],
+    description: "How many of the best to return",
+    minimum: 1,
+    "x-order": 2,
+  },
+};
+
 /** The input is the body of a call, and so is the output, or its events. */
 export function conventionSchemas({
   vendora_chat_completions: chats,
   vendora_responses: responds,
   vendora_embeddings: embeds,
+  vendora_completions: completes,
+  vendora_moderations: moderates,
+  vendora_rerank: ranks,
 }: Compatibilities): Schemas {
+  // What chats is asked for that: nearly all such servers complete, too.
+  const continues = completes && !chats;
   const properties: Properties = {
     ...(chats && MESSAGES),
-    ...((embeds || (responds && !chats)) && TEXTS),
-    ...(chats && SAMPLING),
+    ...(continues && PROMPT),
+    ...((embeds || moderates || (responds && !chats)) && TEXTS),
+    ...(ranks && RANKED),
+    ...((chats || continues) && SAMPLING),
   };
+  const calls = CALLS.filter(([first = ""]) => first in properties);
   // One that answers several calls is given the body of one.
-  const required = "messages" in properties === "input" in properties ? [] : requiredOf(properties);
+  const [required = []] = calls.length === 1 ? calls : [];
+  const streams = chats || responds || completes;
   return {
     prediction: {
       input: {
@@ -66,11 +103,11 @@ export function conventionSchemas({
         ...(Object.keys(properties).length > 0 && { properties }),
         ...(required.length > 0 && { required }),
       },
-      output: embeds && !chats && !responds ? { type: "object" } : {},
-      stream_output: chats || responds,
+      output: !streams && (embeds || moderates || ranks) ? { type: "object" } : {},
+      stream_output: streams,
     },
   };
 }
 
-const requiredOf = (properties: Properties) =>
-  ["messages", "input"].filter((name) => name in properties);
+/** What each call cannot do without. */
+const CALLS = [["messages"], ["prompt"], ["input"], ["query", "documents"]];

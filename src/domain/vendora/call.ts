@@ -63,6 +63,9 @@ export function callOf(
   const { vendorb_messages, vendora_chat_completions } = compatibilities;
   if ("messages" in input)
     return vendorb_messages && !vendora_chat_completions ? "messages" : "chat_completions";
+  if ("prompt" in input && compatibilities.vendora_completions) return "completions";
+  if ("documents" in input && compatibilities.vendora_rerank) return "rerank";
   if (compatibilities.vendora_responses) return "responses";
-  return compatibilities.vendora_embeddings ? "embeddings" : "chat_completions";
+  if (compatibilities.vendora_embeddings) return "embeddings";
+  return compatibilities.vendora_moderations ? "moderations" : "chat_completions";
 }

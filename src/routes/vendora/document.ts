@@ -48,6 +48,14 @@ export const callErrors = {
   504: vendoraErrorResponse("The model did not finish in time, and the prediction was canceled"),
 };
 
+/** Those of calls that the version must be compatible with. */
+export const compatibleErrors = {
+  ...callErrors,
+  400: vendoraErrorResponse(
+    "The version is not compatible with this call, or its container rejected the request",
+  ),
+};
+
 /** A body of the convention, which OpenAI's documentation describes in full. */
 export const body = (id: string, description: string) =>
   z.record(z.string(), json).meta({ id, description });

@@ -93,7 +93,7 @@ export async function findCallable(
 
 /** A call whose prediction has been created. */
 export interface BegunCall extends CreatedPrediction {
-  /** Without messages and input: they may be megabytes, and the call still waits. */
+  /** Without what the model reads: it may be megabytes, and the call still waits. */
   request: Call["body"];
 }
 
@@ -109,7 +109,7 @@ export async function beginCall(
   checkSupported(call);
   const { target, body, origin, idempotencyKey, background = false, retentionSeconds } = call;
   const seconds = timeLimit(services, body.stream === true ? "stream" : "plain");
-  const { messages, input, ...rest } = body;
+  const { messages, input, prompt, documents, ...rest } = body;
   const request = {
     input: body,
     stream: body.stream === true,

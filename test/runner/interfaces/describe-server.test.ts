@@ -86,7 +86,7 @@ test("the document is enough, whatever else is not answered", async () => {
 });
 
 test.each([
-  ["story", "cog", []],
+  ["story", "cog", ["vendora_completions"]],
   ["scribe-cog", "cog", ["vendora_chat_completions", "vendora_responses"]],
   ["scribe", "vendora", ["vendora_chat_completions", "vendora_responses"]],
 ] as const)("of the example %s a version learns what it can do", async (name, spoken, calls) => {

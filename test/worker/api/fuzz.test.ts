@@ -56,7 +56,8 @@ const weighed = (those: DocumentedOperation[]) =>
 const anyPlan = weighed(operations);
 
 /** What waits for a model; of most nobody takes the work, and whoever leaves cancels it. */
-const CALL = /\/v1\/vendor[ab]\/(?:chat|embeddings|messages|responses(?:$|\?))/;
+const CALL =
+  /\/v1\/vendor[ab]\/(?:chat|completions|embeddings|messages|moderations|rerank|responses(?:$|\?))/;
 const CALL_MS = 500;
 /** When it is looked for what has not succeeded yet: on a slow machine an answer may take that long. */
 const PATIENT_CALL_MS = 3_000;

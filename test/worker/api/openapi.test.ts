@@ -214,6 +214,9 @@ test("no body has room for fields that it does not name, but those of the conven
   expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
     "post /vendora/chat/completions",
     "post /vendora/embeddings",
+    "post /vendora/completions",
+    "post /vendora/moderations",
+    "post /vendora/rerank",
     "post /vendora/responses",
     "post /vendorb/messages",
     "post /vendorb/messages/count_tokens",

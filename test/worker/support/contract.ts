@@ -141,6 +141,24 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     },
     answers: { 200: ["ChatCompletion", "events"] },
   },
+  "POST /vendora/completions": {
+    headers: callHeaders,
+    body: { required: ["model", "prompt"], fields: { model: text } },
+    answers: { 200: ["Completion", "events"] },
+  },
+  "POST /vendora/moderations": {
+    headers: callHeaders,
+    body: { required: ["model", "input"], fields: { model: text } },
+    answers: { 200: ["Moderation"] },
+  },
+  "POST /vendora/rerank": {
+    headers: callHeaders,
+    body: {
+      required: ["model", "query", "documents"],
+      fields: { model: text, documents: { type: "array", minItems: 1, maxItems: 2_048 } },
+    },
+    answers: { 200: ["Ranking"] },
+  },
   "POST /vendora/embeddings": {
     headers: callHeaders,
     body: { required: ["model", "input"], fields: { model: text } },

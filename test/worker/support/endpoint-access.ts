@@ -167,7 +167,10 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   [`DELETE ${WEBHOOK_ENDPOINT}`]: changing([401, 404, 200, 403, 403]),
 
   "POST /v1/vendora/chat/completions": calling,
+  "POST /v1/vendora/completions": calling,
   "POST /v1/vendora/embeddings": calling,
+  "POST /v1/vendora/moderations": calling,
+  "POST /v1/vendora/rerank": calling,
   "POST /v1/vendora/responses": {
     ...running,
     body: ({ model_owner, model_name }) => ({

@@ -11,6 +11,9 @@ export const ALL = {
   vendora_chat_completions: true,
   vendora_embeddings: true,
   vendora_responses: true,
+  vendora_completions: true,
+  vendora_moderations: true,
+  vendora_rerank: true,
 };
 
 /** A world with a runner whose model takes all calls. */
@@ -108,6 +111,9 @@ const ANSWERS: Partial<Record<VendoraCall, Json>> = {
   embeddings: [[0.5, -0.25]],
   messages: completion("on"),
   count_tokens: { input_tokens: 3 },
+  completions: { choices: [{ text: "on" }] },
+  moderations: { results: [{ flagged: false }] },
+  rerank: { results: [{ index: 0, relevance_score: 0.5 }] },
 };
 
 /** Answers every job that comes, until the signal aborts; those in the background it never ends. */

@@ -1,7 +1,9 @@
 /** Reads the answer of an OpenAI-compatible server: a stream or a single JSON value. */
 import type { IncomingMessage } from "node:http";
+import { CHATS } from "../../../../src/domain/vendora/chat-stream.ts";
+import { COMPLETIONS } from "../../../../src/domain/vendora/completion-stream.ts";
 import {
-  ChatAssembler,
+  ChoicesAssembler,
   NativeResponseAssembler,
   type ResponseAssembler,
 } from "../../../../src/domain/vendora/response-assembler.ts";
@@ -77,14 +79,15 @@ export class AnswerReader {
     const id = this.#run.id.replaceAll("-", "");
     if (call === "responses") return new NativeResponseAssembler();
     if (call === "messages") return new MessageAssembler(`msg_${id}`);
-    return new ChatAssembler(`call_${id.slice(0, 16)}`);
+    if (call === "completions") return new ChoicesAssembler(COMPLETIONS, "");
+    return new ChoicesAssembler(CHATS, `call_${id.slice(0, 16)}`);
   }
 
-  /** Reads a single JSON value. */
-  async value(): Promise<Output> {
+  /** Reads a single JSON value. @param asCalled translates it into the answer of the call */
+  async value(asCalled?: (value: Json) => Json): Promise<Output> {
     const { output_bytes: maxBytes } = this.#run.limits;
     const text = await readBounded(this.#answer, maxBytes, (size) => this.#large.progress(size));
-    this.#outputWhole(text ?? this.#tooLarge());
+    this.#outputWhole(text ?? this.#tooLarge(), asCalled);
     return "value";
   }
 
@@ -107,8 +110,9 @@ export class AnswerReader {
     return stream.end;
   }
 
-  #outputWhole(text: string): void {
-    const value = parseOrUndefined(text);
+  #outputWhole(text: string, asCalled?: (value: Json) => Json): void {
+    const told = parseOrUndefined(text);
+    const value = told !== undefined && asCalled ? asCalled(told) : told;
     if (!isObject(value)) throw brokenServer(`the container responded with ${text.slice(0, 200)}`);
     const isResponse = value.object === "response";
     const failure = isResponse ? undefined : findFailure(value);

@@ -4,6 +4,7 @@
  * a server that does not stream does not notice that the client has disconnected.
  */
 import type { IncomingMessage } from "node:http";
+import { rankingOfTei, TEI_RERANK } from "../../../../src/domain/vendora/tei-rerank.ts";
 import { estimatedTokens } from "../../../../src/domain/vendorb/token-count.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
@@ -15,13 +16,13 @@ import { AnswerReader, type Output, parseOrUndefined } from "./answer.ts";
 import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
 import { PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
-import { chatBody, inCallersTerms, isTranslated } from "./translation.ts";
+import { chatBody, inCallersTerms, isTranslated, teiBody } from "./translation.ts";
 
 /** The limit of an error response. */
 const MAX_ERROR_BYTES = 1024 ** 2;
 
 /** The calls that servers can stream. */
-const STREAMED: VendoraCall[] = ["chat_completions", "responses", "messages"];
+const STREAMED: VendoraCall[] = ["chat_completions", "completions", "responses", "messages"];
 
 /** The statuses for an endpoint that the server does not have. */
 const MISSING_STATUSES = [404, 405, 501];
@@ -38,6 +39,8 @@ interface SentRequest {
   whole: boolean;
   /** The error response, if it was already read. */
   refusal?: ServerFailure;
+  /** Translates a single value into the answer of the call. */
+  asCalled?: (value: Json) => Json;
 }
 
 export class VendoraExchange {
@@ -69,7 +72,10 @@ export class VendoraExchange {
     }
   }
 
-  async #read({ call, answer, whole, refusal }: SentRequest, end: AbortSignal): Promise<Output> {
+  async #read(
+    { call, answer, whole, refusal, asCalled }: SentRequest,
+    end: AbortSignal,
+  ): Promise<Output> {
     if (refusal) throw refusal;
     const status = answer.statusCode ?? 0;
     if (status === 401 || status === 403) {
@@ -81,7 +87,7 @@ export class VendoraExchange {
     const large = this.#parts.large.open(answer, end);
     try {
       const reader = new AnswerReader(this.#run, answer, large, this.#onOutput);
-      if (!isStream) return await reader.value();
+      if (!isStream) return await reader.value(asCalled);
       return await (whole ? reader.whole(call) : reader.items(call));
     } finally {
       large.done();
@@ -92,16 +98,33 @@ export class VendoraExchange {
   async #request(end: AbortSignal): Promise<SentRequest | undefined> {
     const { call, input } = this.#run;
     if (call === null) throw internal("the job for an OpenAI-compatible container names no call");
-    if (!isTranslated(call) && call !== "count_tokens") return this.#send(call, input, end);
-    if (!this.#parts.missing.has(call)) {
-      const sent = await this.#send(call, input, end);
-      if (!MISSING_STATUSES.includes(sent.answer.statusCode ?? 0)) return sent;
-      const failure = await readFailure(sent.answer);
-      if (this.#isAboutModel(failure.error)) throw failure;
-      this.#parts.missing.add(call);
-    }
-    if (call === "count_tokens") return undefined;
+    const isOptional = isTranslated(call) || call === "rerank" || call === "count_tokens";
+    if (!isOptional) return this.#send(call, input, end);
+    const sent = await this.#sendIfServed(call, input, end);
+    if (sent || call === "count_tokens") return sent;
+    if (call === "rerank") return this.#sendToTei(input, end);
     return this.#send("chat_completions", chatBody(call, input), end);
+  }
+
+  /** Undefined if the server does not have the call. */
+  async #sendIfServed(
+    call: VendoraCall,
+    input: Run["input"],
+    end: AbortSignal,
+  ): Promise<SentRequest | undefined> {
+    if (this.#parts.missing.has(call)) return undefined;
+    const sent = await this.#send(call, input, end);
+    if (!MISSING_STATUSES.includes(sent.answer.statusCode ?? 0)) return sent;
+    const failure = await readFailure(sent.answer);
+    if (this.#isAboutModel(failure.error)) throw failure;
+    this.#parts.missing.add(call);
+    return undefined;
+  }
+
+  async #sendToTei(input: Run["input"], end: AbortSignal): Promise<SentRequest> {
+    const body = JSON.stringify(teiBody(input));
+    const answer = await this.#parts.client.stream(TEI_RERANK, body, end);
+    return { call: "rerank", answer, whole: false, asCalled: rankingOfTei };
   }
 
   #estimate(): Output {

@@ -105,7 +105,7 @@ export class VendoraRun {
   }
 
   async #nudge(): Promise<void> {
-    const call = this.#run.call === "embeddings" ? "embeddings" : "chat_completions";
+    const call = SMALLEST_CALLS.find((one) => one === this.#run.call) ?? "chat_completions";
     const input = { model: this.#run.model, ...SMALLEST[call] };
     const body = JSON.stringify(requestBody(call, input, this.#parts.model));
     const headers = { "content-type": "application/json" };
@@ -120,4 +120,8 @@ export class VendoraRun {
 const SMALLEST = {
   embeddings: { input: "." },
   chat_completions: { messages: [{ role: "user", content: "." }], max_tokens: 1 },
+  completions: { prompt: ".", max_tokens: 1 },
+  moderations: { input: "." },
+  rerank: { query: ".", documents: ["."] },
 };
+const SMALLEST_CALLS = ["embeddings", "completions", "moderations", "rerank"] as const;

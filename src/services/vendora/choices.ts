@@ -1,9 +1,11 @@
-/** Chat completions: plain and streamed. */
+/** Answers that are made of choices, plain and streamed: chat completions and completions. */
 
-import { completionOf } from "../../domain/vendora/chat-completion.ts";
 import { limitOf } from "../../domain/vendora/chat-limit.ts";
-import { ChatStream } from "../../domain/vendora/chat-stream.ts";
-import { chatIdOf } from "../../domain/vendora/ids.ts";
+import { CHATS } from "../../domain/vendora/chat-stream.ts";
+import { type ChoiceFormat, ChoiceStream, wholeOf } from "../../domain/vendora/choice-stream.ts";
+import { COMPLETIONS } from "../../domain/vendora/completion-stream.ts";
+import { chatIdOf, completionIdOf } from "../../domain/vendora/ids.ts";
+import type { Translation } from "../../domain/vendora/translation.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type { ChatRequest } from "../../protocol/vendora/chat.ts";
 import type { CreatedPrediction } from "../predictions/creation.ts";
@@ -15,24 +17,35 @@ import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import type { NumberedEntry } from "./log-reader.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
-export function chatCompletion(
+/** What a call answers with. */
+interface Answers<Choice, Piece> {
+  format: ChoiceFormat<Choice, Piece>;
+  idOf(predictionId: string): string;
+}
+
+export const CHAT_ANSWERS = { format: CHATS, idOf: chatIdOf };
+export const COMPLETION_ANSWERS = { format: COMPLETIONS, idOf: completionIdOf };
+
+export function wholeAnswer<Choice extends { index: number }, Piece>(
   services: Services,
+  { format, idOf }: Answers<Choice, Piece>,
   { request, prediction, outputs }: EndedCall,
 ): object {
   const failure = failureOf(prediction, timeLimit(services, "plain"));
   if (failure) throw failure;
   const { id, created_at, metrics } = prediction;
-  const head = { id: chatIdOf(id), created: unixSeconds(created_at), model: request.model };
+  const head = { id: idOf(id), created: unixSeconds(created_at), model: request.model };
   const limit = limitOf(request);
-  return translateOrFail(() => completionOf({ ...head, limit }, outputs, metrics));
+  return translateOrFail(() => wholeOf(format, { ...head, limit }, outputs, metrics));
 }
 
 /**
- * The stream of a completion. Leaving it cancels the prediction.
+ * The stream of an answer. Leaving it cancels the prediction.
  * @throws VendoraProblem when it fails before its first output
  */
-export async function chatStream(
+export async function answerStream<Choice extends { index: number }, Piece>(
   services: Services,
+  { format, idOf }: Answers<Choice, Piece>,
   begun: CreatedPrediction,
   request: Pick<ChatRequest, "model" | "stream_options"> & Record<string, unknown>,
 ): Promise<EventStream> {
@@ -43,16 +56,16 @@ export async function chatStream(
   if (failure) throw failure;
   const { model, stream_options } = request;
   const includeUsage = stream_options?.include_usage === true;
-  const head = { id: chatIdOf(begun.id), created: unixSeconds(begun.created_at), model };
-  const translation = new ChatStream({ ...head, limit: limitOf(request), includeUsage });
-  return writtenStream(reader, new ChatWriter(translation, seconds), held);
+  const head = { id: idOf(begun.id), created: unixSeconds(begun.created_at), model };
+  const translation = new ChoiceStream(format, { ...head, limit: limitOf(request), includeUsage });
+  return writtenStream(reader, new ChunkWriter(translation, seconds), held);
 }
 
-class ChatWriter implements Writer {
-  readonly #translation: ChatStream;
+class ChunkWriter implements Writer {
+  readonly #translation: Translation;
   readonly #seconds: number;
 
-  constructor(translation: ChatStream, seconds: number) {
+  constructor(translation: Translation, seconds: number) {
     this.#translation = translation;
     this.#seconds = seconds;
   }
