@@ -4,8 +4,11 @@ import { z } from "zod";
 import {
   expectChatChunk,
   expectChatCompletion,
+  expectCompletion,
+  expectCompletionChunk,
   expectEmbeddings,
   expectErrorBody,
+  expectModeration,
   expectResponse,
   expectResponseEvent,
   objections,
@@ -19,7 +22,10 @@ const expectSchema = (schema: string, value: unknown) =>
 /** By method and path: the description of what a success is. */
 const ANSWERS: [RegExp, (body: Record<string, unknown>, exchange: Exchange) => void][] = [
   [/^POST \/chat\/completions$/, (body) => expectChatCompletion(body)],
+  [/^POST \/completions$/, (body) => expectCompletion(body)],
   [/^POST \/embeddings$/, expectVectors],
+  [/^POST \/moderations$/, (body) => expectModeration(body)],
+  [/^POST \/rerank$/, (body, { sent }) => expect(body.model).toBe(sent.model)],
   [/^POST \/responses$/, (body) => expectResponse(body)],
   [/^GET \/responses\/[^/]+$/, (body) => expectResponse(body)],
   [/^POST \/responses\/[^/]+\/cancel$/, (body) => expectResponse(body)],
@@ -92,6 +98,7 @@ function checkStream(exchange: Exchange, complete: boolean): void {
   const ids = events.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
   expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
   if (path === "/chat/completions") checkChat(exchange, events, complete);
+  else if (path === "/completions") checkCompletion(exchange, events, complete);
   else checkResponse(exchange, events, complete);
 }
 
@@ -162,6 +169,23 @@ function checkChat({ sent }: Exchange, events: StreamEvent[], ended: boolean): v
     if (complete) expect(last?.finish_reason).toEqual(expect.any(String));
   }
   if (complete) expect(choices.size).toBe(Number(sent.n ?? 1));
+}
+
+const textChunk = chunk.extend({
+  choices: z.array(z.looseObject({ index: z.number(), finish_reason: z.string().nullable() })),
+});
+
+function checkCompletion({ sent }: Exchange, events: StreamEvent[], complete: boolean): void {
+  const datas = events.map(({ data }) => data);
+  if (complete) expect(datas.pop()).toBe("[DONE]");
+  const bodies: unknown[] = datas
+    .filter((data) => data !== "[DONE]")
+    .map((data) => JSON.parse(data));
+  for (const body of bodies) expectCompletionChunk(body);
+  const chunks = z.array(textChunk).parse(bodies);
+  for (const { model } of chunks) expect(model).toBe(sent.model);
+  const reasons = chunks.flatMap(({ choices }) => choices.map((one) => one.finish_reason));
+  if (complete) expect(reasons.filter((reason) => reason !== null)).not.toEqual([]);
 }
 
 const includesUsage = (sent: Record<string, unknown>) =>
