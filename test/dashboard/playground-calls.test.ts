@@ -1,8 +1,8 @@
 /** What the playground shows as code; that it does what it says is seen in test/journey/calls.test.ts. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { codeSamples } from "../../src/dashboard/playground/calls.ts";
-import { literal } from "../../src/dashboard/playground/literal.ts";
+import { literal } from "../../src/dashboard/playground/code/literal.ts";
+import { codeSamples } from "../../src/dashboard/playground/code/samples.ts";
 import type { Json } from "../../src/protocol/common.ts";
 import { newCompatibilities } from "../../src/protocol/model.ts";
 

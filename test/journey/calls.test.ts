@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CallOptions, codeSamples } from "../../src/dashboard/playground/calls.ts";
+import { type CallOptions, codeSamples } from "../../src/dashboard/playground/code/samples.ts";
 import type { Json } from "../../src/protocol/common.ts";
 import { newCompatibilities } from "../../src/protocol/model.ts";
 

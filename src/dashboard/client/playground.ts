@@ -2,7 +2,7 @@
 
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
-import { codeSamples } from "../playground/calls.ts";
+import { codeSamples } from "../playground/code/samples.ts";
 import { VERSION_FIELD } from "../playground/control-names.ts";
 import { enhance } from "./parts/enhance.ts";
 import { FilePickers } from "./parts/file-pickers.ts";

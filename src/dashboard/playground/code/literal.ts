@@ -1,5 +1,5 @@
 /** JSON as JavaScript source: unquoted keys, and on one line where it fits. */
-import type { Json } from "../../protocol/common.ts";
+import type { Json } from "../../../protocol/common.ts";
 
 const WIDTH = 80;
 /** Deeper nesting is not indented further: deep input would become megabytes of spaces. */

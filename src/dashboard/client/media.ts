@@ -1,0 +1,1 @@
+/** The views of pictures and sounds in the playground. */
