@@ -25,7 +25,7 @@ export const PlaygroundPage = ({ play, viewer, origin }: Props) => (
 );
 
 function Content({ play, viewer, origin }: Props) {
-  if (play.view !== "chat") return <FormView play={play} origin={origin} />;
+  if (play.view !== "chat") return <FormView play={play} viewer={viewer} origin={origin} />;
   return (
     <>
       <div class="playground-head">
@@ -41,7 +41,7 @@ function Content({ play, viewer, origin }: Props) {
   );
 }
 
-function FormView({ play, origin }: Omit<Props, "viewer">) {
+function FormView({ play, viewer, origin }: Props) {
   const { model, version, view, form, shape, prediction } = play;
   return (
     <>
@@ -57,6 +57,7 @@ function FormView({ play, origin }: Omit<Props, "viewer">) {
         data-version={version.number}
         data-pinned={pinnedOf(play)}
         data-view={view}
+        data-user={viewer.user.id}
         data-compatibilities={JSON.stringify(version.compatibilities)}
         data-fields={JSON.stringify(form.fields.map(({ text, ...field }) => field))}
         data-shape={shape && JSON.stringify(shape)}

@@ -52,8 +52,9 @@ export function blocksOf(source: string): Block[] {
 /** The line of the fence that closes; the end while there is none. */
 function closing(lines: string[], from: number, marks: string): number {
   const close = new RegExp(`^ {0,3}${marks[0]}{${marks.length},} *$`);
-  const at = lines.findIndex((line, n) => n >= from && close.test(line));
-  return at < 0 ? lines.length : at;
+  let at = from;
+  while (at < lines.length && !close.test(lines[at] ?? "")) at++;
+  return at;
 }
 
 function isTable(lines: string[], n: number): boolean {

@@ -120,7 +120,7 @@ export class Chat {
     const options = isLast ? this.#options() : undefined;
     if (isLast && !options) return;
     call.result = result;
-    this.#view.update(last);
+    this.#view.finish(last);
     if (options) this.#ask(options);
     else this.#changed();
   }
@@ -179,7 +179,7 @@ export class Chat {
     if (this.#turns.at(-1) !== turn) return;
     this.#answer = undefined;
     this.#show();
-    this.#view.update(turn);
+    this.#view.finish(turn);
     this.#view.announce(saidOf(turn));
     this.#view.focusCall(this.#turns);
   }

@@ -60,16 +60,18 @@ export class AnswerView {
       this.#problem,
       this.#foot,
     );
-    this.#show(turn, "");
+    this.draw(turn, "");
   }
 
   /** Once per frame, however fast the model writes. */
   update(turn: AssistantTurn, note = ""): void {
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
-    this.#frame = requestAnimationFrame(() => this.#show(turn, note));
+    this.#frame = requestAnimationFrame(() => this.draw(turn, note));
   }
 
-  #show(turn: AssistantTurn, note: string): void {
+  /** At once. */
+  draw(turn: AssistantTurn, note = ""): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
     this.#frame = undefined;
     const isRunning = turn.state === "running";
     this.root.ariaBusy = String(isRunning);

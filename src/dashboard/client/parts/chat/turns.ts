@@ -42,10 +42,17 @@ export class Turns {
 
   /** The last answer has changed. @param note what it waits for */
   update(turn: AssistantTurn, note?: string): void {
-    const isAtEnd = this.isAtEnd;
+    const { isAtEnd } = this;
     this.#shown.find((one) => one.turn === turn)?.answer?.update(turn, note);
     // The frame in which it is drawn is the next.
     if (isAtEnd) requestAnimationFrame(() => requestAnimationFrame(() => this.scrollToEnd()));
+  }
+
+  /** The last answer is whole, or has got the result of a call. */
+  finish(turn: AssistantTurn): void {
+    const { isAtEnd } = this;
+    this.#shown.find((one) => one.turn === turn)?.answer?.draw(turn);
+    if (isAtEnd) this.scrollToEnd();
   }
 
   get isAtEnd(): boolean {
