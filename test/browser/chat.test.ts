@@ -1,6 +1,6 @@
 /** The playground as a chat, and as a place where pictures are made. */
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { ROOT } from "../../src/dev/bundle.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { OPERATOR, Site } from "./support/site.ts";
@@ -111,8 +111,8 @@ it("an answer is stopped, goes on after a reload, and can be asked again with an
   const failed = answers(visitor).locator(".problem:visible");
   expect(await failed.innerText()).toContain("the reciter has forgotten its lines");
   await page.getByRole("button", { name: "Try again" }).click();
-  await vi.waitFor(async () => expect(await lastInput(visitor)).toBeDefined());
-  await failed.waitFor();
+  await answers(visitor).and(page.locator('[aria-busy="false"]')).waitFor();
+  expect(await failed.innerText()).toContain("the reciter has forgotten its lines");
   expect(await answers(visitor).count()).toBe(1);
   await visitor.look();
 });

@@ -8,6 +8,7 @@ import { type Ending, PredictionStream } from "../prediction-stream.ts";
 const MAX_CHARS = 256 * 1024;
 
 const CUT = "The answer reached its maximum of tokens, and ends early.";
+const NOTHING = "The model returned nothing.";
 const TOO_LONG = "The answer is too long to show in full.";
 
 export interface AnswerOptions {
@@ -96,6 +97,7 @@ export class Answer {
     this.#turn.totalMs ??= Date.now() - this.#turn.sentAt;
     if (status === "canceled") return this.#end("stopped");
     if (status === "failed") return this.#end("failed", message);
+    if (this.#reply.isEmpty) return this.#end("done", NOTHING);
     if (this.#reply.text.length > MAX_CHARS) return this.#end("done", TOO_LONG);
     this.#end("done", this.#reply.isCut ? CUT : undefined);
   }
