@@ -306,7 +306,7 @@ const ROUND: [string, Inputs, Inputs][] = [
     {
       system: "Be brief.",
       messages: [{ role: "user", content: "Who?" }],
-      max_tokens: 1024,
+      max_tokens: 1000,
       temperature: 0.5,
     },
   ],

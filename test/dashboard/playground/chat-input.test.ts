@@ -105,7 +105,7 @@ test("messages", () => {
       { role: "assistant", content: "The grin." },
       { role: "user", content: "Thanks" },
     ],
-    max_tokens: 1024,
+    max_tokens: 1000,
     tools: [{ name: "weather", description: "Of a city", input_schema: parameters }],
   });
 });

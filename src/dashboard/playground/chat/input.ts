@@ -46,7 +46,7 @@ const LIMIT = { chat: "max_tokens", responses: "max_output_tokens", messages: "m
 const LIMITS = new Set(Object.values(LIMIT));
 
 /** Anthropic's API requires a limit. */
-export const DEFAULT_MAX_TOKENS = 1024;
+export const DEFAULT_MAX_TOKENS = 1000;
 
 /** An answer that failed, or was stopped before it began, is no part of what was said. */
 const isSaid = (turn: Turn) =>
