@@ -52,6 +52,24 @@ export const callErrors = {
 export const body = (id: string, description: string) =>
   z.record(z.string(), json).meta({ id, description });
 
+export const items = body("ResponseItems", "Items of a conversation in the format of OpenAI's API");
+
+export const ITEM = {
+  id: "msg_1",
+  type: "message",
+  status: "completed",
+  role: "user",
+  content: [{ type: "input_text", text: "Go on" }],
+};
+
+export const ITEMS = {
+  object: "list",
+  data: [ITEM],
+  first_id: ITEM.id,
+  last_id: ITEM.id,
+  has_more: false,
+};
+
 type Example = Record<string, unknown>;
 
 /** The example stands beside the schema: inside, its `id` would be read as the schema's id. */

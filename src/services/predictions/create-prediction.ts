@@ -83,7 +83,7 @@ export async function createResolved(
   const priority = requirePriority(caller, request);
   const { input: asked, ...rest } = request;
   const askedText = jsonText(asked, ["body"]);
-  const id = sent?.prediction_id ?? newPredictionUuid();
+  const id = sent?.prediction_id ?? options.id ?? newPredictionUuid();
   const [found, webhook, endpoints, accountObject] = await Promise.all([
     inputFiles(services, caller, { schema, input: asked, text: askedText, origin, sent }),
     storedWebhook(services, id, request.webhook),

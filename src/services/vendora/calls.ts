@@ -34,6 +34,8 @@ export interface Call {
   /** Scheme and host that the request came to. */
   origin: string;
   idempotencyKey: string | undefined;
+  /** As of CreateOptions. */
+  id?: string;
   /** The caller does not wait: it is canceled neither when they disconnect nor at the time limit. */
   background?: boolean;
   retentionSeconds?: number;
@@ -119,6 +121,7 @@ export async function beginCall(
   const order = { reference: body.model, target, call: call.call, request };
   const created = await createResolved(services, caller, order, {
     origin,
+    id: call.id,
     idempotencyKey,
     validateInput: false,
     waitSeconds: 0,

@@ -214,6 +214,8 @@ test("no body has room for fields that it does not name, but those of the conven
   expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
     "post /vendora/chat/completions",
     "post /vendora/embeddings",
+    "post /vendora/responses/input_tokens",
+    "post /vendora/responses/compact",
     "post /vendora/responses",
     "post /vendorb/messages",
     "post /vendorb/messages/count_tokens",

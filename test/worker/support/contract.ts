@@ -77,6 +77,12 @@ const endpointFields = {
   enabled: { type: "boolean" },
 };
 
+const itemPages = {
+  after: text,
+  order: { enum: ["asc", "desc"], default: "desc" },
+  limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+};
+
 export const ENDPOINTS: Record<string, Endpoint> = {
   "POST /predictions": {
     headers: createHeaders,
@@ -156,15 +162,47 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     answers: { 200: ["Response", "events"] },
   },
   "GET /vendora/responses/{response_id}/input_items": {
-    query: {
-      after: text,
-      order: { enum: ["asc", "desc"], default: "desc" },
-      limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
-    },
+    query: itemPages,
     answers: { 200: ["ResponseItems"] },
   },
   "POST /vendora/responses/{response_id}/cancel": { answers: { 200: ["Response"] } },
   "DELETE /vendora/responses/{response_id}": { answers: { 200: ["DeletedResponse"] } },
+  "POST /vendora/responses/input_tokens": {
+    headers: callHeaders,
+    body: { required: [], fields: { input: {} } },
+    answers: { 200: ["ResponseInputTokens"] },
+  },
+  "POST /vendora/responses/compact": {
+    headers: callHeaders,
+    body: { required: ["model"], fields: { model: text, input: {} } },
+    answers: { 200: ["ResponseCompaction"] },
+  },
+  "POST /vendora/conversations": {
+    body: { required: [], fields: { metadata: {}, items: {} } },
+    answers: { 200: ["Conversation"] },
+  },
+  "GET /vendora/conversations/{conversation_id}": { answers: { 200: ["Conversation"] } },
+  "POST /vendora/conversations/{conversation_id}": {
+    body: { required: ["metadata"], fields: { metadata: {} } },
+    answers: { 200: ["Conversation"] },
+  },
+  "DELETE /vendora/conversations/{conversation_id}": {
+    answers: { 200: ["DeletedConversation"] },
+  },
+  "POST /vendora/conversations/{conversation_id}/items": {
+    body: { required: ["items"], fields: { items: { type: "array", minItems: 1, maxItems: 20 } } },
+    answers: { 200: ["ResponseItems"] },
+  },
+  "GET /vendora/conversations/{conversation_id}/items": {
+    query: itemPages,
+    answers: { 200: ["ResponseItems"] },
+  },
+  "GET /vendora/conversations/{conversation_id}/items/{item_id}": {
+    answers: { 200: ["ConversationItem"] },
+  },
+  "DELETE /vendora/conversations/{conversation_id}/items/{item_id}": {
+    answers: { 200: ["Conversation"] },
+  },
   "GET /vendora/models": { answers: { 200: ["VendoraModels"] } },
   "GET /vendora/models/{model}": { answers: { 200: ["VendoraModel"] } },
   "GET /vendora/models/{model_owner}/{model_name}": { answers: { 200: ["VendoraModel"] } },

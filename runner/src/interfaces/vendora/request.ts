@@ -44,7 +44,7 @@ function withUsage(body: Body): Body {
  * neither.
  */
 function withoutStorage(body: Body): Body {
-  const { previous_response_id: _, background, ...rest } = body;
+  const { previous_response_id: _, conversation: __, background, ...rest } = body;
   return { ...rest, store: false, stream: body.stream === true || background === true };
 }
 
