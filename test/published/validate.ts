@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { z } from "zod";
 import openResponses from "./open-responses.json" with { type: "json" };
 import openai from "./openai.json" with { type: "json" };
+import openaiConversations from "./openai-conversations.json" with { type: "json" };
 
 const described = z.object({
   components: z.object({
@@ -14,8 +15,15 @@ const described = z.object({
   }),
 });
 
+/** One description, in parts. */
+const joined = (...parts: unknown[]) => ({
+  components: {
+    schemas: Object.assign({}, ...parts.map((part) => described.parse(part).components.schemas)),
+  },
+});
+
 const DOCUMENTS = {
-  openai: described.parse(openai),
+  openai: described.parse(joined(openai, openaiConversations)),
   "open-responses": described.parse(openResponses),
 };
 type Document = keyof typeof DOCUMENTS;

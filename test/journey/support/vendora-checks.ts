@@ -16,6 +16,9 @@ const object = z.record(z.string(), z.unknown());
 const expectSchema = (schema: string, value: unknown) =>
   expect(objections("openai", schema, value)).toEqual([]);
 
+const expectConversation = (body: unknown) => expectSchema("ConversationResource", body);
+const expectItems = (body: unknown) => expectSchema("ConversationItemList", body);
+
 /** By method and path: the description of what a success is. */
 const ANSWERS: [RegExp, (body: Record<string, unknown>, exchange: Exchange) => void][] = [
   [/^POST \/chat\/completions$/, (body) => expectChatCompletion(body)],
@@ -24,6 +27,13 @@ const ANSWERS: [RegExp, (body: Record<string, unknown>, exchange: Exchange) => v
   [/^GET \/responses\/[^/]+$/, (body) => expectResponse(body)],
   [/^POST \/responses\/[^/]+\/cancel$/, (body) => expectResponse(body)],
   [/^GET \/responses\/[^/]+\/input_items$/, (body) => expectSchema("ResponseItemList", body)],
+  [/^POST \/responses\/input_tokens$/, (body) => expectSchema("TokenCountsResource", body)],
+  [/^POST \/responses\/compact$/, (body) => expectSchema("CompactResource", body)],
+  [/^(?:POST|GET) \/conversations(?:\/[^/]+)?$/, expectConversation],
+  [/^DELETE \/conversations\/[^/]+$/, (body) => expectSchema("DeletedConversationResource", body)],
+  [/^(?:POST|GET) \/conversations\/[^/]+\/items$/, expectItems],
+  [/^GET \/conversations\/.+\/items\/.+/, (body) => expectSchema("ConversationItem", body)],
+  [/^DELETE \/conversations\/.+\/items\/.+/, expectConversation],
   [/^DELETE \/responses\//, (body) => expect(body).toMatchObject({ deleted: true })],
   [/^GET \/models$/, (body) => expectSchema("ListModelsResponse", body)],
   [/^GET \/models\/.+/, (body) => expectSchema("Model", body)],
@@ -56,7 +66,8 @@ export const VENDORA_CHECKS: Checks = {
 
 /** Every call that begins a prediction says which. */
 function expectPrediction({ method, path, headers }: Exchange): void {
-  if (method !== "POST" || path.endsWith("/cancel")) return;
+  const runs = method === "POST" && !/\/cancel$|\/input_tokens$|^\/conversations/.test(path);
+  if (!runs) return;
   expect(headers.get("auspex-prediction-id")).toMatch(/^[0-9a-f-]{36}$/);
 }
 
