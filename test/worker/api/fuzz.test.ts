@@ -154,6 +154,7 @@ const MADE_BEFORE = 15;
 const BEFORE = [
   { path: "/predictions", body: { model: callers.callable, input: { text: "a" } } },
   { path: "/vendora/responses", body: { model: callers.callable, input: "a", background: true } },
+  { path: "/vendora/conversations", body: { items: [{ role: "user", content: "a" }] } },
 ];
 
 async function makeBefore(): Promise<void> {
