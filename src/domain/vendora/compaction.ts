@@ -21,7 +21,7 @@ export const withTask = (items: ResponseItem[]): ResponseItem[] => [
 export const compactionItem = (id: string, summary: string) => ({
   type: "compaction",
   id,
-  encrypted_content: MARK + new TextEncoder().encode(summary).toBase64(),
+  encrypted_content: MARK + base64Of(new TextEncoder().encode(summary)),
 });
 
 /** Each such item as a message that every model understands. Those of other services stay as they are. */
@@ -37,8 +37,15 @@ export const withSummaries = (items: ResponseItem[]): ResponseItem[] =>
 function summaryIn(content: string): string | undefined {
   if (!content.startsWith(MARK)) return undefined;
   try {
-    return new TextDecoder().decode(Uint8Array.fromBase64(content.slice(MARK.length)));
+    const bytes = Uint8Array.from(atob(content.slice(MARK.length)), (one) => one.charCodeAt(0));
+    return new TextDecoder().decode(bytes);
   } catch {
     return undefined;
   }
+}
+
+function base64Of(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
 }

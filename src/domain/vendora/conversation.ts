@@ -18,21 +18,23 @@ export function conversationIdIn({
 }
 
 /** The prefixes of ids by types; others have that of any item. */
-const PREFIXES: Record<string, string> = {
-  "": "msg",
-  message: "msg",
-  reasoning: "rs",
-  function_call: "fc",
-  custom_tool_call: "ctc",
-  compaction: "cmp",
-};
+const PREFIXES = new Map(
+  Object.entries({
+    "": "msg",
+    message: "msg",
+    reasoning: "rs",
+    function_call: "fc",
+    custom_tool_call: "ctc",
+    compaction: "cmp",
+  }),
+);
 
 const MAX_ID = 100;
 
 /** An item and the id by which it is found: its own, or a new one. The item itself stays as it was sent. */
 export function identified(item: ResponseItem): { id: string; item: ResponseItem } {
   const own = textOf(item.id);
-  const prefix = PREFIXES[textOf(item.type)] ?? "item";
+  const prefix = PREFIXES.get(textOf(item.type)) ?? "item";
   const id = own !== "" && own.length <= MAX_ID ? own : `${prefix}_${uuid().replaceAll("-", "")}`;
   return { id, item };
 }
