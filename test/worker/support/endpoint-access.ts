@@ -189,6 +189,8 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   // After it is cancelled, as for predictions.
   [`DELETE ${RESPONSE}`]: own(["predict"], [401, 404, 200, 403, 403]),
 
+  // Without an upgrade: response-socket.test.ts.
+  "GET /v1/vendora/responses": own(["predict"], [401, 400, 400, 403, 400]),
   "POST /v1/vendora/responses/input_tokens": {
     scopes: ["predict"],
     hidden: [401, 404, 200, 403, 403],
