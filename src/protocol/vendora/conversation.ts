@@ -6,10 +6,32 @@ import { responseItem } from "./response.ts";
 /** Items that one call adds, as in the published schema. */
 const MAX_ADDED = 20;
 
+const PAIRS = 16;
+const NAME = 64;
+const VALUE = 512;
+
+/** As it is: `z.record` drops a property named `__proto__`. */
 const metadata = z
-  .record(z.string().min(1).max(64), z.string().max(512))
-  .refine((pairs) => Object.keys(pairs).length <= 16, "at most 16 pairs")
-  .meta({ description: "Up to 16 pairs of your own" });
+  .custom<Record<string, string>>()
+  .check(({ value, issues }) => {
+    const isText = (one: unknown) => typeof one === "string" && one.length <= VALUE;
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      issues.push({ code: "invalid_type", expected: "record", input: value });
+    else if (
+      Object.keys(value).length > PAIRS ||
+      Object.entries(value).some(([name, one]) => name.length > NAME || !isText(one))
+    ) {
+      const message = `at most ${PAIRS} pairs of a name of ${NAME} characters and a text of ${VALUE}`;
+      issues.push({ code: "custom", message, input: value });
+    }
+  })
+  .meta({
+    description: "Up to 16 pairs of your own",
+    type: "object",
+    maxProperties: PAIRS,
+    propertyNames: { maxLength: NAME },
+    additionalProperties: { type: "string", maxLength: VALUE },
+  });
 
 const items = z.array(responseItem).max(MAX_ADDED);
 

@@ -1,5 +1,6 @@
 /** GET /v1/vendora/responses with an upgrade: responses over a WebSocket. */
 import type { Context } from "hono";
+import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../../context.ts";
 import { ProblemError } from "../../errors.ts";
 import { requireScope } from "../../middleware/authentication.ts";
@@ -17,11 +18,7 @@ const NOT_ALLOWED = 1008;
 export const responseSocketRoutes = (
   fetch: (request: Request, c: Context<AppEnv>) => Response | Promise<Response>,
 ) =>
-  router().get("/vendora/responses", requireScope("predict"), async (c) => {
-    if (c.req.header("upgrade")?.toLowerCase() !== "websocket") {
-      const detail = "Create a response with POST. GET requires a WebSocket upgrade.";
-      throw new ProblemError("bad_request", detail);
-    }
+  router().get("/vendora/responses", requireUpgrade, requireScope("predict"), async (c) => {
     const { 0: client, 1: server } = new WebSocketPair();
     await limitOpenStream(c, async () => {
       server.accept();
@@ -36,6 +33,13 @@ export const responseSocketRoutes = (
     });
     return new Response(null, { status: 101, webSocket: client });
   });
+
+/** Without one it is as if there were only POST. */
+const requireUpgrade = createMiddleware<AppEnv>((c, next) => {
+  if (c.req.header("upgrade")?.toLowerCase() === "websocket") return next();
+  const detail = "This URL does not support GET, but for a WebSocket. It supports POST.";
+  throw new ProblemError("method_not_allowed", detail, { allow: "POST" });
+});
 
 function callOf({ url, headers: upgrade }: Request, body: string, signal: AbortSignal): Request {
   const headers = new Headers([...upgrade].filter(([name]) => !OF_UPGRADE.test(name)));

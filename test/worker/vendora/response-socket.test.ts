@@ -95,7 +95,7 @@ test("closing it cancels what runs", async () => {
 
 test("it takes a token that may predict, and an upgrade", async () => {
   expect((await fetchAs("Bearer aus_none")).status).toBe(401);
-  expect((await client.fetch(PATH)).status).toBe(400);
+  expect((await client.fetch(PATH)).status).toBe(405);
   const { client: stranger } = await newUser();
   const opened = await stranger.fetch(PATH, upgrade);
   expect(opened.status).toBe(101);
