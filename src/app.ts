@@ -10,7 +10,6 @@ import { vendorbResponse } from "./errors-vendorb.ts";
 import { requestBody } from "./middleware/body.ts";
 import { separateFilesOrigin } from "./middleware/files-origin.ts";
 import { responseHeaders } from "./middleware/response-headers.ts";
-import { unservedPath } from "./middleware/vendora.ts";
 import { avatarRoutes } from "./routes/accounts/avatars.ts";
 import { exportRoutes } from "./routes/accounts/export.ts";
 import { userRoutes } from "./routes/accounts/users.ts";
@@ -32,8 +31,16 @@ import { fleetRoutes } from "./routes/runners/fleet.ts";
 import { runnerRoutes } from "./routes/runners/runner.ts";
 import { securityRoutes } from "./routes/security.ts";
 import { callRoutes } from "./routes/vendora/calls.ts";
+import { completionRoutes } from "./routes/vendora/completions.ts";
+import { conversationRoutes } from "./routes/vendora/conversations.ts";
+import { imageRoutes } from "./routes/vendora/images.ts";
 import { vendoraModelRoutes } from "./routes/vendora/models.ts";
+import { responseContextRoutes } from "./routes/vendora/response-context.ts";
+import { responseSocketRoutes } from "./routes/vendora/response-socket.ts";
 import { responseRoutes } from "./routes/vendora/responses.ts";
+import { speechRoutes } from "./routes/vendora/speech.ts";
+import { transcriptionRoutes } from "./routes/vendora/transcriptions.ts";
+import { verdictRoutes } from "./routes/vendora/verdicts.ts";
 import { messageRoutes } from "./routes/vendorb/messages.ts";
 import { vendorbModelRoutes } from "./routes/vendorb/models.ts";
 import { webhookRoutes } from "./routes/webhooks/deliveries.ts";
@@ -42,7 +49,7 @@ import { getServices } from "./services/services.ts";
 
 /** Paths that clients of the vendora convention call when their base URL is slightly wrong. */
 const NEAR_VENDORA =
-  /^(?:\/v1)?\/(?:chat\/completions|responses|embeddings)(?:\/|$)|^\/vendora(?:\/|$)/;
+  /^(?:\/v1)?\/(?:audio|chat\/completions|completions|conversations|embeddings|images|moderations|rerank|responses)(?:\/|$)|^\/vendora(?:\/|$)/;
 /** The same for the vendorb convention. */
 const NEAR_VENDORB = /^(?:\/v1){0,2}\/messages(?:\/|$)|^\/vendorb(?:\/|$)/;
 
@@ -64,8 +71,6 @@ api.use(
   methodNotAllowed({
     app: api,
     onMethodNotAllowed: (c, methods) => {
-      const unserved = c.req.method === "POST" ? unservedPath(c.req.path) : undefined;
-      if (unserved) return errorResponse(unserved, c);
       const allow = methods.join(", ");
       const detail = `This URL does not support ${c.req.method}. It supports ${allow}.`;
       return errorResponse(new ProblemError("method_not_allowed", detail, { allow }), c);
@@ -96,7 +101,18 @@ api.route("/v1", modelRoutes);
 api.route("/v1", versionRoutes);
 api.route("/v1", variableRoutes);
 api.route("/v1", callRoutes);
+api.route("/v1", completionRoutes);
+api.route("/v1", imageRoutes);
+api.route("/v1", verdictRoutes);
+api.route("/v1", responseContextRoutes);
 api.route("/v1", responseRoutes);
+api.route("/v1", conversationRoutes);
+api.route(
+  "/v1",
+  responseSocketRoutes((request, c) => api.fetch(request, c.env, c.executionCtx)),
+);
+api.route("/v1", speechRoutes);
+api.route("/v1", transcriptionRoutes);
 api.route("/v1", vendoraModelRoutes);
 api.route("/v1", messageRoutes);
 api.route("/v1", vendorbModelRoutes);

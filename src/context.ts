@@ -2,7 +2,7 @@
 import type { RateStatus } from "./domain/accounts/rate-limit.ts";
 import type { Bindings } from "./env.ts";
 import type { Caller, RunnerCaller } from "./services/accounts/caller.ts";
-import type { SentFiles } from "./services/predictions/sent-files.ts";
+import type { SentBy, SentFiles } from "./services/predictions/sent-files.ts";
 import type { ResolvedVersion } from "./services/predictions/version-resolution.ts";
 import type { Services } from "./services/services.ts";
 
@@ -19,8 +19,8 @@ export interface AppEnv {
     operator: true | undefined;
     /** The model whose images a runner's grant opens. */
     granted: string | undefined;
-    /** Whether long data URIs are taken out of the body when it is read, and those that were. */
-    takesDataUris: boolean | undefined;
+    /** The long files that are taken out of the body when it is read, and those that were. */
+    takesFilesOf: SentBy | undefined;
     sentFiles: SentFiles | undefined;
     /** Frees the memory of the request body, for handlers that go on to wait for something else. */
     releaseBody: (() => void) | undefined;

@@ -21,6 +21,9 @@ export interface Bindings {
   /** By `import()`: the bindings and the objects behind them know each other, and nothing else may. */
   PREDICTION: DurableObjectNamespace<import("./objects/prediction/object.ts").PredictionObject>;
   ACCOUNT: DurableObjectNamespace<import("./objects/account/object.ts").AccountObject>;
+  CONVERSATION: DurableObjectNamespace<
+    import("./objects/conversation/object.ts").ConversationObject
+  >;
   POOL: DurableObjectNamespace<import("./objects/pool/object.ts").PoolObject>;
   /** Built with itty-durable, whose protocol is fetch: reach it only through objects/runner/stub.ts. */
   RUNNER: DurableObjectNamespace;

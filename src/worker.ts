@@ -8,6 +8,7 @@ import { getServices } from "./services/services.ts";
 import { sweepAll } from "./services/sweeps.ts";
 
 export { AccountObject } from "./objects/account/object.ts";
+export { ConversationObject } from "./objects/conversation/object.ts";
 export { PoolObject } from "./objects/pool/object.ts";
 export { PredictionObject } from "./objects/prediction/object.ts";
 export { RunnerObject } from "./objects/runner/object.ts";

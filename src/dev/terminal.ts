@@ -75,7 +75,7 @@ export function showUsage({
   # (with Node 22.13 or newer): ${pages}/docs/publishing
   ${command} init greeter --template node`;
   say(`
-Auspex is up: the control plane in workerd, a runner with seven example models${docker ? ", and one with Docker" : ""}. The
+Auspex is up: the control plane in workerd, a runner with ten example models${docker ? ", and one with Docker" : ""}. The
 example models run as your own processes, without isolation: use this to try things out.
 
   dashboard  ${pages}   (${login.email}, password ${login.password})

@@ -128,7 +128,7 @@ export class BodyReader {
   }
 
   async *#chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-    this.#requirePlain();
+    requirePlain(this.#request);
     const length = this.#request.headers.get("content-length");
     if (Number(length) > this.#sender.maxBytes) throw this.#tooLarge();
     if (length !== null && Number(length) <= SMALL_BYTES) return yield this.#whole();
@@ -153,13 +153,6 @@ export class BodyReader {
       pace.end();
       await reader.cancel().catch(() => {});
     }
-  }
-
-  #requirePlain(): void {
-    const encoding = this.#request.headers.get("content-encoding") ?? "identity";
-    if (encoding === "identity") return;
-    const detail = `Send the body uncompressed, not '${encoding.slice(0, 100)}'.`;
-    throw new ProblemError("unsupported_media_type", detail);
   }
 
   async #whole(): Promise<Uint8Array<ArrayBuffer>> {
@@ -193,6 +186,13 @@ export class BodyReader {
   }
 }
 
+export function requirePlain({ headers }: Request): void {
+  const encoding = headers.get("content-encoding") ?? "identity";
+  if (encoding === "identity") return;
+  const detail = `Send the body uncompressed, not '${encoding.slice(0, 100)}'.`;
+  throw new ProblemError("unsupported_media_type", detail);
+}
+
 function decoded(decode: () => string): string {
   try {
     return decode();
@@ -209,7 +209,7 @@ function tooDeep(levels: number): ValidationFailure {
 }
 
 /** There is nobody to be told, and nothing for the log. */
-function brokenOff(): never {
+export function brokenOff(): never {
   throw new ProblemError("bad_request", "The connection closed before the whole body arrived.");
 }
 
@@ -218,12 +218,12 @@ const tooManyValues = (most: number) =>
     `A request body can have at most ${most.toLocaleString("en")} values. Send large data as a file.`,
   );
 
-const tooLarge = (detail: string) => new ProblemError("too_large", detail);
+export const tooLarge = (detail: string) => new ProblemError("too_large", detail);
 
-const tooSlow = () =>
+export const tooSlow = () =>
   new ProblemError("request_timeout", `The body arrived too slowly: ${LEAST_PACE} Try again.`);
 
-const busy = () =>
+export const busy = () =>
   new ProblemError(
     "unavailable",
     `Too many large request bodies at once. Try again in ${RETRY_SECONDS} seconds, with fewer requests at a time.`,

@@ -6,7 +6,8 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { REPORTS_BOUNDS } from "../protocol/channel.ts";
-import { takeDataUris } from "../services/predictions/sent-files.ts";
+import type { Json } from "../protocol/common.ts";
+import { type SentBy, takeFiles, withSentImages } from "../services/predictions/sent-files.ts";
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES, type Sender } from "./body-reader.ts";
 import { clientNetwork } from "./rate-limit.ts";
 
@@ -18,33 +19,37 @@ const FORM = /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i;
 /** File routes stream the raw body instead, and check its length themselves. */
 export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
   if (!c.req.raw.body) return next();
+  const isForm = FORM.test(c.req.header("content-type") ?? "");
   let reader: BodyReader | undefined;
-  let read: Promise<ArrayBuffer> | undefined;
+  let read: Promise<Uint8Array<ArrayBuffer>> | undefined;
   let parsed: ReturnType<typeof parse> | undefined;
   const readerOf = () => {
     reader ??= new BodyReader(c.req.raw, senderOf(c));
     return reader;
   };
+  const bytes = () => {
+    read ??= isForm ? readerOf().form() : readerOf().json();
+    return read;
+  };
+  // Where no media type is named a validator asks for the bytes after they were parsed. Else they are not kept.
+  const isNamed = Boolean(c.req.header("content-type"));
   const release = () => {
     reader?.release();
     parsed = undefined;
+    read = undefined;
     c.req.bodyCache = {};
     c.req.addValidatedData("json", {});
     c.set("sentFiles", undefined);
   };
   c.set("releaseBody", release);
-  const isForm = FORM.test(c.req.header("content-type") ?? "");
   // Hono derives every format from its cache. JSON it would keep as text, and parse for each who asks.
   Object.defineProperty(c.req.bodyCache, "arrayBuffer", {
     enumerable: true,
-    get: () => {
-      read ??= (isForm ? readerOf().form() : readerOf().json()).then(({ buffer }) => buffer);
-      return read;
-    },
+    get: () => bytes().then(({ buffer }) => buffer),
   });
   if (!isForm)
     c.req.json = () => {
-      parsed ??= parse(c, readerOf());
+      parsed ??= parse(c, readerOf(), isNamed ? readerOf().json() : bytes());
       return parsed;
     };
   try {
@@ -54,19 +59,32 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
   }
 });
 
-/** For routes that create predictions: long data URIs of the body become files. */
-export const takesDataUris = createMiddleware<AppEnv>((c, next) => {
-  c.set("takesDataUris", true);
-  return next();
-});
+const takes = (sender: SentBy) =>
+  createMiddleware<AppEnv>((c, next) => {
+    c.set("takesFilesOf", sender);
+    return next();
+  });
 
-async function parse(c: Context<AppEnv>, reader: BodyReader) {
-  const json = await reader.json();
-  if (!c.var.takesDataUris) return JSON.parse(await reader.decode([json]));
+/** For routes that create predictions: long data URIs of the body become files. */
+export const takesDataUris = takes("any");
+
+/** For messages, whose images are base64: those too. */
+export const takesImages = takes("messages");
+
+async function parse(
+  c: Context<AppEnv>,
+  reader: BodyReader,
+  bytes: Promise<Uint8Array<ArrayBuffer>>,
+) {
+  const json = await bytes;
+  const sender = c.var.takesFilesOf;
+  if (!sender) return JSON.parse(await reader.decode([json]));
   const { origin } = new URL(c.req.url);
-  const { pieces, sent } = await takeDataUris(c.var.services, origin, json);
-  c.set("sentFiles", sent);
-  return JSON.parse(await reader.decode(pieces));
+  const { pieces, sent } = await takeFiles(c.var.services, origin, sender, json);
+  const body: Json = JSON.parse(await reader.decode(pieces));
+  const placed = sent && sender === "messages" ? withSentImages(body, sent) : { body, sent };
+  c.set("sentFiles", placed.sent);
+  return placed.body;
 }
 
 function senderOf(c: Context<AppEnv>): Sender {

@@ -36,10 +36,10 @@ export async function limitWaitingRequest<Result extends Response>(
  * Counts a stream that the Worker writes until it ends, and ends it with its token.
  * @throws ProblemError too_many_requests
  */
-export async function limitOpenStream(
+export async function limitOpenStream<Stream extends EventStream>(
   c: Context<AppEnv>,
-  open: () => Promise<EventStream>,
-): Promise<EventStream> {
+  open: () => Promise<Stream>,
+): Promise<Stream> {
   const stream = await countStream(c.var.services, requesterOf(c), open);
   return watched(c, stream, () => tokenEndedWords(c, problemEvent));
 }
@@ -56,11 +56,11 @@ export async function limitExport(
   return watched(c, await countExport(c.var.services, requesterOf(c), open), lastWords);
 }
 
-async function watched(
+async function watched<Stream extends EventStream>(
   { req }: CallerContext,
-  stream: EventStream,
+  stream: Stream,
   lastWords: () => Promise<string | undefined>,
-): Promise<EventStream> {
+): Promise<Stream> {
   if (req.method === "HEAD") {
     // Nobody will read it or leave it: it would count for good.
     await stream.body.cancel();

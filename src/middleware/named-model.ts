@@ -15,6 +15,8 @@ const naming = z.object({ model: modelReference });
  * wrong with it is said later.
  */
 export const modelInBody: NamedModel = async ({ req }) => {
+  // A form is read by whoever takes it, and once.
+  if (/^multipart\//i.test(req.header("content-type") ?? "")) return undefined;
   const length = req.header("content-length");
   if (length === undefined || Number(length) > ANONYMOUS_BYTES) return undefined;
   const body: unknown = await req.json().catch(() => undefined);

@@ -2,7 +2,6 @@
 import { createMiddleware } from "hono/factory";
 import { z } from "zod";
 import type { AppEnv } from "../context.ts";
-import { type VendoraProblem, vendoraProblem } from "../errors-vendora.ts";
 import type { VendoraCall } from "../protocol/runner.ts";
 import { vendoraModelName } from "../protocol/vendora/chat.ts";
 import { findCallable } from "../services/vendora/calls.ts";
@@ -13,21 +12,6 @@ export const TOOLS_LEFT_OUT_HEADER = "auspex-tools-left-out";
 /** Tool types come from the client: only these characters go into a header. */
 const LISTABLE = /^[\w.-]{1,64}$/;
 const MAX_LISTED = 20;
-
-/** Calls of official clients that are not supported. Their paths would match that of a response id. */
-const NOT_SERVED: Record<string, string> = {
-  "/v1/vendora/responses/compact":
-    "Send the whole conversation as 'input', or name a 'previous_response_id'.",
-  "/v1/vendora/responses/input_tokens": "The 'usage' of a response reports its tokens.",
-};
-
-/** @returns undefined for any other path */
-export function unservedPath(path: string): VendoraProblem | undefined {
-  const instead = NOT_SERVED[path];
-  return instead === undefined
-    ? undefined
-    : vendoraProblem(404, `POST ${path} is not supported. ${instead}`);
-}
 
 /** Names the prediction of a call in headers, also of errors. */
 export const addPredictionHeaders = createMiddleware<AppEnv>(async (c, next) => {

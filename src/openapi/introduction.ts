@@ -53,7 +53,7 @@ export const info: Document["info"] = {
 };
 
 const vendora = `
-Chat completions, responses and embeddings, compatible with the API of OpenAI and its clients. Use \`/v1/vendora\` of this deployment as the base URL and an access token as the API key:
+Chat completions, responses, completions, embeddings, moderations, images, speech and transcriptions, compatible with the API of OpenAI and its clients, and rerank as Jina and Cohere have it. Use \`/v1/vendora\` of this deployment as the base URL and an access token as the API key:
 
 \`\`\`js
 import OpenAI from "openai";

@@ -1,4 +1,4 @@
-/** Reads a chat completion or a message as it streams, as cheaply as can be: what is measured is who writes. */
+/** Reads a chat completion, a message or a completion as it streams, as cheaply as can be: what is measured is who writes. */
 import { type Bed, USERNAME } from "./bed.ts";
 
 /** What a convention's streams have. */
@@ -15,6 +15,7 @@ const CHAT: Format = {
   token: '"content":" token"',
   end: "data: [DONE]",
 };
+const COMPLETION: Format = { ...CHAT, path: "/completions", token: '"text":" token"' };
 const MESSAGE: Format = { path: "/messages", token: '"text":" token"', end: "event: message_stop" };
 
 /** Whoever answers below `url`. */
@@ -44,6 +45,12 @@ export const chatOf = (bed: Bed): Source => ({ ...serviceOf(bed, "vendora"), for
 /** The same container, asked for messages. */
 export const messagesOf = (bed: Bed): Source => ({ ...serviceOf(bed, "vendorb"), format: MESSAGE });
 
+/** The same container, asked for completions. */
+export const completionsOf = (bed: Bed): Source => ({
+  ...serviceOf(bed, "vendora"),
+  format: COMPLETION,
+});
+
 const serviceOf = ({ deployment, seed }: Bed, convention: string) => ({
   url: `${deployment.url}/v1/${convention}`,
   model: `${USERNAME}/pace`,
@@ -70,7 +77,9 @@ export async function readChat(source: Source, asked: Asked): Promise<Read> {
     body: JSON.stringify({
       model,
       stream: true,
-      messages: [{ role: "user", content: "Go on" }],
+      ...(format === COMPLETION
+        ? { prompt: "Go on" }
+        : { messages: [{ role: "user", content: "Go on" }] }),
       ...asked,
     }),
   });

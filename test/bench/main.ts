@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { bundle } from "../../src/dev/bundle.ts";
 import { misused, readCommandLine } from "../../src/dev/command-line.ts";
 import { type Bed, startBed } from "./bed.ts";
+import { measureBesideChats } from "./beside-chats.ts";
 import { countOperations } from "./bill.ts";
 import { measureColdStart } from "./cold-start.ts";
 import { type Effort, FULL, QUICK } from "./effort.ts";
@@ -25,13 +26,12 @@ import { measureRegistry } from "./registry.ts";
 import { holds, print, type Table } from "./table.ts";
 import { measureTokens } from "./tokens.ts";
 import { measureVendora } from "./vendora.ts";
-import { measureVendorb } from "./vendorb.ts";
 import { measureWebhooks } from "./webhooks.ts";
 
 type Part = (bed: Bed, effort: Effort) => Promise<Table>;
 
 /** Memory first: what a runner needs is seen on one that has done nothing yet. */
-const PARTS: Record<string, Part> = {
+const PARTS: Record<string, Part | Part[]> = {
   memory: measureMemory,
   latency: measureLatency,
   first: measureFirstToken,
@@ -40,8 +40,7 @@ const PARTS: Record<string, Part> = {
   lists: measureLists,
   files: measureFiles,
   registry: measureRegistry,
-  vendora: measureVendora,
-  vendorb: measureVendorb,
+  vendora: [measureVendora, measureBesideChats],
   webhooks: measureWebhooks,
   neighbours: measureNeighbours,
 };
@@ -79,7 +78,7 @@ async function measure(wanted: string[], effort: Effort): Promise<Table[]> {
   if (parts.length > 0) {
     const bed = await startBed(await productionScript());
     try {
-      for (const [, part] of parts) show(await part(bed, effort));
+      for (const part of parts.flatMap(([, all]) => all)) show(await part(bed, effort));
     } finally {
       await bed.stop();
     }

@@ -12,6 +12,7 @@ import type { Visitor } from "./support/visitor.ts";
 
 const SAMPLE = join(ROOT, "runner/examples/duotone/sample.jpg");
 const playground = (model: string) => `/models/${OPERATOR}/${model}/playground`;
+const formOf = (model: string) => `${playground(model)}?view=form`;
 
 let site: Site;
 
@@ -35,7 +36,7 @@ async function runOf({ page }: Visitor): Promise<string> {
 it("a picture of one's own is sent and comes back as the model has made it", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
-  await visitor.open(playground("duotone"));
+  await visitor.open(formOf("duotone"));
   await page.locator('input[type="file"]').setInputFiles(SAMPLE);
   await page.getByText("sample.jpg", { exact: true }).waitFor();
   await visitor.look();
@@ -61,7 +62,7 @@ it("a picture of one's own is sent and comes back as the model has made it", asy
 it("a large file goes in parts, shows how far it is, and can be stopped", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
-  await visitor.open(playground("duotone"));
+  await visitor.open(formOf("duotone"));
   // Noise is as large as it looks: some 12 MB, three parts.
   const raw = { width: 2_000, height: 2_000, channels: 3 } as const;
   const buffer = await sharp(randomBytes(12_000_000), { raw })
@@ -123,7 +124,7 @@ it("a large file goes in parts, shows how far it is, and can be stopped", async 
 it("while files are sent nothing else begins, and nothing changes: what is shown is what is sent", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
-  await visitor.open(playground("duotone"));
+  await visitor.open(formOf("duotone"));
   const width = page.getByLabel(/^width/);
   await width.fill("64");
   await page.locator('input[type="file"]').setInputFiles(SAMPLE);
@@ -242,7 +243,7 @@ it("text grows as it is written, and goes on where it was when the page is loade
 it("what is typed is checked at once, and said below its field and to whoever does not see it", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
-  await visitor.open(playground("duotone"));
+  await visitor.open(formOf("duotone"));
   const width = page.getByLabel(/^width/);
   await width.fill("5000");
   await page.getByText("Input should be less than or equal to 4096").first().waitFor();

@@ -1,15 +1,15 @@
 /** The lines that the playground shows, run as they stand against a server that looks at what it gets. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { text } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CallOptions, codeSamples } from "../../src/dashboard/playground/calls.ts";
+import { codeSamples, type SampleOptions } from "../../src/dashboard/playground/code/samples.ts";
 import type { Json } from "../../src/protocol/common.ts";
 import { newCompatibilities } from "../../src/protocol/model.ts";
 
@@ -17,24 +17,52 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Of curl those flags that are used: not every machine has it. */
 const CURL = `#!${process.execPath}
+import { openAsBlob, writeFileSync } from "node:fs";
 const [flag, url, ...rest] = process.argv.slice(2);
 const headers = [];
+const form = new FormData();
+let output;
 let body;
 while (rest.length > 0) {
   const [name, value] = rest.splice(0, 2);
   if (name === "-H") headers.push(value.split(": "));
+  else if (name === "-o") output = value;
+  else if (name === "--form-string" || name === "-F") {
+    const [field, ...text] = value.split("=");
+    const isFile = name === "-F" && text[0].startsWith("@");
+    form.append(field, isFile ? await openAsBlob(text[0].slice(1)) : text.join("="));
+    body = form;
+  }
   else if (name === "-d" && !value.startsWith("@")) body = value;
   else throw new Error(name);
 }
 if (flag !== "-N") throw new Error(flag);
 const response = await fetch(url, { method: "POST", headers, body });
-process.stdout.write(await response.text());
+if (output) writeFileSync(output, Buffer.from(await response.arrayBuffer()));
+else process.stdout.write(await response.text());
 `;
 
 const named = (...events: [string, Json][]) =>
   events
     .map(([name, data], n) => `id: ${n + 1}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
     .join("");
+
+const typed = (...events: { type: string; [name: string]: Json }[]) =>
+  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+
+const MESSAGE: Json = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "demo/it",
+  content: [],
+  stop_reason: null,
+  stop_sequence: null,
+  usage: { input_tokens: 1, output_tokens: 1 },
+};
+
+/** "a picture" as base64. */
+const PICTURES = '{"created":1,"data":[{"b64_json":"YSBwaWN0dXJl"}]}';
 
 const ANSWERS: Record<string, [type: string, body: string]> = {
   "/v1/predictions": [
@@ -60,7 +88,28 @@ const ANSWERS: Record<string, [type: string, body: string]> = {
     "application/json",
     '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5]}]}',
   ],
+  "/v1/vendorb/messages": [
+    "text/event-stream",
+    typed(
+      { type: "message_start", message: MESSAGE },
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Off with" } },
+      { type: "content_block_stop", index: 0 },
+      {
+        type: "message_delta",
+        delta: { stop_reason: "end_turn", stop_sequence: null },
+        usage: { output_tokens: 2 },
+      },
+      { type: "message_stop" },
+    ),
+  ],
+  "/v1/vendora/images/generations": ["application/json", PICTURES],
+  "/v1/vendora/images/edits": ["application/json", PICTURES],
+  "/v1/vendora/audio/speech": ["audio/wav", "a sound"],
+  "/v1/vendora/audio/transcriptions": ["application/json", '{"text":"Off with"}'],
 };
+/** The Anthropic client asks below a `/v1` of its own. */
+ANSWERS["/v1/vendorb/v1/messages"] = ANSWERS["/v1/vendorb/messages"] ?? ["", ""];
 
 interface Got {
   path: string;
@@ -75,16 +124,33 @@ let origin: string;
 
 const server = http.createServer(async (request, response) => {
   const { url: path = "", headers } = request;
-  const body: Json = JSON.parse(await text(request));
-  got.push({ path, authorization: headers.authorization, type: headers["content-type"], body });
-  const [type, answer] = ANSWERS[path] ?? ["text/plain", "nothing here"];
-  response.writeHead(path in ANSWERS ? 200 : 404, { "content-type": type }).end(answer);
+  const sent = await buffer(request);
+  const { "content-type": type = "", authorization } = headers;
+  got.push({ path, authorization, type, body: await bodyOf(type, sent) });
+  const [answerType, answer] = ANSWERS[path] ?? ["text/plain", "nothing here"];
+  response.writeHead(path in ANSWERS ? 200 : 404, { "content-type": answerType }).end(answer);
 });
+
+/** Of a form its texts, with the texts of its files. */
+async function bodyOf(type: string, sent: Buffer): Promise<Json> {
+  if (!type.startsWith("multipart/")) return JSON.parse(sent.toString());
+  const form = await new Response(new Uint8Array(sent), {
+    headers: { "content-type": type },
+  }).formData();
+  const fields = [...form].map(async ([name, value]): Promise<[string, string]> => {
+    return [name, typeof value === "string" ? value : await value.text()];
+  });
+  return Object.fromEntries(await Promise.all(fields));
+}
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "auspex-calls-"));
   await writeFile(join(folder, "package.json"), '{"type": "module"}');
   await writeFile(join(folder, "curl"), CURL, { mode: 0o755 });
+  // The clients are found from where the samples are run.
+  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  await writeFile(join(folder, "picture.png"), "my picture");
+  await writeFile(join(folder, "speech.wav"), "my speech");
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
@@ -101,9 +167,13 @@ const COMPATIBILITIES = newCompatibilities.parse({
   vendora_chat_completions: true,
   vendora_responses: true,
   vendora_embeddings: true,
+  vendora_images_generations: true,
+  vendora_images_edits: true,
+  vendora_audio_speech: true,
+  vendora_audio_transcriptions: true,
 });
 
-function codeOf(id: string, run: Partial<CallOptions>): string {
+function codeOf(id: string, run: Partial<SampleOptions>): string {
   const all = { origin, model: "demo/it", input: {}, compatibilities: COMPATIBILITIES, ...run };
   return codeSamples(all).find((call) => call.id === id)?.code ?? "";
 }
@@ -111,20 +181,43 @@ function codeOf(id: string, run: Partial<CallOptions>): string {
 /** Runs it as its reader would. @returns what it prints, and what the server got */
 async function outcome(
   id: string,
-  run: Partial<CallOptions>,
+  run: Partial<SampleOptions>,
 ): Promise<{ printed: string; got: Got }> {
   got = [];
   const code = codeOf(id, run);
-  const [command, args] =
-    id === "curl" ? ["sh", ["-c", code]] : [process.execPath, ["--input-type=module", "-e", code]];
-  const child = spawn(command as string, args as string[], {
-    cwd: ROOT,
+  const [command, ...args] = commandFor(id, code);
+  const child = spawn(command, args, {
+    cwd: folder,
     env: { PATH: [folder, process.env.PATH].join(delimiter), AUSPEX_TOKEN: "aus_test" },
   });
   const [printed, trouble] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const [first] = got;
   if (!first || got.length > 1) throw new Error(`${got.length} requests: ${trouble}`);
   return { printed, got: first };
+}
+
+/** Runs modules one after the other in one process: the clients take a second to load. */
+async function outcomes(codes: string[]): Promise<{ printed: string[]; got: Got[] }> {
+  got = [];
+  const files = codes.map((_, n) => `sample-${n}.mjs`);
+  for (const [n, code] of codes.entries()) await writeFile(join(folder, `sample-${n}.mjs`), code);
+  const all = `for (const file of ${JSON.stringify(files)}) {
+    await import(\`\${process.cwd()}/\${file}\`);
+    process.stdout.write("\\0");
+  }`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", all], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, AUSPEX_TOKEN: "aus_test" },
+  });
+  const [printed, trouble] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  expect(trouble).toBe("");
+  return { printed: printed.split("\0").slice(0, -1), got };
+}
+
+function commandFor(id: string, code: string): [string, ...string[]] {
+  if (id.endsWith("curl")) return ["sh", "-c", code];
+  if (id.endsWith("python")) return ["python3", "-c", code];
+  return [process.execPath, "--input-type=module", "-e", code];
 }
 
 /** What a shell, or a reader of JavaScript, might take for something of its own. */
@@ -141,7 +234,7 @@ const NASTY: { [name: string]: Json } = JSON.parse(
 
 describe("a line for the shell", () => {
   test("sends the input as it is", async () => {
-    const { printed, got } = await outcome("curl", { version: 3, input: NASTY });
+    const { printed, got } = await outcome("predictions-curl", { version: 3, input: NASTY });
     expect(got).toEqual({
       path: "/v1/predictions",
       authorization: "Bearer aus_test",
@@ -154,50 +247,174 @@ describe("a line for the shell", () => {
 
   test("sends any text as it is", async () => {
     const texts = fc.sample(fc.string({ unit: "binary" }), 300);
-    const { got } = await outcome("curl", { input: { texts } });
+    const { got } = await outcome("predictions-curl", { input: { texts } });
     expect(got.body).toEqual({ model: "demo/it", input: { texts }, stream: true });
   });
 });
 
 describe("JavaScript", () => {
   test("sends the input as it is, and prints what streams", async () => {
-    const { printed, got } = await outcome("fetch", { version: 3, input: NASTY });
+    const { printed, got } = await outcome("predictions-js", { version: 3, input: NASTY });
     expect(got).toMatchObject({ path: "/v1/predictions", authorization: "Bearer aus_test" });
     expect(got.body).toEqual({ model: "demo/it:3", input: NASTY, stream: true });
     expect(printed).toBe('Off ["with"]\nhis\u2028head\u2029');
   });
 });
 
-describe("OpenAI's client", () => {
-  test.each<[string, { [name: string]: Json }, object]>([
-    [
-      "chat",
-      { messages: [{ role: "user", content: "Who?" }], temperature: 0.5, stream: false },
-      { messages: [{ role: "user", content: "Who?" }], temperature: 0.5 },
-    ],
-    [
-      "chat",
-      { prompt: "it's", seed: 1 },
-      { messages: [{ role: "user", content: "it's" }], seed: 1 },
-    ],
-    ["chat", {}, { messages: [{ role: "user", content: "Who are you?" }] }],
-    [
-      "responses",
-      { messages: [{ role: "user", content: "Who?" }] },
-      { input: [{ role: "user", content: "Who?" }] },
-    ],
-    ["responses", { input: "Who?", top_p: 1 }, { input: "Who?", top_p: 1 }],
-    ["responses", { prompt: "", input: "" }, { input: "Who are you?" }],
-  ])("%s of %j", async (id, input, expected) => {
-    const { printed, got } = await outcome(id, { input });
-    expect(got.body).toEqual({ model: "demo/it", stream: true, ...expected });
-    expect(got.authorization).toBe("Bearer aus_test");
-    expect(printed).toBe("Off with");
+describe("Python", () => {
+  test("sends the input as it is, and prints what streams", async () => {
+    const { printed, got } = await outcome("predictions-python", { version: 3, input: NASTY });
+    expect(got).toMatchObject({ path: "/v1/predictions", authorization: "Bearer aus_test" });
+    expect(got.body).toEqual({ model: "demo/it:3", input: NASTY, stream: true });
+    expect(printed).toBe('Off ["with"]\nhis\u2028head\u2029');
   });
 
-  test("embeddings", async () => {
-    const { printed, got } = await outcome("embeddings", { input: { input: ["cat", "kitten"] } });
-    expect(got.body).toMatchObject({ model: "demo/it", input: ["cat", "kitten"] });
-    expect(printed).toBe("[ 0.5 ]\n");
+  test("says why a call is refused", async () => {
+    const code = codeOf("predictions-python", {}).replace("/v1/predictions", "/v1/nowhere");
+    const env = { PATH: process.env.PATH, AUSPEX_TOKEN: "aus_test" };
+    const child = spawn("python3", ["-c", code], { env });
+    expect(await text(child.stderr)).toBe("nothing here\n");
   });
+});
+
+type Inputs = { [name: string]: Json };
+
+const ROUND: [string, Inputs, Inputs][] = [
+  [
+    "chat",
+    { messages: [{ role: "user", content: "Who?" }], temperature: 0.5, stream: false },
+    { messages: [{ role: "user", content: "Who?" }], temperature: 0.5 },
+  ],
+  ["chat", { prompt: "it's", seed: 1 }, { messages: [{ role: "user", content: "it's" }], seed: 1 }],
+  ["chat", {}, { messages: [{ role: "user", content: "Who are you?" }] }],
+  [
+    "responses",
+    { messages: [{ role: "user", content: "Who?" }] },
+    { input: [{ role: "user", content: "Who?" }] },
+  ],
+  ["responses", { input: "Who?", top_p: 1 }, { input: "Who?", top_p: 1 }],
+  ["responses", { prompt: "", input: "" }, { input: "Who are you?" }],
+  [
+    "messages",
+    {
+      messages: [
+        { role: "system", content: "Be brief." },
+        { role: "user", content: "Who?" },
+      ],
+      temperature: 0.5,
+    },
+    {
+      system: "Be brief.",
+      messages: [{ role: "user", content: "Who?" }],
+      max_tokens: 1000,
+      temperature: 0.5,
+    },
+  ],
+];
+
+const IMAGE = {
+  model: "demo/it",
+  prompt: "A cat",
+  n: 2,
+  size: "64x32",
+  response_format: "b64_json",
+};
+const IMAGE_INPUT = { prompt: "A cat", num_outputs: 2, width: 64, height: 32 };
+const asTexts = (body: object) =>
+  Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)]));
+const SPEECH_INPUT = { text: "Hello", voice: "low", pitch: 2 };
+const SPEECH = { model: "demo/it", input: "Hello", voice: "low", response_format: "wav", pitch: 2 };
+
+test("official clients in JavaScript", async () => {
+  const embeddings: Inputs = { input: ["cat", "kitten"] };
+  const { printed, got } = await outcomes([
+    ...ROUND.map(([id, input]) => codeOf(`${id}-js`, { input })),
+    codeOf("embeddings-js", { input: embeddings }),
+    codeOf("images-js", { input: IMAGE_INPUT }),
+    codeOf("edits-js", { input: IMAGE_INPUT }),
+    codeOf("speech-js", { input: SPEECH_INPUT }),
+    codeOf("transcriptions-js", { input: { language: "en" } }),
+  ]);
+  expect(got.map(({ body }) => body)).toEqual([
+    ...ROUND.map(([, , expected]) => ({ model: "demo/it", stream: true, ...expected })),
+    { model: "demo/it", ...embeddings, encoding_format: expect.any(String) },
+    IMAGE,
+    { ...asTexts(IMAGE), image: "my picture" },
+    SPEECH,
+    { model: "demo/it", language: "en", file: "a sound" },
+  ]);
+  expect(new Set(got.map(({ authorization }) => authorization))).toEqual(
+    new Set(["Bearer aus_test"]),
+  );
+  expect(printed).toEqual([...ROUND.map(() => "Off with"), "[ 0.5 ]\n", "", "", "", "Off with\n"]);
+  expect(await readFile(join(folder, "picture-1.png"), "utf8")).toBe("a picture");
+});
+
+test("pictures and sounds in a shell", async () => {
+  const made = await outcome("images-curl", { input: IMAGE_INPUT });
+  expect(made).toMatchObject({ printed: PICTURES, got: { body: IMAGE } });
+  const edited = await outcome("edits-curl", { input: IMAGE_INPUT });
+  expect(edited.got.body).toEqual({ ...asTexts(IMAGE), image: "my picture" });
+  const said = await outcome("speech-curl", { input: SPEECH_INPUT });
+  expect(said.got.body).toEqual(SPEECH);
+  expect(await readFile(join(folder, "speech.wav"), "utf8")).toBe("a sound");
+  const heard = await outcome("transcriptions-curl", { input: { language: "en" } });
+  expect(heard.got.body).toEqual({ model: "demo/it", language: "en", file: "a sound" });
+  expect(heard.printed).toBe('{"text":"Off with"}');
+});
+
+/**
+ * Python's clients are no packages of Debian's: the samples are read by Python itself, which gives the
+ * arguments of the call.
+ */
+const READ_CALLS = `
+import ast, json, sys
+def read(code):
+    calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    call = max(calls, key=lambda call: any(word.arg == "model" for word in call.keywords))
+    body = {}
+    for word in call.keywords:
+        if word.arg in ("file", "image"): continue
+        value = ast.literal_eval(word.value)
+        body.update(value if word.arg == "extra_body" else {word.arg: value})
+    return [ast.unparse(call.func), body]
+json.dump([read(code) for code in json.load(sys.stdin)], sys.stdout)
+`;
+
+test("official clients in Python get the same as those in JavaScript", async () => {
+  const calls: [id: string, input: Inputs, call: string, body: Inputs][] = [
+    ...ROUND.map(([id, input, expected]): [string, Inputs, string, Inputs] => {
+      const call = { chat: "chat.completions.create", responses: "responses.create" }[id];
+      const stream: Inputs = call === undefined ? {} : { stream: true };
+      return [id, input, call ?? "messages.stream", { ...stream, ...expected }];
+    }),
+    [
+      "chat",
+      { ...NASTY, prompt: "Who?" },
+      "chat.completions.create",
+      {
+        ...NASTY,
+        messages: [{ role: "user", content: "Who?" }],
+        stream: true,
+      },
+    ],
+    ["embeddings", { input: "cat" }, "embeddings.create", { input: "cat" }],
+    ["images", IMAGE_INPUT, "images.generate", IMAGE],
+    ["edits", IMAGE_INPUT, "images.edit", IMAGE],
+    [
+      "speech",
+      { text: "Hello", voice: "low", pitch: 2 },
+      "audio.speech.with_streaming_response.create",
+      SPEECH,
+    ],
+    ["transcriptions", { language: "en" }, "audio.transcriptions.create", { language: "en" }],
+  ];
+  const child = spawn("python3", ["-c", READ_CALLS]);
+  const codes = calls.map(([id, input]) => codeOf(`${id}-python`, { input }));
+  child.stdin.end(JSON.stringify(codes));
+  const [read, trouble] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  expect(trouble).toBe("");
+  expect(JSON.parse(read)).toEqual(
+    calls.map(([, , call, body]) => [`client.${call}`, { model: "demo/it", ...body }]),
+  );
 });

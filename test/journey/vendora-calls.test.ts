@@ -79,6 +79,70 @@ describe("embeddings", () => {
   });
 });
 
+describe("completions", () => {
+  const asked = { model: ORACLE, prompt: told({ say: ["It", " rains"] }) };
+  const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+
+  it("are whole or streamed, with usage, of one prompt or of several", async () => {
+    const { choices, ...rest } = await openai.completions.create({ ...asked, logprobs: 1 });
+    expect(rest).toMatchObject({ object: "text_completion", model: ORACLE, usage });
+    expect(choices).toMatchObject([
+      { text: "It rains", finish_reason: "stop", logprobs: { tokens: ["It", " rains"] } },
+    ]);
+    const stream_options = { include_usage: true };
+    const prompt = [asked.prompt, asked.prompt];
+    const stream = await openai.completions.create({
+      ...{ ...asked, prompt, stream_options },
+      stream: true,
+    });
+    const chunks = await Array.fromAsync(stream);
+    expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 4 });
+    const texts = [0, 1].map((index) =>
+      chunks.flatMap((one) => one.choices.filter((choice) => choice.index === index)),
+    );
+    for (const pieces of texts) expect(pieces.map(({ text }) => text).join("")).toBe("It rains");
+    const { metrics } = await world.get(predictionIn(vendora.wire.last));
+    expect(metrics).toMatchObject({ input_tokens: 2, output_tokens: 4 });
+  });
+
+  it("stop when their caller leaves", async () => {
+    const leaving = new AbortController();
+    const prompt = told({ say: ["a"], end: "hang", mark: "left completion" });
+    const { signal } = leaving;
+    const stream = await openai.completions.create(
+      { model: ORACLE, prompt, stream: true },
+      { signal },
+    );
+    for await (const _ of stream) break;
+    leaving.abort();
+    const id = predictionIn(vendora.wire.last);
+    await endOf(world, world.watch(id), "canceled");
+    expect(await tallyOf(vendora, ORACLE, "left completion")).toMatchObject({ asked: 1, left: 1 });
+  });
+});
+
+it("moderations are of one text or of several", async () => {
+  const moderated = async (input: string | string[]) =>
+    (await openai.moderations.create({ model: ORACLE, input })).results.map((one) => one.flagged);
+  expect(await moderated("do no harm")).toEqual([true]);
+  expect(await moderated(["rain", "harm"])).toEqual([false, true]);
+});
+
+it("documents are ranked, for clients that know no such call", async () => {
+  const documents = ["a timetable", "the tea of the Hatter", "tea"];
+  const body = { model: ORACLE, query: "the tea", documents, top_n: 2 };
+  expect(await openai.post("/rerank", { body })).toMatchObject({
+    model: ORACLE,
+    results: [
+      { index: 1, relevance_score: 3, document: { text: documents[1] } },
+      { index: 2, relevance_score: 1 },
+    ],
+    usage: { total_tokens: 10 },
+  });
+  const { metrics } = await world.get(predictionIn(vendora.wire.last));
+  expect(metrics).toMatchObject({ input_tokens: 10, output_tokens: 0 });
+});
+
 describe("the examples", () => {
   const key = [{ role: "user" as const, content: "Where is the golden key?" }];
 

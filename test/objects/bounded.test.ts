@@ -7,11 +7,11 @@ import { TimedOut } from "../../src/lib/timeout.ts";
 import { ANSWER_MS, bounded } from "../../src/objects/bounded.ts";
 
 /** Of src/env.ts. */
-const NAMESPACE = /\b(?:PREDICTION|ACCOUNT|POOL|RUNNER)\b/;
+const NAMESPACE = /\b(?:PREDICTION|ACCOUNT|POOL|RUNNER|CONVERSATION)\b/;
 const STUBS = /^src\/objects\/\w+\/stub\.ts$/;
 /** What calls a namespace, or the one of the jurisdiction, and which of its methods. */
 const MADE =
-  /((?:[\w.]*\()?(?:\(\) => )?)(?:inJurisdiction\(env, )?env\.(?:PREDICTION|ACCOUNT|POOL|RUNNER)\)?\.(\w+)/g;
+  /((?:[\w.]*\()?(?:\(\) => )?)(?:inJurisdiction\(env, )?env\.(?:PREDICTION|ACCOUNT|POOL|RUNNER|CONVERSATION)\)?\.(\w+)/g;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -26,6 +26,7 @@ const codeOf = (path: string) =>
 test("only the doors of objects know their namespaces", () => {
   expect(sources.filter((path) => NAMESPACE.test(codeOf(path))).toSorted()).toEqual([
     "src/objects/account/stub.ts",
+    "src/objects/conversation/stub.ts",
     "src/objects/pool/stub.ts",
     "src/objects/prediction/stub.ts",
     "src/objects/runner/stub.ts",

@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { z } from "zod";
 import openResponses from "./open-responses.json" with { type: "json" };
 import openai from "./openai.json" with { type: "json" };
+import openaiConversations from "./openai-conversations.json" with { type: "json" };
 
 const described = z.object({
   components: z.object({
@@ -14,8 +15,15 @@ const described = z.object({
   }),
 });
 
+/** One description, in parts. */
+const joined = (...parts: unknown[]) => ({
+  components: {
+    schemas: Object.assign({}, ...parts.map((part) => described.parse(part).components.schemas)),
+  },
+});
+
 const DOCUMENTS = {
-  openai: described.parse(openai),
+  openai: described.parse(joined(openai, openaiConversations)),
   "open-responses": described.parse(openResponses),
 };
 type Document = keyof typeof DOCUMENTS;
@@ -39,6 +47,27 @@ export const expectChatCompletion = (value: unknown) =>
 
 export const expectChatChunk = (value: unknown) =>
   expect(objections("openai", "CreateChatCompletionStreamResponse", value)).toEqual([]);
+
+export const expectCompletion = (value: unknown) =>
+  expect(objections("openai", "CreateCompletionResponse", value)).toEqual([]);
+
+const chunkOfCompletion = z.looseObject({
+  choices: z.array(z.looseObject({ finish_reason: z.string().nullable() })),
+  usage: z.looseObject({}).nullish(),
+});
+
+/** The description has one shape for both; before the last chunk there is neither a reason nor a usage. */
+export function expectCompletionChunk(value: unknown) {
+  const { usage, ...chunk } = chunkOfCompletion.parse(value);
+  const choices = chunk.choices.map((choice) => ({
+    ...choice,
+    finish_reason: choice.finish_reason ?? "stop",
+  }));
+  expectCompletion({ ...chunk, choices, ...(usage && { usage }) });
+}
+
+export const expectModeration = (value: unknown) =>
+  expect(objections("openai", "CreateModerationResponse", value)).toEqual([]);
 
 export const expectEmbeddings = (value: unknown) =>
   expect(objections("openai", "CreateEmbeddingResponse", value)).toEqual([]);

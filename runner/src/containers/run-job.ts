@@ -5,7 +5,7 @@
 import { onAbort } from "../../../src/lib/timeout.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
-import type { InputFiles } from "../files/input-files.ts";
+import type { InputFiles, ReachableInput } from "../files/input-files.ts";
 import type { OutputFiles, OutputRun } from "../files/output-files.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
 import { type RunnableJob, type RunReporter, type RunSignals, runIdOf } from "../jobs/executor.ts";
@@ -55,9 +55,9 @@ export async function runJob(
         const setup_seconds = (performance.now() - claimedAt) / 1_000;
         if (!session.stopsOnDisconnect) leave = whenAbandoned(container, signals.abandon);
         if (job.describe) container.description.ask(session);
-        const { input } = await inputs;
+        const { input, files } = await inputs;
         endRun = container.begin();
-        const run = await runInContainer(session, parts.outputs, {
+        const run = await runInContainer(session, parts.outputs, files, {
           job,
           input,
           container,
@@ -124,6 +124,7 @@ function whenAbandoned(container: Container, signal: AbortSignal): () => void {
 async function runInContainer(
   session: Session,
   outputs: OutputFiles,
+  files: ReachableInput["files"],
   run: Omit<OutputRun, "declaresFiles">,
 ): Promise<{ outcome: Outcome; finish: Finish }> {
   const { input, stop } = run;
@@ -141,6 +142,7 @@ async function runInContainer(
       call,
       model,
       input,
+      files,
       limits,
       reporter,
       stop,

@@ -43,6 +43,8 @@ export interface FileOptions {
  */
 export interface ReachableInput {
   input: Record<string, Json>;
+  /** By the text that stands for each; without those that are data URIs. */
+  files: ReadonlyMap<string, ServedFile>;
   close(): void;
 }
 
@@ -91,7 +93,7 @@ export class InputFiles {
 
   /** @throws Failure for a file that cannot be fetched; the signal's reason */
   async open(job: RunnableJob, stop: AbortSignal): Promise<ReachableInput> {
-    if (job.files.length === 0) return { input: job.input, close() {} };
+    if (job.files.length === 0) return { input: job.input, files: new Map(), close() {} };
     const cached = await this.#openWithRoom(job, stop);
     const files = cached.map(servedFile);
     const end = new AbortController();
@@ -103,13 +105,18 @@ export class InputFiles {
     };
     try {
       let { input } = job;
+      const served = new Map<string, ServedFile>();
       for (const [index, { at, stored }] of job.files.entries()) {
-        const { path = "", name = "" } = files[index] ?? {};
+        const file = files[index];
+        if (!file) continue;
         const isDataUri = stored?.data_uri === true;
-        const text = isDataUri ? await asDataUri(path, stored) : `${url}/${index}/${name}`;
+        const text = isDataUri
+          ? await asDataUri(file.path, stored)
+          : `${url}/${index}/${file.name}`;
+        if (!isDataUri) served.set(text, file);
         input = replaceText(input, at, text);
       }
-      return { input, close };
+      return { input, files: served, close };
     } catch (error) {
       close();
       throw error;

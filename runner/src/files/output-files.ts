@@ -3,6 +3,7 @@
 import type { CallbackServer } from "../containers/callback-server.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import type { ContainerFile } from "../engines/engine.ts";
+import { isImageCall } from "../interfaces/vendora/images.ts";
 import { type RunnableJob, type RunReporter, runIdOf } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";
@@ -77,9 +78,11 @@ export class OutputFiles {
     const store = new OutputStore({ files: this.#files, lease: job.lease, stop: end });
     const read = declaresFiles ? (path: string) => container.read(path) : undefined;
     const inputs = inputUrls(job, input);
-    // The output of an OpenAI-compatible call is text, whatever it looks like.
+    // The output of other OpenAI-compatible calls is text, whatever it looks like.
     const references =
-      job.call === null ? new References({ files, read, store, inputs, stop: end }) : undefined;
+      job.call === null || isImageCall(job.call)
+        ? new References({ files, read, store, inputs, stop: end })
+        : undefined;
     return new OutputQueue({ files, references, store, reporter, stop, failed, log });
   }
 

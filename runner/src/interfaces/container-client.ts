@@ -3,6 +3,7 @@
  * a connection each and no timeout but the caller's signal.
  */
 import { type IncomingMessage, request } from "node:http";
+import { pipeline } from "node:stream/promises";
 import { external } from "../containers/failure.ts";
 import {
   type HttpAnswer,
@@ -11,6 +12,7 @@ import {
   onUpgrade,
   UnusableResponse,
 } from "../lib/http-client.ts";
+import type { Form } from "./vendora/form.ts";
 
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
 /** Servers close idle connections after 5 s (uvicorn, Node) or later. */
@@ -18,7 +20,7 @@ const IDLE_TIMEOUT_MS = 3_000;
 
 export type Call = Pick<HttpCall, "method" | "headers" | "timeoutMs"> & {
   path: string;
-  body?: string;
+  body?: string | Uint8Array;
 };
 export type Answer = Pick<HttpAnswer, "status" | "body">;
 
@@ -41,17 +43,18 @@ export class ContainerClient {
   }
 
   /**
-   * Sends JSON once, since a run must not start twice. Resolves with the head of the answer,
-   * however long that takes; the signal closes the connection, also while the body is read.
+   * Sends JSON or a form once, since a run must not start twice. Resolves with the head of the
+   * answer, however long that takes; the signal closes the connection, also while the body is read.
    */
-  stream(path: string, body: string, signal: AbortSignal): Promise<IncomingMessage> {
+  stream(path: string, body: string | Form, signal: AbortSignal): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const isText = typeof body === "string";
     const outgoing = request(new URL(path, this.#address), {
       method: "POST",
       agent: false,
       headers: {
-        "content-type": "application/json",
-        "content-length": Buffer.byteLength(body),
+        "content-type": isText ? "application/json" : body.type,
+        "content-length": isText ? Buffer.byteLength(body) : body.length,
         accept: "application/json, text/event-stream",
       },
       signal,
@@ -59,7 +62,9 @@ export class ContainerClient {
     outgoing.on("error", reject);
     onUpgrade(outgoing, (error) => reject(asExternal(error)));
     outgoing.on("response", resolve);
-    outgoing.end(body);
+    if (isText) outgoing.end(body);
+    // A server may answer before it has read everything, and break off: then its answer counts.
+    else pipeline(body.content, outgoing).catch(reject);
     return promise;
   }
 

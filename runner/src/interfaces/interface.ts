@@ -10,6 +10,7 @@ import type { Json } from "../../../src/protocol/common.ts";
 import type { Limits, ServerDescription, VendoraCall } from "../../../src/protocol/runner.ts";
 import type { RunReporter } from "../jobs/executor.ts";
 import type { SaveFile } from "./read-report.ts";
+import type { FilesByUrl } from "./vendora/form.ts";
 
 export interface ContainerConnection {
   address: URL;
@@ -32,6 +33,8 @@ export interface Run {
   /** The model as callers know it: `owner/name`. */
   model: string;
   input: Record<string, Json>;
+  /** The files in it. */
+  files: FilesByUrl;
   limits: Limits;
   reporter: RunReporter;
   /** Stores a file that comes inside the output; undefined if the output has no files. */

@@ -4,7 +4,7 @@ import { isObject } from "../../../src/lib/json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 /** The fields of requests that hold text for the model; image URLs and ids do not count. */
-const INPUT_FIELDS = ["messages", "input", "instructions"];
+const INPUT_FIELDS = ["messages", "input", "instructions", "prompt", "query", "documents"];
 const TEXT_FIELDS = ["content", "text", "output", "arguments", "refusal", "reasoning_content"];
 
 /** Deeper than any real request, and shallow enough for the stack. */
@@ -36,7 +36,9 @@ export function outputCharacters(output: Json): number {
     return Array.isArray(output.content) ? sum(output.content, blockCharacters) : 0;
   // Events: the last one of a response repeats the text of the deltas.
   if (typeof type === "string") return isObject(delta) ? blockCharacters(delta) : textLength(delta);
-  return Array.isArray(output.output) ? sum(output.output, itemCharacters) : 0;
+  if (Array.isArray(output.output)) return sum(output.output, itemCharacters);
+  // A transcript.
+  return textLength(output.text);
 }
 
 /** Whether this is a stream chunk without text, such as one that only sets the role. */
@@ -60,7 +62,7 @@ function blockCharacters(block: Json): number {
 function choiceCharacters(choice: Json): number {
   if (!isObject(choice)) return 0;
   const message = isObject(choice.delta) ? choice.delta : choice.message;
-  if (!isObject(message)) return 0;
+  if (!isObject(message)) return textLength(choice.text);
   const { content, refusal, reasoning_content: thought, reasoning, tool_calls: calls } = message;
   const text = textLength(content) + textLength(refusal) + textLength(thought ?? reasoning);
   return Array.isArray(calls) ? text + sum(calls, callCharacters) : text;

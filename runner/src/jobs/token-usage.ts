@@ -8,11 +8,15 @@ import { isObject } from "../../../src/lib/json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
+import { isImageCall } from "../interfaces/vendora/images.ts";
 import type { RunReporter } from "./executor.ts";
 import { inputCharacters, outputCharacters } from "./token-estimate.ts";
 
 /** Typical for English text in most models' tokenizers. */
 const CHARACTERS_PER_TOKEN = 4;
+
+/** The calls whose answers are no text. */
+const WITHOUT_OUTPUT: VendoraCall[] = ["embeddings", "moderations", "rerank"];
 
 interface Tokens {
   input?: number | undefined;
@@ -54,7 +58,7 @@ export class TokenUsage implements RunReporter {
   }
 
   output(value: Json): void {
-    this.#usage = mergeTokens(this.#usage, readUsage(value));
+    this.#usage = mergeTokens(this.#usage, readUsage(value, this.#isWithoutOutput));
     this.#characters += outputCharacters(value);
     this.#reporter.output(value);
   }
@@ -72,12 +76,18 @@ export class TokenUsage implements RunReporter {
   settle(): void {
     const input = this.#usage.input ?? this.#metrics.input;
     const reported = this.#usage.output ?? this.#metrics.output;
-    const output = this.#call === "embeddings" ? 0 : reported;
+    const output = this.#isWithoutOutput ? 0 : reported;
+    // A picture has none but those that its server counts.
+    if (isImageCall(this.#call) && reported === undefined) return;
     this.#reporter.metrics({
       input_tokens: input ?? this.#estimatedInput(),
       output_tokens: output ?? estimate(this.#characters),
       ...(input === undefined || output === undefined ? { tokens_estimated: 1 } : {}),
     });
+  }
+
+  get #isWithoutOutput(): boolean {
+    return WITHOUT_OUTPUT.includes(this.#call);
   }
 
   #estimatedInput(): number {
@@ -89,15 +99,18 @@ export class TokenUsage implements RunReporter {
 
 const estimate = (characters: number) => Math.ceil(characters / CHARACTERS_PER_TOKEN);
 
-/** The usage in a chunk, completion, embeddings, response, message or event of the latter two. */
-function readUsage(value: Json): Tokens | undefined {
+/**
+ * The usage in a chunk, completion, embeddings, response, message or event of the latter two. A ranking may have
+ * nothing but a total.
+ */
+function readUsage(value: Json, isWithoutOutput: boolean): Tokens | undefined {
   if (!isObject(value)) return undefined;
   const { response, message } = value;
   const { usage } = isObject(response) ? response : isObject(message) ? message : value;
   if (!isObject(usage)) return undefined;
   const input = tokenCount(usage.prompt_tokens) ?? inputTokens(usage);
   const output = tokenCount(usage.completion_tokens ?? usage.output_tokens);
-  return { input, output };
+  return { input: input ?? (isWithoutOutput ? tokenCount(usage.total_tokens) : undefined), output };
 }
 
 /** A message counts those of a cache apart, and may leave all out at its end. */

@@ -29,7 +29,7 @@ a break: what was sent is not sent again.
 
   auspex publish
   auspex publish story --model ada/story --message "Longer stories" --wait
-  auspex publish --image vllm/vllm-openai:v0.11.0 --model qwen --hardware l40s
+  auspex publish --image vllm/vllm-openai:v0.28.0 --model qwen --hardware l40s
   auspex publish --image acme/llm-server --model qwen --interface vendora
   auspex publish --check --env HF_TOKEN`;
 

@@ -1,182 +1,33 @@
-/** The playground: validates input, uploads files, runs the model and shows the prediction. */
-
-import type { Input } from "../../domain/schemas/input-form-values.ts";
-import type { Compatibilities } from "../../protocol/model.ts";
-import { codeSamples } from "../playground/calls.ts";
-import { VERSION_FIELD } from "../playground/control-names.ts";
+/** The playground's form, and the prediction beside it. */
 import { enhance } from "./parts/enhance.ts";
-import { FilePickers } from "./parts/file-pickers.ts";
-import { type FormState, PlaygroundForm, requiredElement } from "./parts/playground-form.ts";
-import { post } from "./parts/post.ts";
+import { Playground, type Result } from "./parts/playground.ts";
+import { requiredElement } from "./parts/playground-form.ts";
 import { attachPrediction } from "./parts/prediction-view.ts";
-import { attachSliders } from "./parts/sliders.ts";
 
-/** Validation waits until typing pauses. */
-const DEBOUNCE_MS = 150;
-
-class Playground {
-  readonly #root: HTMLElement;
-  readonly #form: PlaygroundForm;
-  readonly #files: FilePickers;
+class PredictionResult implements Result {
+  readonly #address: string;
   readonly #view: HTMLElement;
-  readonly #button: HTMLButtonElement;
-  #detachView: () => void;
-  #isBusy = false;
-  #timer: number | undefined;
+  #detach: () => void;
 
   constructor(root: HTMLElement) {
-    this.#root = root;
-    this.#files = new FilePickers(root, this.#refresh);
-    this.#form = new PlaygroundForm(root, (control) => this.#files.placeholderUrls(control));
+    this.#address = root.dataset.playground ?? "";
     this.#view = requiredElement(root, '[data-panel="output"]', HTMLElement);
-    this.#button = requiredElement(this.#form.element, 'button[type="submit"]', HTMLButtonElement);
-    this.#detachView = attachPrediction(this.#view);
-    attachSliders(root);
-    this.#listen();
-  }
-
-  #listen(): void {
-    const { element } = this.#form;
-    element.addEventListener("input", this.#scheduleRefresh);
-    element.addEventListener("focusout", this.#scheduleRefresh);
-    const versions = requiredElement(this.#root, ".playground-version button", HTMLButtonElement);
-    versions.hidden = true;
-    requiredElement(this.#root, `#${VERSION_FIELD}`, HTMLSelectElement).addEventListener(
-      "change",
-      () => element.requestSubmit(versions),
-    );
-    element.addEventListener("submit", (event) => {
-      // Switching versions loads another page.
-      if (event.submitter === versions) return;
-      event.preventDefault();
-      void this.#exclusively(() => this.#run());
-    });
-    element.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      element.requestSubmit();
-    });
-    requiredElement(element, "[data-keys]", HTMLElement).hidden = false;
-    for (const tab of this.#root.querySelectorAll<HTMLElement>("[data-tab]")) {
-      tab.addEventListener("click", (event) => {
-        event.preventDefault();
-        this.#showTab(tab.dataset.tab ?? "");
-      });
-    }
-    this.#root.querySelector("[data-switch-mode]")?.addEventListener("click", (event) => {
-      event.preventDefault();
-      void this.#exclusively(() => this.#switchMode());
-    });
-  }
-
-  readonly #scheduleRefresh = (): void => {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#refresh, DEBOUNCE_MS);
-  };
-
-  readonly #refresh = (): void => {
-    const state = this.#form.read();
-    this.#form.show(state);
-    this.#updateCode(state);
-  };
-
-  #updateCode({ input }: FormState): void {
-    const { model = "", pinned, compatibilities: flags = "{}" } = this.#root.dataset;
-    const compatibilities: Compatibilities = JSON.parse(flags);
-    const version = pinned === undefined ? undefined : Number(pinned);
-    const { origin } = location;
-    for (const { id, code } of codeSamples({ origin, model, version, input, compatibilities })) {
-      const place = this.#root.querySelector(`[data-call="${id}"] code`);
-      if (place && place.textContent !== code) place.textContent = code;
-    }
-  }
-
-  /** Ignores calls while another one is in progress. */
-  async #exclusively(act: () => Promise<void>): Promise<void> {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    const { activeElement: focused } = document;
-    this.#button.disabled = true;
-    try {
-      await act();
-    } catch (error) {
-      this.#form.showProblem(error instanceof Error ? error.message : String(error));
-    } finally {
-      this.#button.disabled = false;
-      this.#isBusy = false;
-      // Disabled controls lose the focus.
-      if (focused instanceof HTMLElement && document.activeElement === document.body)
-        focused.focus({ preventScroll: true });
-    }
-  }
-
-  async #run(): Promise<void> {
-    if (!this.#validate()) return;
-    await this.#upload();
-    // Files may have been removed during the upload.
-    const input = this.#validate();
-    if (input) await this.#start(input);
-  }
-
-  /** @returns the input when it is valid */
-  #validate(): Input | undefined {
-    const state = this.#form.read();
-    this.#form.show(state, true);
-    this.#updateCode(state);
-    return state.messages.size > 0 ? undefined : state.input;
-  }
-
-  /** The form is disabled meanwhile; only files can still be removed. */
-  async #upload(): Promise<void> {
-    const release = this.#form.disable();
-    try {
-      await this.#files.send();
-    } finally {
-      release();
-    }
-  }
-
-  async #start(input: Input): Promise<void> {
-    const { playground = "", version } = this.#root.dataset;
-    const response = await post(playground, { version: Number(version), input });
-    const { id }: { id: string } = await response.json();
-    history.replaceState(null, "", `${playground}?prediction=${id}`);
-    await this.#open(id);
+    this.#detach = attachPrediction(this.#view);
   }
 
   /** Shows a prediction as the server renders it, and keeps it live from there. */
-  async #open(id: string): Promise<void> {
+  async open(id: string): Promise<void> {
+    history.replaceState(null, "", `${this.#address}?prediction=${id}`);
     const response = await fetch(`/predictions/${id}/view`);
     // A redirect means that the session has ended.
     if (!response.ok || response.redirected)
       throw new Error("The prediction is running but cannot be shown here. Reload the page.");
-    this.#detachView();
+    this.#detach();
     this.#view.innerHTML = await response.text();
     enhance(this.#view);
-    this.#detachView = attachPrediction(this.#view);
-    this.#showTab("output");
-    // On a phone the output is below the form.
-    if (this.#view.getBoundingClientRect().top > innerHeight) this.#view.scrollIntoView();
-  }
-
-  #showTab(name: string): void {
-    for (const panel of this.#root.querySelectorAll<HTMLElement>("[data-panel]"))
-      panel.hidden = panel.dataset.panel !== name;
-    for (const tab of this.#root.querySelectorAll<HTMLElement>("[data-tab]")) {
-      if (tab.dataset.tab === name) tab.setAttribute("aria-current", "page");
-      else tab.removeAttribute("aria-current");
-    }
-  }
-
-  async #switchMode(): Promise<void> {
-    // JSON can only refer to files by URL.
-    if (!this.#form.isJson) await this.#upload();
-    this.#form.showProblem(this.#form.switchMode());
-    const link = requiredElement(this.#root, "[data-switch-mode]", HTMLAnchorElement);
-    link.textContent = this.#form.isJson ? "Edit as form" : "Edit as JSON";
-    this.#refresh();
+    this.#detach = attachPrediction(this.#view);
   }
 }
 
 const root = document.querySelector<HTMLElement>("[data-playground]");
-if (root) new Playground(root);
+if (root) new Playground(root, new PredictionResult(root));

@@ -3,8 +3,8 @@ import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
-import { codeSamples } from "../playground/calls.ts";
-import { Copy } from "../ui/parts.tsx";
+import { codeSamples } from "../playground/code/samples.ts";
+import { Code } from "../playground/code/view.tsx";
 import { ModelHeader, modelAddress } from "./header.tsx";
 import { NoVersion } from "./overview.tsx";
 
@@ -42,18 +42,12 @@ function Calls({
   return (
     <>
       <p>
-        Programs need an <a href="/tokens">access token</a>. These examples read it from the
-        environment variable <code>AUSPEX_TOKEN</code> and run the latest version; use{" "}
-        <code>{`${name}:${number}`}</code> to pin this one. For the input, see{" "}
+        These examples run the latest version; use <code>{`${name}:${number}`}</code> to pin this
+        one. For the input, see{" "}
         <a href={modelAddress(model, `/versions/${number}`)}>version {number}</a>; for everything
         else, the <a href="/docs#createPrediction">API reference</a>.
       </p>
-      {codeSamples({ origin, model: name, input, compatibilities }).map(({ id, title, code }) => (
-        <section>
-          <h2 id={id}>{title}</h2>
-          <Copy lines text={code} />
-        </section>
-      ))}
+      <Code samples={codeSamples({ origin, model: name, input, compatibilities })} />
     </>
   );
 }

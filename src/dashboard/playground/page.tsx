@@ -1,40 +1,15 @@
-/** A model's playground: input form, output and code samples. */
-
-import type { Input } from "../../domain/schemas/input-form-values.ts";
-import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
-import type { PredictionView } from "../../services/predictions/prediction-view.ts";
-import type { DetailedModelRow } from "../../storage/models/models.ts";
-import type { VersionRow } from "../../storage/models/versions.ts";
+/** A model's playground: its own view, or the form that every model has; output and code beside it. */
 import type { Viewer } from "../context.ts";
-import type { Draft } from "../form.ts";
 import { ModelHeader, modelAddress } from "../models/header.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
-import { controlAttributes, Problem } from "../ui/fields.tsx";
-import { Form } from "../ui/layout.tsx";
 import { Empty } from "../ui/parts.tsx";
-import { codeSamples } from "./calls.ts";
-import { Code } from "./code.tsx";
-import { JSON_FIELD, SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
-import { Area, Control } from "./controls.tsx";
-import type { PlaygroundInput } from "./input.ts";
-
-export interface PlaygroundState {
-  model: DetailedModelRow;
-  version: VersionRow;
-  /** Version numbers, newest first. */
-  versions: number[];
-  form: PlaygroundInput;
-  /** The input of the valid fields. */
-  input: Input;
-  /** The schema that client code validates with; undefined when it cannot be used. */
-  shape: SchemaPart | undefined;
-  /** Why the prediction was rejected. */
-  problem?: string | undefined;
-  /** A note about the prediction that is shown. */
-  note?: string | undefined;
-  view?: PredictionView | undefined;
-  tab: "output" | "code";
-}
+import { addressIn, type PlaygroundState, type Tab } from "./address.ts";
+import { Chat } from "./chat/view.tsx";
+import { codeSamples } from "./code/samples.ts";
+import { Code } from "./code/view.tsx";
+import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
+import { InputForm } from "./input-form.tsx";
+import { type MediaView, ownView, VIEW_NAMES, type View } from "./views.ts";
 
 interface Props {
   play: PlaygroundState;
@@ -42,22 +17,48 @@ interface Props {
   origin: string;
 }
 
-export function PlaygroundPage({ play, viewer, origin }: Props) {
-  const { model, version, form, shape, view, input } = play;
-  const reference = `${model.owner.username}/${model.name}`;
-  // The latest version is not pinned: code samples then always run the latest.
-  const number = version.number === model.latest_version?.number ? undefined : version.number;
-  const { compatibilities } = version;
+export const PlaygroundPage = ({ play, viewer, origin }: Props) => (
+  <>
+    <ModelHeader model={play.model} viewer={viewer} page="/playground" />
+    <Content play={play} viewer={viewer} origin={origin} />
+  </>
+);
+
+function Content({ play, viewer, origin }: Props) {
+  if (play.view !== "chat") return <FormView play={play} viewer={viewer} origin={origin} />;
   return (
     <>
-      <ModelHeader model={model} viewer={viewer} page="/playground" />
+      <div class="playground-head">
+        <Views play={play} />
+        <VersionForm play={play} />
+      </div>
+      <noscript>
+        <p class="hint">The chat needs JavaScript. This form runs the model without it.</p>
+        <InputForm play={play} />
+      </noscript>
+      <Chat play={play} user={viewer.user.id} origin={origin} />
+    </>
+  );
+}
+
+function FormView({ play, viewer, origin }: Props) {
+  const { model, version, view, form, shape, prediction } = play;
+  return (
+    <>
+      {ownView(version) !== undefined && (
+        <div class="playground-head">
+          <Views play={play} />
+        </div>
+      )}
       <div
         class="playground"
         data-playground={modelAddress(model, "/playground")}
-        data-model={reference}
+        data-model={referenceOf(play)}
         data-version={version.number}
-        data-pinned={number}
-        data-compatibilities={JSON.stringify(compatibilities)}
+        data-pinned={pinnedOf(play)}
+        data-view={view}
+        data-user={viewer.user.id}
+        data-compatibilities={JSON.stringify(version.compatibilities)}
         data-fields={JSON.stringify(form.fields.map(({ text, ...field }) => field))}
         data-shape={shape && JSON.stringify(shape)}
       >
@@ -81,22 +82,14 @@ export function PlaygroundPage({ play, viewer, origin }: Props) {
             ))}
           </nav>
           <section aria-label="Output" data-panel="output" hidden={play.tab !== "output"}>
-            {view ? (
-              <PredictionPanel view={view} host={new URL(origin).host} />
+            {prediction ? (
+              <PredictionPanel view={prediction} host={new URL(origin).host} />
             ) : (
-              <NoPrediction reference={reference} />
+              <NoOutput play={play} />
             )}
           </section>
           <section aria-label="Code" data-panel="code" hidden={play.tab !== "code"}>
-            <Code
-              calls={codeSamples({
-                origin,
-                model: reference,
-                version: number,
-                input,
-                compatibilities,
-              })}
-            />
+            <Code samples={samplesOf(play, origin)} />
           </section>
         </div>
       </div>
@@ -104,22 +97,72 @@ export function PlaygroundPage({ play, viewer, origin }: Props) {
   );
 }
 
-const TABS: [PlaygroundState["tab"], string][] = [
+const referenceOf = ({ model }: PlaygroundState) => `${model.owner.username}/${model.name}`;
+
+/** The latest version is not pinned: code samples then always run the latest. */
+const pinnedOf = ({ model, version }: PlaygroundState) =>
+  version.number === model.latest_version?.number ? undefined : version.number;
+
+const samplesOf = (play: PlaygroundState, origin: string) =>
+  codeSamples({
+    origin,
+    model: referenceOf(play),
+    version: pinnedOf(play),
+    input: play.input,
+    compatibilities: play.version.compatibilities,
+  });
+
+const TABS: [Tab, string][] = [
   ["output", "Output"],
   ["code", "Code"],
 ];
 
-/** The page with another tab or input mode. */
-function addressIn(
-  { model, version, view, form, tab }: PlaygroundState,
-  other: { tab?: PlaygroundState["tab"]; asJson?: boolean },
-) {
-  const query = new URLSearchParams({ version: String(version.number) });
-  if (view) query.set("prediction", view.prediction.id);
-  if (other.asJson ?? form.asJson) query.set("as", "json");
-  if ((other.tab ?? tab) === "code") query.set("tab", "code");
-  return `${modelAddress(model, "/playground")}?${query}`;
+function Views({ play }: { play: PlaygroundState }) {
+  const own = ownView(play.version);
+  const views: View[] = own === undefined ? ["form"] : [own, "form"];
+  return (
+    <nav class="segments" aria-label="View">
+      {views.map((view) => (
+        <a
+          href={addressIn(play, { view, asJson: false })}
+          aria-current={view === play.view ? "page" : undefined}
+        >
+          {VIEW_NAMES[view]}
+        </a>
+      ))}
+    </nav>
+  );
 }
+
+/** Where a view keeps the results of the page, they are listed from the newest. */
+const NoOutput = ({ play }: { play: PlaygroundState }) =>
+  play.view === "form" || play.view === "chat" ? (
+    <NoPrediction reference={referenceOf(play)} />
+  ) : (
+    <>
+      <p class="visually-hidden" role="status" data-announce-result />
+      <ol class="media-runs" data-runs />
+      <div data-no-runs>
+        <NoResults view={play.view} reference={referenceOf(play)} />
+      </div>
+    </>
+  );
+
+const NO_RESULTS: Record<MediaView, [title: string, text: string]> = {
+  images: ["No pictures yet", "Run the model, and its pictures are collected here."],
+  speech: ["Nothing said yet", "Enter a text and run the model, and listen to it here."],
+  transcription: [
+    "Nothing transcribed yet",
+    "Choose an audio file or record yourself, run the model, and read here what was said.",
+  ],
+};
+
+const NoResults = ({ view, reference }: { view: MediaView; reference: string }) => (
+  <Empty title={NO_RESULTS[view][0]}>
+    <p>{NO_RESULTS[view][1]}</p>
+    <EarlierPredictions reference={reference} />
+  </Empty>
+);
 
 const NoPrediction = ({ reference }: { reference: string }) => (
   <Empty title="No prediction yet">
@@ -127,24 +170,24 @@ const NoPrediction = ({ reference }: { reference: string }) => (
       Fill in the input and run the model. Its output streams here, and the URL of this page then
       links to the prediction.
     </p>
-    <p>
-      <a href={`/predictions?model=${encodeURIComponent(reference)}`}>
-        View your earlier predictions
-      </a>
-    </p>
+    <EarlierPredictions reference={reference} />
   </Empty>
 );
 
+const EarlierPredictions = ({ reference }: { reference: string }) => (
+  <p>
+    <a href={`/predictions?model=${encodeURIComponent(reference)}`}>
+      View your earlier predictions
+    </a>
+  </p>
+);
+
 /** Submits the form, so that typed values are carried over. */
-const VersionSelect = ({ play: { model, version, versions } }: { play: PlaygroundState }) => (
+const VersionSelect = ({ play }: { play: PlaygroundState }) => (
   <div class="playground-version">
     <label for={VERSION_FIELD}>Version</label>
     <select id={VERSION_FIELD} name={VERSION_FIELD} form="playground-form">
-      {versions.map((number) => (
-        <option value={number} selected={number === version.number}>
-          {number === model.latest_version?.number ? `${number} (latest)` : number}
-        </option>
-      ))}
+      <Versions play={play} />
     </select>
     <button
       type="submit"
@@ -159,67 +202,26 @@ const VersionSelect = ({ play: { model, version, versions } }: { play: Playgroun
   </div>
 );
 
-function InputForm({ play }: { play: PlaygroundState }) {
-  const { model, version, form, problem, note } = play;
-  const { fields, raw, asJson, issues } = form;
-  const draft: Draft = { issues, ...(problem !== undefined && { problem }) };
-  return (
-    <Form action={modelAddress(model, "/playground")} id="playground-form">
-      <input type="hidden" name="version" value={String(version.number)} />
-      {note && <p class="hint">{note}</p>}
-      {version.awaits?.includes("schemas") && (
-        <p class="hint">
-          This version waits for a first start: its inputs are not known yet. Enter them as JSON, as
-          its container takes them. When a run has ended, reload this page for a form.
-        </p>
-      )}
-      <Problem draft={draft} />
-      <p class="problem" role="alert" data-form-problem hidden />
-      {fields.length > 0 && (
-        <fieldset class="playground-fields" data-fields-panel disabled={asJson} hidden={asJson}>
-          <legend class="visually-hidden">Fields</legend>
-          {fields.map((field, n) => (
-            <Control field={field} n={n} draft={draft} />
-          ))}
-        </fieldset>
-      )}
-      <fieldset class="playground-fields" data-raw-panel disabled={!asJson} hidden={!asJson}>
-        <legend class="visually-hidden">JSON</legend>
-        <div class="field">
-          <label for={JSON_FIELD}>Input as JSON</label>
-          <Area
-            text={raw}
-            rows={14}
-            attributes={{
-              ...controlAttributes(JSON_FIELD, undefined, draft),
-              class: "code",
-              spellcheck: "false",
-            }}
-          />
-          {issues[JSON_FIELD] !== undefined && (
-            <p class="field-error" id={`${JSON_FIELD}-error`}>
-              {issues[JSON_FIELD]}
-            </p>
-          )}
-        </div>
-      </fieldset>
-      <p class="visually-hidden" role="status" data-announce />
-      <div class="playground-actions">
-        <button type="submit" class="primary" aria-keyshortcuts="Control+Enter">
-          Run{" "}
-          <span hidden data-keys aria-hidden="true">
-            Ctrl + Enter
-          </span>
-        </button>
-        <span class="playground-modes">
-          {fields.length > 0 && (
-            <a href={addressIn(play, { asJson: !asJson })} data-switch-mode>
-              {asJson ? "Edit as form" : "Edit as JSON"}
-            </a>
-          )}
-          <a href={modelAddress(model, "/playground")}>Reset</a>
-        </span>
-      </div>
-    </Form>
-  );
-}
+/** Of a chat: another page, to which the conversation comes along. */
+const VersionForm = ({ play }: { play: PlaygroundState }) => (
+  <form class="playground-version" action={modelAddress(play.model, "/playground")}>
+    <input type="hidden" name="view" value={play.view} />
+    <label for={VERSION_FIELD}>Version</label>
+    <select id={VERSION_FIELD} name="version">
+      <Versions play={play} />
+    </select>
+    <button type="submit" class="quiet">
+      Switch
+    </button>
+  </form>
+);
+
+const Versions = ({ play: { model, version, versions } }: { play: PlaygroundState }) => (
+  <>
+    {versions.map((number) => (
+      <option value={number} selected={number === version.number}>
+        {number === model.latest_version?.number ? `${number} (latest)` : number}
+      </option>
+    ))}
+  </>
+);

@@ -12,10 +12,20 @@ import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";
 import { ModelHeader } from "../models/header.tsx";
 import { NoVersion } from "../models/overview.tsx";
-import { PlaygroundPage, type PlaygroundState } from "./page.tsx";
+import type { PlaygroundState } from "./address.ts";
+import { PlaygroundPage } from "./page.tsx";
+import { ownView, type View } from "./views.ts";
 
 /** Versions in the select. */
 const MAX_LISTED = 50;
+
+const SCRIPTS: Record<View, string> = {
+  form: "playground",
+  chat: "chat",
+  images: "media",
+  speech: "media",
+  transcription: "media",
+};
 
 interface VersionOfModel {
   model: DetailedModelRow;
@@ -50,11 +60,14 @@ export async function findVersion(
 }
 
 /** Without what is loaded here. */
-export type RenderedState = Omit<PlaygroundState, "versions" | "shape">;
+export type RenderedState = Omit<PlaygroundState, "versions" | "shape" | "view"> & {
+  /** Its own where it is not the form. */
+  wanted: "own" | "form";
+};
 
 export async function renderPlayground(
   c: PageContext,
-  play: RenderedState,
+  { wanted, ...play }: RenderedState,
   status: ContentfulStatusCode = 200,
 ) {
   const { services, origin } = c.var;
@@ -67,13 +80,11 @@ export async function renderPlayground(
   const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
   // Schemas that the form cannot use are still valid to publish.
   const shape = browserSchema.safeParse(versionSchema(version.schemas, "input")).data;
+  const view: View = (wanted === "own" && ownView(version)) || "form";
   c.status(status);
   return c.render(
-    <PlaygroundPage play={{ ...play, versions, shape }} viewer={viewer} origin={origin} />,
-    {
-      title: `Playground of ${owner.username}/${name}`,
-      scripts: ["playground"],
-    },
+    <PlaygroundPage play={{ ...play, versions, shape, view }} viewer={viewer} origin={origin} />,
+    { title: `Playground of ${owner.username}/${name}`, scripts: [SCRIPTS[view]] },
   );
 }
 

@@ -23,6 +23,7 @@ import {
 import { rejectionOf } from "./rejection.ts";
 import { findVersion, type RenderedState, renderNoVersion, renderPlayground } from "./render.tsx";
 import { uploadPages } from "./upload-routes.ts";
+import { isMediaView } from "./views.ts";
 
 const ADDRESS = "/models/:owner/:name/playground";
 
@@ -31,6 +32,7 @@ const playgroundQuery = z.object({
   version: integerText(1, 999_999_999).optional().catch(undefined),
   prediction: z.string().optional(),
   as: z.string().optional(),
+  view: z.string().optional(),
   tab: z.enum(["output", "code"]).default("output").catch("output"),
 });
 
@@ -43,15 +45,20 @@ const runRequest = z.object({
 export const playgroundPages = pages()
   .route("/", uploadPages)
   .get(ADDRESS, requireUser, async (c) => {
-    const { version: number, prediction: id, as, tab } = playgroundQuery.parse(c.req.query());
+    const query = playgroundQuery.parse(c.req.query());
+    const { version: number, prediction: id, as, tab } = query;
     const { services, origin } = c.var;
-    const view =
+    const prediction =
       id === undefined ? undefined : await viewPrediction(services, viewerOf(c).caller, id, origin);
-    const { model, version } = await findVersion(c, number, view?.prediction.model.version_number);
-    if (view && view.model !== `${model.owner.username}/${model.name}`)
+    const { model, version } = await findVersion(
+      c,
+      number,
+      prediction?.prediction.model.version_number,
+    );
+    if (prediction && prediction.model !== `${model.owner.username}/${model.name}`)
       throw notFound(`The prediction '${id}' of this model`);
     if (!version) return renderNoVersion(c, model);
-    const given = inputOfView(view);
+    const given = inputOfView(prediction);
     const form = inputFor(inputFields(version), given, as === "json");
     const input = given ?? readForm(form.fields).input;
     return renderPlayground(c, {
@@ -59,9 +66,11 @@ export const playgroundPages = pages()
       version,
       form,
       input,
-      view,
+      prediction,
       tab,
-      note: predictionNote(view, version),
+      note: predictionNote(prediction, version),
+      // A prediction and JSON are shown in the form.
+      wanted: query.view === "form" || prediction || as === "json" ? "form" : "own",
     });
   })
   .post(ADDRESS, requireUser, async (c) => {
@@ -74,8 +83,11 @@ export const playgroundPages = pages()
     const { model, version } = await findVersion(c, number);
     if (!version) return renderNoVersion(c, model);
     const { form, input } = readInputForm(inputFields(version), sent);
-    if (sent.has(SWITCH_BUTTON)) return switchVersion(c, form, fieldText(sent, VERSION_FIELD));
-    const again: RenderedState = { model, version, form, input, tab: "output" };
+    // The chat has no place for an input of the form.
+    const wanted = isMediaView(fieldText(sent, "view")) ? "own" : "form";
+    if (sent.has(SWITCH_BUTTON))
+      return switchVersion(c, form, { number: fieldText(sent, VERSION_FIELD), wanted });
+    const again: RenderedState = { model, version, form, input, tab: "output", wanted };
     if (Object.keys(form.issues).length > 0) return renderPlayground(c, again, 422);
     try {
       const id = await startPrediction(c, version.number, input);
@@ -87,7 +99,11 @@ export const playgroundPages = pages()
   });
 
 /** The form for another version. */
-async function switchVersion(c: PageContext, from: PlaygroundInput, number: string) {
+async function switchVersion(
+  c: PageContext,
+  from: PlaygroundInput,
+  { number, wanted }: { number: string; wanted: RenderedState["wanted"] },
+) {
   const { model, version } = await findVersion(
     c,
     playgroundQuery.parse({ version: number }).version,
@@ -100,6 +116,7 @@ async function switchVersion(c: PageContext, from: PlaygroundInput, number: stri
     form,
     input: readForm(form.fields).input,
     tab: "output",
+    wanted,
   });
 }
 

@@ -2,8 +2,8 @@
  * Access rules for every route of the API and for the dashboard. The scopes of a token say what it can
  * do (middleware/authentication.ts); this file says to which resources.
  *
- * A token limited to some models covers these models, their predictions, and its own uploads. It also
- * sees everything public. It does not cover resources of the whole account: the profile, new models,
+ * A token limited to some models covers these models, their predictions, its own uploads, and the
+ * conversations that only such tokens have used. It also sees everything public. It does not cover resources of the whole account: the profile, new models,
  * and webhook endpoints, which receive events of every prediction.
  */
 import type { Visibility } from "../../protocol/model.ts";
@@ -52,6 +52,20 @@ export function accessToUpload(
 ): Access {
   if (user_id !== principal.user_id) return "hidden";
   return hasFullAccess(principal) || token_id === principal.token_id ? "granted" : "outside token";
+}
+
+/**
+ * Access to a conversation, which says what the models of its responses have said.
+ * @param models as of the token that made it, and of all responses in it
+ */
+export function accessToConversation(
+  { user_id, models: covered }: Pick<Principal, "user_id" | "models">,
+  conversation: Pick<Principal, "user_id" | "models">,
+): Access {
+  if (conversation.user_id !== user_id) return "hidden";
+  if (covered === null) return "granted";
+  const isCovered = conversation.models?.every((id) => covered.includes(id)) ?? false;
+  return isCovered ? "granted" : "outside token";
 }
 
 export const accessToAccount = (principal: Principal): Access =>

@@ -69,7 +69,7 @@ function decoded(uri: Uint8Array): Pick<DataUri, "mime_type" | "content"> | unde
 }
 
 /** @returns undefined for what is not as an encoder writes it: with padding, and without blanks */
-function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+export function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const bytes = Uint8Array.fromBase64(base64, { lastChunkHandling: "strict" });
     return Math.ceil(bytes.length / 3) * 4 === base64.length ? bytes : undefined;

@@ -1,6 +1,7 @@
 /**
  * Which calls of the vendora convention a Cog model answers, from its schemas: it gets the body of the
- * call as its input, so it must name what is essential, and require nothing else.
+ * call as its input, so it must name what is essential, and require nothing else. Calls whose body is made into
+ * its input have rules of their own.
  */
 import type { Json } from "../../protocol/common.ts";
 import { type Compatibilities, newCompatibilities, type Schemas } from "../../protocol/model.ts";
@@ -12,6 +13,8 @@ import {
   SchemaResolver,
 } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
+import { audioCompatibilities } from "./audio-compatibilities.ts";
+import { pictureSchema } from "./picture-schema.ts";
 
 export const NO_COMPATIBILITIES: Compatibilities = newCompatibilities.parse({});
 
@@ -37,6 +40,20 @@ export function cogCompatibilities(schemas: Schemas): Compatibilities {
     // A call with `input` is translated for a model that has `messages` alone.
     vendora_responses: chat && !("input" in fields),
     vendora_embeddings: takes("input", acceptsText) && isEmbeddings(answer, outputs),
+    vendora_completions: writes && takes("prompt", isText),
+    ...audioCompatibilities(schemas),
+    ...imageCalls(schemas),
+  };
+}
+
+/** Its input is made from the call (domain/vendora/image-input.ts), which always has a prompt. */
+function imageCalls(schemas: Schemas) {
+  const { makesPictures, required, image } = pictureSchema(schemas);
+  const needs = required.filter((name) => name !== "prompt");
+  return {
+    vendora_images_generations: makesPictures && needs.length === 0,
+    vendora_images_edits:
+      makesPictures && image !== undefined && needs.every((name) => name === image.name),
   };
 }
 

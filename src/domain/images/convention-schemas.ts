@@ -46,19 +46,122 @@ const TEXTS: Properties = {
   input: { type: ["string", "array"], description: "A text, or a list of them", "x-order": 0 },
 };
 
+const PROMPT: Properties = {
+  prompt: {
+    type: ["string", "array"],
+    description: "A text that is continued, or a list of them",
+    "x-order": 0,
+  },
+};
+
+const RANKED: Properties = {
+  query: {
+    type: ["string", "object"],
+    description: "What the documents are ranked by",
+    "x-order": 0,
+  },
+  documents: {
+    type: "array",
+    description: "Texts",
+    minItems: 1,
+    "x-order": 1,
+  },
+  top_n: {
+    type: ["integer", "null"],
+    description: "How many of the best to return",
+    minimum: 1,
+    "x-order": 2,
+  },
+};
+
+const SPOKEN: Properties = {
+  input: { type: "string", description: "The text to speak", minLength: 1, "x-order": 0 },
+};
+
+const SPEECH: Properties = {
+  ...SPOKEN,
+  voice: { type: "string", description: "Whose voice it is", "x-order": 1 },
+  response_format: {
+    type: ["string", "null"],
+    description: "The format of the sound",
+    enum: ["mp3", "opus", "aac", "flac", "wav", "pcm", null],
+    "x-order": 2,
+  },
+  speed: {
+    type: ["number", "null"],
+    description: "How fast it speaks",
+    minimum: 0.25,
+    maximum: 4,
+    "x-order": 3,
+  },
+};
+
+const RECORDING: Properties = {
+  file: {
+    type: "string",
+    format: "uri",
+    description: "The audio in which somebody speaks",
+    "x-order": 0,
+  },
+};
+
+const AUDIO: Properties = {
+  ...RECORDING,
+  language: {
+    type: ["string", "null"],
+    description: "The language that is spoken, as in `en`",
+    "x-order": 1,
+  },
+  prompt: {
+    type: ["string", "null"],
+    description: "Text that comes before, in the same style",
+    "x-order": 2,
+  },
+  response_format: {
+    type: ["string", "null"],
+    description: "How the transcript is written",
+    enum: ["json", "text", "srt", "verbose_json", "vtt", null],
+    "x-order": 3,
+  },
+};
+
 /** The input is the body of a call, and so is the output, or its events. */
 export function conventionSchemas({
   vendora_chat_completions: chats,
   vendora_responses: responds,
   vendora_embeddings: embeds,
+  vendora_completions: completes,
+  vendora_moderations: moderates,
+  vendora_rerank: ranks,
+  vendora_audio_speech: speaks,
+  vendora_audio_transcriptions: transcribes,
+  vendora_audio_translations: translates,
 }: Compatibilities): Schemas {
+  // What chats is asked for that: nearly all such servers complete, too.
+  const continues = completes && !chats;
+  const hears = transcribes || translates;
+  const isOnly =
+    [chats || responds || completes, embeds, moderates, ranks, speaks, hears].filter(Boolean)
+      .length === 1;
   const properties: Properties = {
     ...(chats && MESSAGES),
-    ...((embeds || (responds && !chats)) && TEXTS),
-    ...(chats && SAMPLING),
+    ...(continues && PROMPT),
+    ...((embeds || moderates || (responds && !chats)) && TEXTS),
+    ...(ranks && RANKED),
+    ...((chats || continues) && SAMPLING),
+    ...(speaks && (isOnly ? SPEECH : SPOKEN)),
+    ...(hears && (isOnly ? AUDIO : RECORDING)),
   };
   // One that answers several calls is given the body of one.
-  const required = "messages" in properties === "input" in properties ? [] : requiredOf(properties);
+  const needs = [
+    chats && ["messages"],
+    continues && ["prompt"],
+    "input" in properties && ["input"],
+    ranks && ["query", "documents"],
+    hears && ["file"],
+  ].filter((names) => names !== false);
+  const [required = []] = needs.length === 1 ? needs : [];
+  const streams = chats || responds || completes || speaks;
   return {
     prediction: {
       input: {
@@ -66,11 +169,8 @@ export function conventionSchemas({
         ...(Object.keys(properties).length > 0 && { properties }),
         ...(required.length > 0 && { required }),
       },
-      output: embeds && !chats && !responds ? { type: "object" } : {},
-      stream_output: chats || responds,
+      output: !streams && !hears && (embeds || moderates || ranks) ? { type: "object" } : {},
+      stream_output: streams,
     },
   };
 }
-
-const requiredOf = (properties: Properties) =>
-  ["messages", "input"].filter((name) => name in properties);

@@ -105,16 +105,27 @@ function vendoraServer(description: ServerDescription): Known {
     return withResponses(newCompatibilities.parse(flags));
   }
   const { model_id: id, model_type: type } = fieldsOf(info);
-  // TEI says what its model is for; rerankers and classifiers have no call here.
+  // TEI says what its model is for; classifiers have no call here.
   if (type !== undefined)
     return withResponses({
       ...NO_COMPATIBILITIES,
-      vendora_embeddings: type === "embedding" || (isObject(type) && "embedding" in type),
+      vendora_embeddings: isOf(type, "embedding"),
+      vendora_rerank: isOf(type, "reranker"),
     });
-  // TGI and llama.cpp have no document. The latter embeds too if it was told to, which it does not tell.
-  const chats = typeof id === "string" || Array.isArray(fieldsOf(models).data);
-  return withResponses({ ...NO_COMPATIBILITIES, vendora_chat_completions: chats });
+  // TGI and llama.cpp have no document. The latter embeds or ranks if it was told to, which it does not tell.
+  const { data } = fieldsOf(models);
+  const isLlama = Array.isArray(data) && data.some(isOwnedByLlama);
+  const isTgi = typeof id === "string";
+  return withResponses({
+    ...NO_COMPATIBILITIES,
+    vendora_chat_completions: isTgi || Array.isArray(data),
+    vendora_completions: isTgi || isLlama,
+  });
 }
+
+const isOf = (type: Json, kind: string) => type === kind || (isObject(type) && kind in type);
+
+const isOwnedByLlama = (model: Json) => isObject(model) && model.owned_by === "llamacpp";
 
 /** Runners translate a responses call for a server that has chats alone. */
 const withResponses = (told: Compatibilities): Known => ({

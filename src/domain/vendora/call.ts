@@ -63,6 +63,15 @@ export function callOf(
   const { vendorb_messages, vendora_chat_completions } = compatibilities;
   if ("messages" in input)
     return vendorb_messages && !vendora_chat_completions ? "messages" : "chat_completions";
+  const { vendora_audio_transcriptions: transcribes, vendora_audio_translations: translates } =
+    compatibilities;
+  if ("file" in input && (transcribes || translates))
+    return transcribes ? "audio_transcriptions" : "audio_translations";
+  if (compatibilities.vendora_audio_speech && "voice" in input) return "audio_speech";
+  if ("prompt" in input && compatibilities.vendora_completions) return "completions";
+  if ("documents" in input && compatibilities.vendora_rerank) return "rerank";
   if (compatibilities.vendora_responses) return "responses";
-  return compatibilities.vendora_embeddings ? "embeddings" : "chat_completions";
+  if (compatibilities.vendora_embeddings) return "embeddings";
+  if (compatibilities.vendora_moderations) return "moderations";
+  return compatibilities.vendora_audio_speech ? "audio_speech" : "chat_completions";
 }

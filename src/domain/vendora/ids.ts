@@ -1,6 +1,9 @@
 /** Ids of the vendora convention: a prefix for the type, and the prediction's id. */
 
 export const chatIdOf = (predictionId: string) => `chatcmpl-${hexOf(predictionId)}`;
+export const completionIdOf = (predictionId: string) => `cmpl-${hexOf(predictionId)}`;
+export const moderationIdOf = (predictionId: string) => `modr-${hexOf(predictionId)}`;
+export const rankingIdOf = (predictionId: string) => `rerank-${hexOf(predictionId)}`;
 export const responseIdOf = (predictionId: string) => `resp_${hexOf(predictionId)}`;
 
 /** The id of a response's prediction; undefined when it is no response id. */

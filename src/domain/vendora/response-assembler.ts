@@ -3,9 +3,7 @@
  * with its own fields.
  */
 import type { Json } from "../../protocol/common.ts";
-import { ChatChoice, type StreamedChoice } from "./chat-choice.ts";
-import { chunksOf } from "./chat-chunks.ts";
-import { ChoiceAssembler } from "./choice-assembler.ts";
+import type { ChoiceFormat, ChoicePieces } from "./choice-stream.ts";
 import { type Fields, fieldsOf, listOf } from "./response-json.ts";
 
 export interface ResponseAssembler {
@@ -15,20 +13,26 @@ export interface ResponseAssembler {
   readonly value: object | undefined;
 }
 
-export class ChatAssembler implements ResponseAssembler {
+/** Of what comes in choices. */
+export class ChoicesAssembler<Choice extends { index: number }, Piece>
+  implements ResponseAssembler
+{
+  readonly #format: ChoiceFormat<Choice, Piece>;
   readonly #callPrefix: string;
   /** The chunks' other fields; the last value counts. */
   readonly #fields = new Map<string, unknown>();
-  readonly #choices = new Map<number, ChatChoice>();
-  readonly #wholes = new ChoiceAssembler();
+  readonly #choices = new Map<number, ChoicePieces<Choice, Piece>>();
+  readonly #wholes: ReturnType<ChoiceFormat<Choice, Piece>["wholes"]>;
 
   /** @param callPrefix of the ids of calls that have none */
-  constructor(callPrefix: string) {
+  constructor(format: ChoiceFormat<Choice, Piece>, callPrefix: string) {
+    this.#format = format;
     this.#callPrefix = callPrefix;
+    this.#wholes = format.wholes();
   }
 
   take(event: Json): void {
-    for (const { choices, ...rest } of chunksOf(event)) {
+    for (const { choices, ...rest } of this.#format.chunksOf(event)) {
       // vLLM sends `usage: null` until the last chunk.
       for (const [name, value] of Object.entries(rest)) {
         if (value !== null && value !== undefined) this.#fields.set(name, value);
@@ -40,15 +44,15 @@ export class ChatAssembler implements ResponseAssembler {
   get value(): object | undefined {
     const choices = this.#wholes.value;
     if (choices.length === 0 && this.#fields.size === 0) return undefined;
-    return { ...Object.fromEntries(this.#fields), object: "chat.completion", choices };
+    return { ...Object.fromEntries(this.#fields), object: this.#format.whole, choices };
   }
 
-  #piece(choice: Parameters<ChatChoice["piece"]>[0]): StreamedChoice {
+  #piece(choice: Choice): Piece {
     const { index } = choice;
-    const choiceState =
-      this.#choices.get(index) ?? new ChatChoice(index, `${this.#callPrefix}_${index}`);
-    this.#choices.set(index, choiceState);
-    return choiceState.piece(choice);
+    const begun =
+      this.#choices.get(index) ?? this.#format.begin(index, `${this.#callPrefix}_${index}`);
+    this.#choices.set(index, begun);
+    return begun.piece(choice);
   }
 }
 

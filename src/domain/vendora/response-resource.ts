@@ -89,6 +89,10 @@ const format = z
  */
 const echoed = z.object({
   background: z.boolean().catch(false),
+  conversation: z
+    .union([z.string().transform((id) => ({ id })), z.object({ id: z.string() })])
+    .optional()
+    .catch(undefined),
   frequency_penalty: z.number().catch(0),
   instructions: orNull(z.string()),
   max_output_tokens: orNull(z.int()),

@@ -27,6 +27,11 @@ const topLogprobs = {
   isMade: ({ top_logprobs }: Fields) => countOf(top_logprobs) > 0,
 };
 
+const several = {
+  ...{ param: "n", property: "n" },
+  isMade: ({ n }: Fields) => countOf(n) > 1,
+};
+
 const CASES: Record<VendoraCall, UnsupportedCase[]> = {
   chat_completions: [
     toolChoice,
@@ -34,7 +39,7 @@ const CASES: Record<VendoraCall, UnsupportedCase[]> = {
       ...{ param: "response_format", property: "response_format" },
       isMade: ({ response_format }) => isJson(response_format),
     },
-    { param: "n", property: "n", isMade: ({ n }) => countOf(n) > 1 },
+    several,
     { param: "logprobs", property: "logprobs", isMade: ({ logprobs }) => logprobs === true },
     topLogprobs,
   ],
@@ -68,7 +73,18 @@ const CASES: Record<VendoraCall, UnsupportedCase[]> = {
   audio_transcriptions: [],
   audio_translations: [],
   audio_speech: [],
-  completions: [],
+  completions: [
+    several,
+    { param: "best_of", property: "best_of", isMade: ({ best_of }) => countOf(best_of) > 1 },
+    { param: "echo", property: "echo", isMade: ({ echo }) => echo === true },
+    // Of completions it is a number: 0 asks for those of the chosen tokens alone.
+    {
+      param: "logprobs",
+      property: "logprobs",
+      isMade: ({ logprobs }) => typeof logprobs === "number",
+    },
+    { param: "suffix", property: "suffix", isMade: ({ suffix }) => textOf(suffix) !== "" },
+  ],
   moderations: [],
   rerank: [],
 };

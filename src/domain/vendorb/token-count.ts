@@ -7,8 +7,13 @@ const CHARACTERS_PER_TOKEN = 4;
 /** Of an image, whatever its size: the convention's own service counts about as many. */
 const IMAGE_TOKENS = 1_500;
 
+const IMAGES = new Set<unknown>(["image", "input_image"]);
+
 /** Ids, types and encoded files are no text. */
-const NO_TEXT = new Set(["type", "id", "tool_use_id", "cache_control", "signature", "data", "url"]);
+const NO_TEXT = new Set([
+  ...["type", "id", "tool_use_id", "call_id", "cache_control", "signature", "encrypted_content"],
+  ...["data", "file_data", "url", "image_url"],
+]);
 
 export const estimatedTokens = ({
   system,
@@ -27,7 +32,7 @@ function charactersIn(content: Json): number {
     if (typeof one === "string") count += one.length;
     else if (Array.isArray(one)) for (const part of one) waiting.push(part);
     else if (isFields(one)) {
-      if (one.type === "image") count += IMAGE_TOKENS * CHARACTERS_PER_TOKEN;
+      if (IMAGES.has(one.type)) count += IMAGE_TOKENS * CHARACTERS_PER_TOKEN;
       for (const [name, value] of Object.entries(one)) if (!NO_TEXT.has(name)) waiting.push(value);
     } else if (one !== null) count += String(one).length;
   }

@@ -16,6 +16,7 @@ import { timeOfId } from "../../lib/uuid-time.ts";
 import { logger } from "../../log.ts";
 import type { AccountPage } from "../../protocol/backup-content.ts";
 import type { Keyset } from "../../storage/keyset.ts";
+import { Conversations } from "./conversations.ts";
 import { copyAccount, writeRows } from "./copies.ts";
 import { Counters } from "./counters.ts";
 import { KEY_MS, Keys } from "./keys.ts";
@@ -63,6 +64,7 @@ export class AccountObject extends DurableObject<Bindings> {
     this.discard(id, objectId),
   );
   readonly #removals = new Removals(this.ctx.storage.sql);
+  readonly #conversations = new Conversations(this.ctx.storage.sql, this.env);
   readonly #upkeep: Upkeep;
   /** When its alarm goes off, as far as this instance knows. */
   #alarmAt = NEVER;
@@ -162,6 +164,17 @@ export class AccountObject extends DurableObject<Bindings> {
     return selectUsagePage(this.#db, keyset).all();
   }
 
+  // ---- conversations
+
+  /** @returns false if the account takes none: it is closed, or has as many as it may */
+  addConversation(objectId: string): boolean {
+    return !this.#closed && this.#conversations.add(objectId);
+  }
+
+  removeConversation(objectId: string): void {
+    this.#conversations.remove(objectId);
+  }
+
   // ---- for backups
 
   /** Its next rows, and what it remembers. */
@@ -198,7 +211,7 @@ export class AccountObject extends DurableObject<Bindings> {
 
   /** Whether nothing is left of a closed account but that it was closed. */
   isEmpty(): boolean {
-    const isLeft = selectOldest(this.#db, 1).get() !== undefined;
+    const isLeft = selectOldest(this.#db, 1).get() !== undefined || !this.#conversations.isEmpty;
     return this.#closed && !isLeft && this.#counters.allPublished;
   }
 
@@ -245,7 +258,9 @@ export class AccountObject extends DurableObject<Bindings> {
     const now = Date.now();
     await this.#counters.catchUp(this.#userId, now);
     const { asked, left } = await this.#upkeep.removeAll(now);
+    await this.#conversations.discardSome();
     if (left) return this.#arm(now + (asked > 0 ? STEP_MS : RETRY_MS));
+    if (!this.#conversations.isEmpty) return this.#arm(now + STEP_MS);
     if (!this.#counters.allPublished) return this.#arm(now + RETRY_MS);
     const { sql } = this.ctx.storage;
     sql.exec("DELETE FROM usage");

@@ -26,6 +26,8 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
       "usagePage",
       "copy",
       "restore",
+      "addConversation",
+      "removeConversation",
       "close",
       "isEmpty",
     ],

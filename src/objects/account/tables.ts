@@ -57,6 +57,7 @@ export const usage = sqliteTable(
 
 /** WITHOUT ROWID: the key is the table, and needs no index of its own. drizzle cannot say that. */
 const CREATE = `
+CREATE TABLE IF NOT EXISTS conversations (object_id TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS predictions (
   id TEXT PRIMARY KEY, object_id TEXT NOT NULL, model_id TEXT NOT NULL, model_owner TEXT NOT NULL,
   model_name TEXT NOT NULL, version_number INTEGER NOT NULL, stream INTEGER NOT NULL,

@@ -1,5 +1,6 @@
 /** Models of the vendora convention. */
 import { z } from "zod";
+import { compatibilities } from "../model.ts";
 
 export const vendoraModel = z
   .object({
@@ -7,6 +8,9 @@ export const vendoraModel = z
     object: z.literal("model"),
     created: z.int().meta({ description: "Unix seconds", example: 1_795_000_000 }),
     owned_by: z.string().meta({ example: "demo" }),
+    shutdown_date: z.null().meta({ description: "No model is announced to be shut down" }),
+    /** Not part of the convention: which calls it answers. */
+    compatibilities,
   })
   .meta({ id: "VendoraModel", description: "A model in the format of OpenAI's API" });
 export type VendoraModel = z.infer<typeof vendoraModel>;

@@ -10,6 +10,9 @@ export type ResponseItem = z.infer<typeof responseItem>;
 /** Items per request and per conversation. */
 export const MAX_ITEMS = 10_000;
 
+const conversationId = z.string().max(100);
+const conversationParam = z.union([conversationId, z.object({ id: conversationId })]);
+
 /** The body of POST /vendora/responses. */
 export const responseRequest = z
   .object({
@@ -19,11 +22,43 @@ export const responseRequest = z
     background: z.boolean().nullish(),
     store: z.boolean().nullish(),
     previous_response_id: z.string().max(100).nullish(),
+    conversation: conversationParam.nullish(),
     webhook: vendoraWebhook,
   })
   .catchall(json)
   .meta({ example: { model: "demo/scribe", input: "Who is the Mad Hatter?" } });
 export type ResponseRequest = z.infer<typeof responseRequest>;
+
+const context = responseRequest.pick({
+  input: true,
+  previous_response_id: true,
+  conversation: true,
+});
+
+/** The body of POST /vendora/responses/input_tokens. */
+export const inputTokensRequest = context
+  .extend({ model: vendoraModelName.nullish() })
+  .catchall(json)
+  .meta({ example: { model: "demo/scribe", input: "Who is the Mad Hatter?" } });
+export type InputTokensRequest = z.infer<typeof inputTokensRequest>;
+
+export const inputTokens = z
+  .object({ object: z.literal("response.input_tokens"), input_tokens: z.int().nonnegative() })
+  .meta({
+    id: "ResponseInputTokens",
+    example: { object: "response.input_tokens", input_tokens: 6 },
+  });
+export type InputTokens = z.infer<typeof inputTokens>;
+
+/** The body of POST /vendora/responses/compact. */
+export const compactRequest = context
+  .omit({ conversation: true })
+  .extend({ model: vendoraModelName, instructions: z.string().max(10_000_000).nullish() })
+  .catchall(json)
+  .meta({
+    example: { model: "demo/scribe", input: [{ role: "user", content: "Who is the Hatter?" }] },
+  });
+export type CompactRequest = z.infer<typeof compactRequest>;
 
 /** A stream event of a container that supports responses natively. */
 export const responseEvent = z.looseObject({ type: z.string().startsWith("response.") });

@@ -3,40 +3,30 @@
  * OpenAI's API, whose requests and responses these calls use.
  */
 import { createRoute } from "@hono/zod-openapi";
-import type { Context } from "hono";
-import type { AppEnv } from "../../context.ts";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
-import type { VendoraCall } from "../../protocol/runner.ts";
 import { chatRequest } from "../../protocol/vendora/chat.ts";
 import { embeddingRequest } from "../../protocol/vendora/embedding.ts";
-import { beginCall, type Call, waitForCall } from "../../services/vendora/calls.ts";
-import { chatCompletion, chatStream } from "../../services/vendora/chat.ts";
+import { waitForCall } from "../../services/vendora/calls.ts";
+import { answerStream, CHAT_ANSWERS, wholeAnswer } from "../../services/vendora/choices.ts";
 import { embeddingList } from "../../services/vendora/embeddings.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
+import { begin } from "./begin.ts";
 import {
   body,
   bodyResponse,
-  callErrors,
   callHeaders,
   callResponse,
+  compatibleErrors,
   predictionHeaders,
   tags,
-  vendoraErrorResponse,
   vendoraEvents,
   vendoraJson,
 } from "./document.ts";
-
-const answers = {
-  ...callErrors,
-  400: vendoraErrorResponse(
-    "The version is not compatible with this call, or its container rejected the request",
-  ),
-};
 
 const completion = body("ChatCompletion", "A chat completion in the format of OpenAI's API");
 
@@ -79,7 +69,7 @@ const complete = createRoute({
   request: { headers: callHeaders, body: jsonBody(chatRequest) },
   responses: {
     200: callResponse("The completion, or a stream of chunks", completion, COMPLETION, CHUNKS),
-    ...answers,
+    ...compatibleErrors,
   },
 });
 
@@ -112,7 +102,7 @@ const embed = createRoute({
       ...bodyResponse("One embedding per input", embeddings, EMBEDDINGS),
       headers: predictionHeaders,
     },
-    ...answers,
+    ...compatibleErrors,
   },
 });
 
@@ -126,11 +116,14 @@ callRoutes.openapi(complete, async (c) => {
   const beginning = () => begin(c, "chat_completions", request, webhook, headers);
   if (asked.stream)
     return vendoraEvents(
-      await limitOpenStream(c, async () => chatStream(services, await beginning(), asked)),
+      await limitOpenStream(c, async () =>
+        answerStream(services, CHAT_ANSWERS, await beginning(), asked),
+      ),
     );
-  return limitWaitingRequest(c, async () =>
-    vendoraJson(chatCompletion(services, await waitForCall(services, await beginning()))),
-  );
+  return limitWaitingRequest(c, async () => {
+    const ended = await waitForCall(services, await beginning());
+    return vendoraJson(wholeAnswer(services, CHAT_ANSWERS, ended));
+  });
 });
 
 callRoutes.openapi(embed, async (c) => {
@@ -142,19 +135,3 @@ callRoutes.openapi(embed, async (c) => {
     return vendoraJson(embeddingList(services, asked, await waitForCall(services, begun)));
   });
 });
-
-async function begin(
-  c: Context<AppEnv>,
-  call: VendoraCall,
-  body: Call["body"],
-  webhook: Call["webhook"],
-  { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
-) {
-  const { services, caller, target } = c.var;
-  const { origin } = new URL(c.req.url);
-  const { sentFiles: sent, releaseBody: onInputSent } = c.var;
-  const order = { call, target, body, webhook, origin, idempotencyKey, sent, onInputSent };
-  const begun = await beginCall(services, caller, order);
-  c.set("predictionId", begun.id);
-  return begun;
-}

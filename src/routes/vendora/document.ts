@@ -48,9 +48,35 @@ export const callErrors = {
   504: vendoraErrorResponse("The model did not finish in time, and the prediction was canceled"),
 };
 
+/** Those of calls that the version must be compatible with. */
+export const compatibleErrors = {
+  ...callErrors,
+  400: vendoraErrorResponse(
+    "The version is not compatible with this call, or its container rejected the request",
+  ),
+};
+
 /** A body of the convention, which OpenAI's documentation describes in full. */
 export const body = (id: string, description: string) =>
   z.record(z.string(), json).meta({ id, description });
+
+export const items = body("ResponseItems", "Items of a conversation in the format of OpenAI's API");
+
+export const ITEM = {
+  id: "msg_1",
+  type: "message",
+  status: "completed",
+  role: "user",
+  content: [{ type: "input_text", text: "Go on" }],
+};
+
+export const ITEMS = {
+  object: "list",
+  data: [ITEM],
+  first_id: ITEM.id,
+  last_id: ITEM.id,
+  has_more: false,
+};
 
 type Example = Record<string, unknown>;
 

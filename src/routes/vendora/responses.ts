@@ -24,6 +24,7 @@ import {
   presentResponse,
   replayResponse,
 } from "../../services/vendora/responses.ts";
+import { keepSaid } from "../../services/vendora/turns.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
 import {
@@ -32,6 +33,8 @@ import {
   callErrors,
   callHeaders,
   callResponse,
+  ITEMS,
+  items,
   responseHeaders,
   tags,
   vendoraErrorResponse,
@@ -60,23 +63,7 @@ const RESPONSE = {
 const QUEUED = { ...RESPONSE, status: "queued", output: [] };
 
 const response = body("Response", "A response in the format of OpenAI's API");
-const items = body("ResponseItems", "Items of a conversation in the format of OpenAI's API");
 
-const ITEMS = {
-  object: "list",
-  data: [
-    {
-      id: "msg_1",
-      type: "message",
-      status: "completed",
-      role: "user",
-      content: [{ type: "input_text", text: "Go on" }],
-    },
-  ],
-  first_id: "msg_1",
-  last_id: "msg_1",
-  has_more: false,
-};
 const deleted = z
   .object({ id: z.string(), object: z.literal("response"), deleted: z.literal(true) })
   .meta({ id: "DeletedResponse" });
@@ -254,5 +241,6 @@ responseRoutes.openapi(cancel, async (c) => {
 responseRoutes.openapi(remove, async (c) => {
   const { services, caller } = c.var;
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
+  await keepSaid(services, caller, found.request);
   return c.json(await deleteResponse(services, caller, found), 200);
 });

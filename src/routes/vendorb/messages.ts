@@ -6,7 +6,7 @@ import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
-import { takesDataUris } from "../../middleware/body.ts";
+import { takesImages } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
@@ -59,7 +59,7 @@ const create = createRoute({
     "Creates a message in the format of Anthropic's API, with a version that has the compatibility `vendorb_messages` or `vendora_chat_completions`. A container that has `/v1/messages` gets the request as it is. For one that supports only chat completions it is translated, tools included. Tools that only Anthropic's service or models have are left out, unless the version's input schema includes them or `tool_choice` requires one. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
     requireScopeToRun(modelInBody),
-    takesDataUris,
+    takesImages,
     addPredictionHeaders,
     resolveTarget("messages"),
   ] as const,

@@ -29,11 +29,11 @@ export const tooManyOpen = ({ settings: { maxStreams } }: Services) =>
   );
 
 /** Counts a stream until it ends. @throws ProblemError too_many_requests */
-export async function countStream(
+export async function countStream<Stream extends EventStream>(
   services: Services,
   reader: Requester,
-  opening: () => Promise<EventStream>,
-): Promise<EventStream> {
+  opening: () => Promise<Stream>,
+): Promise<Stream> {
   return untilOver(enter(services, reader), opening);
 }
 
@@ -60,10 +60,10 @@ export const countExport = (
     return untilOver(leave, opening);
   });
 
-async function untilOver(
+async function untilOver<Stream extends EventStream>(
   leave: () => void,
-  opening: () => Promise<EventStream>,
-): Promise<EventStream> {
+  opening: () => Promise<Stream>,
+): Promise<Stream> {
   const stream = await opening().catch((error: unknown) => {
     leave();
     throw error;

@@ -12,6 +12,7 @@ import {
   ValidationFailure,
 } from "../../domain/schemas/validation.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import { bodyFiles } from "../../domain/vendora/body-files.ts";
 import { callOf } from "../../domain/vendora/call.ts";
 import { ProblemError } from "../../errors.ts";
 import { SNAPSHOT_CHARS } from "../../objects/prediction/rpc-types.ts";
@@ -69,6 +70,8 @@ export async function createResolved(
   options: CreateOptions,
 ): Promise<CreatedPrediction> {
   const schema = versionSchema(target.version.schemas, "input");
+  const isBody = target.version.configuration.interface === "vendora";
+  const filesSchema = (isBody && call && bodyFiles(call)) || schema;
   const {
     origin,
     waitSeconds,
@@ -83,9 +86,12 @@ export async function createResolved(
   const priority = requirePriority(caller, request);
   const { input: asked, ...rest } = request;
   const askedText = jsonText(asked, ["body"]);
-  const id = sent?.prediction_id ?? newPredictionUuid();
+  const id = sent?.prediction_id ?? options.id ?? newPredictionUuid();
   const [found, webhook, endpoints, accountObject] = await Promise.all([
-    inputFiles(services, caller, { schema, input: asked, text: askedText, origin, sent }),
+    inputFiles(services, caller, {
+      ...{ schema: filesSchema, input: asked, text: askedText },
+      ...{ origin, sent },
+    }),
     storedWebhook(services, id, request.webhook),
     getEnabledEndpoints(services.db, caller.user_id),
     openAccount(services, caller.user_id),

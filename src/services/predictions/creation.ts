@@ -6,6 +6,8 @@ import type { SentFiles } from "./sent-files.ts";
 export interface CreateOptions {
   /** Scheme and host that the request came to. */
   origin: string;
+  /** Its id, if it must be known before. Files that were sent have one already (`sent`). */
+  id?: string | undefined;
   validateInput: boolean;
   /** How long to wait for it to end. */
   waitSeconds: number;

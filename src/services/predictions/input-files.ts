@@ -113,8 +113,9 @@ const sentFiles = (found: FoundString[], sent: SentFiles | undefined): InputFile
   found.flatMap((one) => {
     const file = fileIn(sent, one);
     if (!file) return [];
-    const { key, name, mime_type, content } = file;
-    const stored = { key, name, mime_type, size: content.byteLength, data_uri: true as const };
+    const { key, name, mime_type, content, data_uri } = file;
+    const size = content instanceof Uint8Array ? content.byteLength : content.size;
+    const stored = { key, name, mime_type, size, ...(data_uri && { data_uri }) };
     return [{ at: one.at, stored }];
   });
 

@@ -1,14 +1,18 @@
 /**
- * Files that came with a request as data URIs. They belong to the prediction that it creates, and go with
- * its data; its input has their addresses. The runner writes each as a data URI again.
+ * Files that came with a request, as data URIs, in a form, or as base64 in messages. They belong to the
+ * prediction that it creates, and go with its data; its input has their addresses. The runner writes a data URI
+ * and base64 as a data URI again.
  */
+import { findBase64Data } from "../../domain/files/base64-data.ts";
 import { dataUri, findDataUris, LONG_DATA_URI } from "../../domain/files/data-uris.ts";
 import { replaceText } from "../../domain/files/json-path.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
+import { withImageAddresses } from "../../domain/vendorb/image-sources.ts";
 import { hex } from "../../lib/hex.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { InputFile } from "../../protocol/runner.ts";
+import { createUpload } from "../../protocol/upload.ts";
 import { fileKey } from "../../storage/files/files.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
@@ -18,13 +22,25 @@ export interface OwnFile {
   key: string;
   name: string;
   mime_type: string;
-  /** Bytes, or the key of the file that it is a copy of. */
-  content: Uint8Array<ArrayBuffer> | string;
+  /** Bytes, the key of the file that it is a copy of, or parts that R2 has already. */
+  content: Uint8Array<ArrayBuffer> | string | UploadedParts;
+  /** As of FileFacts. */
+  data_uri?: true;
+}
+
+/** A multipart upload in R2 that is not complete, so that it is no file yet. */
+export interface UploadedParts {
+  multipart_id: string;
+  etags: string[];
+  size: number;
+  sha256: string;
 }
 
 export interface SentFile extends OwnFile {
   url: string;
-  content: Uint8Array<ArrayBuffer>;
+  content: Uint8Array<ArrayBuffer> | UploadedParts;
+  /** It came as base64 without its type. */
+  is_base64?: true;
 }
 
 export interface SentFiles {
@@ -38,30 +54,62 @@ const MAX_COPIED_BYTES = 10 * 1024 * 1024;
 /** The longest that a prediction waits and runs, beside its retention. */
 export const WORK_MS = 2 * 86_400_000;
 
-/** Takes long data URIs out of a JSON body. @returns what is left of it, in pieces */
-export async function takeDataUris(
+/** Whose files are taken out of a body: data URIs, and the base64 that messages have beside its type. */
+export type SentBy = "any" | "messages";
+
+/** Takes long files out of a JSON body. @returns what is left of it, in pieces */
+export async function takeFiles(
   services: Services,
   origin: string,
+  sender: SentBy,
   json: Uint8Array,
 ): Promise<{ pieces: (Uint8Array | string)[]; sent?: SentFiles }> {
-  const uris = findDataUris(json, LONG_DATA_URI);
-  if (uris.length === 0) return { pieces: [json] };
+  const encoded = sender === "messages" ? findBase64Data(json, LONG_DATA_URI) : [];
+  const found = [
+    ...findDataUris(json, LONG_DATA_URI),
+    ...encoded.map((one) => ({ ...one, mime_type: UNKNOWN_TYPE, is_base64: true as const })),
+  ].sort((a, b) => a.from - b.from);
+  if (found.length === 0) return { pieces: [json] };
   const sent: SentFiles = { prediction_id: newPredictionUuid(), files: [] };
   const pieces: (Uint8Array | string)[] = [];
   let end = 0;
-  for (const { from, to, mime_type, content } of uris) {
-    const name = `data-${sent.files.length + 1}${extensionOf(mime_type)}`;
+  for (const { from, to, ...file } of found) {
+    const name = `data-${sent.files.length + 1}${extensionOf(file.mime_type)}`;
     const key = fileKey(sent.prediction_id, name);
     const url = await addressOf(services, origin, key);
-    sent.files.push({ key, name, mime_type, url, content });
+    sent.files.push({ ...file, key, name, url, data_uri: true });
     pieces.push(json.subarray(end, from), JSON.stringify(url));
     end = to;
   }
   return { pieces: [...pieces, json.subarray(end)], sent };
 }
 
+/** Until it is known from what stands beside it. */
+const UNKNOWN_TYPE = "application/octet-stream";
+
+/** The body of messages, with the addresses of their images; base64 that is no image is put back. */
+export function withSentImages(body: Json, sent: SentFiles): { body: Json; sent?: SentFiles } {
+  const encoded = new Map(
+    sent.files.filter(({ is_base64 }) => is_base64).map((file) => [file.url, file]),
+  );
+  const files = sent.files.filter(({ is_base64 }) => !is_base64);
+  const placed = withImageAddresses(body, (url, mediaType) => {
+    const file = encoded.get(url);
+    const { success, data: mime_type } = createUpload.shape.mime_type.safeParse(mediaType);
+    if (!file || !success) return undefined;
+    files.push({ ...file, mime_type });
+    encoded.delete(url);
+    return url;
+  });
+  const whole = withTexts(placed, (text) => {
+    const content = encoded.get(text)?.content;
+    return content instanceof Uint8Array ? content.toBase64() : undefined;
+  });
+  return files.length > 0 ? { body: whole, sent: { ...sent, files } } : { body: whole };
+}
+
 /** Valid for as long as the prediction has data. */
-const addressOf = (services: Services, origin: string, key: string) =>
+export const addressOf = (services: Services, origin: string, key: string) =>
   signedFileUrl(
     services,
     origin,
@@ -69,27 +117,36 @@ const addressOf = (services: Services, origin: string, key: string) =>
     Date.now() + services.settings.retentionSeconds * 1_000 + WORK_MS,
   );
 
-/** The input as it was sent: what a schema says of it, it says of that. */
+/** The input as it was sent, with its data URIs: what a schema says of it, it says of that. */
 export function asSent<Input extends Json>(input: Input, sent: SentFiles | undefined): Json {
   if (!sent) return input;
   const files = new Map(sent.files.map((file) => [file.url, file]));
-  const restored = (value: Json): Json => {
-    if (typeof value === "string") {
-      const file = files.get(value);
-      return file ? dataUri(file.mime_type, file.content.toBase64()) : value;
-    }
-    if (Array.isArray(value)) return value.map(restored);
-    if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, restored(item)]));
-  };
-  return restored(input);
+  return withTexts(input, (text) => {
+    const file = files.get(text);
+    return file?.content instanceof Uint8Array && file.data_uri
+      ? dataUri(file.mime_type, file.content.toBase64())
+      : undefined;
+  });
+}
+
+/** @param textOf what a text is replaced by, if it is */
+function withTexts(value: Json, textOf: (text: string) => string | undefined): Json {
+  if (typeof value === "string") return textOf(value) ?? value;
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, textOf));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, withTexts(item, textOf)]),
+  );
 }
 
 /** The input as it can be compared with another: the addresses of sent files differ each time. */
 export async function comparable(text: string, sent: SentFiles | undefined): Promise<string> {
   let compared = text;
   for (const { url, mime_type, content } of sent?.files ?? []) {
-    const hash = hex(await crypto.subtle.digest("SHA-256", content));
+    const hash =
+      content instanceof Uint8Array
+        ? hex(await crypto.subtle.digest("SHA-256", content))
+        : content.sha256;
     compared = compared.replaceAll(url, `${mime_type} ${hash}`);
   }
   return compared;
@@ -120,7 +177,7 @@ export async function withCopies<Input extends Json>(
     const { name, mime_type } = stored;
     const key = fileKey(id, `earlier-${copies.size + 1}${extensionOf(mime_type)}`);
     const known = copies.get(stored.key);
-    const copy = known ?? { key, name, mime_type, content: stored.key };
+    const copy = known ?? { key, name, mime_type, content: stored.key, data_uri: true };
     copies.set(stored.key, copy);
     if (!known) bytes += stored.size;
     if (bytes > MAX_COPIED_BYTES) throw invalid(["body", "input"], TOO_MUCH);

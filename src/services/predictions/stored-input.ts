@@ -4,7 +4,14 @@ import { hasStoredInput, type PredictionSpec } from "../../domain/predictions/st
 import { logger } from "../../log.ts";
 import { accountAt } from "../../objects/account/stub.ts";
 import type { StoredValue } from "../../protocol/event.ts";
-import { deleteAll, getFile, putFile, putValue, valueKey } from "../../storage/files/files.ts";
+import {
+  completeMultipart,
+  deleteAll,
+  getFile,
+  putFile,
+  putValue,
+  valueKey,
+} from "../../storage/files/files.ts";
 import type { Services } from "../services.ts";
 import type { OwnFile } from "./sent-files.ts";
 
@@ -45,11 +52,16 @@ export async function storeInput(
   ]);
 }
 
-async function storeFile(bucket: R2Bucket, { key, content, name, mime_type }: OwnFile) {
+async function storeFile(bucket: R2Bucket, { key, content, ...facts }: OwnFile) {
+  if (typeof content === "object" && "multipart_id" in content) {
+    const { multipart_id, etags } = content;
+    if (await completeMultipart(bucket, { key, multipart_id }, etags)) return;
+    throw new Error(`the parts of ${key} have been deleted meanwhile`);
+  }
   const original = typeof content === "string" ? await getFile(bucket, content) : undefined;
   const body = typeof content === "string" ? original?.body : content;
   if (!body) throw new Error(`${content} has been deleted meanwhile`);
-  await putFile(bucket, key, body, { name, mime_type, data_uri: true });
+  await putFile(bucket, key, body, facts);
 }
 
 /** Deletes what was written for a prediction that was not created. If that fails its account does it. */

@@ -2,6 +2,7 @@
 import { CONVENTION, type Convention } from "../../domain/vendora/call.ts";
 import { ProblemError } from "../../errors.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
+import type { Compatibilities } from "../../protocol/model.ts";
 import { listCallable } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -15,8 +16,9 @@ const MAX_LISTED = 1_000;
 export interface CallableModel {
   owner: string;
   name: string;
-  /** Unix ms, of its version. */
+  /** Of its version; unix ms. */
   created_at: number;
+  compatibilities: Compatibilities;
 }
 
 /** Only models that the caller's token may run: clients offer the list for selection. */
@@ -47,7 +49,8 @@ export async function readCallableModel(
   );
   if (target && isCallable(target.version)) {
     const { owner, name } = target.model;
-    return { owner, name, created_at: target.version.created_at };
+    const { created_at, compatibilities } = target.version;
+    return { owner, name, created_at, compatibilities };
   }
   const message = `The model '${reference.slice(0, 200)}' does not exist, is not visible to you, or has no ${convention} compatibility. ${modelsHint(convention)}`;
   throw new VendoraProblem(404, { message, param: "model", code: "model_not_found" });

@@ -31,9 +31,17 @@ export interface Call {
   call: VendoraCall;
   target: ResolvedVersion;
   body: { model: string; stream?: boolean | null | undefined } & Record<string, Json>;
+  /** The prediction's input, when it is not the body. */
+  input?: Record<string, Json>;
+  /** That input is of the model's own schema: it runs as one of the model's own predictions. */
+  isOwnInput?: boolean;
+  /** Whether something is sent before its end; by default as the body says. */
+  streams?: boolean;
   /** Scheme and host that the request came to. */
   origin: string;
   idempotencyKey: string | undefined;
+  /** As of CreateOptions. */
+  id?: string;
   /** The caller does not wait: it is canceled neither when they disconnect nor at the time limit. */
   background?: boolean;
   retentionSeconds?: number;
@@ -93,7 +101,7 @@ export async function findCallable(
 
 /** A call whose prediction has been created. */
 export interface BegunCall extends CreatedPrediction {
-  /** Without messages and input: they may be megabytes, and the call still waits. */
+  /** Without what the model reads: it may be megabytes, and the call still waits. */
   request: Call["body"];
 }
 
@@ -108,17 +116,20 @@ export async function beginCall(
 ): Promise<BegunCall> {
   checkSupported(call);
   const { target, body, origin, idempotencyKey, background = false, retentionSeconds } = call;
-  const seconds = timeLimit(services, body.stream === true ? "stream" : "plain");
-  const { messages, input, ...rest } = body;
+  const { streams = body.stream === true, isOwnInput } = call;
+  const seconds = timeLimit(services, streams ? "stream" : "plain");
+  const { messages, input, prompt, documents, ...rest } = body;
   const request = {
-    input: body,
-    stream: body.stream === true,
+    input: call.input ?? body,
+    stream: streams,
     ...(call.webhook && { webhook: call.webhook }),
     ...(retentionSeconds !== undefined && { retention_seconds: retentionSeconds }),
   };
-  const order = { reference: body.model, target, call: call.call, request };
+  const named = isOwnInput ? null : call.call;
+  const order = { reference: body.model, target, call: named, request };
   const created = await createResolved(services, caller, order, {
     origin,
+    id: call.id,
     idempotencyKey,
     validateInput: false,
     waitSeconds: 0,
@@ -137,8 +148,9 @@ function followed(background: boolean, stream: boolean): { follow?: Follow } {
 }
 
 /** A vendora server itself refuses what it does not support; a Cog model would ignore it. */
-function checkSupported({ call, target: { version }, body }: Call): void {
-  if (version.configuration.interface === "vendora") return;
+function checkSupported({ call, target: { version }, body, input }: Call): void {
+  // Whoever makes an input of its own checks that, too.
+  if (version.configuration.interface === "vendora" || input) return;
   const unsupported = findUnsupported(call, body, rootKeywords(version.schemas, "input"));
   if (!unsupported) return;
   const { param, property } = unsupported;

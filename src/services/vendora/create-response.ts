@@ -1,29 +1,27 @@
 /** Creating responses: their conversation so far, and the three ways to wait for one. */
 
-import { fault, issueAt, jsonText, ValidationFailure } from "../../domain/schemas/validation.ts";
+import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
+import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
+import { conversationIdIn } from "../../domain/vendora/conversation.ts";
 import { withoutHostedTools } from "../../domain/vendora/hosted-tools.ts";
 import { responseIdOf } from "../../domain/vendora/ids.ts";
-import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
-import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
+import { invalidParameter, type VendoraProblem } from "../../errors-vendora.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
-import {
-  MAX_ITEMS,
-  type ResponseItem,
-  type ResponseRequest,
-} from "../../protocol/vendora/response.ts";
+import type { ResponseRequest } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { type CreatedPrediction, gone, snapshotOf } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 import { beginCall, type Call, contentOf, readerOf, timeLimit, waitForCall } from "./calls.ts";
+import { withContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
-import { withoutReferences } from "./references.ts";
 import { ResponseWriter } from "./response-writer.ts";
-import { findResponse, headOf, presentResponse } from "./responses.ts";
+import { headOf, presentResponse } from "./responses.ts";
 import { writtenStream } from "./streams.ts";
+import { type BegunTurn, beginTurn } from "./turns.ts";
 
 /** A response whose prediction has been created. */
 export interface BegunResponse extends CreatedPrediction {
@@ -32,12 +30,6 @@ export interface BegunResponse extends CreatedPrediction {
   /** The types of hosted tools that the model was not given because its container has none. */
   leftOut: string[];
 }
-
-/** Characters of JSON: as much as a single request may have. */
-const MAX_CONVERSATION = 10_000_000;
-
-/** Fields of the convention that need state which Auspex does not store. */
-const UNSUPPORTED_FIELDS = ["conversation", "prompt"];
 
 /**
  * @throws ValidationFailure, VendoraProblem unsupported_parameter, previous_response_not_found
@@ -49,29 +41,63 @@ export async function beginResponse(
   asked: ResponseRequest,
   call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "sent" | "onInputSent">,
 ): Promise<BegunResponse> {
-  checkResponse(asked);
+  checkResponse(asked, call.idempotencyKey);
   const { request: own, omittedTools } = withoutUnavailableTools(asked, call.target);
-  const request = await withPrevious(services, caller, own);
-  const { input, ...rest } = request;
-  const created = await beginCall(services, caller, {
-    ...call,
-    call: "responses",
-    body: request,
-    background: request.background === true,
-    ...(request.store === false && { retentionSeconds: MIN_RETENTION_SECONDS }),
+  const id = call.sent?.prediction_id ?? newPredictionUuid();
+  const turn = await turnOf(services, caller, own, { id, target: call.target });
+  const begin = async (): Promise<BegunResponse> => {
+    const request = await withContext(services, caller, own, turn?.items ?? []);
+    const { input, ...rest } = request;
+    // What was said goes into the conversation when that is used next.
+    const isForNobody = request.store === false && !turn;
+    const created = await beginCall(services, caller, {
+      ...call,
+      call: "responses",
+      body: request,
+      id,
+      background: request.background === true,
+      ...(isForNobody && { retentionSeconds: MIN_RETENTION_SECONDS }),
+    });
+    return { ...created, request: rest, leftOut: omittedTools };
+  };
+  return begin().catch(async (error: unknown) => {
+    await turn?.abandon();
+    throw error;
   });
-  return { ...created, request: rest, leftOut: omittedTools };
 }
 
-function checkResponse(asked: ResponseRequest): void {
-  const { input, previous_response_id, background, store } = asked;
-  if (input == null && previous_response_id == null) {
+/** Its turn in the conversation, if it is in one. */
+async function turnOf(
+  services: Services,
+  caller: Caller,
+  request: ResponseRequest,
+  { id, target }: { id: string; target: Call["target"] },
+): Promise<BegunTurn | undefined> {
+  const conversationId = conversationIdIn(request);
+  if (conversationId === undefined) return undefined;
+  const response = { prediction_id: id, model_id: target.model.id };
+  return beginTurn(services, caller, conversationId, response);
+}
+
+function checkResponse(asked: ResponseRequest, idempotencyKey: string | undefined): void {
+  const { input, previous_response_id, conversation, prompt, background, store } = asked;
+  if (prompt != null) {
+    const message =
+      "Stored prompts are not supported: send the prompt's text in 'instructions', and what you would send in its variables in 'input'.";
+    throw invalidParameter("prompt", "unsupported_parameter", message);
+  }
+  if (input == null && previous_response_id == null && conversation == null) {
     throw new ValidationFailure([issueAt(["body", "input"], fault("missing"))]);
   }
-  for (const name of UNSUPPORTED_FIELDS) {
-    if (asked[name] == null) continue;
-    const message = `'${name}' is not supported: send the text in 'input', or use a 'previous_response_id'.`;
-    throw invalidParameter(name, "unsupported_parameter", message);
+  if (conversation != null && previous_response_id != null) {
+    const message =
+      "Send either 'conversation' or 'previous_response_id': both name what was said before.";
+    throw invalidParameter("previous_response_id", "mutually_exclusive_parameters", message);
+  }
+  if (conversation != null && idempotencyKey !== undefined) {
+    const message =
+      "An 'Idempotency-Key' cannot be sent with 'conversation': by the second time more has been said in it. It takes one response at a time.";
+    throw invalidParameter("conversation", "unsupported_parameter", message);
   }
   if (background === true && store === false) {
     const message = "A response in the background is stored: leave 'store' out, or set it to true.";
@@ -86,44 +112,6 @@ function withoutUnavailableTools(asked: ResponseRequest, { version }: Call["targ
   if (requiredType === undefined) return { request: { ...asked, ...request }, omittedTools };
   const message = `The container of '${asked.model}' has no tool of type '${requiredType.slice(0, 100)}': send one of your own, or leave 'tool_choice' to the model.`;
   throw invalidParameter("tool_choice", "unsupported_parameter", message);
-}
-
-/** The whole conversation as input: containers have no state. */
-async function withPrevious(
-  services: Services,
-  caller: Caller,
-  asked: ResponseRequest,
-): Promise<ResponseRequest> {
-  const { previous_response_id: id, input } = asked;
-  const own = await withoutReferences(services, caller, itemsOf(input));
-  const items =
-    id == null ? own : conversation(...(await previousItems(services, caller, id)), own);
-  if (items.length > MAX_ITEMS || jsonText(items, ["body", "input"]).length > MAX_CONVERSATION) {
-    const message = `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_CONVERSATION} characters.`;
-    throw invalidParameter("input", "context_length_exceeded", message);
-  }
-  // A plain string without earlier items is passed on unchanged.
-  return id == null && typeof input === "string" ? asked : { ...asked, input: items };
-}
-
-/** The input and output of an earlier response: output items are valid as input. */
-async function previousItems(
-  services: Services,
-  caller: Caller,
-  id: string,
-): Promise<[input: ResponseItem[], output: ResponseItem[]]> {
-  const param = "previous_response_id";
-  const previous = await findResponse(services, caller, id).catch((error: unknown) => {
-    if (!(error instanceof VendoraProblem)) throw error;
-    const message = `Previous response with id '${id}' not found.`;
-    throw invalidParameter(param, "previous_response_not_found", message);
-  });
-  const { status, output } = presentResponse(previous);
-  if (status === "completed" || status === "incomplete") {
-    return [itemsOf(previous.request.input), output];
-  }
-  const message = `Previous response '${id}' has not been completed: it is ${status}.`;
-  throw invalidParameter(param, "invalid_value", message);
 }
 
 const headFor = ({ id, created_at, request }: BegunResponse) =>

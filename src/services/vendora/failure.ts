@@ -18,7 +18,7 @@ export const timeoutProblem = (seconds: number) =>
   new VendoraProblem(
     504,
     {
-      message: `The model did not finish within ${seconds} s, and the request was canceled. Ask for less, stream it, or use background mode of /responses.`,
+      message: `The model did not finish within ${seconds} s, and the request was canceled. Ask for less, stream it, or run it with POST /v1/predictions, where nobody has to wait for it.`,
       type: "timeout_error",
       code: "timeout",
     },

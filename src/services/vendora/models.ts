@@ -22,9 +22,11 @@ export async function readVendoraModel(
   return { ...present(model), id: reference };
 }
 
-const present = ({ owner, name, created_at }: CallableModel): VendoraModel => ({
+const present = ({ owner, name, created_at, compatibilities }: CallableModel): VendoraModel => ({
   id: `${owner}/${name}`,
   object: "model",
   created: unixSeconds(created_at),
   owned_by: owner,
+  shutdown_date: null,
+  compatibilities,
 });

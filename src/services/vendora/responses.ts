@@ -4,7 +4,7 @@ import { itemPage, itemsOf, listedItems } from "../../domain/vendora/response-it
 import { responseOf } from "../../domain/vendora/response-stream.ts";
 import { ProblemError } from "../../errors.ts";
 import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
-import { SNAPSHOT_CHARS } from "../../objects/prediction/rpc-types.ts";
+import { SNAPSHOT_CHARS, type Snapshot } from "../../objects/prediction/rpc-types.ts";
 import { type PredictionStub, renewed } from "../../objects/prediction/stub.ts";
 import type { PredictionWithIO } from "../../protocol/prediction.ts";
 import {
@@ -45,15 +45,42 @@ export async function findResponse(
   throw new VendoraProblem(404, { message, param: "response_id", code: "response_not_found" });
 }
 
+/**
+ * One that has ended, also if it was not to be stored.
+ * @returns undefined when it does not exist, or was deleted
+ */
+export async function findEnded(
+  services: Services,
+  caller: Caller,
+  id: string,
+): Promise<StoredResponse | "under way" | undefined> {
+  const { stub, snapshot } = await peek(services, caller, id);
+  if (snapshot?.terminal === false) return "under way";
+  return stub && snapshot && read(services, caller, id, { stub, snapshot });
+}
+
 async function lookUp(services: Services, caller: Caller, id: string) {
+  const { stub, snapshot } = await peek(services, caller, id);
+  return stub && snapshot && read(services, caller, id, { stub, snapshot });
+}
+
+async function peek(services: Services, caller: Caller, id: string) {
   const predictionId = predictionIdOf(id);
-  if (!predictionId) return undefined;
+  if (!predictionId) return {};
   const stub = await predictionStub(services, caller, predictionId).catch((error: unknown) => {
     if (error instanceof ProblemError && error.code === "not_found") return undefined;
     throw error;
   });
-  const snapshot = await stub?.get(SNAPSHOT_CHARS);
-  if (!stub || snapshot?.call !== "responses") return undefined;
+  return { stub, snapshot: await stub?.get(SNAPSHOT_CHARS) };
+}
+
+async function read(
+  services: Services,
+  caller: Caller,
+  id: string,
+  { stub, snapshot }: { stub: PredictionStub; snapshot: Snapshot },
+): Promise<StoredResponse | undefined> {
+  if (snapshot.call !== "responses") return undefined;
   const reading = () => contentOf(services, stub, snapshot);
   const isSmall = snapshot.body?.length === 1;
   const prediction = await (isSmall ? reading() : readWhole(caller.user_id, reading));

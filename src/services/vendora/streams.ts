@@ -4,8 +4,8 @@ import type { EventStream } from "../predictions/event-stream.ts";
 import type { LogReader, NumberedEntry } from "./log-reader.ts";
 
 export interface Writer {
-  /** Translates an entry into text of the stream. Throws to end it. */
-  write(entry: NumberedEntry): string;
+  /** Translates an entry into text of the stream, or into bytes as they can be had. Throws to end it. */
+  write(entry: NumberedEntry): string | AsyncIterable<Uint8Array>;
   /** The last event of a stream that breaks off. */
   fail(error: unknown): string;
   /** What is sent while there is nothing to tell; a comment, if the convention has no event for it. */
@@ -20,30 +20,16 @@ export function writtenStream(
   writer: Writer,
   held: NumberedEntry[] = [],
 ): EventStream {
-  const first = held.length > 0 ? [held] : [];
   const { promise: over, resolve } = Promise.withResolvers<void>();
   let lastWords: string | undefined;
+  const written = writtenBytes(reader, writer, held, () => lastWords);
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const close = (text: string) => {
-        controller.enqueue(encoder.encode(text));
-        controller.close();
-        resolve();
-      };
-      let text = "";
-      try {
-        const entries = first.shift() ?? (await reader.next());
-        if (lastWords !== undefined) return close(lastWords);
-        // The log was deleted meanwhile: the stream must not look complete.
-        if (!entries) throw new Error("the event log has no end");
-        for (const entry of entries) text += writer.write(entry);
-        // A disconnect is only noticed by writing: hence the heartbeat.
-        if (entries.at(-1)?.event === "done") return close(text);
-        controller.enqueue(encoder.encode(text || (writer.heartbeat?.() ?? HEARTBEAT)));
-      } catch (error) {
-        close(text + writer.fail(error));
-        await reader.cancel();
-      }
+      const { done, value } = await written.next();
+      if (value) controller.enqueue(value);
+      if (!done) return;
+      controller.close();
+      resolve();
     },
     async cancel() {
       resolve();
@@ -58,6 +44,46 @@ export function writtenStream(
       return reader.cancel();
     },
   };
+}
+
+/** @returns what it ends with */
+async function* writtenBytes(
+  reader: LogReader,
+  writer: Writer,
+  held: NumberedEntry[],
+  lastWords: () => string | undefined,
+): AsyncGenerator<Uint8Array, Uint8Array, void> {
+  const first = held.length > 0 ? [held] : [];
+  let text = "";
+  try {
+    for (;;) {
+      text = "";
+      let isSilent = true;
+      const entries = first.shift() ?? (await reader.next());
+      const words = lastWords();
+      if (words !== undefined) return encoder.encode(words);
+      // The log was deleted meanwhile: the stream must not look complete.
+      if (!entries) throw new Error("the event log has no end");
+      for (const entry of entries) {
+        const written = writer.write(entry);
+        if (typeof written === "string") {
+          text += written;
+          continue;
+        }
+        if (text !== "") yield encoder.encode(text);
+        text = "";
+        isSilent = false;
+        yield* written;
+      }
+      if (entries.at(-1)?.event === "done") return encoder.encode(text);
+      // A disconnect is only noticed by writing: hence the heartbeat.
+      if (text !== "" || isSilent)
+        yield encoder.encode(text || (writer.heartbeat?.() ?? HEARTBEAT));
+    }
+  } catch (error) {
+    await reader.cancel();
+    return encoder.encode(text + writer.fail(error));
+  }
 }
 
 /** An event of the convention. @param id of the entry that it completes, for resuming */

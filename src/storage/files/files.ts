@@ -5,6 +5,7 @@
  *   {upload id}/{name}                   a file that a user uploaded
  *   {prediction id}/{random}-{name}      an output file
  *   {prediction id}/data-{number}        a data URI of its input
+ *   {prediction id}/form-{number}-{name} a file of the form that its input came as
  *   {prediction id}/values/{name}        a large value of the event log, or the input
  */
 
@@ -81,7 +82,7 @@ export const putPart = (
   bucket: R2Bucket,
   { key, multipart_id }: Multipart,
   number: number,
-  body: ReadableStream,
+  body: ReadableStream | Uint8Array,
 ): Promise<R2UploadedPart | undefined> =>
   unlessGone(bucket.resumeMultipartUpload(key, multipart_id).uploadPart(number, body));
 

@@ -259,7 +259,12 @@ export const listCallable = (
   limit: number,
 ) =>
   db
-    .select({ owner: users.username, name: models.name, created_at: versions.created_at })
+    .select({
+      owner: users.username,
+      name: models.name,
+      created_at: versions.created_at,
+      compatibilities: versions.compatibilities,
+    })
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))
     .innerJoin(

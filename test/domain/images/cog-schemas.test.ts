@@ -221,6 +221,11 @@ describe("calls that a Cog model answers", () => {
     expect(callsOf({ Input, Output })).toEqual(["chat_completions", "responses"]);
   });
 
+  test("completions: a prompt, text", () => {
+    const Input = inputOf({ prompt: text, seed: { type: "integer" } }, ["prompt"]);
+    expect(callsOf({ Input, Output: texts })).toEqual(["completions"]);
+  });
+
   test("one with `input` beside `messages` gets the responses call as it is, which it may not take", () => {
     expect(callsOf({ Input: inputOf({ messages, input: text }), Output: text })).toEqual([
       "chat_completions",
@@ -228,7 +233,9 @@ describe("calls that a Cog model answers", () => {
   });
 
   test.each([
-    ["a prompt: the call brings messages", inputOf({ prompt: text }), text],
+    ["a prompt and a picture", inputOf({ prompt: text, image: text }, ["image"]), text],
+    ["a prompt, a picture", inputOf({ prompt: text }), { type: "string", format: "uri" }],
+    ["a prompt of several texts", inputOf({ prompt: texts }), text],
     ["messages as one text", inputOf({ messages: text }), text],
     ["messages and a picture", inputOf({ messages, image: text }, ["messages", "image"]), text],
     ["messages, a file", inputOf({ messages }), { type: "string", format: "uri" }],

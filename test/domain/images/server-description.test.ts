@@ -34,15 +34,30 @@ describe("servers of OpenAI's API", () => {
       pathsOf("/v1/chat/completions"),
       ["vendora_chat_completions", "vendora_responses"],
     ],
-    ["llama.cpp", { models }, ["vendora_chat_completions", "vendora_responses"]],
+    [
+      "llama.cpp",
+      { models },
+      ["vendora_chat_completions", "vendora_responses", "vendora_completions"],
+    ],
+    [
+      "nobody known",
+      { models: JSON.stringify({ data: [{ id: "base", owned_by: "them" }] }) },
+      ["vendora_chat_completions", "vendora_responses"],
+    ],
     [
       "TGI",
       { info: '{"model_id":"acme/base","router":"text-generation-router"}', models: "{}" },
-      ["vendora_chat_completions", "vendora_responses"],
+      ["vendora_chat_completions", "vendora_responses", "vendora_completions"],
     ],
     ["TEI", { info: '{"model_type":{"embedding":{"pooling":"mean"}}}' }, ["vendora_embeddings"]],
     ["TEI, older", { info: '{"model_type":"embedding"}' }, ["vendora_embeddings"]],
-    ["TEI for ranks", { info: '{"model_type":{"reranker":{"id2label":{}}}}' }, []],
+    ["TEI for ranks", { info: '{"model_type":{"reranker":{"id2label":{}}}}' }, ["vendora_rerank"]],
+    ["TEI for classes", { info: '{"model_type":{"classifier":{"id2label":{}}}}' }, []],
+    [
+      "vLLM for ranks",
+      pathsOf("/v1/rerank", "/v1/completions"),
+      ["vendora_completions", "vendora_rerank"],
+    ],
     ["one that tells nothing", {}, []],
     ["one that tells nonsense", { openapi: "<html>", models: "[", info: "null" }, []],
   ])("%s", (_, description, calls) => {
@@ -64,6 +79,31 @@ describe("servers of OpenAI's API", () => {
     const { schemas } = described("vendora", {}, pathsOf("/v1/chat/completions", "/v1/embeddings"));
     validateInput(schemas.prediction.input, { input: ["a"] });
     validateInput(schemas.prediction.input, { messages: [{}] });
+  });
+
+  test("one that speaks takes a text, and one that hears a file", () => {
+    const speaks = described("vendora", {}, pathsOf("/v1/audio/speech")).schemas.prediction;
+    validateInput(speaks.input, { input: "Hi", voice: "alloy", speed: null });
+    expect(() => validateInput(speaks.input, { voice: "alloy" })).toThrow("input");
+    expect(speaks.stream_output).toBe(true);
+    const paths = pathsOf("/v1/audio/transcriptions", "/v1/audio/translations");
+    const hears = described("vendora", {}, paths).schemas.prediction;
+    expect(hears.input.properties).toHaveProperty("file.format", "uri");
+    expect(() => validateInput(hears.input, { language: "en" })).toThrow("file");
+    const both = described("vendora", {}, pathsOf("/v1/audio/speech", "/v1/audio/transcriptions"));
+    expect(Object.keys(both.schemas.prediction.input.properties ?? {})).toEqual(["input", "file"]);
+    expect(both.schemas.prediction.input).not.toHaveProperty("required");
+  });
+
+  test.each([
+    ["/v1/completions", { prompt: "Once" }, "prompt", true],
+    ["/v1/moderations", { input: "a" }, "input", false],
+    ["/v1/rerank", { query: "a", documents: ["b"] }, "query", false],
+  ])("one that has %s alone takes its body", (path, body, required, streams) => {
+    const { prediction } = described("vendora", {}, pathsOf(path)).schemas;
+    validateInput(prediction.input, body);
+    expect(() => validateInput(prediction.input, {})).toThrow(required);
+    expect(prediction.stream_output).toBe(streams);
   });
 
   test("one that embeds answers as a whole", () => {

@@ -4,8 +4,11 @@ import { z } from "zod";
 import {
   expectChatChunk,
   expectChatCompletion,
+  expectCompletion,
+  expectCompletionChunk,
   expectEmbeddings,
   expectErrorBody,
+  expectModeration,
   expectResponse,
   expectResponseEvent,
   objections,
@@ -16,14 +19,28 @@ const object = z.record(z.string(), z.unknown());
 const expectSchema = (schema: string, value: unknown) =>
   expect(objections("openai", schema, value)).toEqual([]);
 
+const expectConversation = (body: unknown) => expectSchema("ConversationResource", body);
+const expectItems = (body: unknown) => expectSchema("ConversationItemList", body);
+
 /** By method and path: the description of what a success is. */
 const ANSWERS: [RegExp, (body: Record<string, unknown>, exchange: Exchange) => void][] = [
   [/^POST \/chat\/completions$/, (body) => expectChatCompletion(body)],
+  [/^POST \/completions$/, (body) => expectCompletion(body)],
   [/^POST \/embeddings$/, expectVectors],
+  [/^POST \/images\/\w+$/, (body) => expectSchema("ImagesResponse", body)],
+  [/^POST \/moderations$/, (body) => expectModeration(body)],
+  [/^POST \/rerank$/, (body, { sent }) => expect(body.model).toBe(sent.model)],
   [/^POST \/responses$/, (body) => expectResponse(body)],
   [/^GET \/responses\/[^/]+$/, (body) => expectResponse(body)],
   [/^POST \/responses\/[^/]+\/cancel$/, (body) => expectResponse(body)],
   [/^GET \/responses\/[^/]+\/input_items$/, (body) => expectSchema("ResponseItemList", body)],
+  [/^POST \/responses\/input_tokens$/, (body) => expectSchema("TokenCountsResource", body)],
+  [/^POST \/responses\/compact$/, (body) => expectSchema("CompactResource", body)],
+  [/^(?:POST|GET) \/conversations(?:\/[^/]+)?$/, expectConversation],
+  [/^DELETE \/conversations\/[^/]+$/, (body) => expectSchema("DeletedConversationResource", body)],
+  [/^(?:POST|GET) \/conversations\/[^/]+\/items$/, expectItems],
+  [/^GET \/conversations\/.+\/items\/.+/, (body) => expectSchema("ConversationItem", body)],
+  [/^DELETE \/conversations\/.+\/items\/.+/, expectConversation],
   [/^DELETE \/responses\//, (body) => expect(body).toMatchObject({ deleted: true })],
   [/^GET \/models$/, (body) => expectSchema("ListModelsResponse", body)],
   [/^GET \/models\/.+/, (body) => expectSchema("Model", body)],
@@ -56,7 +73,8 @@ export const VENDORA_CHECKS: Checks = {
 
 /** Every call that begins a prediction says which. */
 function expectPrediction({ method, path, headers }: Exchange): void {
-  if (method !== "POST" || path.endsWith("/cancel")) return;
+  const runs = method === "POST" && !/\/cancel$|\/input_tokens$|^\/conversations/.test(path);
+  if (!runs) return;
   expect(headers.get("auspex-prediction-id")).toMatch(/^[0-9a-f-]{36}$/);
 }
 
@@ -92,6 +110,8 @@ function checkStream(exchange: Exchange, complete: boolean): void {
   const ids = events.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
   expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
   if (path === "/chat/completions") checkChat(exchange, events, complete);
+  else if (path.startsWith("/images/")) checkImages(events, complete);
+  else if (path === "/completions") checkCompletion(exchange, events, complete);
   else checkResponse(exchange, events, complete);
 }
 
@@ -162,6 +182,35 @@ function checkChat({ sent }: Exchange, events: StreamEvent[], ended: boolean): v
     if (complete) expect(last?.finish_reason).toEqual(expect.any(String));
   }
   if (complete) expect(choices.size).toBe(Number(sent.n ?? 1));
+}
+
+/** The event of an error is no event of the convention, and the last. */
+function checkImages(events: StreamEvent[], complete: boolean): void {
+  const types = events.map(({ event, data }) => {
+    const body: { type: string } = JSON.parse(data);
+    expect(event).toBe(body.type);
+    if (event === "error") expectErrorBody(body);
+    else expectResponseEvent(body);
+    return body.type;
+  });
+  if (complete) expect(types.at(-1)).toMatch(/^error$|\.completed$/);
+}
+
+const textChunk = chunk.extend({
+  choices: z.array(z.looseObject({ index: z.number(), finish_reason: z.string().nullable() })),
+});
+
+function checkCompletion({ sent }: Exchange, events: StreamEvent[], complete: boolean): void {
+  const datas = events.map(({ data }) => data);
+  if (complete) expect(datas.pop()).toBe("[DONE]");
+  const bodies: unknown[] = datas
+    .filter((data) => data !== "[DONE]")
+    .map((data) => JSON.parse(data));
+  for (const body of bodies) expectCompletionChunk(body);
+  const chunks = z.array(textChunk).parse(bodies);
+  for (const { model } of chunks) expect(model).toBe(sent.model);
+  const reasons = chunks.flatMap(({ choices }) => choices.map((one) => one.finish_reason));
+  if (complete) expect(reasons.filter((reason) => reason !== null)).not.toEqual([]);
 }
 
 const includesUsage = (sent: Record<string, unknown>) =>

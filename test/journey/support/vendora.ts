@@ -1,4 +1,5 @@
-/** The official client of a world, and what the oracle (test/journey/models) can be asked by it. */
+/** The official client of a world, that of the AI SDK and of LangChain, and what the oracle (test/journey/models) can be asked by it. */
+import { createOpenAI } from "@ai-sdk/openai";
 import OpenAI from "openai";
 import { z } from "zod";
 import { VENDORA_CHECKS } from "./vendora-checks.ts";
@@ -27,14 +28,28 @@ export interface Vendora {
   wire: Wire;
 }
 
+type Access = { url: string; token: string };
+
 /** @param options of the client, which is else as whoever installs it has it. */
 export function vendoraOf(
-  { url, token }: { url: string; token: string },
+  { url, token }: Access,
   options: ConstructorParameters<typeof OpenAI>[0] = {},
 ): Vendora {
   const wire = new Wire(VENDORA_CHECKS);
   const baseURL = `${url}/v1/vendora`;
   return { wire, openai: new OpenAI({ apiKey: token, baseURL, fetch: wire.fetch, ...options }) };
+}
+
+/** Those that are built on the convention; LangChain takes the options of the official client. */
+export function buildersOf({ url, token: apiKey }: Access) {
+  const wire = new Wire(VENDORA_CHECKS);
+  const { fetch } = wire;
+  const baseURL = `${url}/v1/vendora`;
+  return {
+    wire,
+    aiSdk: createOpenAI({ apiKey, baseURL, fetch }),
+    langChain: { apiKey, configuration: { baseURL, fetch } },
+  };
 }
 
 export const told = (script: Script) => JSON.stringify(script);

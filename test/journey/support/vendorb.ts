@@ -1,4 +1,4 @@
-/** The official client of the vendorb convention, and the AI SDK's, in a world. */
+/** The official client of the vendorb convention, the AI SDK's and LangChain's, in a world. */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import Anthropic from "@anthropic-ai/sdk";
 import { type Script, told } from "./vendora.ts";
@@ -20,6 +20,13 @@ export function aiSdkOf({ url, token }: Access) {
   const wire = new Wire(VENDORB_CHECKS);
   const baseURL = `${url}/v1/vendorb`;
   return { wire, provider: createAnthropic({ authToken: token, baseURL, fetch: wire.fetch }) };
+}
+
+/** LangChain adds the same as the official client, which it is built on. */
+export function langChainOf({ url, token: apiKey }: Access) {
+  const wire = new Wire(VENDORB_CHECKS);
+  const clientOptions = { fetch: wire.fetch };
+  return { wire, options: { apiKey, anthropicApiUrl: `${url}/v1/vendorb`, clientOptions } };
 }
 
 /** What tells the oracle (test/journey/models) what to do. */

@@ -69,7 +69,10 @@ describe("the digest of a folder", () => {
 
 it("lists the models of a folder", async () => {
   const models = await listModels(source("examples"));
-  const names = ["duotone", "hello", "meaning", "scribe", "scribe-cog", "story", "sums"];
+  const names = [
+    ...["crier", "duotone", "hello", "listener", "meaning", "scribe", "scribe-cog"],
+    ...["story", "sums"],
+  ];
   expect(models.map(({ manifest }) => manifest.name)).toEqual(names);
 });
 
@@ -277,7 +280,7 @@ describe("the engine", () => {
     });
     expect(good).toMatchObject({
       ok: true,
-      detail: expect.stringContaining("test/hello, test/liar, test/meaning"),
+      detail: expect.stringContaining("test/hello, test/liar, test/listener, test/meaning"),
     });
     const [, bad] = await checkEngine({ ...options, models: join(directory, "nowhere") });
     expect(bad).toMatchObject({ ok: false, advice: expect.stringContaining("--models") });

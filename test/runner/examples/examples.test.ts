@@ -67,13 +67,18 @@ async function tell(input: object): Promise<string> {
 describe("the folders", () => {
   it("are complete: shared files are in each that needs them, and nothing else is added", async () => {
     const models = await listModels(examplesFolder);
-    const all = ["duotone", "hello", "meaning", "scribe", "scribe-cog", "story", "sums"];
+    const all = [
+      ...["brush", "crier", "duotone", "hello", "listener", "meaning", "scribe", "scribe-cog"],
+      ...["story", "sums"],
+    ];
     expect(models.map(({ manifest }) => manifest.name)).toEqual(all);
-    const cog = ["duotone", "hello", "scribe-cog", "story", "sums"];
+    const cog = ["brush", "crier", "duotone", "hello", "listener", "scribe-cog", "story", "sums"];
     const scribes = ["scribe", "scribe-cog"];
     const copies: Record<string, string[]> = {
       "cog.mjs": cog,
       "vendora.mjs": ["meaning", "scribe"],
+      "voice.mjs": ["crier", "listener"],
+      "wav.mjs": ["crier", "listener"],
       "text.txt": [...scribes, "story"],
       Dockerfile: all,
     };

@@ -85,11 +85,17 @@ test("the document is enough, whatever else is not answered", async () => {
   expect(await described(answers)).toEqual({ openapi: expect.any(String) });
 });
 
+const CHATS = ["vendora_chat_completions", "vendora_responses"] as const;
+
 test.each([
-  ["story", "cog", []],
-  ["scribe-cog", "cog", ["vendora_chat_completions", "vendora_responses"]],
-  ["scribe", "vendora", ["vendora_chat_completions", "vendora_responses"]],
-] as const)("of the example %s a version learns what it can do", async (name, spoken, calls) => {
+  ["story", "cog", "prompt", "streams", ["vendora_completions"]],
+  ["brush", "cog", "prompt", "streams", ["vendora_images_generations", "vendora_images_edits"]],
+  ["scribe-cog", "cog", "messages", "streams", CHATS],
+  ["crier", "cog", "text", "", ["vendora_audio_speech"]],
+  ["listener", "cog", "audio", "", ["vendora_audio_transcriptions"]],
+  ["scribe", "vendora", "messages", "streams", CHATS],
+] as const)("of the example %s a version learns what it can do", async (...row) => {
+  const [name, spoken, named, streams, calls] = row;
   const example = await startExample(join(examplesFolder, name));
   const client = new ContainerClient(new URL(example.url));
   try {
@@ -97,9 +103,8 @@ test.each([
     const version = describedVersion(spoken, {}, told);
     const able = Object.entries(version.compatibilities).filter(([, can]) => can);
     expect(able.map(([flag]) => flag)).toEqual(calls);
-    const named = name === "story" ? "prompt" : "messages";
     expect(version.schemas.prediction.input.properties).toHaveProperty(named);
-    expect(version.schemas.prediction.stream_output).toBe(true);
+    expect(version.schemas.prediction.stream_output).toBe(streams === "streams");
   } finally {
     client.close();
     await example.stop();

@@ -47,6 +47,15 @@ async function ask(answers: Record<string, Answer>, more: Record<string, Json> =
 }
 
 describe("a server that has messages", () => {
+  it("is sent an image as the caller has sent it", async () => {
+    const image = (source: Json) => [{ role: "user", content: [{ type: "image", source }] }];
+    const messages = image({ type: "url", url: "data:image/png;base64,AAAA" });
+    const { server } = await ask({ [MESSAGES]: events(STREAM) }, { messages });
+    expect(server.bodies(MESSAGES)[0]?.messages).toEqual(
+      image({ type: "base64", media_type: "image/png", data: "AAAA" }),
+    );
+  });
+
   it("is asked as the caller asks, under its own name", async () => {
     const { server, finish, reporter } = await ask(
       { [MESSAGES]: events(STREAM) },

@@ -73,6 +73,24 @@ describe("what outputs say of their tokens", () => {
     expect(tokens(call, {}, outputs)).toEqual({ input_tokens: 7, output_tokens: 11 });
   });
 
+  it("counts for rankings, of which some servers tell the total alone", () => {
+    const answer = { results: [], usage: { total_tokens: 7 } };
+    expect(tokens("rerank", {}, [answer])).toEqual({ input_tokens: 7, output_tokens: 0 });
+    const asked = { query: "12345678", documents: ["1234", { text: "1234" }] };
+    expect(tokens("rerank", asked, [{ results: [] }])).toEqual({
+      ...{ input_tokens: 4, output_tokens: 0 },
+      tokens_estimated: 1,
+    });
+  });
+
+  it("counts for completions, or estimates", () => {
+    const asked = { prompt: ["12345678", [1, 2]] };
+    expect(tokens("completions", asked, [{ choices: [{ text: "1234" }] }])).toEqual({
+      ...{ input_tokens: 4, output_tokens: 1 },
+      tokens_estimated: 1,
+    });
+  });
+
   it("counts for embeddings, which put none out", () => {
     const answer = { data: [{ embedding: [1, 2] }], usage: { prompt_tokens: 7, total_tokens: 7 } };
     expect(tokens("embeddings", {}, [answer])).toEqual({ input_tokens: 7, output_tokens: 0 });

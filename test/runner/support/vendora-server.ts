@@ -139,7 +139,8 @@ export async function connect(
     const reporter = record();
     const stop = new AbortController();
     const model = "ada/parrot";
-    const given = { id: "1", call, model, input, limits, reporter, stop: stop.signal };
+    const files = new Map();
+    const given = { id: "1", call, model, input, files, limits, reporter, stop: stop.signal };
     return { reporter, outcome: session.run(given), stop: () => stop.abort() };
   };
   return { run, told, end: (reason: unknown) => gone.abort(reason) };

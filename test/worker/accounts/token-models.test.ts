@@ -47,6 +47,7 @@ describe("what leads to a run", async () => {
     ["and its version", (model) => [`/v1/models/${model}/versions/1/predictions`, { input: {} }]],
     ["a chat", (model) => ["/v1/vendora/chat/completions", { model, messages: MESSAGES }]],
     ["embeddings", (model) => ["/v1/vendora/embeddings", { model, input: "x" }]],
+    ["a transcription", (model) => ["/v1/vendora/audio/transcriptions", { model, file: "x" }]],
     ["a response", (model) => [RESPONSES, { model, input: "x" }]],
     ["in the background", (model) => [RESPONSES, { model, input: "x", background: true }]],
     ["one that goes on", (model) => [RESPONSES, { model, input: "x", previous_response_id }]],

@@ -21,6 +21,8 @@ beforeAll(async () => {
     ["/v1/vendora/chat/completions", world.client],
     ["/v1/vendora/embeddings", world.client],
     ["/v1/vendora/responses", world.client],
+    ["/v1/vendora/audio/speech", world.client],
+    ["/v1/vendora/audio/transcriptions", world.client],
     ["/v1/uploads", world.client],
     ["/v1/operator/users", new Client(OPERATOR)],
     ["/v1/runner/sessions", runner],

@@ -56,7 +56,8 @@ const weighed = (those: DocumentedOperation[]) =>
 const anyPlan = weighed(operations);
 
 /** What waits for a model; of most nobody takes the work, and whoever leaves cancels it. */
-const CALL = /\/v1\/vendor[ab]\/(?:chat|embeddings|messages|responses(?:$|\?))/;
+const CALL =
+  /\/v1\/vendor[ab]\/(?:audio|chat|completions|embeddings|images|messages|moderations|rerank|responses(?:$|\?))/;
 const CALL_MS = 500;
 /** When it is looked for what has not succeeded yet: on a slow machine an answer may take that long. */
 const PATIENT_CALL_MS = 3_000;
@@ -154,6 +155,7 @@ const MADE_BEFORE = 15;
 const BEFORE = [
   { path: "/predictions", body: { model: callers.callable, input: { text: "a" } } },
   { path: "/vendora/responses", body: { model: callers.callable, input: "a", background: true } },
+  { path: "/vendora/conversations", body: { items: [{ role: "user", content: "a" }] } },
 ];
 
 async function makeBefore(): Promise<void> {

@@ -10,6 +10,7 @@ import {
   callEndpoint,
   ENDPOINT_ACCESS,
   type EndpointAccess,
+  newConversation,
   newResponse,
   newUploads,
   newWebhooks,
@@ -54,7 +55,10 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
   await publish(world.client, `${username}/${idle.name}`);
   await setVariable(world.client, `${username}/${idle.name}`, VARIABLE);
   const { pending, whole } = await newUploads(world.client);
-  const response = await newResponse(world.client, world.model);
+  const response = {
+    ...(await newResponse(world.client, world.model)),
+    ...(await newConversation(world.client)),
+  };
   const { told_id = "", ...webhooks } = await newWebhooks(world.client, world.model);
   const stranger = await world.stranger();
   const other = await newModel(world.client);
@@ -120,7 +124,9 @@ test("to a stranger a private model is what a model that does not exist is, to t
   const answers = async () => {
     const all = Object.entries(ENDPOINT_ACCESS).filter(
       ([key]) =>
-        !/prediction_id|response_id|^POST \/v1\/(?:models|uploads|webhook-endpoints)$/.test(key),
+        !/prediction_id|response_id|^POST \/v1\/(?:models|uploads|webhook-endpoints|vendora\/conversations)$/.test(
+          key,
+        ),
     );
     const given: [string, unknown][] = [];
     for (const caller of [nobody, stranger]) {

@@ -1,12 +1,14 @@
 /** Long data URIs in a body: they become files of the prediction, which its runner writes as they were. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { findBase64Data } from "../../../src/domain/files/base64-data.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { PredictionWithIO } from "../../../src/protocol/prediction.ts";
 import type { Client } from "../support/client.ts";
 import { bytesOf, digestOf, keysBelow, nobody, readFile } from "../support/files.ts";
 import { countRows } from "../support/objects.ts";
 import type { FakeRunner } from "../support/runner.ts";
+import { answer, completion, newVendora } from "../support/vendora.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 const LONG = 200_000;
@@ -180,5 +182,85 @@ describe("the address in the input of another prediction", () => {
     const one = await create(input, key);
     expect((await create(input, key)).id).toBe(one.id);
     expect(await strays()).toHaveLength(2);
+  });
+});
+
+describe("an image of messages", () => {
+  const base64 = picture.toBase64();
+  const encoded = { type: "base64", media_type: "image/png", data: base64 };
+  const messagesOf = (...content: Json[]) => [{ role: "user", content }];
+
+  async function sent(...content: Json[]) {
+    const { client: caller, model: seer, fleet } = await newVendora();
+    const body = { model: seer, max_tokens: 9, messages: messagesOf(...content) };
+    const [response, job] = await Promise.all([
+      caller.post("/v1/vendorb/messages", body),
+      answer(fleet, completion("on")),
+    ]);
+    expect(response.status).toBe(200);
+    return job;
+  }
+
+  test("is a file as a data URI is, also of a tool's result", async () => {
+    const image = { type: "image", source: encoded };
+    const { input, files, prediction_id } = await sent(image, {
+      ...{ type: "tool_result", tool_use_id: "a" },
+      content: [image],
+    });
+    const at = ["messages", 0, "content"];
+    const facts = expect.objectContaining({
+      key: expect.stringContaining(`${prediction_id}/data-`),
+      ...{ mime_type: "image/png", size: LONG, data_uri: true },
+    });
+    const ours = { at: [...at, 0, "source", "url"], stored: facts };
+    const theirs = { at: [...at, 1, "content", 0, "source", "url"], stored: facts };
+    expect(files).toHaveLength(2);
+    for (const one of [ours, theirs]) expect(files).toContainEqual(one);
+    expect(JSON.stringify(input).length).toBeLessThan(2_000);
+  });
+
+  test.each<[string, Json]>([
+    ["a document", { type: "document", source: { ...encoded, media_type: "application/pdf" } }],
+    ["a tool's input", { type: "tool_use", id: "a", name: "b", input: { data: base64 } }],
+    ["of no media type", { type: "image", source: { ...encoded, media_type: "?" } }],
+  ])("is not %s, which stays as it is", async (_, block) => {
+    const { input, files } = await sent(block);
+    expect(input?.messages).toEqual(messagesOf(block));
+    expect(files).toEqual([]);
+    expect(await strays()).toEqual([]);
+  });
+});
+
+describe("base64 in a body", () => {
+  const bytes = bytesOf(300);
+  const base64 = bytes.toBase64();
+  const found = (json: string, least = 100) => {
+    const encoded = new TextEncoder().encode(json);
+    return findBase64Data(encoded, least).map(({ from, to, content }) => {
+      expect(content).toEqual(bytes);
+      return new TextDecoder().decode(encoded.subarray(from, to));
+    });
+  };
+
+  test.each([
+    JSON.stringify({ data: base64 }),
+    `{"data" :\n "${base64}"}`,
+    `{"a": "é", "data":"${base64.replaceAll("/", "\\/")}", "b": [{}]}`,
+    JSON.stringify([{ text: '"data":"', data: base64 }]),
+  ])("is found as the value of `data`", (json) => {
+    expect(found(json).map((one) => JSON.parse(one))).toEqual([base64]);
+  });
+
+  test.each([
+    JSON.stringify({ text: base64 }),
+    JSON.stringify({ data: `${base64} ` }),
+    JSON.stringify({ data: base64.slice(1) }),
+    JSON.stringify({ data: { data: 5 } }),
+    JSON.stringify({ text: `{"data":"${base64}"}` }),
+    JSON.stringify([`data`, base64]),
+    `{"data":"${base64}`,
+  ])("is not what is short, elsewhere, or no base64", (json) => {
+    expect(found(json)).toEqual([]);
+    expect(found(JSON.stringify({ data: base64 }), 401)).toEqual([]);
   });
 });

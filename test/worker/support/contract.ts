@@ -77,6 +77,12 @@ const endpointFields = {
   enabled: { type: "boolean" },
 };
 
+const itemPages = {
+  after: text,
+  order: { enum: ["asc", "desc"], default: "desc" },
+  limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+};
+
 export const ENDPOINTS: Record<string, Endpoint> = {
   "POST /predictions": {
     headers: createHeaders,
@@ -141,30 +147,108 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     },
     answers: { 200: ["ChatCompletion", "events"] },
   },
+  "POST /vendora/completions": {
+    headers: callHeaders,
+    body: { required: ["model", "prompt"], fields: { model: text } },
+    answers: { 200: ["Completion", "events"] },
+  },
+  "POST /vendora/moderations": {
+    headers: callHeaders,
+    body: { required: ["model", "input"], fields: { model: text } },
+    answers: { 200: ["Moderation"] },
+  },
+  "POST /vendora/rerank": {
+    headers: callHeaders,
+    body: {
+      required: ["model", "query", "documents"],
+      fields: { model: text, documents: { type: "array", minItems: 1, maxItems: 2_048 } },
+    },
+    answers: { 200: ["Ranking"] },
+  },
   "POST /vendora/embeddings": {
     headers: callHeaders,
     body: { required: ["model", "input"], fields: { model: text } },
     answers: { 200: ["EmbeddingList"] },
+  },
+  "POST /vendora/images/generations": {
+    headers: callHeaders,
+    body: { required: ["model", "prompt"], fields: { model: text, prompt: text } },
+    answers: { 200: ["Images", "events"] },
+  },
+  "POST /vendora/images/edits": {
+    headers: callHeaders,
+    body: { required: ["model", "prompt"], fields: { model: text, prompt: text } },
+    answers: { 200: ["Images", "events"] },
   },
   "POST /vendora/responses": {
     headers: callHeaders,
     body: { required: ["model"], fields: { model: text, stream: {}, background: {} } },
     answers: { 200: ["Response", "events"], 202: ["Response"] },
   },
+  "POST /vendora/audio/speech": {
+    headers: callHeaders,
+    body: {
+      required: ["model", "input"],
+      fields: { model: text, input: { type: "string", minLength: 1 }, speed: {} },
+    },
+    answers: { 200: ["bytes", "events"] },
+  },
+  "POST /vendora/audio/transcriptions": {
+    headers: callHeaders,
+    body: { required: ["model", "file"], fields: { model: text, file: text, stream: {} } },
+    answers: { 200: ["Transcription", "string", "events"] },
+  },
+  "POST /vendora/audio/translations": {
+    headers: callHeaders,
+    body: { required: ["model", "file"], fields: { model: text, file: text } },
+    answers: { 200: ["Transcription", "string"] },
+  },
   "GET /vendora/responses/{response_id}": {
     query: { stream: flag, starting_after: { type: "integer", minimum: -1 } },
     answers: { 200: ["Response", "events"] },
   },
   "GET /vendora/responses/{response_id}/input_items": {
-    query: {
-      after: text,
-      order: { enum: ["asc", "desc"], default: "desc" },
-      limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
-    },
+    query: itemPages,
     answers: { 200: ["ResponseItems"] },
   },
   "POST /vendora/responses/{response_id}/cancel": { answers: { 200: ["Response"] } },
   "DELETE /vendora/responses/{response_id}": { answers: { 200: ["DeletedResponse"] } },
+  "POST /vendora/responses/input_tokens": {
+    headers: callHeaders,
+    body: { required: [], fields: { input: {} } },
+    answers: { 200: ["ResponseInputTokens"] },
+  },
+  "POST /vendora/responses/compact": {
+    headers: callHeaders,
+    body: { required: ["model"], fields: { model: text, input: {} } },
+    answers: { 200: ["ResponseCompaction"] },
+  },
+  "POST /vendora/conversations": {
+    body: { required: [], fields: { metadata: {}, items: {} } },
+    answers: { 200: ["Conversation"] },
+  },
+  "GET /vendora/conversations/{conversation_id}": { answers: { 200: ["Conversation"] } },
+  "POST /vendora/conversations/{conversation_id}": {
+    body: { required: ["metadata"], fields: { metadata: {} } },
+    answers: { 200: ["Conversation"] },
+  },
+  "DELETE /vendora/conversations/{conversation_id}": {
+    answers: { 200: ["DeletedConversation"] },
+  },
+  "POST /vendora/conversations/{conversation_id}/items": {
+    body: { required: ["items"], fields: { items: { type: "array", minItems: 1, maxItems: 20 } } },
+    answers: { 200: ["ResponseItems"] },
+  },
+  "GET /vendora/conversations/{conversation_id}/items": {
+    query: itemPages,
+    answers: { 200: ["ResponseItems"] },
+  },
+  "GET /vendora/conversations/{conversation_id}/items/{item_id}": {
+    answers: { 200: ["ConversationItem"] },
+  },
+  "DELETE /vendora/conversations/{conversation_id}/items/{item_id}": {
+    answers: { 200: ["Conversation"] },
+  },
   "GET /vendora/models": { answers: { 200: ["VendoraModels"] } },
   "GET /vendora/models/{model}": { answers: { 200: ["VendoraModel"] } },
   "GET /vendora/models/{model_owner}/{model_name}": { answers: { 200: ["VendoraModel"] } },

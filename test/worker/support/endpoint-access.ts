@@ -96,6 +96,7 @@ const FILE = "/v1/files/:source_id/:file_name";
 const WEBHOOKS = `${PREDICTION}/webhooks`;
 const WEBHOOK_ENDPOINT = `${WEBHOOK_ENDPOINTS}/:endpoint_id`;
 const RESPONSE = "/v1/vendora/responses/:response_id";
+const CONVERSATION = "/v1/vendora/conversations/:conversation_id";
 const VENDORA_MODELS = "/v1/vendora/models";
 const VENDORB_MODELS = "/v1/vendorb/models";
 
@@ -167,7 +168,15 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   [`DELETE ${WEBHOOK_ENDPOINT}`]: changing([401, 404, 200, 403, 403]),
 
   "POST /v1/vendora/chat/completions": calling,
+  "POST /v1/vendora/completions": calling,
   "POST /v1/vendora/embeddings": calling,
+  "POST /v1/vendora/audio/speech": calling,
+  "POST /v1/vendora/audio/transcriptions": calling,
+  "POST /v1/vendora/audio/translations": calling,
+  "POST /v1/vendora/images/generations": calling,
+  "POST /v1/vendora/images/edits": calling,
+  "POST /v1/vendora/moderations": calling,
+  "POST /v1/vendora/rerank": calling,
   "POST /v1/vendora/responses": {
     ...running,
     body: ({ model_owner, model_name }) => ({
@@ -187,6 +196,36 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   },
   // After it is cancelled, as for predictions.
   [`DELETE ${RESPONSE}`]: own(["predict"], [401, 404, 200, 403, 403]),
+
+  // Without an upgrade: response-socket.test.ts.
+  "GET /v1/vendora/responses": own(["predict"], [405, 405, 405, 405, 405]),
+  "POST /v1/vendora/responses/input_tokens": {
+    scopes: ["predict"],
+    hidden: [401, 404, 200, 403, 403],
+    shown: [401, 200, 200, 403, 403],
+    body: ({ model_owner, model_name }) => ({ model: `${model_owner}/${model_name}`, input: "x" }),
+  },
+  // What is asked here needs an input: it is refused before anything runs.
+  "POST /v1/vendora/responses/compact": {
+    scopes: ["predict"],
+    hidden: [401, 404, 422, 403, 403],
+    shown: [401, 422, 422, 403, 403],
+    body: ({ model_owner, model_name }) => ({ model: `${model_owner}/${model_name}` }),
+  },
+  "POST /v1/vendora/conversations": { ...own(["predict"], ALL_THEIRS), body: () => ({}) },
+  [`GET ${CONVERSATION}`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
+  [`POST ${CONVERSATION}`]: {
+    ...own(["predict"], [401, 404, 200, 403, 403]),
+    body: () => ({ metadata: {} }),
+  },
+  [`POST ${CONVERSATION}/items`]: {
+    ...own(["predict"], [401, 404, 200, 403, 403]),
+    body: () => ({ items: [{ role: "user", content: "Go on" }] }),
+  },
+  [`GET ${CONVERSATION}/items`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
+  [`GET ${CONVERSATION}/items/:item_id`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
+  [`DELETE ${CONVERSATION}/items/:item_id`]: own(["predict"], [401, 404, 200, 403, 403]),
+  [`DELETE ${CONVERSATION}`]: own(["predict"], [401, 404, 200, 403, 403]),
 
   "POST /v1/vendorb/messages": calling,
   "POST /v1/vendorb/messages/count_tokens": calling,
@@ -250,6 +289,14 @@ export async function newResponse(client: Client, model: string): Promise<PathPa
   const body = { model, input: "Go on", background: true };
   const answer = await client.json<{ id: string }>("POST", "/v1/vendora/responses", body);
   return { response_id: answer.body.id, model: encodeURIComponent(model) };
+}
+
+/** A conversation with an item. */
+export async function newConversation(client: Client): Promise<PathParameters> {
+  const path = "/v1/vendora/conversations";
+  const items = [{ id: "msg_first", role: "user", content: "Go on" }];
+  const { id } = await client.ok<{ id: string }>("POST", path, { items });
+  return { conversation_id: id, item_id: "msg_first" };
 }
 
 /** A prediction that has ended and told of it, and an endpoint of the account. */

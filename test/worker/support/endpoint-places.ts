@@ -4,7 +4,13 @@ import { callerOf, GIF, run, services } from "./accounts.ts";
 import { makeBackup, withKey } from "./backups.ts";
 import { newModel, publish } from "./catalogue.ts";
 import { ORIGIN } from "./client.ts";
-import { newResponse, newUploads, newWebhooks, type PathParameters } from "./endpoint-access.ts";
+import {
+  newConversation,
+  newResponse,
+  newUploads,
+  newWebhooks,
+  type PathParameters,
+} from "./endpoint-access.ts";
 import { addSecret } from "./endpoints.ts";
 import { registered } from "./fleet.ts";
 import { inAccount } from "./objects.ts";
@@ -35,6 +41,7 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
     const { pending, whole } = await newUploads(world.client);
     Object.assign(place, key.endsWith("/complete") ? whole : pending);
   }
+  if (named("conversation_id")) Object.assign(place, await newConversation(world.client));
   if (named("response_id") || /\/vendor[ab]\/models\/:model$/.test(key)) {
     Object.assign(place, await newResponse(world.client, world.model));
     if (key.startsWith("DELETE"))

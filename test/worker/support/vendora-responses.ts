@@ -58,7 +58,7 @@ export async function refusal(answering: Promise<Response>) {
 
 /** A model with its runner, and the calls of whoever asks it. */
 export async function newResponses(options?: WorldOptions) {
-  const { client, model, fleet } = await newVendora(options);
+  const { client, model, user_id, fleet } = await newVendora(options);
   const create = (more: object = {}) => client.post(PATH, { model, input: "Go on", ...more });
   const read = (id: string) => resource(client.fetch(`${PATH}/${id}`));
 
@@ -70,5 +70,5 @@ export async function newResponses(options?: WorldOptions) {
     return resource(response);
   }
 
-  return { client, model, fleet, create, read, completed };
+  return { client, model, user_id, fleet, create, read, completed };
 }

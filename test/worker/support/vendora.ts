@@ -4,6 +4,7 @@ import type { Json } from "../../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import { claimResponse, type Job, type VendoraCall } from "../../../src/protocol/runner.ts";
 import type { Client } from "./client.ts";
+import { storeFile } from "./files.ts";
 import type { Channel, FakeRunner } from "./runner.ts";
 import { newWorld, type WorldOptions } from "./world.ts";
 
@@ -11,6 +12,13 @@ export const ALL = {
   vendora_chat_completions: true,
   vendora_embeddings: true,
   vendora_responses: true,
+  vendora_audio_speech: true,
+  vendora_audio_transcriptions: true,
+  vendora_images_generations: true,
+  vendora_images_edits: true,
+  vendora_completions: true,
+  vendora_moderations: true,
+  vendora_rerank: true,
 };
 
 /** A world with a runner whose model takes all calls. */
@@ -108,6 +116,11 @@ const ANSWERS: Partial<Record<VendoraCall, Json>> = {
   embeddings: [[0.5, -0.25]],
   messages: completion("on"),
   count_tokens: { input_tokens: 3 },
+  audio_speech: { type: "speech.audio.delta", audio: "b24=" },
+  audio_transcriptions: { text: "on" },
+  completions: { choices: [{ text: "on" }] },
+  moderations: { results: [{ flagged: false }] },
+  rerank: { results: [{ index: 0, relevance_score: 0.5 }] },
 };
 
 /** Answers every job that comes, until the signal aborts; those in the background it never ends. */
@@ -125,7 +138,9 @@ export async function answerAll(fleet: FakeRunner, over: AbortSignal): Promise<v
 
 async function answerOne(fleet: FakeRunner, job: Job): Promise<void> {
   const channel = await fleet.connect(job);
-  await finish(channel, [ANSWERS[job.call ?? "responses"] ?? {}]);
+  const isImage = job.call === "images_generations" || job.call === "images_edits";
+  const images = isImage && { data: [{ url: await storeFile(fleet, job, "1") }] };
+  await finish(channel, [images || (ANSWERS[job.call ?? "responses"] ?? {})]);
   channel.close();
 }
 

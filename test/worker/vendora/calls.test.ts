@@ -83,7 +83,11 @@ describe("models", () => {
     "one of them: %s",
     async (name) => {
       const body = await client.ok("GET", `/v1/vendora/models/${name}`);
-      expect(body).toMatchObject({ object: "model", owned_by: username });
+      expect(body).toMatchObject({
+        object: "model",
+        owned_by: username,
+        compatibilities: { ...ALL, vendorb_messages: false },
+      });
       expect(objections("openai", "Model", body)).toEqual([]);
     },
   );
@@ -101,7 +105,14 @@ describe("a plain prediction of a container that speaks the convention", () => {
   test.each([
     [ALL, { messages: [] }, "chat_completions"],
     [ALL, { input: "one" }, "responses"],
+    [ALL, { prompt: "one" }, "completions"],
+    [ALL, { query: "one", documents: ["two"] }, "rerank"],
     [{ vendora_embeddings: true }, { input: "one" }, "embeddings"],
+    [{ vendora_audio_speech: true }, { input: "one" }, "audio_speech"],
+    [{ vendora_audio_translations: true }, { file: "one" }, "audio_translations"],
+    [ALL, { file: "one" }, "audio_transcriptions"],
+    [ALL, { input: "one", voice: "low" }, "audio_speech"],
+    [{ vendora_moderations: true }, { input: "one" }, "moderations"],
     [{}, {}, "chat_completions"],
   ])("with %j, of %j, asks for %s", async (compatibilities, input, call) => {
     const world = await newVendora({ compatibilities });

@@ -111,7 +111,8 @@ describe("a plain one", () => {
     expect(response.status).toBe(504);
     expect(response.headers.get("x-should-retry")).toBe("false");
     expect(predictionOf(response)).toBe(id);
-    expect(await response.json()).toMatchObject({ error: { code: "timeout" } });
+    const message = expect.stringContaining("POST /v1/predictions");
+    expect(await response.json()).toMatchObject({ error: { code: "timeout", message } });
     expect(await caller.status(id)).toBe("canceled");
   });
 });

@@ -180,7 +180,8 @@ test.each([
   [{ input: undefined }, 422, "input"],
   [{ input: 5 }, 422, "input"],
   [{ background: "yes" }, 422, "background"],
-  [{ conversation: "conv_1" }, 400, "conversation"],
+  [{ conversation: "conv_1" }, 404, "conversation"],
+  [{ prompt: { id: "pmpt_1" } }, 400, "prompt"],
   [{ prompt: { id: "p" } }, 400, "prompt"],
 ])("%j is refused", async (wrong, status, param) => {
   expect(await refusal(create(wrong))).toMatchObject({ status, param });

@@ -48,19 +48,6 @@ test("nothing is said where nothing is left out, and no caller's words are a hea
   }
 });
 
-test("calls of the official clients that are not served say what to do instead", async () => {
-  for (const [name, instead] of [
-    ["compact", "previous_response_id"],
-    ["input_tokens", "usage"],
-  ]) {
-    const response = await client.post(`${PATH}/${name}`, { model, input: "Go on" });
-    expect(response.status).toBe(404);
-    const message = expect.stringContaining(`'${instead}'`);
-    expect(await response.json()).toMatchObject({ error: { message, code: "not_found" } });
-    expect((await client.fetch(`${PATH}/${name}`)).status).toBe(404);
-  }
-});
-
 test("a tool that has to be used and is not there is refused", async () => {
   const response = await create({ tool_choice: { type: "web_search" } });
   expect(response.status).toBe(400);

@@ -1,7 +1,9 @@
 /** Reads the answer of an OpenAI-compatible server: a stream or a single JSON value. */
 import type { IncomingMessage } from "node:http";
+import { CHATS } from "../../../../src/domain/vendora/chat-stream.ts";
+import { COMPLETIONS } from "../../../../src/domain/vendora/completion-stream.ts";
 import {
-  ChatAssembler,
+  ChoicesAssembler,
   NativeResponseAssembler,
   type ResponseAssembler,
 } from "../../../../src/domain/vendora/response-assembler.ts";
@@ -16,6 +18,7 @@ import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";
 import type { LargeRead } from "../large-reads.ts";
 import { brokenServer, findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
+import { isImageCall, MAX_ANSWER_BYTES, withFiles } from "./images.ts";
 import { withModelName } from "./request.ts";
 import { VendoraStream } from "./stream.ts";
 
@@ -77,14 +80,28 @@ export class AnswerReader {
     const id = this.#run.id.replaceAll("-", "");
     if (call === "responses") return new NativeResponseAssembler();
     if (call === "messages") return new MessageAssembler(`msg_${id}`);
-    return new ChatAssembler(`call_${id.slice(0, 16)}`);
+    if (call === "completions") return new ChoicesAssembler(COMPLETIONS, "");
+    return new ChoicesAssembler(CHATS, `call_${id.slice(0, 16)}`);
   }
 
-  /** Reads a single JSON value. */
-  async value(): Promise<Output> {
+  /** Reads a single JSON value. @param asCalled translates it into the answer of the call */
+  async value(asCalled?: (value: Json) => Json): Promise<Output> {
+    const text = await readBounded(this.#answer, this.#maxBytes, (size) =>
+      this.#large.progress(size),
+    );
+    this.#outputWhole(text ?? this.#tooLarge(), asCalled);
+    return "value";
+  }
+
+  /** Reads what may be a JSON object or plain text, which some servers write as a string of JSON. */
+  async text(): Promise<Output> {
     const { output_bytes: maxBytes } = this.#run.limits;
-    const text = await readBounded(this.#answer, maxBytes, (size) => this.#large.progress(size));
-    this.#outputWhole(text ?? this.#tooLarge());
+    const read = await readBounded(this.#answer, maxBytes, (size) => this.#large.progress(size));
+    const text = read ?? this.#tooLarge();
+    const isJson = /^application\/json\b/i.test(this.#answer.headers["content-type"] ?? "");
+    const value = isJson ? parseOrUndefined(text) : text;
+    if (typeof value !== "string") this.#outputWhole(text);
+    else this.#onOutput(this.#bounded(value), "value");
     return "value";
   }
 
@@ -93,8 +110,12 @@ export class AnswerReader {
     output: (event: Record<string, Json>) => void,
     onFed?: (length: number) => void,
   ): Promise<"succeeded" | Failure> {
-    const { limits, model } = this.#run;
-    const stream = new VendoraStream({ call, maxChars: limits.output_bytes, model, output });
+    const { model } = this.#run;
+    const withoutBase64 = (event: Record<string, Json>) => output(withFiles(event));
+    const stream = new VendoraStream({
+      ...{ call, maxChars: this.#maxBytes, model },
+      output: isImageCall(call) ? withoutBase64 : output,
+    });
     // Decodes characters that are split between chunks.
     this.#answer.setEncoding("utf8");
     for await (const text of this.#answer as AsyncIterable<string>) {
@@ -103,12 +124,14 @@ export class AnswerReader {
       if (stream.end !== undefined) break;
       await this.#large.progress(stream.pendingChars);
     }
-    if (stream.end === undefined) throw new Error("the stream ended early");
-    return stream.end;
+    const end = stream.close();
+    if (end === undefined) throw new Error("the stream ended early");
+    return end;
   }
 
-  #outputWhole(text: string): void {
-    const value = parseOrUndefined(text);
+  #outputWhole(text: string, asCalled?: (value: Json) => Json): void {
+    const told = parseOrUndefined(text);
+    const value = told !== undefined && asCalled ? asCalled(told) : told;
     if (!isObject(value)) throw brokenServer(`the container responded with ${text.slice(0, 200)}`);
     const isResponse = value.object === "response";
     const failure = isResponse ? undefined : findFailure(value);
@@ -120,7 +143,8 @@ export class AnswerReader {
         `the container returned a response with the status '${String(status).slice(0, 50)}'`,
       );
     }
-    this.#onOutput(withModelName(value, this.#run.model), "value");
+    const named = withModelName(value, this.#run.model);
+    this.#onOutput(isImageCall(this.#run.call) ? withFiles(named) : named, "value");
     if (status === "failed") throw parseFailure(value, 500, NO_REASON_GIVEN);
   }
 
@@ -129,8 +153,11 @@ export class AnswerReader {
   }
 
   #tooLarge(): never {
-    const { output_bytes: maxBytes } = this.#run.limits;
-    throw external(`the container's response is larger than ${maxBytes} bytes`);
+    throw external(`the container's response is larger than ${this.#maxBytes} bytes`);
+  }
+
+  get #maxBytes(): number {
+    return isImageCall(this.#run.call) ? MAX_ANSWER_BYTES : this.#run.limits.output_bytes;
   }
 }
 

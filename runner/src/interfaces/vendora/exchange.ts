@@ -4,6 +4,7 @@
  * a server that does not stream does not notice that the client has disconnected.
  */
 import type { IncomingMessage } from "node:http";
+import { rankingOfTei, TEI_RERANK } from "../../../../src/domain/vendora/tei-rerank.ts";
 import { estimatedTokens } from "../../../../src/domain/vendorb/token-count.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
@@ -13,15 +14,23 @@ import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";
 import { AnswerReader, type Output, parseOrUndefined } from "./answer.ts";
 import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
+import { formOf } from "./form.ts";
 import { PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
-import { chatBody, inCallersTerms, isTranslated } from "./translation.ts";
+import { readSound } from "./sound.ts";
+import { chatBody, inCallersTerms, isTranslated, teiBody } from "./translation.ts";
 
 /** The limit of an error response. */
 const MAX_ERROR_BYTES = 1024 ** 2;
 
 /** The calls that servers can stream. */
-const STREAMED: VendoraCall[] = ["chat_completions", "responses", "messages"];
+const STREAMED: VendoraCall[] = ["chat_completions", "completions", "responses", "messages"];
+
+/** Those that have a file, and may be answered in plain text. */
+const FORMS: VendoraCall[] = ["audio_transcriptions", "audio_translations"];
+
+/** Everything but what tells of a failure, or of events. */
+const SOUND = /^(?!application\/json|text\/)/i;
 
 /** The statuses for an endpoint that the server does not have. */
 const MISSING_STATUSES = [404, 405, 501];
@@ -38,6 +47,8 @@ interface SentRequest {
   whole: boolean;
   /** The error response, if it was already read. */
   refusal?: ServerFailure;
+  /** Translates a single value into the answer of the call. */
+  asCalled?: (value: Json) => Json;
 }
 
 export class VendoraExchange {
@@ -69,7 +80,10 @@ export class VendoraExchange {
     }
   }
 
-  async #read({ call, answer, whole, refusal }: SentRequest, end: AbortSignal): Promise<Output> {
+  async #read(
+    { call, answer, whole, refusal, asCalled }: SentRequest,
+    end: AbortSignal,
+  ): Promise<Output> {
     if (refusal) throw refusal;
     const status = answer.statusCode ?? 0;
     if (status === 401 || status === 403) {
@@ -77,11 +91,17 @@ export class VendoraExchange {
       throw brokenServer(apiKeyRequired(`${PATHS[call]} with ${status}`).message);
     }
     if (status >= 400) throw await readFailure(answer);
-    const isStream = /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
+    const type = answer.headers["content-type"] ?? "";
+    const isStream = /^text\/event-stream\b/i.test(type);
+    if (call === "audio_speech" && SOUND.test(type)) {
+      await readSound(answer, (event) => this.#onOutput(event, "items"));
+      return "items";
+    }
     const large = this.#parts.large.open(answer, end);
     try {
       const reader = new AnswerReader(this.#run, answer, large, this.#onOutput);
-      if (!isStream) return await reader.value();
+      if (!isStream && FORMS.includes(call)) return await reader.text();
+      if (!isStream) return await reader.value(asCalled);
       return await (whole ? reader.whole(call) : reader.items(call));
     } finally {
       large.done();
@@ -92,16 +112,33 @@ export class VendoraExchange {
   async #request(end: AbortSignal): Promise<SentRequest | undefined> {
     const { call, input } = this.#run;
     if (call === null) throw internal("the job for an OpenAI-compatible container names no call");
-    if (!isTranslated(call) && call !== "count_tokens") return this.#send(call, input, end);
-    if (!this.#parts.missing.has(call)) {
-      const sent = await this.#send(call, input, end);
-      if (!MISSING_STATUSES.includes(sent.answer.statusCode ?? 0)) return sent;
-      const failure = await readFailure(sent.answer);
-      if (this.#isAboutModel(failure.error)) throw failure;
-      this.#parts.missing.add(call);
-    }
-    if (call === "count_tokens") return undefined;
+    const isOptional = isTranslated(call) || call === "rerank" || call === "count_tokens";
+    if (!isOptional) return this.#send(call, input, end);
+    const sent = await this.#sendIfServed(call, input, end);
+    if (sent || call === "count_tokens") return sent;
+    if (call === "rerank") return this.#sendToTei(input, end);
     return this.#send("chat_completions", chatBody(call, input), end);
+  }
+
+  /** Undefined if the server does not have the call. */
+  async #sendIfServed(
+    call: VendoraCall,
+    input: Run["input"],
+    end: AbortSignal,
+  ): Promise<SentRequest | undefined> {
+    if (this.#parts.missing.has(call)) return undefined;
+    const sent = await this.#send(call, input, end);
+    if (!MISSING_STATUSES.includes(sent.answer.statusCode ?? 0)) return sent;
+    const failure = await readFailure(sent.answer);
+    if (this.#isAboutModel(failure.error)) throw failure;
+    this.#parts.missing.add(call);
+    return undefined;
+  }
+
+  async #sendToTei(input: Run["input"], end: AbortSignal): Promise<SentRequest> {
+    const body = JSON.stringify(teiBody(input));
+    const answer = await this.#parts.client.stream(TEI_RERANK, body, end);
+    return { call: "rerank", answer, whole: false, asCalled: rankingOfTei };
   }
 
   #estimate(): Output {
@@ -122,7 +159,9 @@ export class VendoraExchange {
 
   #post(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<IncomingMessage> {
     const { client, model } = this.#parts;
-    return client.stream(PATHS[call], JSON.stringify(requestBody(call, input, model)), end);
+    const body = requestBody(call, input, model);
+    const form = formOf(call, body, this.#run.files);
+    return client.stream(PATHS[call], form ?? JSON.stringify(body), end);
   }
 
   /** vLLM also responds with 404 for an unknown model. */

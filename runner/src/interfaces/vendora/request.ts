@@ -3,9 +3,11 @@
  * directions.
  */
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
+import { withImageData } from "../../../../src/domain/vendorb/image-sources.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
+import { isImageCall } from "./images.ts";
 
 export const PATHS: Record<VendoraCall, string> = {
   chat_completions: "/v1/chat/completions",
@@ -29,7 +31,11 @@ type Body = Record<string, Json>;
 export function requestBody(call: VendoraCall, input: Body, model: string | undefined): Body {
   const named = model === undefined ? input : { ...input, model };
   if (call === "responses") return withoutStorage(withPlainTools(named));
-  return call === "chat_completions" && input.stream === true ? withUsage(named) : named;
+  if (call === "messages") return { ...named, messages: withImageData(named.messages ?? []) };
+  // Its address of a file would be one of the container. In a stream there are no addresses.
+  if (isImageCall(call) && input.stream !== true) return { ...named, response_format: "b64_json" };
+  const isCounted = call === "chat_completions" || call === "completions";
+  return isCounted && input.stream === true ? withUsage(named) : named;
 }
 
 /** Always requests the usage, which is how tokens are counted. */
@@ -44,7 +50,7 @@ function withUsage(body: Body): Body {
  * neither.
  */
 function withoutStorage(body: Body): Body {
-  const { previous_response_id: _, background, ...rest } = body;
+  const { previous_response_id: _, conversation: __, background, ...rest } = body;
   return { ...rest, store: false, stream: body.stream === true || background === true };
 }
 

@@ -11,8 +11,8 @@ import { TooLarge } from "../bounded-json.ts";
 import type { Outcome, Run } from "../interface.ts";
 import { brokenServer, ServerFailure } from "./error.ts";
 import { VendoraExchange } from "./exchange.ts";
-import { PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
+import { smallestRequest } from "./smallest-request.ts";
 
 /** Timeouts of the smallest possible request and of a health check. */
 const NUDGE_TIMEOUT_MS = 5_000;
@@ -105,19 +105,12 @@ export class VendoraRun {
   }
 
   async #nudge(): Promise<void> {
-    const call = this.#run.call === "embeddings" ? "embeddings" : "chat_completions";
-    const input = { model: this.#run.model, ...SMALLEST[call] };
-    const body = JSON.stringify(requestBody(call, input, this.#parts.model));
-    const headers = { "content-type": "application/json" };
-    const request = { method: "POST", path: PATHS[call], headers, body } as const;
+    const { call, input, model } = this.#run;
+    const { path, type, body } = smallestRequest(call, { ...input, model }, this.#parts.model);
+    const request = { method: "POST", path, headers: { "content-type": type }, body } as const;
     await this.#parts.client
       .call({ ...request, timeoutMs: NUDGE_TIMEOUT_MS })
       // The response does not matter, only that the server has worked.
       .catch(() => undefined);
   }
 }
-
-const SMALLEST = {
-  embeddings: { input: "." },
-  chat_completions: { messages: [{ role: "user", content: "." }], max_tokens: 1 },
-};

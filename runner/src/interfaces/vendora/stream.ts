@@ -21,7 +21,13 @@ const ENDS: { [Call in VendoraCall]?: Record<string, "succeeded" | "failed"> } =
     "response.failed": "failed",
   },
   messages: { message_stop: "succeeded" },
+  audio_speech: { "speech.audio.done": "succeeded" },
+  audio_transcriptions: { "transcript.text.done": "succeeded" },
 };
+/** Of these calls some servers end the stream with the marker alone, as vLLM does. */
+const MARKED: VendoraCall[] = ["audio_speech", "audio_transcriptions"];
+/** After these a stream may end with its connection: how many images there are its server decides. */
+const IMAGES = ["image_generation.completed", "image_edit.completed"];
 /** It only keeps the connection open. */
 const PING = "ping";
 
@@ -39,6 +45,7 @@ export class VendoraStream {
   readonly #parser;
   #pendingChars = 0;
   #end: "succeeded" | Failure | undefined;
+  #mayEnd = false;
 
   constructor(options: StreamOptions) {
     this.#options = options;
@@ -61,6 +68,12 @@ export class VendoraStream {
     return this.#end;
   }
 
+  /** To be called when the connection has ended. @returns how the stream ended; undefined if too early */
+  close(): "succeeded" | Failure | undefined {
+    if (this.#mayEnd) this.#close("succeeded");
+    return this.#end;
+  }
+
   /** Roughly how many characters of an incomplete event are buffered. */
   get pendingChars(): number {
     return this.#pendingChars;
@@ -80,7 +93,8 @@ export class VendoraStream {
     if (this.#end !== undefined || data === "") return;
     if (data.trim() === DONE) {
       // Where an event says how it ended, the marker alone says nothing.
-      if (!ENDS[this.#options.call]) this.#close("succeeded");
+      const { call } = this.#options;
+      if (!ENDS[call] || MARKED.includes(call)) this.#close("succeeded");
       return;
     }
     const value = parse(data);
@@ -95,6 +109,7 @@ export class VendoraStream {
     const failure = findFailure(value);
     if (failure) return this.#close(failure);
     this.#options.output(withModelName(value, this.#options.model));
+    this.#mayEnd ||= IMAGES.includes(String(value.type));
     const end = ENDS[this.#options.call]?.[String(value.type)];
     if (end === "succeeded") this.#close(end);
     if (end === "failed") this.#close(parseFailure(value.response, 500, NO_REASON_GIVEN));

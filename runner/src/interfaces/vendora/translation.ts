@@ -1,7 +1,8 @@
-/** Translates calls for containers that only support chat completions. */
+/** Translates calls for containers that only support chat completions, and rerank for TEI. */
 import * as responsePaths from "../../../../src/domain/vendora/caller-paths.ts";
 import * as responseRequest from "../../../../src/domain/vendora/chat-request.ts";
 import { NotSupportedByChat } from "../../../../src/domain/vendora/response-messages.ts";
+import { teiRequestOf } from "../../../../src/domain/vendora/tei-rerank.ts";
 import * as messagePaths from "../../../../src/domain/vendorb/caller-paths.ts";
 import * as messageRequest from "../../../../src/domain/vendorb/chat-request.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
@@ -24,9 +25,15 @@ export const isTranslated = (call: string | null): call is TranslatedCall =>
  * The request as that of a chat.
  * @throws ServerFailure for what chat completions cannot express
  */
-export function chatBody(call: TranslatedCall, input: Body): Body {
+export const chatBody = (call: TranslatedCall, input: Body): Body =>
+  translated(() => TRANSLATIONS[call].chatRequestOf(input));
+
+/** @throws ServerFailure for what TEI cannot rank */
+export const teiBody = (input: Body): Body => translated(() => teiRequestOf(input));
+
+function translated(translate: () => Body): Body {
   try {
-    return TRANSLATIONS[call].chatRequestOf(input);
+    return translate();
   } catch (error) {
     const param = error instanceof NotSupportedByChat ? error.param : null;
     throw parseFailure({ message: messageOf(error), param }, 400);

@@ -13,8 +13,19 @@ export class FilePickers {
 
   /** URLs that stand for files not uploaded yet, for validation and code samples. */
   placeholderUrls(control: HTMLElement): string[] {
-    const picker = this.#pickers.find((one) => one.control === control);
-    return (picker?.names ?? []).map((name) => `https://example.com/${encodeURIComponent(name)}`);
+    return (this.of(control)?.names ?? []).map(
+      (name) => `https://example.com/${encodeURIComponent(name)}`,
+    );
+  }
+
+  /** Of a field. */
+  of(control: Element): FilePicker | undefined {
+    return this.#pickers.find((one) => one.control === control);
+  }
+
+  /** Those of all fields. */
+  get all(): readonly FilePicker[] {
+    return this.#pickers;
   }
 
   /** Uploads all files and writes their URLs into the fields. @throws Error whose message can be shown */
@@ -23,8 +34,10 @@ export class FilePickers {
   }
 }
 
-class FilePicker {
+export class FilePicker {
   readonly control: HTMLInputElement | HTMLTextAreaElement;
+  /** Where its buttons are. */
+  readonly element: HTMLElement;
   readonly #list: HTMLUListElement;
   readonly #several: boolean;
   readonly #onChange: () => void;
@@ -38,13 +51,14 @@ class FilePicker {
     const list = element.querySelector("ul");
     if (!field || !control || !picker || !list) throw new Error("no field around a file picker");
     this.control = control;
+    this.element = element;
     this.#list = list;
     this.#several = picker.multiple;
     this.#onChange = onChange;
     element.hidden = false;
     element.querySelector("button")?.addEventListener("click", () => picker.click());
     picker.addEventListener("change", () => {
-      if (!control.disabled) this.#take(picker.files);
+      if (!control.disabled) this.take(picker.files);
       // Lets the same file be picked again.
       picker.value = "";
     });
@@ -54,7 +68,7 @@ class FilePicker {
     field.addEventListener("drop", (event) => {
       if (!event.dataTransfer?.files.length) return;
       event.preventDefault();
-      if (!control.disabled) this.#take(event.dataTransfer.files);
+      if (!control.disabled) this.take(event.dataTransfer.files);
     });
     // Typing a URL replaces the picked file.
     control.addEventListener("input", () => {
@@ -77,7 +91,8 @@ class FilePicker {
     }
   }
 
-  #take(files: FileList | null): void {
+  /** As if they were chosen. */
+  take(files: Iterable<File> | null): void {
     const [first, ...rest] = files ?? [];
     if (!first) return;
     if (!this.#several) {

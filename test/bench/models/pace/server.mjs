@@ -9,40 +9,49 @@ const MODEL = "pace";
 /** Tokens without a pause are handed over so many at a time: others are to have a turn. */
 const BURST = 16;
 
-const chunk = (choices) =>
+const chunk = (object, choice) =>
   `data: ${JSON.stringify({
-    id: "chatcmpl-pace",
-    object: "chat.completion.chunk",
+    id: "pace",
+    object,
     created: 1,
     model: MODEL,
     system_fingerprint: `http://${HOST}:${PORT}`,
-    choices,
+    choices: [{ index: 0, logprobs: null, finish_reason: null, ...choice }],
   })}\n\n`;
-const piece = (delta, finish_reason = null) =>
-  chunk([{ index: 0, delta, logprobs: null, finish_reason }]);
+const piece = (choice) => chunk("chat.completion.chunk", choice);
+const text = (choice) => chunk("text_completion", choice);
 
-const ROLE = piece({ role: "assistant", content: "" });
-const TOKEN = piece({ content: " token" });
-const END = `${piece({}, "stop")}data: [DONE]\n\n`;
+/** The beginning, a token and the end of each call's stream. */
+const STREAMS = {
+  "/v1/chat/completions": {
+    begin: piece({ delta: { role: "assistant", content: "" } }),
+    token: piece({ delta: { content: " token" } }),
+    end: `${piece({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`,
+  },
+  "/v1/completions": {
+    begin: text({ text: "" }),
+    token: text({ text: " token" }),
+    end: `${text({ text: "", finish_reason: "stop" })}data: [DONE]\n\n`,
+  },
+};
 
-async function write(res, { max_tokens, per_second }) {
+async function write(res, { begin, token, end }, { max_tokens, per_second }) {
   res.writeHead(200, { "content-type": "text/event-stream" });
-  res.write(ROLE);
+  res.write(begin);
   const began = performance.now();
   for (let made = 0; made < max_tokens && !res.destroyed; made++) {
     // Of an absolute timetable, so that late timers do not add up to a slower stream.
     const wait = per_second > 0 ? began + (made * 1000) / per_second - performance.now() : 0;
     if (wait > 0) await sleep(wait);
     else if (per_second === 0 && made % BURST === 0) await breathe();
-    res.write(TOKEN);
+    res.write(token);
   }
-  res.end(END);
+  res.end(end);
 }
 
 const server = http.createServer(async (req, res) => {
-  if (req.url === "/v1/chat/completions") {
-    return write(res, JSON.parse(Buffer.concat(await req.toArray()).toString()));
-  }
+  const stream = STREAMS[req.url];
+  if (stream) return write(res, stream, JSON.parse(Buffer.concat(await req.toArray()).toString()));
   if (req.url === "/v1/models") return res.end(JSON.stringify({ data: [{ id: MODEL }] }));
   return res.writeHead(req.url === "/health" ? 200 : 404).end();
 });

@@ -28,8 +28,10 @@ export function scriptOf(body, tally) {
   return script;
 }
 
-function lastSaid({ messages, input }) {
-  if (typeof input === "string") return input;
+function lastSaid({ messages, input, prompt, query }) {
+  const texts = [input, query, prompt].flat().filter((text) => typeof text === "string");
+  if (texts.length > 0) return texts[0];
+  if (prompt) return "";
   const items = messages ?? input;
   const last = items.at(-1);
   // A tool has answered: that is what the oracle goes on with.

@@ -3,11 +3,13 @@
 import http from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { answerChat, chunksOf } from "./chat.mjs";
+import { answerCompletion, completionChunks } from "./completions.mjs";
 import { answerEmbeddings } from "./embeddings.mjs";
 import { answerMessage, countTokens, messageEvents } from "./messages.mjs";
 import { answerResponse, eventsOf } from "./responses.mjs";
 import { Refusal, scriptOf } from "./script.mjs";
 import { Tally } from "./tally.mjs";
+import { answerModeration, answerRerank } from "./verdicts.mjs";
 
 /** The only name that it goes by: whoever is not told that it has another is refused. */
 const SERVED = "oracle-7b-instruct";
@@ -17,7 +19,14 @@ const tally = new Tally();
 
 const CALLS = {
   "/v1/chat/completions": { whole: answerChat, pieces: chunksOf, end: "data: [DONE]\n\n" },
+  "/v1/completions": {
+    whole: answerCompletion,
+    pieces: completionChunks,
+    end: "data: [DONE]\n\n",
+  },
   "/v1/embeddings": { whole: answerEmbeddings },
+  "/v1/moderations": { whole: answerModeration },
+  "/v1/rerank": { whole: answerRerank },
   ...(NATIVE && {
     "/v1/responses": { whole: answerResponse, pieces: eventsOf, end: "" },
     "/v1/messages": { whole: answerMessage, pieces: messageEvents, end: "" },

@@ -73,6 +73,8 @@ const VALUES: Record<string, unknown[]> = {
 /** Of predictions and versions. Schemas that are none would refuse nearly every version. */
 const INPUTS = [{}, { text: "a" }, { type: "object", properties: { text: { type: "string" } } }];
 
+const PICTURE = "data:image/png;base64,aGk=";
+
 /** @param callable a model that answers all calls */
 export function knownFields(harvest: Harvest, callable: string) {
   const known = (...templates: string[]) =>
@@ -83,6 +85,10 @@ export function knownFields(harvest: Harvest, callable: string) {
   return (field: string, { anyOf }: InlineSchema): fc.Arbitrary<unknown> | undefined => {
     // Of a call, and not of a prediction or a version.
     if (field === "input" && anyOf) return fc.constantFrom("a", "a", ["a"]);
+    // Of a picture, and not of an upload or a configuration.
+    if (field === "size" && anyOf) return fc.constantFrom("512x512", "auto", null);
+    if (field === "image" && anyOf) return fc.constantFrom(undefined, undefined, PICTURE);
+    if (field === "images") return fc.constantFrom(undefined, [PICTURE], [{ image_url: PICTURE }]);
     if (field === "input") return fc.oneof(fc.constantFrom(...INPUTS), fc.record({ file: files }));
     if (field === "model") return fc.oneof(known(...MODELS), fc.constant(callable));
     const templates = TEMPLATES[field];

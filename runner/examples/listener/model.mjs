@@ -1,0 +1,35 @@
+// Writes down what the model crier says: a sound file in, text with times out.
+
+import manifest from "./auspex.json" with { type: "json" };
+import { serve } from "./cog.mjs";
+import { hear } from "./hearing.mjs";
+import { RATE } from "./voice.mjs";
+import { samplesOf } from "./wav.mjs";
+
+/** Some 25 minutes. */
+const MAX_BYTES = 50_000_000;
+
+serve(manifest, {
+  async predict({ audio, word_timestamps }, { signal, log, metric }) {
+    const answer = await fetch(audio, { signal }).catch(({ message, cause }) => {
+      signal.throwIfAborted();
+      // By itself only "fetch failed".
+      throw new Error(`The audio cannot be read: ${cause?.message ?? message}`);
+    });
+    if (!answer.ok) throw new Error(`The audio cannot be read: ${answer.status}`);
+    if (Number(answer.headers.get("content-length")) > MAX_BYTES)
+      throw new Error("The audio is larger than 50 MB");
+    const samples = samplesOf(Buffer.from(await answer.arrayBuffer()), RATE);
+    const duration = samples.length / RATE;
+    metric("audio_seconds", duration);
+    const sentences = hear(samples);
+    log(`${sentences.length} sentences in ${duration.toFixed(1)} s`);
+    return {
+      text: sentences.map(({ text }) => text).join(" "),
+      duration,
+      segments: sentences.map(({ words, ...sentence }) =>
+        word_timestamps ? { ...sentence, words } : sentence,
+      ),
+    };
+  },
+});

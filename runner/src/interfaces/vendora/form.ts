@@ -1,0 +1,114 @@
+/** The body of a call as the form that servers take: fields as text, and files that go from disk to the connection. */
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { isObject } from "../../../../src/lib/json.ts";
+import type { Json } from "../../../../src/protocol/common.ts";
+import type { VendoraCall } from "../../../../src/protocol/runner.ts";
+import { decodeDataUri } from "../../files/data-uri.ts";
+import type { ServedFile } from "../../files/serve-files.ts";
+import { parseFailure } from "./error.ts";
+
+/** By call: the fields that are files. */
+const FILES: { [Call in VendoraCall]?: string[] } = {
+  images_edits: ["image", "mask"],
+  audio_transcriptions: ["file"],
+  audio_translations: ["file"],
+};
+
+export interface Form {
+  type: string;
+  /** In bytes: not every server takes a body without. */
+  length: number;
+  content: AsyncIterable<Uint8Array>;
+}
+
+/** The files of an input, by the text that stands for each. */
+export type FilesByUrl = ReadonlyMap<string, ServedFile>;
+
+type FormFile = Pick<ServedFile, "name" | "mime_type" | "size"> & { from: Buffer | string };
+
+interface Part {
+  head: Buffer;
+  size: number;
+  /** Bytes, or the path of a file. */
+  from: Buffer | string;
+}
+
+const CRLF = "\r\n";
+
+/** Undefined for a call whose servers take JSON. @throws ServerFailure for a file that is none */
+export function formOf(
+  call: VendoraCall,
+  input: Record<string, Json>,
+  files: FilesByUrl,
+): Form | undefined {
+  const names = FILES[call];
+  if (!names) return undefined;
+  const boundary = `auspex-${randomUUID()}`;
+  const parts = Object.entries(input)
+    .flatMap(([name, value]) => [...fieldsOf(name, value)].map((field) => ({ ...field, of: name })))
+    .map(({ name, text, of }) => {
+      const file = names.includes(of) ? fileOf(of, text, files) : undefined;
+      return file ? filePart(boundary, name, file) : textPart(boundary, name, text);
+    });
+  const end = Buffer.from(`--${boundary}--${CRLF}`);
+  const sizes = parts.map(({ head, size }) => head.length + size + CRLF.length);
+  return {
+    type: `multipart/form-data; boundary=${boundary}`,
+    length: sizes.reduce((sum, size) => sum + size, end.length),
+    content: contentOf(parts, end),
+  };
+}
+
+/** Lists and objects are written as official clients do. */
+function* fieldsOf(name: string, value: Json): Generator<{ name: string; text: string }> {
+  if (Array.isArray(value)) for (const item of value) yield* fieldsOf(`${name}[]`, item);
+  else if (isObject(value))
+    for (const [key, item] of Object.entries(value)) yield* fieldsOf(`${name}[${key}]`, item);
+  else if (value !== null) yield { name, text: String(value) };
+}
+
+/** One that this runner has fetched, or a data URI. */
+function fileOf(field: string, text: string, files: FilesByUrl): FormFile {
+  const file = files.get(text);
+  if (file) return { ...file, from: file.path };
+  const inline = text.startsWith("data:") ? decodeDataUri(text) : undefined;
+  if (!inline) {
+    const message = `'${field}' is no file. Send it in a form, or the URL of an upload.`;
+    throw parseFailure({ message, param: field }, 400);
+  }
+  return { ...inline, size: inline.bytes.length, from: inline.bytes };
+}
+
+function filePart(boundary: string, name: string, { size, from, ...file }: FormFile): Part {
+  const disposition = `name="${quoted(name)}"; filename="${quoted(file.name)}"`;
+  return { head: headOf(boundary, disposition, file.mime_type), size, from };
+}
+
+function textPart(boundary: string, name: string, text: string): Part {
+  const from = Buffer.from(text);
+  return { head: headOf(boundary, `name="${quoted(name)}"`), size: from.length, from };
+}
+
+const headOf = (boundary: string, disposition: string, type?: string) =>
+  Buffer.from(
+    [
+      `--${boundary}`,
+      `Content-Disposition: form-data; ${disposition}`,
+      ...(type === undefined ? [] : [`Content-Type: ${type}`]),
+      CRLF,
+    ].join(CRLF),
+  );
+
+/** As HTML has it. */
+const quoted = (text: string) => text.replace(/["\r\n]/g, (sign) => encodeURIComponent(sign));
+
+async function* contentOf(parts: Part[], end: Buffer): AsyncGenerator<Uint8Array> {
+  for (const { head, size, from } of parts) {
+    yield head;
+    if (typeof from !== "string") yield from;
+    else if (size > 0) yield* createReadStream(from);
+    yield Buffer.from(CRLF);
+  }
+  yield end;
+}

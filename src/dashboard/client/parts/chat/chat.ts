@@ -1,0 +1,248 @@
+/** The chat: keeps the conversation, in this tab alone, and has it answered. */
+import type { Compatibilities } from "../../../../protocol/model.ts";
+import {
+  type AssistantTurn,
+  beforeLastMessage,
+  isBusy,
+  newAnswer,
+  openCalls,
+  type Turn,
+  type UserTurn,
+  withoutAnswer,
+} from "../../../playground/chat/conversation.ts";
+import { historyText, readHistory } from "../../../playground/chat/history.ts";
+import { type ChatOptions, chatInput } from "../../../playground/chat/input.ts";
+import type { ChatWire } from "../../../playground/chat/wire.ts";
+import { codeSamples } from "../../../playground/code/samples.ts";
+import { Answer } from "./answer.ts";
+import { Composer } from "./composer.ts";
+import { Settings } from "./settings.ts";
+import { attachSides } from "./sides.ts";
+import { Turns } from "./turns.ts";
+
+/** The code follows when typing pauses. */
+const DEBOUNCE_MS = 150;
+/** Of an answer that is said aloud. */
+const SAID_CHARS = 1_000;
+
+const OPEN_CALL = "The model waits for the result of a tool. Give it above, or edit your message.";
+
+export class Chat {
+  readonly #root: HTMLElement;
+  readonly #wire: ChatWire;
+  readonly #settings: Settings;
+  readonly #composer: Composer;
+  readonly #view: Turns;
+  readonly #showConversation: () => void;
+  #turns: Turn[] = [];
+  #answer: Answer | undefined;
+  #timer: number | undefined;
+
+  constructor(root: HTMLElement) {
+    this.#root = root;
+    const { wire } = root.dataset;
+    this.#wire = wire === "responses" || wire === "messages" ? wire : "chat";
+    const changed = () => {
+      clearTimeout(this.#timer);
+      this.#timer = window.setTimeout(() => this.#changed(), DEBOUNCE_MS);
+    };
+    this.#settings = new Settings(root, changed);
+    this.#composer = new Composer(root, {
+      send: (message) => this.#send(message),
+      stop: () => this.#answer?.stop(),
+      clear: () => this.#clear(),
+      onInput: changed,
+    });
+    this.#view = new Turns(root, {
+      edit: () => this.#edit(),
+      retry: () => this.#retry(),
+      giveResult: (n, result) => this.#giveResult(n, result),
+    });
+    const sides = attachSides(root);
+    this.#showConversation = () => sides.showConversation();
+    root.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.#answer?.stop();
+    });
+    addEventListener("pagehide", () => this.#keep());
+    this.#resume();
+  }
+
+  get #key(): string {
+    const { user, model } = this.#root.dataset;
+    return `auspex.chat.1:${user}:${model}`;
+  }
+
+  /** What was said before the page was loaded again; an answer goes on. */
+  #resume(): void {
+    const kept = readHistory(sessionStorage.getItem(this.#key));
+    if (kept) {
+      this.#settings.texts = kept;
+      this.#turns = kept.turns;
+    }
+    this.#show();
+    const last = this.#turns.at(-1);
+    if (last?.role === "assistant" && last.state === "running") this.#follow(last, {});
+    if (this.#turns.length > 0) this.#view.scrollToEnd();
+    else if (matchMedia("(pointer: fine)").matches)
+      this.#composer.field.focus({ preventScroll: true });
+  }
+
+  #send(message: UserTurn): void {
+    if (openCalls(this.#turns).length > 0) return this.#composer.showProblem(OPEN_CALL);
+    const options = this.#options();
+    if (!options) return;
+    this.#composer.empty();
+    this.#turns = [...this.#turns, message];
+    this.#ask(options);
+  }
+
+  #edit(): void {
+    const last = beforeLastMessage(this.#turns);
+    if (!last || isBusy(this.#turns)) return;
+    this.#turns = last.before;
+    this.#composer.write(last.message);
+    this.#show();
+  }
+
+  #retry(): void {
+    const options = isBusy(this.#turns) ? undefined : this.#options();
+    if (!options) return;
+    this.#turns = withoutAnswer(this.#turns);
+    this.#ask(options);
+  }
+
+  /** The model goes on when each of its calls has a result. */
+  #giveResult(n: number, result: string): void {
+    const last = this.#turns.at(-1);
+    const call = last?.role === "assistant" ? last.calls[n] : undefined;
+    if (last?.role !== "assistant" || !call) return;
+    const isLast = openCalls(this.#turns).length === 1;
+    const options = isLast ? this.#options() : undefined;
+    if (isLast && !options) return;
+    call.result = result;
+    this.#view.finish(last);
+    if (options) this.#ask(options);
+    else this.#changed();
+  }
+
+  #clear(): void {
+    this.#answer?.stop();
+    this.#answer = undefined;
+    this.#turns = [];
+    this.#show();
+    this.#composer.field.focus();
+  }
+
+  /** Undefined if something is wrong with them, which is then shown. */
+  #options(): ChatOptions | undefined {
+    const options = this.#settings.read();
+    if (options) return options;
+    this.#composer.showProblem("Check the highlighted settings.");
+    this.#root.querySelector<HTMLElement>('[data-tab="settings"]')?.click();
+    this.#settings.showFault();
+    return undefined;
+  }
+
+  #ask(options: ChatOptions): void {
+    const body = {
+      version: Number(this.#root.dataset.version),
+      input: { ...chatInput(this.#wire, this.#turns, options), ...this.#stream },
+    };
+    const turn = newAnswer(Date.now());
+    this.#turns = [...this.#turns, turn];
+    this.#showConversation();
+    this.#show();
+    this.#view.announce("The model answers.");
+    this.#view.scrollToEnd();
+    this.#composer.field.focus({ preventScroll: true });
+    this.#follow(turn, body);
+  }
+
+  /** Servers stream when they are asked to; Cog models by themselves. */
+  get #stream(): { stream?: true } {
+    return this.#root.dataset.asksToStream === undefined ? {} : { stream: true };
+  }
+
+  #follow(turn: AssistantTurn, body: object): void {
+    this.#composer.isBusy = true;
+    this.#answer = new Answer({
+      turn,
+      start: { address: this.#root.dataset.chat ?? "", body },
+      onChange: (note) => this.#view.update(turn, note),
+      onEnd: () => this.#ended(turn),
+    });
+    // So that it can be found again if the page is left now.
+    this.#keep();
+  }
+
+  #ended(turn: AssistantTurn): void {
+    if (this.#turns.at(-1) !== turn) return;
+    this.#answer = undefined;
+    this.#show();
+    this.#view.finish(turn);
+    this.#view.announce(saidOf(turn));
+    this.#view.focusCall(this.#turns);
+  }
+
+  #show(): void {
+    this.#view.show(this.#turns);
+    this.#composer.isBusy = isBusy(this.#turns);
+    this.#composer.canClear = this.#turns.length > 0;
+    this.#root.classList.toggle("busy", isBusy(this.#turns));
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#keep();
+    this.#updateCode();
+  }
+
+  #keep(): void {
+    try {
+      sessionStorage.setItem(
+        this.#key,
+        historyText({ ...this.#settings.texts, turns: this.#turns }),
+      );
+    } catch {
+      // Full, or not allowed: then it is not kept.
+    }
+  }
+
+  /** With the message that is being written. */
+  #updateCode(): void {
+    const options = this.#settings.read();
+    if (!options) return;
+    const { model = "", pinned, compatibilities: flags = "{}" } = this.#root.dataset;
+    const compatibilities: Compatibilities = JSON.parse(flags);
+    const text = this.#composer.text.trim();
+    const draft: Turn[] = text === "" ? [] : [{ role: "user", text, pictures: [] }];
+    const turns = [...withoutAnswerTo(this.#turns, draft), ...draft];
+    const input = (wire: ChatWire) => chatInput(wire, turns, options);
+    const samples = codeSamples({
+      origin: location.origin,
+      model,
+      version: pinned === undefined ? undefined : Number(pinned),
+      input: turns.length === 0 ? {} : input(this.#wire),
+      inputs:
+        turns.length === 0
+          ? {}
+          : { chat: input("chat"), responses: input("responses"), messages: input("messages") },
+      compatibilities,
+    });
+    for (const { id, code } of samples) {
+      const place = this.#root.querySelector(`[data-call="${id}"] code`);
+      if (place && place.textContent !== code) place.textContent = code;
+    }
+  }
+}
+
+/** Without a draft the code asks for the last answer again. */
+const withoutAnswerTo = (turns: Turn[], draft: Turn[]): Turn[] =>
+  draft.length > 0 || openCalls(turns).length > 0 ? turns : withoutAnswer(turns);
+
+function saidOf({ state, text, problem, calls }: AssistantTurn): string {
+  if (state === "failed") return `The answer failed. ${problem ?? ""}`;
+  const called = calls.map(({ name }) => `The model calls ${name} and waits for its result.`);
+  const start = state === "stopped" ? "Stopped." : "";
+  return [start, text.slice(0, SAID_CHARS), ...called].filter(Boolean).join(" ");
+}

@@ -1,0 +1,145 @@
+/** Where messages are written: text and pictures, sent with Enter. */
+import type { UserTurn } from "../../../playground/chat/conversation.ts";
+import { requiredElement } from "../playground-form.ts";
+import { Pictures } from "./pictures.ts";
+
+export interface ComposerOptions {
+  /** The message is whole, with its pictures uploaded. */
+  send: (message: UserTurn) => void;
+  stop: () => void;
+  clear: () => void;
+  onInput: () => void;
+}
+
+export class Composer {
+  readonly field: HTMLTextAreaElement;
+  readonly #form: HTMLFormElement;
+  readonly #send: HTMLButtonElement;
+  readonly #stop: HTMLButtonElement;
+  readonly #clear: HTMLButtonElement;
+  readonly #problem: HTMLElement;
+  readonly #pictures: Pictures;
+  readonly #takesPictures: boolean;
+  readonly #options: ComposerOptions;
+  #sending: AbortController | undefined;
+  #isBusy = false;
+
+  constructor(root: HTMLElement, options: ComposerOptions) {
+    this.#options = options;
+    this.#form = requiredElement(root, "[data-composer]", HTMLFormElement);
+    this.field = requiredElement(root, "#chat-message", HTMLTextAreaElement);
+    this.#send = requiredElement(root, "[data-send]", HTMLButtonElement);
+    this.#stop = requiredElement(root, "[data-stop]", HTMLButtonElement);
+    this.#clear = requiredElement(root, "[data-clear]", HTMLButtonElement);
+    this.#problem = requiredElement(root, "[data-composer-problem]", HTMLElement);
+    const list = requiredElement(root, "[data-attachments]", HTMLElement);
+    this.#pictures = new Pictures(list, (message) => this.showProblem(message));
+    this.#takesPictures = root.querySelector("[data-attach]") !== null;
+    this.#listen();
+    if (this.#takesPictures) this.#listenForPictures(root);
+  }
+
+  /** What a message would be now, without its pictures. */
+  get text(): string {
+    return this.field.value;
+  }
+
+  /** Puts a message back, to write it again. */
+  write({ text, pictures }: UserTurn): void {
+    this.field.value = text;
+    this.#pictures.set(pictures);
+    this.field.focus();
+    this.field.setSelectionRange(text.length, text.length);
+  }
+
+  set isBusy(isBusy: boolean) {
+    this.#isBusy = isBusy;
+    // Pressed, it would lose the focus when it is hidden.
+    const hadFocus = [this.#send, this.#stop].some((one) => one === document.activeElement);
+    this.#stop.hidden = !isBusy;
+    this.#send.hidden = isBusy;
+    if (hadFocus) this.field.focus({ preventScroll: true });
+  }
+
+  set canClear(can: boolean) {
+    this.#clear.hidden = !can;
+  }
+
+  showProblem(message: string | undefined): void {
+    this.#problem.hidden = message === undefined;
+    this.#problem.textContent = message ?? "";
+    if (message === undefined) return;
+    this.#problem.role = "alert";
+  }
+
+  #listen(): void {
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.#submit();
+    });
+    this.field.addEventListener("keydown", (event) => {
+      // Enter that ends the writing of a character is no end of the message.
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.#form.requestSubmit();
+    });
+    this.field.addEventListener("input", () => {
+      this.showProblem(undefined);
+      this.#options.onInput();
+    });
+    this.#stop.addEventListener("click", this.#options.stop);
+    this.#clear.addEventListener("click", this.#options.clear);
+  }
+
+  #listenForPictures(root: HTMLElement): void {
+    const picker = requiredElement(root, "[data-attach-files]", HTMLInputElement);
+    const add = (files: Iterable<File>) => {
+      this.showProblem(undefined);
+      void this.#pictures.add(files);
+    };
+    root.querySelector("[data-attach]")?.addEventListener("click", () => picker.click());
+    picker.addEventListener("change", () => {
+      add([...(picker.files ?? [])]);
+      picker.value = "";
+    });
+    this.field.addEventListener("paste", (event) => {
+      const files = [...(event.clipboardData?.files ?? [])];
+      if (files.length === 0) return;
+      event.preventDefault();
+      add(files);
+    });
+    root.addEventListener("dragover", (event) => {
+      if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+    });
+    root.addEventListener("drop", (event) => {
+      const files = [...(event.dataTransfer?.files ?? [])];
+      if (files.length === 0) return;
+      event.preventDefault();
+      add(files);
+    });
+  }
+
+  async #submit(): Promise<void> {
+    if (this.#isBusy || this.#sending) return;
+    const text = this.field.value.trim();
+    if (text === "" && this.#pictures.isEmpty) return;
+    this.showProblem(undefined);
+    this.#sending = new AbortController();
+    this.#send.disabled = true;
+    try {
+      const pictures = await this.#pictures.send(this.#sending.signal);
+      this.#options.send({ role: "user", text, pictures });
+    } catch (error) {
+      this.showProblem(error instanceof Error ? error.message : String(error));
+    } finally {
+      this.#sending = undefined;
+      this.#send.disabled = false;
+    }
+  }
+
+  /** After a message was taken. */
+  empty(): void {
+    this.field.value = "";
+    this.#pictures.clear();
+  }
+}

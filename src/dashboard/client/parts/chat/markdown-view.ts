@@ -1,0 +1,92 @@
+/**
+ * Markdown of a model as elements. The model is not trusted: its text becomes text nodes, and of
+ * addresses only those of web pages become links.
+ */
+import { type Block, blocksOf, type Span, spansOf } from "../../../playground/chat/markdown.ts";
+import { element } from "../element.ts";
+
+export class MarkdownView {
+  readonly root: HTMLElement;
+  #shown: { source: string; element: HTMLElement }[] = [];
+
+  constructor(className: string) {
+    this.root = element("div", className);
+  }
+
+  /** Blocks that stay the same stay where they are, so that a selection survives. */
+  update(text: string): void {
+    const blocks = blocksOf(text).map((block) => ({ block, source: JSON.stringify(block) }));
+    const same = blocks.findIndex(({ source }, n) => this.#shown[n]?.source !== source);
+    const kept = same < 0 ? blocks.length : same;
+    for (const { element: old } of this.#shown.splice(kept)) old.remove();
+    for (const { block, source } of blocks.slice(kept)) {
+      const shown = elementOf(block);
+      this.root.append(shown);
+      this.#shown.push({ source, element: shown });
+    }
+  }
+}
+
+function elementOf(block: Block): HTMLElement {
+  switch (block.kind) {
+    case "code":
+      return codeBlock(block.text, block.language);
+    case "heading":
+      // Those of the page are above.
+      return element("p", `heading-${Math.min(block.level, 3)}`, ...nodesOf(block.text));
+    case "list":
+      return listOf(block);
+    case "quote":
+      return element("blockquote", "", ...nodesOf(block.text));
+    case "table":
+      return tableOf(block);
+    case "rule":
+      return element("hr", "");
+    case "text":
+      return element("p", "", ...nodesOf(block.text));
+  }
+}
+
+/** With the copy button of every page. */
+export function codeBlock(text: string, language = ""): HTMLElement {
+  const code = element("pre", "", element("code", "", text));
+  code.tabIndex = 0;
+  const button = element("button", "quiet", "Copy");
+  button.type = "button";
+  button.dataset.copy = "";
+  const box = element("div", "copy lines", code, button);
+  if (language) box.dataset.language = language;
+  return box;
+}
+
+function listOf({ items, start, depth }: Extract<Block, { kind: "list" }>): HTMLElement {
+  const all = items.map((item) => element("li", "", ...nodesOf(item)));
+  const list = element(start === null ? "ul" : "ol", `depth-${Math.min(depth, 3)}`, ...all);
+  if (list instanceof HTMLOListElement && start !== null) list.start = start;
+  return list;
+}
+
+function tableOf({ head, rows }: Extract<Block, { kind: "table" }>): HTMLElement {
+  const row = (name: "th" | "td", cells: string[]) =>
+    element("tr", "", ...cells.map((cell) => element(name, "", ...nodesOf(cell))));
+  const table = element(
+    "table",
+    "",
+    element("thead", "", row("th", head)),
+    element("tbody", "", ...rows.map((cells) => row("td", cells))),
+  );
+  const box = element("div", "scroll", table);
+  box.tabIndex = 0;
+  return box;
+}
+
+const nodesOf = (text: string): Node[] => spansOf(text).map(nodeOf);
+
+function nodeOf(span: Span): Node {
+  if (span.kind === "text") return new Text(span.text);
+  if (span.kind !== "link") return element(span.kind, "", span.text);
+  const link = element("a", "", span.text);
+  link.href = span.address;
+  link.rel = "noopener noreferrer nofollow";
+  return link;
+}

@@ -1,0 +1,154 @@
+/** One turn of the conversation. */
+import type { AssistantTurn, UserTurn } from "../../../playground/chat/conversation.ts";
+import { element } from "../element.ts";
+import { CallView } from "./call-view.ts";
+import { MarkdownView } from "./markdown-view.ts";
+
+export interface TurnActions {
+  /** Of the last message of the user. */
+  edit: () => void;
+  /** Of the last answer. */
+  retry: () => void;
+  /** The result of a call is given. */
+  giveResult: (n: number, result: string) => void;
+}
+
+const button = (name: string, act: () => void, className = "plain"): HTMLButtonElement => {
+  const created = element("button", className, name);
+  created.type = "button";
+  created.addEventListener("click", act);
+  return created;
+};
+
+export function userView({ text, pictures }: UserTurn, { edit }: TurnActions): HTMLElement {
+  const images = pictures.map(({ preview, name }) => {
+    const image = element("img", "");
+    image.src = preview;
+    image.alt = name;
+    return image;
+  });
+  const item = element("li", "turn user");
+  item.append(element("span", "visually-hidden", "You: "));
+  if (images.length > 0) item.append(element("div", "turn-pictures", ...images));
+  if (text !== "") item.append(element("div", "bubble", text));
+  item.append(element("div", "turn-foot if-last-message", button("Edit", edit)));
+  return item;
+}
+
+export class AnswerView {
+  readonly root = element("li", "turn assistant");
+  readonly #actions: TurnActions;
+  readonly #text = new MarkdownView("prose");
+  readonly #reasoning = new MarkdownView("prose");
+  readonly #thoughts = element("details", "thoughts", element("summary", "", "Reasoning"));
+  readonly #calls = element("div", "calls");
+  readonly #note = element("p", "turn-note hint");
+  readonly #problem = element("p", "problem");
+  readonly #foot = element("div", "turn-foot");
+  #callViews: CallView[] = [];
+  #frame: number | undefined;
+
+  constructor(turn: AssistantTurn, actions: TurnActions) {
+    this.#actions = actions;
+    this.#thoughts.append(this.#reasoning.root);
+    this.root.append(
+      element("span", "visually-hidden", "Model: "),
+      this.#thoughts,
+      this.#text.root,
+      this.#calls,
+      this.#note,
+      this.#problem,
+      this.#foot,
+    );
+    this.draw(turn, "");
+  }
+
+  /** Once per frame, however fast the model writes. */
+  update(turn: AssistantTurn, note = ""): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = requestAnimationFrame(() => this.draw(turn, note));
+  }
+
+  /** At once. */
+  draw(turn: AssistantTurn, note = ""): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    const isRunning = turn.state === "running";
+    this.root.ariaBusy = String(isRunning);
+    this.root.classList.toggle("writing", isRunning && note === "");
+    this.#thoughts.hidden = turn.reasoning === "";
+    if (turn.reasoning !== "") this.#reasoning.update(turn.reasoning);
+    this.#text.update(turn.text);
+    this.#showCalls(turn);
+    this.#note.hidden = !isRunning || note === "";
+    this.#note.textContent = note;
+    const { problem } = turn;
+    this.#problem.hidden = problem === undefined;
+    this.#problem.textContent = problem ?? "";
+    this.#problem.classList.toggle("mild", turn.state !== "failed");
+    if (!isRunning) this.#showFoot(turn);
+    else this.#foot.replaceChildren();
+  }
+
+  #showCalls({ calls, state }: AssistantTurn): void {
+    while (this.#callViews.length < calls.length) {
+      const n = this.#callViews.length;
+      const view = new CallView((result) => this.#actions.giveResult(n, result));
+      this.#callViews.push(view);
+      this.#calls.append(view.root);
+    }
+    for (const [n, call] of calls.entries()) this.#callViews[n]?.update(call, state === "done");
+  }
+
+  #showFoot(turn: AssistantTurn): void {
+    const { prediction, text } = turn;
+    const parts: (Node | string)[] = [];
+    if (text !== "") {
+      const copy = button("Copy", () => void copyText(copy, text));
+      parts.push(copy);
+    }
+    const again = button("Try again", this.#actions.retry);
+    again.classList.add("if-last");
+    parts.push(again);
+    if (prediction !== undefined) {
+      const link = element("a", "", "Prediction");
+      link.href = `/predictions/${prediction}`;
+      parts.push(link);
+    }
+    parts.push(element("small", "", factsOf(turn)));
+    this.#foot.replaceChildren(...parts);
+  }
+}
+
+const COPIED_MS = 2_000;
+
+async function copyText(from: HTMLButtonElement, text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    from.textContent = "Copied";
+  } catch {
+    from.textContent = "Not allowed";
+  }
+  setTimeout(() => {
+    from.textContent = "Copy";
+  }, COPIED_MS);
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+
+/** `12 tokens in, 80 out · first after 0.42 s · 4.10 s` */
+function factsOf({ state, usage, firstMs, totalMs }: AssistantTurn): string {
+  const { input, output } = usage ?? {};
+  const tokens = [
+    input !== undefined && `${input} tokens in`,
+    output !== undefined && `${output} ${input === undefined ? "tokens " : ""}out`,
+  ].filter(Boolean);
+  return [
+    state === "stopped" && "stopped",
+    tokens.join(", "),
+    firstMs !== undefined && `first token after ${seconds(firstMs)}`,
+    totalMs !== undefined && `${seconds(totalMs)} in all`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}

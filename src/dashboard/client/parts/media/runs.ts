@@ -1,0 +1,91 @@
+/** The runs of a view of pictures or sounds, newest first; this tab keeps which they are. */
+import type { Input } from "../../../../domain/schemas/input-form-values.ts";
+import type { Result } from "../playground.ts";
+import { requiredElement } from "../playground-form.ts";
+import { RunCard } from "./run-card.ts";
+
+/** Older ones are found among the predictions. */
+const MAX_RUNS = 12;
+const LABEL_CHARS = 200;
+
+interface Kept {
+  id: string;
+  label: string;
+}
+
+export class MediaRuns implements Result {
+  readonly #list: HTMLElement;
+  readonly #empty: HTMLElement;
+  readonly #status: HTMLElement;
+  readonly #key: string;
+  readonly #useAsInput: ((address: string) => void) | undefined;
+  #runs: { kept: Kept; card: RunCard }[] = [];
+
+  constructor(root: HTMLElement, useAsInput: ((address: string) => void) | undefined) {
+    this.#list = requiredElement(root, "[data-runs]", HTMLElement);
+    this.#empty = requiredElement(root, "[data-no-runs]", HTMLElement);
+    this.#status = requiredElement(root, "[data-announce-result]", HTMLElement);
+    this.#useAsInput = useAsInput;
+    const { user, model } = root.dataset;
+    this.#key = `auspex.runs.1:${user}:${model}`;
+    for (const kept of readKept(sessionStorage.getItem(this.#key)).toReversed()) this.#add(kept);
+  }
+
+  async open(id: string, input: Input): Promise<void> {
+    this.#status.textContent = "The model runs.";
+    this.#add({ id, label: labelOf(input) });
+    this.#keep();
+  }
+
+  #add(kept: Kept): void {
+    const { id, label } = kept;
+    const card = new RunCard({
+      id,
+      label,
+      useAsInput: this.#useAsInput,
+      onEnd: (message) => {
+        this.#status.textContent = message;
+      },
+    });
+    this.#runs.unshift({ kept, card });
+    this.#list.prepend(card.root);
+    this.#empty.hidden = true;
+    for (const { card: old } of this.#runs.splice(MAX_RUNS)) {
+      old.close();
+      old.root.remove();
+    }
+  }
+
+  #keep(): void {
+    try {
+      sessionStorage.setItem(this.#key, JSON.stringify(this.#runs.map(({ kept }) => kept)));
+    } catch {
+      // Full, or not allowed: then it is not kept.
+    }
+  }
+}
+
+/** The longest of its texts is what it was asked. */
+function labelOf(input: Input): string {
+  const texts = Object.values(input).filter((value) => typeof value === "string");
+  const asked = texts.filter((text) => !/^(?:https?:|data:|\/v1\/|#)/.test(text));
+  return asked.toSorted((a, b) => b.length - a.length)[0]?.slice(0, LABEL_CHARS) ?? "";
+}
+
+function readKept(text: string | null): Kept[] {
+  try {
+    const value: unknown = JSON.parse(text ?? "[]");
+    return Array.isArray(value) ? value.filter(isKept).slice(0, MAX_RUNS) : [];
+  } catch {
+    return [];
+  }
+}
+
+const isKept = (one: unknown): one is Kept =>
+  typeof one === "object" &&
+  one !== null &&
+  "id" in one &&
+  typeof one.id === "string" &&
+  /^[\w-]+$/.test(one.id) &&
+  "label" in one &&
+  typeof one.label === "string";

@@ -1,0 +1,107 @@
+/** Follows a prediction from its beginning to its end, for views that show its outputs in their own way. */
+import { setupText } from "../../../domain/predictions/setup-text.ts";
+import { isObject } from "../../../lib/json.ts";
+import type { Json } from "../../../protocol/common.ts";
+import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
+import { LiveStream } from "./live-stream.ts";
+
+const ANSWER_MS = 10_000;
+
+export interface Ending {
+  status: "succeeded" | "failed" | "canceled";
+  /** Why it failed. */
+  message?: string;
+}
+
+export interface StreamReader {
+  output: (value: Json) => void;
+  metrics: (metrics: Json) => void;
+  /** What it waits for, in words; undefined for nothing. */
+  note: (note: string | undefined) => void;
+  end: (ending: Ending) => void;
+}
+
+export class PredictionStream {
+  readonly #address: string;
+  readonly #reader: StreamReader;
+  readonly #stream: LiveStream;
+  #last = 0;
+  #hasOutput = false;
+
+  constructor(id: string, reader: StreamReader) {
+    this.#address = `/predictions/${id}`;
+    this.#reader = reader;
+    const on =
+      (take: (data: Json) => void) =>
+      ({ data, lastEventId }: MessageEvent<string>) => {
+        this.#last = Number(lastEventId);
+        take(JSON.parse(data));
+      };
+    this.#stream = new LiveStream({
+      address: () => `${this.#address}/events?after_id=${this.#last}`,
+      events: {
+        status: on((data) => this.#status(data)),
+        setup: on((data) => this.#setup(data)),
+        output: on((data) => {
+          this.#hasOutput = true;
+          reader.output(data);
+        }),
+        metrics: on(reader.metrics),
+        done: on((data) => this.#end(endingIn(data))),
+      },
+      onConnected: () => this.#note(undefined),
+      onLost: () => reader.note(RECONNECTING),
+      mayReturn: () => this.#mayReturn(),
+    });
+  }
+
+  close(): void {
+    this.#stream.close();
+  }
+
+  #end(ending: Ending): void {
+    this.#stream.close();
+    this.#reader.end(ending);
+  }
+
+  /** Once there is output, it says enough. */
+  #note(note: string | undefined): void {
+    if (!this.#hasOutput || note === undefined) this.#reader.note(note);
+  }
+
+  #status(data: Json): void {
+    const status = isObject(data) ? data.status : undefined;
+    if (status === "pending") this.#note("Waiting for a machine…");
+    if (status === "started") this.#note("Running…");
+  }
+
+  #setup(data: Json): void {
+    if (!isObject(data)) return;
+    const { phase, progress } = data;
+    if (phase !== "pulling" && phase !== "starting") return;
+    const text = setupText({ phase, ...(typeof progress === "number" && { progress }) });
+    this.#note(`${text}…`);
+  }
+
+  /** Refused: the session has ended, the prediction is gone, or the service cannot give it now. */
+  async #mayReturn(): Promise<boolean> {
+    try {
+      const signal = AbortSignal.timeout(ANSWER_MS);
+      const response = await fetch(`${this.#address}/why`, { signal });
+      const isGone = response.status === 404;
+      if (!isGone && !response.redirected && response.status !== 401) return true;
+      const message = isGone ? "The prediction is no longer here." : SIGNED_OUT;
+      this.#end({ status: "failed", message });
+      return false;
+    } catch {
+      return true;
+    }
+  }
+}
+
+function endingIn(data: Json): Ending {
+  const { status, error } = isObject(data) ? data : {};
+  if (status === "succeeded" || status === "canceled") return { status };
+  const message = isObject(error) ? error.message : undefined;
+  return { status: "failed", message: typeof message === "string" ? message : "The model failed." };
+}

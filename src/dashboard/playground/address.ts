@@ -1,0 +1,44 @@
+/** What the playground shows, and the address that leads back to it. */
+import type { Input } from "../../domain/schemas/input-form-values.ts";
+import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
+import type { PredictionView } from "../../services/predictions/prediction-view.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
+import { modelAddress } from "../models/header.tsx";
+import type { PlaygroundInput } from "./input.ts";
+import type { View } from "./views.ts";
+
+export interface PlaygroundState {
+  model: DetailedModelRow;
+  version: VersionRow;
+  /** Version numbers, newest first. */
+  versions: number[];
+  view: View;
+  form: PlaygroundInput;
+  /** The input of the valid fields. */
+  input: Input;
+  /** The schema that client code validates with; undefined when it cannot be used. */
+  shape: SchemaPart | undefined;
+  /** Why the prediction was rejected. */
+  problem?: string | undefined;
+  /** A note about the prediction that is shown. */
+  note?: string | undefined;
+  prediction?: PredictionView | undefined;
+  tab: Tab;
+}
+
+export type Tab = "output" | "code";
+
+/** The page with another view, tab or input mode. */
+export function addressIn(
+  { model, version, prediction, form, tab, view }: PlaygroundState,
+  other: { view?: View; tab?: Tab; asJson?: boolean },
+): string {
+  const query = new URLSearchParams({ version: String(version.number) });
+  const shown = other.view ?? view;
+  query.set("view", shown);
+  if (prediction && shown === "form") query.set("prediction", prediction.prediction.id);
+  if (other.asJson ?? form.asJson) query.set("as", "json");
+  if ((other.tab ?? tab) === "code") query.set("tab", "code");
+  return `${modelAddress(model, "/playground")}?${query}`;
+}

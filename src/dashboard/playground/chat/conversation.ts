@@ -1,0 +1,87 @@
+/** A conversation in the playground: what was said, and what may be said next. */
+
+export interface Picture {
+  /** Of the upload; the model gets the file. */
+  url: string;
+  name: string;
+  /** A small data URL: pages cannot load uploads. */
+  preview: string;
+}
+
+export interface ToolCall {
+  id: string;
+  name: string;
+  /** JSON text, as far as it has come. */
+  arguments: string;
+  /** What was given as its result. */
+  result?: string;
+}
+
+export interface UserTurn {
+  role: "user";
+  text: string;
+  pictures: Picture[];
+}
+
+export interface Usage {
+  input?: number;
+  output?: number;
+}
+
+export interface AssistantTurn {
+  role: "assistant";
+  /** The prediction that writes it; undefined when none was made. */
+  prediction?: string;
+  state: "running" | "done" | "stopped" | "failed";
+  text: string;
+  reasoning: string;
+  calls: ToolCall[];
+  /** Why it failed, or why it ended early. */
+  problem?: string;
+  usage?: Usage;
+  /** Unix ms. */
+  sentAt: number;
+  /** From sending to the first output, and to the end, ms. */
+  firstMs?: number;
+  totalMs?: number;
+}
+
+export type Turn = UserTurn | AssistantTurn;
+
+export const newAnswer = (sentAt: number): AssistantTurn => ({
+  role: "assistant",
+  state: "running",
+  text: "",
+  reasoning: "",
+  calls: [],
+  sentAt,
+});
+
+/** Whether an answer is being written. */
+export const isBusy = (turns: Turn[]): boolean => {
+  const last = turns.at(-1);
+  return last?.role === "assistant" && last.state === "running";
+};
+
+/** Calls of the last answer that wait for a result. */
+export function openCalls(turns: Turn[]): ToolCall[] {
+  const last = turns.at(-1);
+  if (last?.role !== "assistant" || last.state !== "done") return [];
+  return last.calls.filter(({ result }) => result === undefined);
+}
+
+/**
+ * Without the last answer, to ask for another. An answer that continues one with calls leaves that one
+ * and its results.
+ */
+export const withoutAnswer = (turns: Turn[]): Turn[] =>
+  turns.at(-1)?.role === "assistant" ? turns.slice(0, -1) : turns;
+
+/** The last message of the user, and what was before it: to write it again. */
+export function beforeLastMessage(
+  turns: Turn[],
+): { before: Turn[]; message: UserTurn } | undefined {
+  const at = turns.findLastIndex(({ role }) => role === "user");
+  const message = turns[at];
+  return message?.role === "user" ? { before: turns.slice(0, at), message } : undefined;
+}

@@ -1,0 +1,148 @@
+/** A conversation as the input of a prediction, in the shape that the version takes. */
+import type { Json } from "../../../protocol/common.ts";
+import type { AssistantTurn, ToolCall, Turn, UserTurn } from "./conversation.ts";
+import { type Tool, toolsFor } from "./tools.ts";
+import type { ChatWire } from "./wire.ts";
+
+export interface ChatOptions {
+  system: string;
+  tools: Tool[];
+  /** Sampling and whatever else the version takes. */
+  settings: { [name: string]: Json };
+}
+
+type Input = { [name: string]: Json };
+
+export function chatInput(
+  wire: ChatWire,
+  turns: Turn[],
+  { system, tools, settings }: ChatOptions,
+): Input {
+  const said = turns.filter(isSaid);
+  const named = Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [LIMITS.has(name) ? LIMIT[wire] : name, value]),
+  );
+  const rest: Input = tools.length > 0 ? { tools: toolsFor(wire, tools), ...named } : named;
+  const hasSystem = system.trim() !== "";
+  switch (wire) {
+    case "chat": {
+      const first: Json[] = hasSystem ? [{ role: "system", content: system }] : [];
+      return { messages: [...first, ...said.flatMap(chatMessages)], ...rest };
+    }
+    case "responses": {
+      const input: Json = said.flatMap(responseItems);
+      return hasSystem ? { instructions: system, input, ...rest } : { input, ...rest };
+    }
+    case "messages": {
+      const messages: Json = said.flatMap(anthropicMessages);
+      const required = { messages, max_tokens: DEFAULT_MAX_TOKENS };
+      return hasSystem ? { system, ...required, ...rest } : { ...required, ...rest };
+    }
+  }
+}
+
+/** How the conventions name the limit of tokens. A Cog model's own name for it stays. */
+const LIMIT = { chat: "max_tokens", responses: "max_output_tokens", messages: "max_tokens" };
+const LIMITS = new Set(Object.values(LIMIT));
+
+/** Anthropic's API requires a limit. */
+export const DEFAULT_MAX_TOKENS = 1000;
+
+/** An answer that failed, or was stopped before it began, is no part of what was said. */
+const isSaid = (turn: Turn) =>
+  turn.role === "user" || turn.text.trim() !== "" || turn.calls.length > 0;
+
+function chatMessages(turn: Turn): Json[] {
+  if (turn.role === "user") {
+    const pictures = turn.pictures.map(({ url }) => ({ type: "image_url", image_url: { url } }));
+    return [{ role: "user", content: withText(turn, pictures, "text") }];
+  }
+  const calls = answered(turn);
+  const tool_calls = calls.map(({ id, name, arguments: text }) => ({
+    id,
+    type: "function",
+    function: { name, arguments: text },
+  }));
+  const results = calls.map(({ id, result }) => ({
+    role: "tool",
+    tool_call_id: id,
+    content: result,
+  }));
+  if (calls.length === 0) return [{ role: "assistant", content: turn.text }];
+  return [{ role: "assistant", content: turn.text || null, tool_calls }, ...results];
+}
+
+function responseItems(turn: Turn): Json[] {
+  if (turn.role === "user") {
+    const pictures = turn.pictures.map(({ url }) => ({
+      type: "input_image",
+      image_url: url,
+      detail: "auto",
+    }));
+    return [{ role: "user", content: withText(turn, pictures, "input_text") }];
+  }
+  const calls = answered(turn);
+  const text = turn.text === "" ? [] : [{ role: "assistant", content: turn.text }];
+  return [
+    ...text,
+    ...calls.map(({ id, name, arguments: json }) => ({
+      type: "function_call",
+      call_id: id,
+      name,
+      arguments: json,
+    })),
+    ...calls.map(({ id, result }) => ({
+      type: "function_call_output",
+      call_id: id,
+      output: result,
+    })),
+  ];
+}
+
+function anthropicMessages(turn: Turn): Json[] {
+  if (turn.role === "user") {
+    const pictures = turn.pictures.map(({ url }) => ({
+      type: "image",
+      source: { type: "url", url },
+    }));
+    return [{ role: "user", content: withText(turn, pictures, "text") }];
+  }
+  const calls = answered(turn);
+  if (calls.length === 0) return [{ role: "assistant", content: turn.text }];
+  const text = turn.text === "" ? [] : [{ type: "text", text: turn.text }];
+  const uses = calls.map(({ id, name, arguments: json }) => ({
+    type: "tool_use",
+    id,
+    name,
+    input: objectIn(json),
+  }));
+  const results = calls.map(({ id, result }) => ({
+    type: "tool_result",
+    tool_use_id: id,
+    content: result,
+  }));
+  return [
+    { role: "assistant", content: [...text, ...uses] },
+    { role: "user", content: results },
+  ];
+}
+
+type Answered = ToolCall & { result: string };
+
+/** A call without a result would be refused. */
+const answered = ({ calls }: AssistantTurn): Answered[] =>
+  calls.flatMap((call) => (call.result === undefined ? [] : [{ ...call, result: call.result }]));
+
+/** Text alone stays text: not every model reads parts. */
+function withText({ text, pictures }: UserTurn, parts: Json[], type: string): Json {
+  if (pictures.length === 0) return text;
+  return text === "" ? parts : [...parts, { type, text }];
+}
+
+function objectIn(json: string): Json {
+  try {
+    return JSON.parse(json || "{}");
+  } catch {
+    return {};
+  }
+}

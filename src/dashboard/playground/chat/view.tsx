@@ -1,0 +1,179 @@
+/** The chat: a conversation that client code fills, with its settings and code beside it. */
+import { fillForm } from "../../../domain/schemas/input-form-values.ts";
+import { versionSchema } from "../../../domain/schemas/version-schemas.ts";
+import { modelAddress } from "../../models/header.tsx";
+import type { PlaygroundState } from "../address.ts";
+import { codeSamples } from "../code/samples.ts";
+import { Code } from "../code/view.tsx";
+import { Control } from "../controls.tsx";
+import { chatSettings, takesTools } from "../settings.ts";
+import { EXAMPLE_TOOLS } from "./tools.ts";
+import { chatWire, takesPictures } from "./wire.ts";
+
+interface Props {
+  play: PlaygroundState;
+  /** The id of whoever chats: a conversation is kept for them alone. */
+  user: string;
+  origin: string;
+}
+
+export function Chat({ play, user, origin }: Props) {
+  const { model, version, tab } = play;
+  const { compatibilities, number } = version;
+  const reference = `${model.owner.username}/${model.name}`;
+  const pinned = number === model.latest_version?.number ? undefined : number;
+  const wire = chatWire(compatibilities) ?? "chat";
+  const fields = chatSettings(version, wire);
+  const side = tab === "code" ? "code" : "settings";
+  return (
+    <div
+      class="chat"
+      data-chat={modelAddress(model, "/playground")}
+      data-model={reference}
+      data-version={number}
+      data-pinned={pinned}
+      data-compatibilities={JSON.stringify(compatibilities)}
+      data-wire={wire}
+      data-fields={JSON.stringify(fields)}
+      data-user={user}
+      data-asks-to-stream={version.configuration.interface === "vendora" ? "true" : undefined}
+      data-side={side}
+      data-narrow={tab === "code" ? "side" : "chat"}
+    >
+      <nav class="tabs" aria-label="Parts of the chat">
+        <a href="#conversation" class="only-narrow" data-tab="chat">
+          Conversation
+        </a>
+        {SIDES.map(([id, name]) => (
+          <a href={`#chat-${id}`} data-tab={id} aria-current={id === side ? "page" : undefined}>
+            {name}
+          </a>
+        ))}
+      </nav>
+      <Conversation name={model.name} withPictures={takesPictures(inputOf(version))} />
+      <section class="chat-side" id="chat-settings" aria-label="Settings" data-panel="settings">
+        <Settings fields={fillForm(fields) ?? []} withTools={takesTools(version)} />
+      </section>
+      <section class="chat-side" id="chat-code" aria-label="Code" data-panel="code">
+        <Code
+          samples={codeSamples({
+            origin,
+            model: reference,
+            version: pinned,
+            input: {},
+            compatibilities,
+          })}
+        />
+      </section>
+    </div>
+  );
+}
+
+const SIDES = [
+  ["settings", "Settings"],
+  ["code", "Code"],
+] as const;
+
+const inputOf = ({ schemas }: PlaygroundState["version"]) => versionSchema(schemas, "input");
+
+const Conversation = ({ name, withPictures }: { name: string; withPictures: boolean }) => (
+  <section class="chat-main" id="conversation" aria-label="Conversation">
+    <div class="chat-welcome" data-welcome>
+      <p>
+        <strong>Chat with {name}.</strong>
+      </p>
+      <p class="hint">
+        The conversation stays in this tab, also when you reload the page, and each answer is a
+        prediction of yours.
+      </p>
+    </div>
+    <ol class="turns" data-turns aria-label="Messages" />
+    <p class="visually-hidden" role="status" data-announce />
+    <form class="composer" data-composer>
+      <ul class="attachments" data-attachments aria-label="Attached pictures" hidden />
+      <label for="chat-message" class="visually-hidden">
+        Message
+      </label>
+      <textarea
+        id="chat-message"
+        rows={1}
+        placeholder={`Message ${name}`}
+        aria-describedby="chat-keys"
+        aria-keyshortcuts="Enter"
+        autocomplete="off"
+      />
+      <p class="field-error" data-composer-problem hidden />
+      <div class="composer-bar">
+        {withPictures && (
+          <>
+            <button type="button" class="quiet" data-attach>
+              Attach<span class="visually-hidden"> pictures</span>
+            </button>
+            <input type="file" accept="image/*" multiple hidden data-attach-files />
+          </>
+        )}
+        <button type="button" class="plain" data-clear hidden>
+          New chat
+        </button>
+        <small id="chat-keys">
+          Enter sends<span class="more-keys">, Shift + Enter breaks the line</span>
+        </small>
+        <button type="button" class="quiet" data-stop aria-keyshortcuts="Escape" hidden>
+          Stop
+        </button>
+        <button type="submit" class="primary" data-send>
+          Send
+        </button>
+      </div>
+    </form>
+  </section>
+);
+
+const Settings = ({
+  fields,
+  withTools,
+}: {
+  fields: Parameters<typeof Control>[0]["field"][];
+  withTools: boolean;
+}) => (
+  <form class="chat-settings" data-settings>
+    <div class="field">
+      <label for="chat-system">System prompt</label>
+      <textarea
+        id="chat-system"
+        rows={4}
+        placeholder="How the model should answer, such as: Answer in one sentence."
+      />
+    </div>
+    {fields.length > 0 && (
+      <details>
+        <summary>Sampling</summary>
+        {fields.map((field, n) => (
+          <Control field={field} n={n} draft={{ issues: {} }} />
+        ))}
+      </details>
+    )}
+    {withTools && (
+      <details data-tools-panel>
+        <summary>Tools</summary>
+        <div class="field">
+          <label for="chat-tools">Functions that the model may call</label>
+          <p class="hint" id="chat-tools-hint">
+            A JSON list, each with a name, a description and the JSON Schema of its parameters. When
+            the model calls one, you give its result.
+          </p>
+          <textarea
+            id="chat-tools"
+            class="code"
+            rows={6}
+            spellcheck={false}
+            aria-describedby="chat-tools-hint"
+          />
+        </div>
+        <button type="button" class="quiet" data-example-tools={EXAMPLE_TOOLS}>
+          Insert an example
+        </button>
+      </details>
+    )}
+  </form>
+);

@@ -1,0 +1,117 @@
+/** Samples in Python: with its standard library for Auspex's own API, with official clients for the others. */
+import type { ApiId, Input } from "./bodies.ts";
+import { pythonArguments, pythonLiteral } from "./python-literal.ts";
+
+export const PYTHON: Record<ApiId, (origin: string, body: Input) => string> = {
+  // Some firewalls refuse the User-Agent that urllib has.
+  predictions: (origin, body) => `# Python 3.8 or newer
+import json, os, urllib.error, urllib.request
+
+request = urllib.request.Request(
+    ${pythonLiteral(`${origin}/v1/predictions`)},
+    headers={
+        "Authorization": "Bearer " + os.environ["AUSPEX_TOKEN"],
+        "Content-Type": "application/json",
+        "User-Agent": "auspex-sample",
+    },
+    data=json.dumps(${pythonLiteral(body, "    ")}).encode(),
+)
+
+def show(value):
+    text = value if isinstance(value, str) else json.dumps(value) + "\\n"
+    print(text, end="", flush=True)
+
+try:
+    with urllib.request.urlopen(request) as response:
+        for line in response:
+            field, _, value = line.decode().rstrip("\\n").partition(": ")
+            if field == "event":
+                event = value
+            elif field == "data" and event == "output":
+                show(json.loads(value))
+            elif field == "data" and event == "error":
+                raise SystemExit(json.loads(value)["message"])
+except urllib.error.HTTPError as error:
+    raise SystemExit(error.read().decode())`,
+  chat: (origin, body) => `${openai(origin)}
+stream = client.chat.completions.create(
+${pythonArguments(body, CHAT)})
+for chunk in stream:
+    for choice in chunk.choices[:1]:
+        print(choice.delta.content or "", end="", flush=True)`,
+  responses: (origin, body) => `${openai(origin)}
+stream = client.responses.create(
+${pythonArguments(body, RESPONSES)})
+for event in stream:
+    if event.type == "response.output_text.delta":
+        print(event.delta, end="", flush=True)`,
+  messages: (origin, body) => `# pip install anthropic
+import os
+
+from anthropic import Anthropic
+
+client = Anthropic(
+    base_url=${pythonLiteral(`${origin}/v1/vendorb`)},
+    auth_token=os.environ["AUSPEX_TOKEN"],
+)
+
+with client.messages.stream(
+${pythonArguments(body, MESSAGES)}) as stream:
+    for text in stream.text_stream:
+        print(text, end="", flush=True)`,
+  embeddings: (origin, body) => `${openai(origin)}
+result = client.embeddings.create(
+${pythonArguments(body, EMBEDDINGS)})
+for item in result.data:
+    print(item.embedding)`,
+  images: (origin, body) => `${openai(origin, "base64")}
+result = client.images.generate(
+${pythonArguments(body, IMAGES)})
+${SAVE_IMAGES}`,
+  edits: (origin, body) => `${openai(origin, "base64")}
+result = client.images.edit(
+    image=open("picture.png", "rb"),
+${pythonArguments(body, IMAGES)})
+${SAVE_IMAGES}`,
+  speech: (origin, body) => `${openai(origin)}
+with client.audio.speech.with_streaming_response.create(
+${pythonArguments(body, SPEECH)}) as speech:
+    speech.stream_to_file(${pythonLiteral(`speech.${body.response_format}`)})`,
+  transcriptions: (origin, body) => `${openai(origin)}
+result = client.audio.transcriptions.create(
+    file=open("speech.wav", "rb"),
+${pythonArguments(body, TRANSCRIPTIONS)})
+print(result.text)`,
+};
+
+const words = (text: string) => text.split(" ");
+
+/** What the clients take as arguments; they refuse others. */
+const CHAT = words(
+  "model messages stream stream_options tools tool_choice temperature top_p max_tokens max_completion_tokens seed stop n logprobs top_logprobs presence_penalty frequency_penalty response_format parallel_tool_calls reasoning_effort",
+);
+const RESPONSES = words(
+  "model input instructions stream tools tool_choice temperature top_p max_output_tokens reasoning text store parallel_tool_calls",
+);
+const MESSAGES = words(
+  "model max_tokens system messages tools tool_choice temperature top_p top_k stop_sequences thinking",
+);
+const EMBEDDINGS = words("model input dimensions encoding_format");
+const IMAGES = words("model prompt n size quality background output_format response_format");
+const SPEECH = words("model input voice instructions response_format speed");
+const TRANSCRIPTIONS = words("model language prompt response_format temperature");
+
+const SAVE_IMAGES = `for n, image in enumerate(result.data, 1):
+    with open(f"picture-{n}.png", "wb") as file:
+        file.write(base64.b64decode(image.b64_json))`;
+
+const openai = (origin: string, ...imports: string[]) => `# pip install openai
+${[...imports, "os"].map((name) => `import ${name}`).join("\n")}
+
+from openai import OpenAI
+
+client = OpenAI(
+    base_url=${pythonLiteral(`${origin}/v1/vendora`)},
+    api_key=os.environ["AUSPEX_TOKEN"],
+)
+`;

@@ -1,0 +1,47 @@
+/** Samples for a shell, with curl. */
+import { readableJson } from "../../../lib/readable-json.ts";
+import type { Json } from "../../../protocol/common.ts";
+import type { ApiId, Input } from "./bodies.ts";
+
+const PATHS: Record<ApiId, string> = {
+  predictions: "/v1/predictions",
+  chat: "/v1/vendora/chat/completions",
+  responses: "/v1/vendora/responses",
+  messages: "/v1/vendorb/messages",
+  embeddings: "/v1/vendora/embeddings",
+  images: "/v1/vendora/images/generations",
+  edits: "/v1/vendora/images/edits",
+  speech: "/v1/vendora/audio/speech",
+  transcriptions: "/v1/vendora/audio/transcriptions",
+};
+
+/** Quoted for a POSIX shell. */
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+
+export function shellSample(id: ApiId, origin: string, body: Input): string {
+  const file = FILES[id];
+  const lines = [
+    `curl -N ${quoted(origin + PATHS[id])}`,
+    `-H "Authorization: Bearer $AUSPEX_TOKEN"`,
+    ...(id === "messages" ? ["-H 'anthropic-version: 2023-06-01'"] : []),
+    ...(file === undefined
+      ? ["-H 'Content-Type: application/json'", `-d ${quoted(readableJson(withStream(id, body)))}`]
+      : [...Object.entries(body).map(formField), `-F ${file}`]),
+    ...(id === "speech" ? [`-o speech.${body.response_format}`] : []),
+  ];
+  return lines.join(" \\\n  ");
+}
+
+/** Sent as files of a form. */
+const FILES: Partial<Record<ApiId, string>> = {
+  edits: "image=@picture.png",
+  transcriptions: "file=@speech.wav",
+};
+
+/** Not by `-F`, which reads a value that begins with @ or < as the name of a file. */
+const formField = ([name, value]: [string, Json]) =>
+  `--form-string ${quoted(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)}`;
+
+/** The clients stream messages by a call of their own. */
+const withStream = (id: ApiId, body: Input): Input =>
+  id === "messages" ? { ...body, stream: true } : body;

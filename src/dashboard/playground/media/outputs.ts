@@ -1,0 +1,115 @@
+/** Reads pictures, sounds and transcripts from the outputs of a prediction, whatever the model calls them. */
+import { isObject } from "../../../lib/json.ts";
+import type { Json } from "../../../protocol/common.ts";
+import { outputOf } from "../../prediction-view/output-kind.ts";
+
+export type MediaItem =
+  | { kind: "image" | "audio" | "video" | "file"; address: string; name: string }
+  | { kind: "link"; address: string; name: string }
+  | { kind: "json"; value: Json };
+
+export interface Segment {
+  /** Seconds. */
+  start: number;
+  end: number | undefined;
+  text: string;
+}
+
+type Part = { [name: string]: Json };
+
+export class MediaOutputs {
+  readonly items: MediaItem[] = [];
+  /** A picture that is not finished, as a data URL. */
+  partial: string | undefined;
+  /** What was written, such as a transcript. */
+  text = "";
+  segments: Segment[] = [];
+  readonly #host: string;
+
+  /** @param host of the page, whose files are shown */
+  constructor(host: string) {
+    this.#host = host;
+  }
+
+  get isEmpty(): boolean {
+    return this.items.length === 0 && this.text === "" && this.segments.length === 0;
+  }
+
+  take(output: Json): void {
+    if (Array.isArray(output)) for (const one of output) this.take(one);
+    else if (typeof output === "string") this.#string(output);
+    else if (isObject(output)) this.#object(output);
+    else if (output !== null) this.text += String(output);
+  }
+
+  #string(text: string): void {
+    const sound = /^data:audio\/[\w.+-]+;base64,/.test(text);
+    if (sound) return this.#add({ kind: "audio", address: text, name: "Sound" });
+    const output = outputOf(text, this.#host);
+    if (output.kind === "link")
+      this.#add({ kind: "link", address: output.address, name: output.text });
+    else if ("address" in output) this.#add(output);
+    else this.text += text;
+  }
+
+  #object(value: Part): void {
+    const { type, text, delta } = value;
+    const picture = pictureIn(value);
+    if (typeof type === "string" && type.endsWith(".partial_image")) this.partial = picture;
+    else if (picture !== undefined) this.#add({ kind: "image", address: picture, name: "Picture" });
+    else if (type === "transcript.text.delta") this.text += textOf(delta);
+    else if (type === "transcript.text.done") this.text = textOf(text) || this.text;
+    else if (Array.isArray(value.data)) this.take(value.data);
+    else if (typeof value.url === "string") this.#string(value.url);
+    else if (!this.#transcript(value)) this.#add({ kind: "json", value });
+  }
+
+  /** A text with its segments; Whisper's pipelines call them chunks. */
+  #transcript({ text, transcription, segments, chunks }: Part): boolean {
+    const whole = textOf(text) || textOf(transcription);
+    const found = [segments, chunks].find((one) => Array.isArray(one)) ?? [];
+    const read = (Array.isArray(found) ? found : []).flatMap(segmentIn);
+    if (whole === "" && read.length === 0) return false;
+    this.text = whole || read.map((segment) => segment.text).join(" ");
+    this.segments = read;
+    return true;
+  }
+
+  #add(item: MediaItem): void {
+    this.partial = undefined;
+    this.items.push(item);
+  }
+}
+
+const textOf = (value: Json | undefined) => (typeof value === "string" ? value : "");
+
+function segmentIn(value: Json): Segment[] {
+  if (!isObject(value)) return [];
+  const [from, to] = Array.isArray(value.timestamp) ? value.timestamp : [];
+  const start = value.start ?? from;
+  const end = value.end ?? to;
+  if (typeof start !== "number" || typeof value.text !== "string") return [];
+  return [{ start, end: typeof end === "number" ? end : undefined, text: value.text.trim() }];
+}
+
+/** The first characters of each format, in base64. */
+const FORMATS: [start: string, type: string][] = [
+  ["iVBOR", "png"],
+  ["/9j/", "jpeg"],
+  ["UklGR", "webp"],
+  ["R0lGOD", "gif"],
+];
+
+/** A data URL of what the convention has as base64. */
+function pictureIn({ b64_json }: Part): string | undefined {
+  if (typeof b64_json !== "string") return undefined;
+  const [, type = "png"] = FORMATS.find(([start]) => b64_json.startsWith(start)) ?? [];
+  return `data:image/${type};base64,${b64_json}`;
+}
+
+/** `1:02.5` */
+export function timeText(seconds: number): string {
+  const tenths = Math.round(seconds * 10);
+  const rest = tenths % 600;
+  return `${Math.floor(tenths / 600)}:${rest < 100 ? "0" : ""}${(rest / 10).toFixed(1)}`;
+}

@@ -1,0 +1,88 @@
+/**
+ * Which calls of audio a Cog model answers, from its schemas: their body is made into its input
+ * (domain/vendora/speech-input.ts, transcription-input.ts).
+ *
+ * A file in or out does not say what is in it, and a schema has no word for sound. So there has to be a sign
+ * of speech as well: an input that only such models have, as a voice or a language; an output that only they
+ * have, as segments; or what the author says of it in titles and descriptions. Pictures and films that are
+ * made of a text have sizes, which speech does not; music has no voice to choose.
+ */
+import type { Compatibilities, Schemas } from "../../protocol/model.ts";
+import { type Keywords, objectOf, SchemaResolver } from "../schemas/input-form-schema.ts";
+import { versionSchema } from "../schemas/version-schemas.ts";
+import { isFile, isFreeText, isList, ModelFields, saidOf } from "../vendora/model-fields.ts";
+import { speechFields } from "../vendora/speech-input.ts";
+import { SOUND_PLACES } from "../vendora/speech-output.ts";
+import { AUDIO, hearingFields } from "../vendora/transcription-input.ts";
+
+type AudioFlags = Pick<
+  Compatibilities,
+  "vendora_audio_speech" | "vendora_audio_transcriptions" | "vendora_audio_translations"
+>;
+
+export function audioCompatibilities(schemas: Schemas): AudioFlags {
+  const input = versionSchema(schemas, "input");
+  const output = versionSchema(schemas, "output");
+  const resolver = new SchemaResolver(output);
+  const answer = new Answer(resolver.resolve(output), resolver);
+  const hears = isHearing(input, answer);
+  return {
+    vendora_audio_speech: isSpeaking(input, answer),
+    vendora_audio_transcriptions: hears,
+    vendora_audio_translations: hears && hearingFields(input)?.task !== undefined,
+  };
+}
+
+/** What a model gives. */
+class Answer {
+  readonly keywords: Keywords;
+  readonly #resolver: SchemaResolver;
+
+  constructor(keywords: Keywords, resolver: SchemaResolver) {
+    this.keywords = keywords;
+    this.#resolver = resolver;
+  }
+
+  /** The first of these properties that it has. */
+  has(...names: string[]): Keywords | undefined {
+    const properties = objectOf(this.keywords.properties);
+    const name = names.find((one) => Object.hasOwn(properties, one));
+    return name === undefined ? undefined : this.#resolver.resolve(properties[name]);
+  }
+
+  /** Itself, or each item of it. */
+  isEach(isKind: (part: Keywords) => boolean): boolean {
+    const { keywords } = this;
+    return isKind(keywords) || (isList(keywords) && isKind(this.#resolver.resolve(keywords.items)));
+  }
+}
+
+const SIZES = ["width", "height", "aspect_ratio", "num_outputs", "num_images", "num_frames", "fps"];
+const SPOKEN = /\b(?:speech|speak|spoken|say|voice|narrat|read aloud|text.to.speech|tts)/i;
+
+function isSpeaking(input: Parameters<typeof speechFields>[0], answer: Answer): boolean {
+  const fields = speechFields(input);
+  if (!fields) return false;
+  const { names } = new ModelFields(input);
+  if (SIZES.some((name) => names.includes(name))) return false;
+  const place = answer.has(...SOUND_PLACES);
+  const gives = answer.isEach(isFile) || (place !== undefined && isFile(place));
+  const says = [fields.text.keywords, answer.keywords].map(saidOf).join(" ");
+  return gives && (fields.voice !== undefined || SPOKEN.test(says));
+}
+
+const HEARD = /\b(?:transcri|speech|spoken|subtitle|whisper)/i;
+const AUDIBLE = /\b(?:audio|speech|spoken|sound|recording|transcri)/i;
+
+function isHearing(input: Parameters<typeof hearingFields>[0], answer: Answer): boolean {
+  const fields = hearingFields(input);
+  if (!fields) return false;
+  const { audio, language, task, words, times } = fields;
+  const timed = answer.has("segments", "chunks", "transcription", "transcript");
+  const writes =
+    answer.isEach(isFreeText) || timed !== undefined || answer.has("text") !== undefined;
+  const said = [audio.keywords, answer.keywords].map(saidOf).join(" ");
+  const isAudio = AUDIO.includes(audio.name) || AUDIBLE.test(said);
+  const isSpeech = [language, task, words, times, timed].some(Boolean) || HEARD.test(said);
+  return writes && isAudio && isSpeech;
+}

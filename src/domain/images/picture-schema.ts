@@ -1,0 +1,105 @@
+/**
+ * What the schemas of a Cog model say of pictures: by which names it takes what an image call has, and
+ * whether a picture is what comes out.
+ */
+import type { Json } from "../../protocol/common.ts";
+import type { Schemas } from "../../protocol/model.ts";
+import {
+  enumOptions,
+  type Keywords,
+  listOf,
+  objectOf,
+  SchemaResolver,
+} from "../schemas/input-form-schema.ts";
+import { versionSchema } from "../schemas/version-schemas.ts";
+
+/** Names that models use, the most telling first. */
+const COUNTS = ["num_outputs", "num_images", "number_of_images", "num_samples", "n"];
+const IMAGES = ["image", "input_image", "init_image", "image_input", "input_images", "images"];
+const MASKS = ["mask", "mask_image", "input_mask"];
+
+/** A schema cannot say that a file is a picture. These make a model one of moving pictures, sound or shapes. */
+const NOT_PICTURES =
+  /(?:^|_)(?:fps|frames?|duration|seconds|video|loop|motion|camera|audio|voice|speaker|speech|lyrics|music|tempo|mesh|texture)(?:_|$)/;
+const PICTURE_FORMATS = ["png", "jpg", "jpeg", "webp", "gif", "avif"];
+const DIMENSIONS = /^[1-9]\d{1,4}\s*[x*×]\s*[1-9]\d{1,4}$/;
+
+export interface Field {
+  name: string;
+  keywords: Keywords;
+}
+
+export interface PictureSchema {
+  fields: Map<string, Keywords>;
+  required: Json[];
+  /** How many pictures are made. */
+  count?: Field | undefined;
+  /** The picture to edit, which may be a list. */
+  image?: Field | undefined;
+  takesSeveral: boolean;
+  mask?: Field | undefined;
+  makesPictures: boolean;
+}
+
+export function pictureSchema(schemas: Schemas): PictureSchema {
+  const input = versionSchema(schemas, "input");
+  const resolver = new SchemaResolver(input);
+  const { properties, required } = resolver.resolve(input);
+  const fields = new Map(
+    Object.entries(objectOf(properties)).map(([name, part]) => [name, resolver.resolve(part)]),
+  );
+  const find = (names: string[], is: (one: Keywords) => boolean): Field | undefined => {
+    for (const name of names) {
+      const keywords = fields.get(name);
+      if (keywords && is(keywords)) return { name, keywords };
+    }
+    return undefined;
+  };
+  const isFiles = (part: Keywords) =>
+    hasType(part, "array") && isFile(resolver.resolve(part.items));
+  const image = find(IMAGES, (part) => isFile(part) || isFiles(part));
+  const output = versionSchema(schemas, "output");
+  const outputs = new SchemaResolver(output);
+  const answer = outputs.resolve(output);
+  const isOutput =
+    isFile(answer) || (hasType(answer, "array") && isFile(outputs.resolve(answer.items)));
+  return {
+    fields,
+    required: listOf(required),
+    count: find(COUNTS, isInteger),
+    image,
+    takesSeveral: image !== undefined && isFiles(image.keywords),
+    mask: find(MASKS, isFile),
+    makesPictures: isOutput && isText(fields.get("prompt")) && speaksOfPictures(fields),
+  };
+}
+
+function speaksOfPictures(fields: Map<string, Keywords>): boolean {
+  const names = [...fields.keys()];
+  if (names.some((name) => NOT_PICTURES.test(name))) return false;
+  if (isInteger(fields.get("width")) && isInteger(fields.get("height"))) return true;
+  if (names.includes("aspect_ratio") || COUNTS.slice(0, 3).some((name) => fields.has(name)))
+    return true;
+  return ["size", "image_size", "output_format", "format"].some((name) => {
+    const options = enumOptions(fields.get(name) ?? {}) ?? [];
+    return options.length > 0 && options.every(isPictureOption);
+  });
+}
+
+const isPictureOption = (option: Json) =>
+  typeof option === "string" &&
+  (PICTURE_FORMATS.includes(option) || DIMENSIONS.test(option) || option === "auto");
+
+const hasType = ({ type }: Keywords, name: string) => [type ?? []].flat().includes(name);
+
+/** A list of files, or one, is what `SchemaResolver` takes for a text that may be a list. */
+const isFile = (part: Keywords) => hasType(part, "string") && part.format === "uri";
+
+export const isInteger = (part: Keywords | undefined): part is Keywords =>
+  part !== undefined && hasType(part, "integer");
+
+const isText = (part: Keywords | undefined) =>
+  part !== undefined && hasType(part, "string") && part.format !== "uri" && !enumOptions(part);
+
+export const isStringField = (part: Keywords | undefined): part is Keywords =>
+  part !== undefined && (hasType(part, "string") || enumOptions(part) !== undefined);

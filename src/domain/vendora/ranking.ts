@@ -1,0 +1,43 @@
+/** The output of a reranker in the format of the call: best first, and no more than were asked for. */
+import { z } from "zod";
+import type { Json } from "../../protocol/common.ts";
+import type { Metrics } from "../../protocol/event.ts";
+import { chatUsage } from "../../protocol/vendora/chat.ts";
+import { ranking } from "../../protocol/vendora/rerank.ts";
+import { fieldsOf } from "./response-json.ts";
+import { TranslationFailed } from "./translation.ts";
+
+export interface RankingOptions {
+  id: string;
+  model: string;
+  /** Not all servers know it. */
+  top_n?: number | null | undefined;
+}
+
+/** @throws TranslationFailed */
+export function rankingOf(
+  { top_n, ...head }: RankingOptions,
+  outputs: Json[],
+  metrics: Metrics | null,
+): object {
+  const [output = null] = outputs;
+  const { success, data, error } = ranking.safeParse(output);
+  if (!success)
+    throw new TranslationFailed(
+      `The model's output is no ranking: ${z.prettifyError(error)}. Expected: {"results": [{"index": 0, "relevance_score": 0.5}]}.`,
+    );
+  const best = data.results.toSorted((a, b) => b.relevance_score - a.relevance_score);
+  return {
+    ...data,
+    ...head,
+    results: best.slice(0, top_n ?? undefined),
+    usage: usageOf(data.usage, metrics),
+  };
+}
+
+/** Some count the total only, TEI nothing. */
+function usageOf(usage: unknown, metrics: Metrics | null) {
+  const told = chatUsage.partial().safeParse(usage).data;
+  const total = told?.total_tokens ?? told?.prompt_tokens ?? metrics?.input_tokens ?? 0;
+  return { ...fieldsOf(usage), prompt_tokens: told?.prompt_tokens ?? total, total_tokens: total };
+}

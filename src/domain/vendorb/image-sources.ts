@@ -1,0 +1,43 @@
+/**
+ * Images of messages: a long one is a file of its prediction, so its source is the address of that. Its
+ * container gets it as it was sent.
+ */
+import type { Json } from "../../protocol/common.ts";
+import { type Fields, isFields } from "../vendora/response-json.ts";
+
+/** @param addressOf the address of the file that stands for the data; undefined for what is none */
+export const withImageAddresses = (
+  value: Json,
+  addressOf: (data: string, mediaType: string) => string | undefined,
+): Json =>
+  withImages(value, ({ type, media_type, data, ...rest }) => {
+    const isEncoded = type === "base64" && typeof data === "string" && isEmpty(rest);
+    if (!isEncoded || typeof media_type !== "string") return undefined;
+    const url = addressOf(data, media_type);
+    return url === undefined ? undefined : { type: "url", url };
+  });
+
+const DATA_URI = /^data:([^",\\]+);base64,/;
+
+/** Servers may know no other addresses than those of the web. */
+export const withImageData = (value: Json): Json =>
+  withImages(value, ({ type, url, ...rest }) => {
+    if (type !== "url" || typeof url !== "string" || !isEmpty(rest)) return undefined;
+    const [head, media_type] = DATA_URI.exec(url.slice(0, MAX_HEAD)) ?? [];
+    if (head === undefined || media_type === undefined) return undefined;
+    return { type: "base64", media_type, data: url.slice(head.length) };
+  });
+
+const MAX_HEAD = 300;
+
+/** @param sourceOf the new source of an image; undefined to keep its own */
+function withImages(value: Json, sourceOf: (source: Fields) => Fields | undefined): Json {
+  if (Array.isArray(value)) return value.map((item) => withImages(item, sourceOf));
+  if (!isFields(value)) return value;
+  const source = value.type === "image" && isFields(value.source) && sourceOf(value.source);
+  if (source) return { ...value, source };
+  const entries = Object.entries(value).map(([name, part]) => [name, withImages(part, sourceOf)]);
+  return Object.fromEntries(entries);
+}
+
+const isEmpty = (rest: object) => Object.keys(rest).length === 0;

@@ -1,0 +1,176 @@
+/**
+ * Reads a form of multipart/form-data within limits that are enforced while it arrives. Its fields are kept,
+ * its files are passed on to R2.
+ */
+
+import { invalid } from "../domain/schemas/validation.ts";
+import { type FormField, fieldName } from "../domain/vendora/form-fields.ts";
+import { ProblemError } from "../errors.ts";
+import { BudgetExceeded, ByteBudget, type Held } from "../lib/byte-budget.ts";
+import { MalformedForm, MultipartParser, type PartHead } from "../lib/multipart.ts";
+import { Pace } from "../lib/pace.ts";
+import {
+  type FormFile,
+  type FormFiles,
+  KEPT_BYTES,
+  PART_BYTES,
+} from "../services/predictions/form-files.ts";
+import { brokenOff, busy, requirePlain, tooLarge, tooSlow } from "./body-reader.ts";
+
+const MIB = 1024 * 1024;
+
+/** An input may have 90 files; a form has a few fields beside them. */
+const MAX_PARTS = 256;
+/** Of all its fields: a prompt has 32,000 characters at most. */
+const MAX_FIELD_BYTES = MIB;
+
+/** The most that a form has in memory. */
+const FORM_BYTES = PART_BYTES + KEPT_BYTES + MAX_FIELD_BYTES;
+
+/** Beside that of other bodies: two long forms of one account at a time, and three of all. */
+const budget = new ByteBudget({
+  shared: 3 * FORM_BYTES,
+  share: 2 * FORM_BYTES,
+  waiting: 16,
+  patience_ms: 10_000,
+});
+
+export interface FormOptions {
+  boundary: string;
+  /** Forms of the same account share a budget. */
+  owner: string;
+  /** Of the whole form. */
+  maxBytes: number;
+  files: FormFiles;
+  /** Called with each field as it has arrived, before anything that follows is read. */
+  onField: (field: FormField) => Promise<void>;
+}
+
+export class FormReader {
+  readonly #request: Request;
+  readonly #options: FormOptions;
+  readonly #held: Held;
+  readonly #fields: FormField[] = [];
+  #parts = 0;
+  #fieldBytes = 0;
+  /** The part that arrives. */
+  #name = "";
+  #file: FormFile | undefined;
+  /** Of a field, as text: bytes would keep the whole chunk that they came in. */
+  #text = "";
+  #decoder = newDecoder();
+
+  constructor(request: Request, options: FormOptions) {
+    this.#request = request;
+    this.#options = options;
+    this.#held = { owner: options.owner, bytes: 0 };
+  }
+
+  /** Frees the memory that the form holds. */
+  release = (): void => budget.release(this.#held);
+
+  /** @throws ProblemError, ValidationFailure, and whatever `onField` throws */
+  async read(): Promise<FormField[]> {
+    const { boundary } = this.#options;
+    const parser = new MultipartParser(boundary);
+    const pace = new Pace(tooSlow);
+    try {
+      for await (const chunk of this.#chunks(pace)) {
+        for (const event of wellFormed(() => [...parser.feed(chunk)])) {
+          if (event.kind === "head") await pace.excluding(this.#begin(event.head));
+          else if (event.kind === "bytes") await pace.excluding(this.#add(event.bytes));
+          else await pace.excluding(this.#end());
+        }
+      }
+      wellFormed(() => parser.end());
+    } finally {
+      pace.end();
+    }
+    return this.#fields;
+  }
+
+  async *#chunks(pace: Pace): AsyncGenerator<Uint8Array> {
+    requirePlain(this.#request);
+    const { maxBytes } = this.#options;
+    const length = Number(this.#request.headers.get("content-length") ?? FORM_BYTES);
+    if (length > maxBytes) throw tooLong(maxBytes);
+    const reader: ReadableStreamDefaultReader<Uint8Array> | undefined =
+      this.#request.body?.getReader();
+    if (!reader) return;
+    try {
+      await pace.excluding(this.#hold(Math.min(length, FORM_BYTES)));
+      for (let size = 0; ; ) {
+        const { done, value } = await Promise.race([reader.read().catch(brokenOff), pace.tooSlow]);
+        if (done) return;
+        size += value.byteLength;
+        if (size > maxBytes) throw tooLong(maxBytes);
+        pace.received(value.byteLength);
+        yield value;
+      }
+    } finally {
+      await reader.cancel().catch(() => {});
+    }
+  }
+
+  async #hold(bytes: number): Promise<void> {
+    // When the client disconnects, no `finally` runs.
+    this.#request.signal.addEventListener("abort", this.release);
+    try {
+      await budget.take(this.#held, bytes);
+    } catch (error) {
+      throw error instanceof BudgetExceeded ? busy() : error;
+    }
+  }
+
+  async #begin(head: PartHead): Promise<void> {
+    this.#parts += 1;
+    if (this.#parts > MAX_PARTS) throw tooLarge(`A form can have at most ${MAX_PARTS} parts.`);
+    if (fieldName(head.name) === undefined)
+      throw invalid(["body"], "The name of a field has 1 to 200 characters, and may end with [].");
+    this.#name = head.name;
+    this.#file = head.filename === undefined ? undefined : await this.#options.files.begin(head);
+  }
+
+  async #add(bytes: Uint8Array): Promise<void> {
+    if (this.#file) return this.#file.add(bytes);
+    this.#fieldBytes += bytes.length;
+    if (this.#fieldBytes > MAX_FIELD_BYTES)
+      throw tooLarge("The fields of a form can have at most 1 MiB beside its files.");
+    this.#text += utf8(() => this.#decoder.decode(bytes, { stream: true }));
+  }
+
+  async #end(): Promise<void> {
+    const value = this.#file
+      ? await this.#options.files.end(this.#file)
+      : this.#text + utf8(() => this.#decoder.decode());
+    this.#text = "";
+    this.#decoder = newDecoder();
+    const field = { name: this.#name, value };
+    this.#fields.push(field);
+    if (!this.#file) await this.#options.onField(field);
+  }
+}
+
+const newDecoder = () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
+function utf8(decode: () => string): string {
+  try {
+    return decode();
+  } catch {
+    throw invalid(["body"], "The fields of a form must be UTF-8.");
+  }
+}
+
+function wellFormed<Result>(parse: () => Result): Result {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof MalformedForm)) throw error;
+    throw new ProblemError("bad_request", `The form is malformed: ${error.message}.`);
+  }
+}
+
+const tooLong = (bytes: number) =>
+  tooLarge(
+    `A form can have at most ${Math.floor(bytes / MIB)} MiB. Upload longer files with POST /v1/uploads, and send their URLs in a JSON body.`,
+  );

@@ -1,0 +1,130 @@
+/** The items of a conversation, in their order. A row may have 2 MB: the text of a large item is in pieces. */
+import { MAX_BYTES } from "../../domain/conversations/limits.ts";
+import type { ItemsPage, ItemsRange, ItemText } from "./rpc-types.ts";
+
+const CREATE = `
+CREATE TABLE IF NOT EXISTS items (
+  position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, bytes INTEGER NOT NULL, text TEXT);
+CREATE TABLE IF NOT EXISTS pieces (
+  position INTEGER NOT NULL, piece INTEGER NOT NULL, content BLOB NOT NULL,
+  PRIMARY KEY (position, piece)) WITHOUT ROWID;
+`;
+
+/** Bytes in UTF-8. */
+const PIECE = 1_000_000;
+
+type Row = { position: number; id: string; text: string | null };
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export class Items {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  create(): void {
+    this.#sql.exec(CREATE);
+  }
+
+  /** How many there are, and their bytes. */
+  get size(): { count: number; bytes: number } {
+    return this.#sql
+      .exec<{ count: number; bytes: number }>(
+        "SELECT COUNT(*) AS count, COALESCE(SUM(bytes), 0) AS bytes FROM items",
+      )
+      .one();
+  }
+
+  /** At the end. One whose id is there already is left out: it was added before. */
+  add(items: ItemText[]): void {
+    for (const { id, text } of items) {
+      const encoded = encoder.encode(text);
+      const isLarge = encoded.length > PIECE;
+      const [added] = this.#sql
+        .exec<Pick<Row, "position">>(
+          "INSERT OR IGNORE INTO items (id, bytes, text) VALUES (?, ?, ?) RETURNING position",
+          id,
+          encoded.length,
+          isLarge ? null : text,
+        )
+        .toArray();
+      if (!added || !isLarge) continue;
+      for (let n = 0; n * PIECE < encoded.length; n++) {
+        const content = encoded.slice(n * PIECE, (n + 1) * PIECE);
+        const { position } = added;
+        this.#sql.exec("INSERT INTO pieces VALUES (?, ?, ?)", position, n, content.buffer);
+      }
+    }
+  }
+
+  all(): ItemText[] {
+    return this.#read("SELECT position, id, text FROM items ORDER BY position");
+  }
+
+  find(id: string): ItemText | undefined {
+    return this.#read("SELECT position, id, text FROM items WHERE id = ?", id)[0];
+  }
+
+  /** Fewer than the limit if they are large. @returns undefined when there is no item `after` */
+  page({ after, order, limit }: ItemsRange): ItemsPage | undefined {
+    const from = after === undefined ? undefined : this.#positionOf(after);
+    if (after !== undefined && from === undefined) return undefined;
+    const [sign, direction, edge] =
+      order === "asc" ? [">", "ASC", -1] : ["<", "DESC", Number.MAX_SAFE_INTEGER];
+    const found = this.#read(
+      `SELECT position, id, text FROM items WHERE position ${sign} ? ORDER BY position ${direction} LIMIT ?`,
+      from ?? edge,
+      limit + 1,
+    );
+    const rows = found.slice(0, limit);
+    const items: ItemText[] = [];
+    let room = MAX_BYTES;
+    for (const row of rows) {
+      room -= row.text.length;
+      if (room < 0 && items.length > 0) break;
+      items.push(row);
+    }
+    return { items, has_more: found.length > items.length };
+  }
+
+  /** @returns false when there is no such item */
+  remove(id: string): boolean {
+    const position = this.#positionOf(id);
+    if (position === undefined) return false;
+    this.#sql.exec("DELETE FROM pieces WHERE position = ?", position);
+    this.#sql.exec("DELETE FROM items WHERE position = ?", position);
+    return true;
+  }
+
+  #positionOf(id: string): number | undefined {
+    return this.#sql
+      .exec<Pick<Row, "position">>("SELECT position FROM items WHERE id = ?", id)
+      .toArray()[0]?.position;
+  }
+
+  #read(query: string, ...bindings: SqlStorageValue[]): ItemText[] {
+    return this.#sql
+      .exec<Row>(query, ...bindings)
+      .toArray()
+      .map(({ position, id, text }) => ({ id, text: text ?? this.#joined(position) }));
+  }
+
+  #joined(position: number): string {
+    const pieces = this.#sql
+      .exec<{ content: ArrayBuffer }>(
+        "SELECT content FROM pieces WHERE position = ? ORDER BY piece",
+        position,
+      )
+      .toArray();
+    const whole = new Uint8Array(pieces.reduce((sum, { content }) => sum + content.byteLength, 0));
+    let end = 0;
+    for (const { content } of pieces) {
+      whole.set(new Uint8Array(content), end);
+      end += content.byteLength;
+    }
+    return decoder.decode(whole);
+  }
+}

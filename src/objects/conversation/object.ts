@@ -1,0 +1,211 @@
+/**
+ * A conversation: items that responses are given before their input, and that they add to. It is an object
+ * of its own, so that what is said in one is in order, and no other call waits for it. Nobody tells it that
+ * a response has ended: whoever uses it next looks, and adds what was said (services/vendora/turns.ts).
+ * Until then it takes no other response, so that each sees all that was said before it.
+ */
+import { DurableObject } from "cloudflare:workers";
+import { accessToConversation } from "../../domain/accounts/access.ts";
+import { MAX_BYTES } from "../../domain/conversations/limits.ts";
+import { type Bindings, settings } from "../../env.ts";
+import { MAX_ITEMS } from "../../protocol/vendora/response.ts";
+import { accountAt } from "../account/stub.ts";
+import { Items } from "./items.ts";
+import type {
+  Added,
+  Begun,
+  Head,
+  ItemsPage,
+  ItemsRange,
+  ItemText,
+  Member,
+  Metadata,
+  Refused,
+  Turn,
+} from "./rpc-types.ts";
+
+interface Record extends Head {
+  user_id: string;
+  account_object: string;
+  /** As of its principal, and of all responses in it. */
+  models: string[] | null;
+  used_at: number;
+  turn: Turn | null;
+}
+
+const RECORD = "conversation";
+const RETRY_MS = 60_000;
+
+export class ConversationObject extends DurableObject<Bindings> {
+  readonly #items = new Items(this.ctx.storage.sql);
+  /** Undefined before it is created, and after it is deleted. */
+  #record = this.ctx.storage.kv.get<Record>(RECORD);
+
+  async create(
+    { user_id, models }: Member,
+    { account_object, metadata }: { account_object: string; metadata: Metadata },
+    items: ItemText[],
+  ): Promise<Head> {
+    const now = Date.now();
+    this.#items.create();
+    this.#items.add(items);
+    const kept = { user_id, account_object, models, metadata };
+    this.#save({ ...kept, created_at: now, used_at: now, turn: null });
+    await this.ctx.storage.setAlarm(now + this.#keptMs);
+    return { metadata, created_at: now };
+  }
+
+  head(member: Member): Head | Refused {
+    const record = this.#recordFor(member);
+    if ("refused" in record) return record;
+    const { metadata, created_at } = record;
+    return { metadata, created_at };
+  }
+
+  setMetadata(member: Member, metadata: Metadata): Head | Refused {
+    const record = this.#recordFor(member);
+    if ("refused" in record) return record;
+    this.#save({ ...record, metadata });
+    return { metadata, created_at: record.created_at };
+  }
+
+  // ---- responses
+
+  /** Begins a response, which is given what has been said so far. */
+  begin(
+    member: Member,
+    { prediction_id, model_id }: { prediction_id: string; model_id: string },
+  ): Begun {
+    const record = this.#recordFor(member);
+    if ("refused" in record) return record;
+    if (record.turn) return { busy: record.turn };
+    if (this.#isTooLong) return "too long";
+    const now = Date.now();
+    const { models } = record;
+    this.#save({
+      ...record,
+      models: models && [...new Set([...models, model_id])],
+      used_at: now,
+      turn: { prediction_id, given: this.#items.size.count, began_at: now },
+    });
+    return { items: this.#text() };
+  }
+
+  /** The response that is under way, as far as is known. */
+  turn(member: Member): Turn | null | Refused {
+    const record = this.#recordFor(member);
+    return "refused" in record ? record : record.turn;
+  }
+
+  /** Ends a response, and adds what was said. Once it has ended this changes nothing. */
+  settle(predictionId: string, items: ItemText[]): void {
+    const record = this.#record;
+    if (record?.turn?.prediction_id !== predictionId) return;
+    this.#items.add(items);
+    this.#save({ ...record, turn: null });
+  }
+
+  // ---- items
+
+  /** All or none of them. */
+  add(member: Member, items: ItemText[]): Added | Refused {
+    const record = this.#recordFor(member);
+    if ("refused" in record) return record;
+    const duplicate = items.find(({ id }) => this.#items.find(id))?.id;
+    if (duplicate !== undefined) return { duplicate };
+    const { count, bytes } = this.#items.size;
+    const added = items.reduce((sum, { text }) => sum + text.length, 0);
+    if (count + items.length > MAX_ITEMS || bytes + added > MAX_BYTES) return "full";
+    this.#items.add(items);
+    this.#save({ ...record, used_at: Date.now() });
+    return "added";
+  }
+
+  /** All of them as a JSON array. */
+  all(member: Member): { items: string } | "too long" | Refused {
+    const record = this.#recordFor(member);
+    if ("refused" in record) return record;
+    return this.#isTooLong ? "too long" : { items: this.#text() };
+  }
+
+  /** @returns undefined when there is no item `after` */
+  page(member: Member, range: ItemsRange): ItemsPage | undefined | Refused {
+    const record = this.#recordFor(member);
+    return "refused" in record ? record : this.#items.page(range);
+  }
+
+  item(member: Member, id: string): ItemText | undefined | Refused {
+    const record = this.#recordFor(member);
+    return "refused" in record ? record : this.#items.find(id);
+  }
+
+  /** @returns undefined when there is no such item */
+  removeItem(member: Member, id: string): Head | undefined | Refused {
+    const record = this.#recordFor(member);
+    if ("refused" in record) return record;
+    return this.#items.remove(id) ? this.head(member) : undefined;
+  }
+
+  // ---- its end
+
+  async remove(member: Member): Promise<true | Refused> {
+    const record = this.#recordFor(member);
+    if ("refused" in record) return record;
+    await this.#end(record);
+    return true;
+  }
+
+  /** For its account, which is closed, and forgets it then. */
+  async discard(): Promise<void> {
+    this.#record = undefined;
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+  }
+
+  override async alarm(): Promise<void> {
+    if (!this.#record) return;
+    const due = this.#record.used_at + this.#keptMs;
+    if (due > Date.now()) return this.ctx.storage.setAlarm(due);
+    try {
+      await this.#end(this.#record);
+    } catch {
+      // The platform gives up on an alarm that throws six times.
+      await this.ctx.storage.setAlarm(Date.now() + RETRY_MS);
+    }
+  }
+
+  /** Its account first: what it does not know of is not deleted with it. */
+  async #end({ account_object }: Record): Promise<void> {
+    const { id } = this.ctx;
+    await accountAt(this.env, account_object).removeConversation(id.toString());
+    await this.discard();
+  }
+
+  /** What is said last may make it longer than what a request may have. */
+  get #isTooLong(): boolean {
+    const { count, bytes } = this.#items.size;
+    return count > MAX_ITEMS || bytes > MAX_BYTES;
+  }
+
+  #text(): string {
+    return `[${this.#items
+      .all()
+      .map(({ text }) => text)
+      .join()}]`;
+  }
+
+  get #keptMs(): number {
+    return settings(this.env).retentionSeconds * 1_000;
+  }
+
+  #recordFor(member: Member): Record | Refused {
+    const access = this.#record ? accessToConversation(member, this.#record) : "hidden";
+    if (access !== "granted") return { refused: access };
+    return this.#record ?? { refused: "hidden" };
+  }
+
+  #save(record: Record): void {
+    this.#record = record;
+    this.ctx.storage.kv.put(RECORD, record);
+  }
+}

@@ -1,0 +1,48 @@
+/** What the RPC methods of a conversation object take and return. Times are unix ms. */
+import type { Access, Principal } from "../../domain/accounts/access.ts";
+
+/** Who calls. */
+export type Member = Pick<Principal, "user_id" | "models">;
+
+export type Metadata = Record<string, string>;
+
+export interface Head {
+  metadata: Metadata;
+  created_at: number;
+}
+
+/** An item as JSON text: the service checks and presents it. */
+export interface ItemText {
+  id: string;
+  text: string;
+}
+
+/** A response that is under way: the conversation takes no other meanwhile. */
+export interface Turn {
+  prediction_id: string;
+  /** How many items of its input were the conversation's. */
+  given: number;
+  began_at: number;
+}
+
+/** Not there, or not for this token. */
+export interface Refused {
+  refused: Exclude<Access, "granted">;
+}
+
+/** The items of the conversation as a JSON array; or the response that is under way. */
+export type Begun = { items: string } | { busy: Turn } | "too long" | Refused;
+
+/** `full`: there would be too many, or they would be too large. */
+export type Added = "added" | "full" | { duplicate: string };
+
+export interface ItemsPage {
+  items: ItemText[];
+  has_more: boolean;
+}
+
+export interface ItemsRange {
+  after: string | undefined;
+  order: "asc" | "desc";
+  limit: number;
+}

@@ -1,0 +1,61 @@
+/** Transcriptions and translations of the vendora convention, whose requests are forms. */
+import { z } from "zod";
+import { json } from "../common.ts";
+import { vendoraModelName, vendoraWebhook } from "./chat.ts";
+
+export const TRANSCRIPT_FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
+
+/** Of a file, or of an upload of the account. */
+const file = z.string().min(1).max(10_000);
+const prompt = z.string().max(100_000).nullish();
+const temperature = z.number().min(0).max(2).nullish();
+
+const language = z.string().min(1).max(100);
+
+/** The body of POST /vendora/audio/transcriptions. */
+export const transcriptionRequest = z
+  .object({
+    model: vendoraModelName,
+    file,
+    language: language.nullish(),
+    languages: z.array(language).min(1).max(100).nullish(),
+    prompt,
+    response_format: z.enum([...TRANSCRIPT_FORMATS, "diarized_json"]).nullish(),
+    temperature,
+    timestamp_granularities: z
+      .array(z.enum(["word", "segment"]))
+      .max(2)
+      .nullish(),
+    include: z.array(z.string().max(100)).max(10).nullish(),
+    stream: z.boolean().nullish(),
+    webhook: vendoraWebhook,
+  })
+  .catchall(json);
+export type TranscriptionRequest = z.infer<typeof transcriptionRequest>;
+export type TranscriptFormat = NonNullable<TranscriptionRequest["response_format"]>;
+
+/** The body of POST /vendora/audio/translations. */
+export const translationRequest = z
+  .object({
+    model: vendoraModelName,
+    file,
+    prompt,
+    response_format: z.enum(TRANSCRIPT_FORMATS).nullish(),
+    temperature,
+    webhook: vendoraWebhook,
+  })
+  .catchall(json);
+
+const seconds = z.number().min(0).max(1e9);
+
+/** A part of a transcript. The times of some models are a pair, whose end may be missing at the very end. */
+export const transcriptSegment = z.looseObject({
+  start: seconds.nullish(),
+  end: seconds.nullish(),
+  timestamp: z.tuple([seconds, seconds.nullable()]).nullish(),
+  text: z.string().nullish(),
+  word: z.string().nullish(),
+  words: z.array(json).nullish(),
+  speaker: z.string().nullish(),
+});
+export type TranscriptSegment = z.infer<typeof transcriptSegment>;

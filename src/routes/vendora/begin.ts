@@ -1,0 +1,22 @@
+/** Begins the call of a request. */
+import type { Context } from "hono";
+import type { AppEnv } from "../../context.ts";
+import type { VendoraCall } from "../../protocol/runner.ts";
+import { type BegunCall, beginCall, type Call } from "../../services/vendora/calls.ts";
+
+export async function begin(
+  c: Context<AppEnv>,
+  call: VendoraCall,
+  body: Call["body"],
+  webhook: Call["webhook"],
+  { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
+  more: Pick<Call, "input" | "isOwnInput" | "streams"> = {},
+): Promise<BegunCall> {
+  const { services, caller, target } = c.var;
+  const { origin } = new URL(c.req.url);
+  const { sentFiles: sent, releaseBody: onInputSent } = c.var;
+  const order = { call, target, body, webhook, origin, idempotencyKey, sent, onInputSent, ...more };
+  const begun = await beginCall(services, caller, order);
+  c.set("predictionId", begun.id);
+  return begun;
+}

@@ -1,0 +1,50 @@
+/** GET /v1/vendora/responses with an upgrade: responses over a WebSocket. */
+import type { Context } from "hono";
+import { createMiddleware } from "hono/factory";
+import type { AppEnv } from "../../context.ts";
+import { ProblemError } from "../../errors.ts";
+import { requireScope } from "../../middleware/authentication.ts";
+import { limitOpenStream } from "../../middleware/concurrent-requests.ts";
+import { ResponseSocket } from "../../services/vendora/response-socket.ts";
+import { router } from "../router.ts";
+
+/** Of the upgrade itself. All others hold for each call: whose it is, and where it comes from. */
+const OF_UPGRADE = /^(?:connection|upgrade|content-.*|sec-websocket-.*|idempotency-key)$/;
+
+/** Policy violation: its token has ended. */
+const NOT_ALLOWED = 1008;
+
+/** @param fetch what serves all requests */
+export const responseSocketRoutes = (
+  fetch: (request: Request, c: Context<AppEnv>) => Response | Promise<Response>,
+) =>
+  router().get("/vendora/responses", requireUpgrade, requireScope("predict"), async (c) => {
+    const { 0: client, 1: server } = new WebSocketPair();
+    await limitOpenStream(c, async () => {
+      server.accept();
+      const socket = new ResponseSocket(server, async (body, signal) =>
+        fetch(callOf(c.req.raw, body, signal), c),
+      );
+      return {
+        body: new ReadableStream(),
+        over: socket.over,
+        end: async () => socket.close(NOT_ALLOWED, "The token has ended."),
+      };
+    });
+    return new Response(null, { status: 101, webSocket: client });
+  });
+
+/** Without one it is as if there were only POST. */
+const requireUpgrade = createMiddleware<AppEnv>((c, next) => {
+  if (c.req.header("upgrade")?.toLowerCase() === "websocket") return next();
+  const detail = "This URL does not support GET, but for a WebSocket. It supports POST.";
+  throw new ProblemError("method_not_allowed", detail, { allow: "POST" });
+});
+
+function callOf({ url, headers: upgrade }: Request, body: string, signal: AbortSignal): Request {
+  const headers = new Headers([...upgrade].filter(([name]) => !OF_UPGRADE.test(name)));
+  const bytes = new TextEncoder().encode(body);
+  headers.set("content-type", "application/json");
+  headers.set("content-length", String(bytes.length));
+  return new Request(url, { method: "POST", headers, body: bytes, signal });
+}

@@ -1,0 +1,149 @@
+/** POST /v1/vendora/audio/transcriptions and /v1/vendora/audio/translations. */
+import { createRoute, z } from "@hono/zod-openapi";
+import type { Context, TypedResponse } from "hono";
+import type { AppEnv } from "../../context.ts";
+import { type HearingCall, hearingInput } from "../../domain/vendora/transcription-input.ts";
+import { requireScopeToRun } from "../../middleware/authentication.ts";
+import { takesDataUris } from "../../middleware/body.ts";
+import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { takesForm } from "../../middleware/form-body.ts";
+import { modelInBody } from "../../middleware/named-model.ts";
+import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
+import {
+  type TranscriptionRequest,
+  transcriptionRequest,
+  translationRequest,
+} from "../../protocol/vendora/transcription.ts";
+import { waitForCall } from "../../services/vendora/calls.ts";
+import { modelInput } from "../../services/vendora/model-input.ts";
+import {
+  checkFormat,
+  transcription,
+  transcriptionStream,
+} from "../../services/vendora/transcription.ts";
+import { jsonBody } from "../responses.ts";
+import { router } from "../router.ts";
+import { begin } from "./begin.ts";
+import {
+  body,
+  callHeaders,
+  callResponse,
+  compatibleErrors,
+  tags,
+  vendoraEvents,
+  vendoraJson,
+} from "./document.ts";
+import { FILE, formContent, TEXT } from "./form-document.ts";
+
+const transcript = body("Transcription", "A transcript in the format of OpenAI's API");
+
+const TRANSCRIPT = {
+  text: "all in the golden afternoon.",
+  usage: { type: "duration", seconds: 3.1 },
+};
+
+const EVENTS = `data: {"type":"transcript.text.delta","delta":"all in the golden"}
+
+data: {"type":"transcript.text.done","text":"all in the golden afternoon."}
+
+`;
+
+const PLAIN_TEXT = "text/plain; charset=utf-8";
+
+const answersOf = (description: string) => {
+  const { content, ...response } = callResponse(description, transcript, TRANSCRIPT, EVENTS);
+  const { "application/json": json, "text/event-stream": events } = content;
+  const whole = { "application/json": json, [PLAIN_TEXT]: { schema: z.string() } };
+  return {
+    whole: { ...response, content: whole },
+    streamed: { ...response, content: { ...whole, "text/event-stream": events } },
+  };
+};
+
+const form = formContent(["model", "file"], { model: TEXT, file: FILE });
+
+const bodyOf = <Schema extends z.ZodType>(schema: Schema) => {
+  const { content, ...rest } = jsonBody(schema);
+  return { ...rest, content: { ...content, ...form } };
+};
+
+const transcribe = createRoute({
+  method: "post",
+  path: "/vendora/audio/transcriptions",
+  operationId: "createTranscription",
+  tags,
+  summary: "Create a transcription",
+  description:
+    "Writes down what is said in a file in the format of OpenAI's API, with a version that has the compatibility `vendora_audio_transcriptions`. Servers get all fields, as a form. For a Cog model they become inputs of its schema, and all formats are made of its text and its times; a format with times of a model without them is an error. In a JSON body, `file` is the URL of an upload. Closing the connection cancels the request. Requires the scope `predict`.",
+  middleware: [
+    requireScopeToRun(modelInBody),
+    takesForm("audio_transcriptions", transcriptionRequest),
+    takesDataUris,
+    addPredictionHeaders,
+    resolveTarget("audio_transcriptions"),
+  ] as const,
+  request: { headers: callHeaders, body: bodyOf(transcriptionRequest) },
+  responses: {
+    200: answersOf("The transcript, or a stream of its text").streamed,
+    ...compatibleErrors,
+  },
+});
+
+const translate = createRoute({
+  method: "post",
+  path: "/vendora/audio/translations",
+  operationId: "createTranslation",
+  tags,
+  summary: "Create a translation",
+  description:
+    "Writes down in English what is said in a file, with a version that has the compatibility `vendora_audio_translations`. Everything else is as for transcriptions, without streams.",
+  middleware: [
+    requireScopeToRun(modelInBody),
+    takesForm("audio_translations", translationRequest),
+    takesDataUris,
+    addPredictionHeaders,
+    resolveTarget("audio_translations"),
+  ] as const,
+  request: { headers: callHeaders, body: bodyOf(translationRequest) },
+  responses: { 200: answersOf("The translation").whole, ...compatibleErrors },
+});
+
+export const transcriptionRoutes = router();
+
+transcriptionRoutes.openapi(transcribe, async (c) => {
+  const call = asked(c, "audio_transcriptions", c.req.valid("json"), c.req.valid("header"));
+  if (!call.request.stream) return whole(c, call);
+  const open = async () => transcriptionStream(c.var.services, await call.begin());
+  return vendoraEvents(await limitOpenStream(c, open));
+});
+
+transcriptionRoutes.openapi(translate, (c) =>
+  whole(c, asked(c, "audio_translations", c.req.valid("json"), c.req.valid("header"))),
+);
+
+/** @throws VendoraProblem for what the model cannot */
+function asked(
+  c: Context<AppEnv>,
+  call: HearingCall,
+  { webhook, ...request }: TranscriptionRequest,
+  headers: { "idempotency-key"?: string | undefined },
+) {
+  const { target } = c.var;
+  checkFormat(target, request);
+  const input = modelInput(target, request, (schema) => hearingInput(call, request, schema));
+  return { call, request, begin: () => begin(c, call, request, webhook, headers, input) };
+}
+
+function whole(c: Context<AppEnv>, { call, request, begin: beginning }: ReturnType<typeof asked>) {
+  const { services, target } = c.var;
+  return limitWaitingRequest(c, async () => {
+    const ended = await waitForCall(services, await beginning());
+    const answer = transcription(services, call, target, request, ended);
+    return typeof answer === "string" ? plainText(answer) : vendoraJson(answer);
+  });
+}
+
+function plainText(text: string) {
+  const response = new Response(text, { headers: { "content-type": PLAIN_TEXT } });
+  return response as Response & TypedResponse<string, 200, "text">;
+}

@@ -1,0 +1,86 @@
+/** Answers that are made of choices, plain and streamed: chat completions and completions. */
+
+import { limitOf } from "../../domain/vendora/chat-limit.ts";
+import { CHATS } from "../../domain/vendora/chat-stream.ts";
+import { type ChoiceFormat, ChoiceStream, wholeOf } from "../../domain/vendora/choice-stream.ts";
+import { COMPLETIONS } from "../../domain/vendora/completion-stream.ts";
+import { chatIdOf, completionIdOf } from "../../domain/vendora/ids.ts";
+import type { Translation } from "../../domain/vendora/translation.ts";
+import { prediction as predictionShape } from "../../protocol/prediction.ts";
+import type { ChatRequest } from "../../protocol/vendora/chat.ts";
+import type { CreatedPrediction } from "../predictions/creation.ts";
+import type { EventStream } from "../predictions/event-stream.ts";
+import type { Services } from "../services.ts";
+import { type EndedCall, readerOf, timeLimit, unixSeconds } from "./calls.ts";
+import { brokenStream, failureOf, translateOrFail } from "./failure.ts";
+import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
+import type { NumberedEntry } from "./log-reader.ts";
+import { eventText, type Writer, writtenStream } from "./streams.ts";
+
+/** What a call answers with. */
+interface Answers<Choice, Piece> {
+  format: ChoiceFormat<Choice, Piece>;
+  idOf(predictionId: string): string;
+}
+
+export const CHAT_ANSWERS = { format: CHATS, idOf: chatIdOf };
+export const COMPLETION_ANSWERS = { format: COMPLETIONS, idOf: completionIdOf };
+
+export function wholeAnswer<Choice extends { index: number }, Piece>(
+  services: Services,
+  { format, idOf }: Answers<Choice, Piece>,
+  { request, prediction, outputs }: EndedCall,
+): object {
+  const failure = failureOf(prediction, timeLimit(services, "plain"));
+  if (failure) throw failure;
+  const { id, created_at, metrics } = prediction;
+  const head = { id: idOf(id), created: unixSeconds(created_at), model: request.model };
+  const limit = limitOf(request);
+  return translateOrFail(() => wholeOf(format, { ...head, limit }, outputs, metrics));
+}
+
+/**
+ * The stream of an answer. Leaving it cancels the prediction.
+ * @throws VendoraProblem when it fails before its first output
+ */
+export async function answerStream<Choice extends { index: number }, Piece>(
+  services: Services,
+  { format, idOf }: Answers<Choice, Piece>,
+  begun: CreatedPrediction,
+  request: Pick<ChatRequest, "model" | "stream_options"> & Record<string, unknown>,
+): Promise<EventStream> {
+  const seconds = timeLimit(services, "stream");
+  const reader = readerOf(services, begun, seconds);
+  const held = await readUntilOutput(reader);
+  const failure = failureBeforeOutput(held, seconds);
+  if (failure) throw failure;
+  const { model, stream_options } = request;
+  const includeUsage = stream_options?.include_usage === true;
+  const head = { id: idOf(begun.id), created: unixSeconds(begun.created_at), model };
+  const translation = new ChoiceStream(format, { ...head, limit: limitOf(request), includeUsage });
+  return writtenStream(reader, new ChunkWriter(translation, seconds), held);
+}
+
+class ChunkWriter implements Writer {
+  readonly #translation: Translation;
+  readonly #seconds: number;
+
+  constructor(translation: Translation, seconds: number) {
+    this.#translation = translation;
+    this.#seconds = seconds;
+  }
+
+  write(entry: NumberedEntry): string {
+    const isEnd = entry.event === "done";
+    const failure = isEnd && failureOf(predictionShape.parse(entry.data), this.#seconds);
+    if (failure) throw failure;
+    const data = this.#translation.take(entry).map((chunk) => JSON.stringify(chunk));
+    if (isEnd) data.push("[DONE]");
+    const last = data.length - 1;
+    return data.map((text, n) => eventText(text, n === last ? entry.id : undefined)).join("");
+  }
+
+  fail(error: unknown): string {
+    return eventText(JSON.stringify({ error: brokenStream(error).error }));
+  }
+}

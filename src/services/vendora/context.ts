@@ -1,0 +1,77 @@
+/** All that a model is given of a conversation: what was said before, and the new input. */
+
+import { MAX_BYTES } from "../../domain/conversations/limits.ts";
+import { jsonText } from "../../domain/schemas/validation.ts";
+import { withSummaries } from "../../domain/vendora/compaction.ts";
+import { duplicateId } from "../../domain/vendora/conversation.ts";
+import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
+import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
+import {
+  MAX_ITEMS,
+  type ResponseItem,
+  type ResponseRequest,
+} from "../../protocol/vendora/response.ts";
+import type { Caller } from "../accounts/caller.ts";
+import type { Services } from "../services.ts";
+import { withoutReferences } from "./references.ts";
+import { findResponse, presentResponse } from "./responses.ts";
+
+type Asked = Pick<ResponseRequest, "input" | "previous_response_id" | "conversation">;
+
+/**
+ * Containers have no state: they get the whole conversation as input.
+ * @param said in the conversation that the request names
+ * @throws VendoraProblem previous_response_not_found, item_not_found, duplicate_item, context_length_exceeded
+ */
+export async function withContext<Request extends Asked>(
+  services: Services,
+  caller: Caller,
+  asked: Request,
+  said: ResponseItem[],
+): Promise<Request> {
+  const { previous_response_id: id, conversation: named, input } = asked;
+  const own = await withoutReferences(services, caller, itemsOf(input));
+  const before = id == null ? said : await previousItems(services, caller, id);
+  const items = withSummaries([...before, ...own]);
+  const duplicate = named == null ? undefined : duplicateId(items);
+  if (duplicate !== undefined) throw duplicateItem("input", duplicate);
+  const { length } = jsonText(items, ["body", "input"]);
+  if (items.length > MAX_ITEMS || length > MAX_BYTES) throw contextTooLong("input");
+  // A plain string without earlier items is passed on unchanged.
+  return before.length === 0 && typeof input === "string" ? asked : { ...asked, input: items };
+}
+
+/** The input and output of an earlier response: output items are valid as input. */
+async function previousItems(
+  services: Services,
+  caller: Caller,
+  id: string,
+): Promise<ResponseItem[]> {
+  const param = "previous_response_id";
+  const previous = await findResponse(services, caller, id).catch((error: unknown) => {
+    if (!(error instanceof VendoraProblem)) throw error;
+    const message = `Previous response with id '${id}' not found.`;
+    throw invalidParameter(param, "previous_response_not_found", message);
+  });
+  const { status, output } = presentResponse(previous);
+  if (status === "completed" || status === "incomplete") {
+    return conversation(itemsOf(previous.request.input), output, []);
+  }
+  const message = `Previous response '${id}' has not been completed: it is ${status}.`;
+  throw invalidParameter(param, "invalid_value", message);
+}
+
+export const duplicateItem = (param: string, id: string) =>
+  invalidParameter(
+    param,
+    "duplicate_item",
+    `Duplicate item found with id '${id}'. Leave out what the conversation has already.`,
+  );
+
+/** @param param that makes it so */
+export const contextTooLong = (param: string) =>
+  invalidParameter(
+    param,
+    "context_length_exceeded",
+    `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_BYTES} characters. Compact it with POST /v1/vendora/responses/compact, or delete items.`,
+  );

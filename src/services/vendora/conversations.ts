@@ -1,0 +1,175 @@
+/** Conversations of the vendora convention, and their items. */
+import { conversationIdOf, duplicateId, identified } from "../../domain/vendora/conversation.ts";
+import { type ListedItem, listedItems } from "../../domain/vendora/response-items.ts";
+import { conflict } from "../../errors.ts";
+import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
+import { accountAt } from "../../objects/account/stub.ts";
+import type { Head, ItemText } from "../../objects/conversation/rpc-types.ts";
+import { conversationAt, newConversationObjectId } from "../../objects/conversation/stub.ts";
+import type { Conversation, NewConversation } from "../../protocol/vendora/conversation.ts";
+import type { ItemsQuery, ResponseItem } from "../../protocol/vendora/response.ts";
+import { openAccount } from "../accounts/account-object.ts";
+import type { Caller } from "../accounts/caller.ts";
+import type { Services } from "../services.ts";
+import { unixSeconds } from "./calls.ts";
+import { contextTooLong, duplicateItem } from "./context.ts";
+import { granted, type NamedConversation, nameConversation } from "./named-conversation.ts";
+import { withoutReferences } from "./references.ts";
+import { settleTurn } from "./turns.ts";
+
+/** @throws ProblemError conflict when the account has as many as it may */
+export async function createConversation(
+  services: Services,
+  caller: Caller,
+  { items, metadata }: NewConversation,
+): Promise<Conversation> {
+  const { env } = services;
+  const texts = await textsOf(services, caller, items ?? []);
+  const account_object = await openAccount(services, caller.user_id);
+  const objectId = newConversationObjectId(env);
+  // First: one that its account does not know of would not be deleted with it.
+  if (!(await accountAt(env, account_object).addConversation(objectId)))
+    throw conflict(
+      "Your account has as many conversations as it may. Delete some: those that are not used are deleted after a while.",
+    );
+  const { user_id, models } = caller;
+  const made = { account_object, metadata: metadata ?? {} };
+  const head = await conversationAt(env, objectId).create({ user_id, models }, made, texts);
+  return present(conversationIdOf(objectId), head);
+}
+
+export async function readConversation(
+  services: Services,
+  caller: Caller,
+  id: string,
+): Promise<Conversation> {
+  const { stub, member } = nameConversation(services, caller, id);
+  return present(id, await granted(services, caller, id, await stub.head(member)));
+}
+
+export async function updateConversation(
+  services: Services,
+  caller: Caller,
+  id: string,
+  metadata: Conversation["metadata"],
+): Promise<Conversation> {
+  const { stub, member } = nameConversation(services, caller, id);
+  const head = await stub.setMetadata(member, metadata);
+  return present(id, await granted(services, caller, id, head));
+}
+
+/** A response that is under way in it goes on. */
+export async function deleteConversation(services: Services, caller: Caller, id: string) {
+  const { stub, member } = nameConversation(services, caller, id);
+  await granted(services, caller, id, await stub.remove(member));
+  return { id, object: "conversation.deleted" as const, deleted: true as const };
+}
+
+/** @throws VendoraProblem for an id that is there already, or too many items */
+export async function addItems(
+  services: Services,
+  caller: Caller,
+  id: string,
+  items: ResponseItem[],
+): Promise<object> {
+  const { stub, member } = await settled(services, caller, id);
+  const texts = await textsOf(services, caller, items);
+  const added = await granted(services, caller, id, await stub.add(member, texts));
+  if (added === "full") throw contextTooLong("items");
+  if (added !== "added") throw duplicateItem("items", added.duplicate);
+  return listOf(texts, false);
+}
+
+export async function listItems(
+  services: Services,
+  caller: Caller,
+  id: string,
+  { after, order, limit }: ItemsQuery,
+): Promise<object> {
+  const { stub, member } = await settled(services, caller, id);
+  const page = await granted(
+    services,
+    caller,
+    id,
+    await stub.page(member, { after, order, limit }),
+  );
+  if (page) return listOf(page.items, page.has_more);
+  const message = `There is no item '${after?.slice(0, 100)}'.`;
+  throw invalidParameter("after", "invalid_value", message);
+}
+
+export async function readItem(
+  services: Services,
+  caller: Caller,
+  id: string,
+  itemId: string,
+): Promise<object> {
+  const { stub, member } = await settled(services, caller, id);
+  const item = await granted(services, caller, id, await stub.item(member, itemId));
+  if (!item) throw itemNotFound(itemId);
+  return presentItem(item);
+}
+
+export async function deleteItem(
+  services: Services,
+  caller: Caller,
+  id: string,
+  itemId: string,
+): Promise<Conversation> {
+  const { stub, member } = await settled(services, caller, id);
+  const head = await granted(services, caller, id, await stub.removeItem(member, itemId));
+  if (!head) throw itemNotFound(itemId);
+  return present(id, head);
+}
+
+/** With what was said by a response that has ended meanwhile. */
+async function settled(services: Services, caller: Caller, id: string): Promise<NamedConversation> {
+  const named = nameConversation(services, caller, id);
+  const turn = await granted(services, caller, id, await named.stub.turn(named.member));
+  if (turn) await settleTurn(services, caller, named.stub, turn);
+  return named;
+}
+
+/** @throws VendoraProblem item_not_found for a reference, duplicate_item */
+async function textsOf(
+  services: Services,
+  caller: Caller,
+  items: ResponseItem[],
+): Promise<ItemText[]> {
+  const whole = await withoutReferences(services, caller, items);
+  const duplicate = duplicateId(whole);
+  if (duplicate !== undefined) throw duplicateItem("items", duplicate);
+  return whole.map(identified).map(({ id, item }) => ({ id, text: JSON.stringify(item) }));
+}
+
+const present = (id: string, { created_at, metadata }: Head): Conversation => ({
+  id,
+  object: "conversation",
+  created_at: unixSeconds(created_at),
+  metadata,
+});
+
+/** @param items that bodies and outputs had, which were bounded when they came */
+const presentAll = (items: ItemText[]): ListedItem[] =>
+  listedItems(
+    items.map(({ id, text }) => ({ ...JSON.parse(text), id })),
+    "",
+  );
+
+const presentItem = (item: ItemText) => presentAll([item])[0] ?? {};
+
+function listOf(items: ItemText[], has_more: boolean): object {
+  const [first, last] = [items.at(0), items.at(-1)];
+  return {
+    object: "list",
+    data: presentAll(items),
+    first_id: first?.id ?? "",
+    last_id: last?.id ?? "",
+    has_more,
+  };
+}
+
+function itemNotFound(id: string): VendoraProblem {
+  const message = `Item with id '${id.slice(0, 100)}' not found.`;
+  return new VendoraProblem(404, { message, param: "item_id", code: "item_not_found" });
+}

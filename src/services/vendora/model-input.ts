@@ -1,0 +1,37 @@
+/** What a Cog model is given for a call whose body is not its input: what its own schema has for each parameter. */
+
+import { rootKeywords, versionSchema } from "../../domain/schemas/version-schemas.ts";
+import { UnfitParameter } from "../../domain/vendora/model-fields.ts";
+import { invalidParameter } from "../../errors-vendora.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { ResolvedVersion } from "../predictions/version-resolution.ts";
+import type { Call } from "./calls.ts";
+
+/**
+ * Nothing for a server of the convention, which gets the body. A model whose schema names no inputs gets it,
+ * too.
+ * @param translate throws UnfitParameter
+ * @throws VendoraProblem unsupported_parameter, invalid_value
+ */
+export function modelInput(
+  { version }: ResolvedVersion,
+  body: Record<string, Json>,
+  translate: (schema: Json) => Record<string, Json>,
+): Pick<Call, "input" | "isOwnInput"> {
+  if (version.configuration.interface === "vendora") return {};
+  if (rootKeywords(version.schemas, "input").properties === undefined)
+    return { input: body, isOwnInput: true };
+  const schema = versionSchema(version.schemas, "input");
+  return { input: orUnfit(() => translate(schema)), isOwnInput: true };
+}
+
+/** The result. @throws VendoraProblem for a parameter that does not fit */
+export function orUnfit<Result>(make: () => Result): Result {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof UnfitParameter)) throw error;
+    const { param, code, message } = error;
+    throw invalidParameter(param, code, message);
+  }
+}

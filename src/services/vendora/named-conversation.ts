@@ -1,0 +1,55 @@
+/** The conversation that a request names, and who may use it. */
+import { objectIdOf } from "../../domain/vendora/conversation.ts";
+import { VendoraProblem } from "../../errors-vendora.ts";
+import type { Member, Refused } from "../../objects/conversation/rpc-types.ts";
+import { type ConversationStub, conversationWithId } from "../../objects/conversation/stub.ts";
+import { requireAccess } from "../accounts/access.ts";
+import type { Caller } from "../accounts/caller.ts";
+import type { Services } from "../services.ts";
+
+/** One that a request names. What it has is checked with each call: it is its caller's, or is not there. */
+export interface NamedConversation {
+  id: string;
+  stub: ConversationStub;
+  member: Member;
+}
+
+/** @throws VendoraProblem not_found for what is no id of a conversation */
+export function nameConversation(
+  { env }: Services,
+  { user_id, models }: Caller,
+  id: string,
+): NamedConversation {
+  const objectId = objectIdOf(id);
+  const stub = objectId === undefined ? undefined : conversationWithId(env, objectId);
+  if (!stub) throw notFound(id);
+  return { id, stub, member: { user_id, models } };
+}
+
+/** What it answered. @throws VendoraProblem not_found, ProblemError forbidden */
+export async function granted<Answer>(
+  services: Services,
+  caller: Caller,
+  id: string,
+  answer: Answer,
+): Promise<Exclude<Answer, Refused>> {
+  if (isGranted(answer)) return answer;
+  if (isRefused(answer) && answer.refused !== "hidden")
+    await requireAccess(services, caller, answer.refused, `The conversation '${id}'`);
+  throw notFound(id);
+}
+
+const isRefused = (answer: unknown): answer is Refused =>
+  typeof answer === "object" && answer !== null && "refused" in answer;
+
+const isGranted = <Answer>(answer: Answer): answer is Exclude<Answer, Refused> =>
+  !isRefused(answer);
+
+function notFound(id: string): VendoraProblem {
+  const message = `Conversation with id '${id.slice(0, 100)}' not found.`;
+  return new VendoraProblem(404, {
+    message,
+    param: "conversation",
+    code: "conversation_not_found",
+  });
+}

@@ -1,0 +1,84 @@
+/** The files of pictures, written into JSON: as URLs, and as base64 that is read while it is sent. */
+import type { Picture } from "../../domain/vendora/image-answer.ts";
+import { TranslationFailed } from "../../domain/vendora/translation.ts";
+import { base64Stream } from "../../lib/base64-stream.ts";
+import { objectPieces } from "../../lib/json-splice.ts";
+import { oneFile } from "../../protocol/file.ts";
+import { factsOf, fileKey, getFile, headFile } from "../../storage/files/files.ts";
+import type { Services } from "../services.ts";
+
+/** How a picture is told; by default in both ways, since clients of either kind ask for neither. */
+export type PictureFormat = "url" | "b64_json" | "both";
+
+/** A file whose base64 stands here. */
+export interface Base64 {
+  key: string;
+}
+
+export type PicturePiece = string | Base64;
+
+const FILE = /^\/v1\/files\/([^/]+)\/([^/]+)$/;
+
+const encoder = new TextEncoder();
+
+/** @returns undefined for what is no file of this prediction: a model may name any address */
+function keyIn(url: string, predictionId: string): string | undefined {
+  const [, source_id, file_name] = FILE.exec(URL.parse(url)?.pathname ?? "") ?? [];
+  const file = oneFile.safeParse({ source_id, file_name }).data;
+  return file?.source_id === predictionId ? fileKey(file.source_id, file.file_name) : undefined;
+}
+
+/** A picture whose file is there. */
+export interface FoundPicture extends Picture {
+  key: string | undefined;
+  mime_type: string | undefined;
+}
+
+/** @throws TranslationFailed for a file that is gone, or is no image */
+export async function findPicture(
+  { env }: Services,
+  predictionId: string,
+  picture: Picture,
+): Promise<FoundPicture> {
+  const key = keyIn(picture.url, predictionId);
+  if (key === undefined) return { ...picture, key, mime_type: undefined };
+  const found = await headFile(env.FILES, key);
+  if (!found) throw new TranslationFailed("The file of an image has been deleted meanwhile.");
+  const { mime_type } = factsOf(found);
+  if (!mime_type.startsWith("image/"))
+    throw new TranslationFailed(`The output of the model has a file of the type ${mime_type}.`);
+  return { ...picture, key, mime_type };
+}
+
+/** @param members beside the picture's @throws TranslationFailed */
+export function pictureJson(
+  { url, key, revised_prompt }: FoundPicture,
+  format: PictureFormat,
+  members: object = {},
+): Iterable<PicturePiece> {
+  if (key === undefined && format === "b64_json")
+    throw new TranslationFailed("The server answered with addresses of its own: ask for 'url'.");
+  const all = {
+    ...members,
+    ...(format !== "b64_json" && { url }),
+    ...(revised_prompt !== undefined && { revised_prompt }),
+  };
+  const isBase64 = format !== "url" && key !== undefined;
+  return objectPieces<Base64>(all, isBase64 ? { b64_json: ['"', { key }, '"'] } : {});
+}
+
+/** The bytes of JSON in pieces. */
+export async function* pieceBytes(
+  { env }: Services,
+  pieces: Iterable<PicturePiece>,
+): AsyncGenerator<Uint8Array, void, void> {
+  for (const piece of pieces) {
+    if (typeof piece === "string") {
+      yield encoder.encode(piece);
+      continue;
+    }
+    const file = await getFile(env.FILES, piece.key);
+    if (!file) throw new Error(`the file ${piece.key} is gone`);
+    yield* base64Stream(file.body);
+  }
+}

@@ -1,0 +1,84 @@
+/** The sound of a prediction that speaks, from its event log and its files, while they come. */
+import { OPAQUE, typeOfSound } from "../../domain/vendora/sound-type.ts";
+import { type SpeechPart, speechParts } from "../../domain/vendora/speech-output.ts";
+import { TranslationFailed } from "../../domain/vendora/translation.ts";
+import { wavPart } from "../../domain/vendora/wav-join.ts";
+import { type Prediction, prediction } from "../../protocol/prediction.ts";
+import type { SpeechUsage } from "../../protocol/vendora/speech.ts";
+import { factsOf, fileKey, getFile } from "../../storage/files/files.ts";
+import type { Services } from "../services.ts";
+import { failureOf } from "./failure.ts";
+import type { LogReader } from "./log-reader.ts";
+
+/** `idle`: nothing has come for a while. */
+export type Sound =
+  | { kind: "bytes"; bytes: Uint8Array; type: string }
+  | { kind: "idle" }
+  | { kind: "end"; usage: SpeechUsage | undefined; prediction: Prediction };
+
+export interface SoundSource {
+  id: string;
+  reader: LogReader;
+  /** After which the prediction is canceled. */
+  seconds: number;
+  /** Whether several files follow each other. */
+  inParts: boolean;
+}
+
+/** @throws VendoraProblem for a prediction that fails; TranslationFailed for an output that is no sound */
+export async function* soundsOf(services: Services, source: SoundSource): AsyncGenerator<Sound> {
+  const { id, reader, seconds, inParts } = source;
+  let usage: SpeechUsage | undefined;
+  let count = 0;
+  for (;;) {
+    const entries = await reader.next();
+    if (!entries) throw new Error(`the log of ${id} has no end`);
+    if (entries.length === 0) yield { kind: "idle" };
+    for (const { event, data } of entries) {
+      if (event === "done") {
+        const ended = prediction.parse(data);
+        const failure = failureOf(ended, seconds);
+        if (failure) throw failure;
+        if (count === 0) throw new TranslationFailed("The model's output has no sound.");
+        yield { kind: "end", usage, prediction: ended };
+        return;
+      }
+      if (event !== "output") continue;
+      for (const part of speechParts(id, data)) {
+        if (part.kind === "usage") usage = part.usage;
+        else yield* bytesOf(services, id, part, { isFirst: count++ === 0, inParts });
+      }
+    }
+  }
+}
+
+interface Place {
+  isFirst: boolean;
+  inParts: boolean;
+}
+
+async function* bytesOf(
+  services: Services,
+  id: string,
+  part: Exclude<SpeechPart, { kind: "usage" }>,
+  { isFirst, inParts }: Place,
+): AsyncGenerator<Sound> {
+  const joined = (bytes: Uint8Array, type: string) =>
+    inParts ? wavPart(bytes, type, isFirst) : bytes;
+  if (part.kind === "bytes") {
+    const type = part.type ?? typeOfSound(part.bytes);
+    // Without a header it is a further piece of the same file.
+    const bytes = type === OPAQUE ? part.bytes : joined(part.bytes, type);
+    yield { kind: "bytes", bytes, type };
+    return;
+  }
+  const file = await getFile(services.env.FILES, fileKey(id, part.name));
+  if (!file) throw new TranslationFailed("The file of the model's output has been deleted.");
+  const { mime_type } = factsOf(file);
+  let isBeginning = true;
+  for await (const chunk of file.body) {
+    const type = isBeginning && mime_type === OPAQUE ? typeOfSound(chunk) : mime_type;
+    yield { kind: "bytes", bytes: isBeginning ? joined(chunk, type) : chunk, type };
+    isBeginning = false;
+  }
+}

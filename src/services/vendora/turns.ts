@@ -1,0 +1,119 @@
+/**
+ * Responses in a conversation, one at a time. A response takes its turn before it is created, so that no
+ * other can come between; nothing waits for its end. When the conversation is used next, it is asked
+ * whether it has ended, and what was said is added.
+ */
+import { z } from "zod";
+import { BEGIN_MS } from "../../domain/conversations/limits.ts";
+import { conversationIdIn, identified } from "../../domain/vendora/conversation.ts";
+import { responseIdOf } from "../../domain/vendora/ids.ts";
+import { itemsOf } from "../../domain/vendora/response-items.ts";
+import { VendoraProblem } from "../../errors-vendora.ts";
+import type { Turn } from "../../objects/conversation/rpc-types.ts";
+import type { ConversationStub } from "../../objects/conversation/stub.ts";
+import {
+  type ResponseItem,
+  type ResponseRequest,
+  responseItem,
+} from "../../protocol/vendora/response.ts";
+import type { Caller } from "../accounts/caller.ts";
+import type { Services } from "../services.ts";
+import { contextTooLong } from "./context.ts";
+import { granted, nameConversation } from "./named-conversation.ts";
+import { parsedLog } from "./parsed-log.ts";
+import { findEnded, presentResponse } from "./responses.ts";
+
+export interface BegunTurn {
+  /** What was said before it. */
+  items: ResponseItem[];
+  /** Lets others have their turn: no response came of it. */
+  abandon(): Promise<void>;
+}
+
+/** @throws VendoraProblem not_found, conversation_locked */
+export async function beginTurn(
+  services: Services,
+  caller: Caller,
+  conversationId: string,
+  response: { prediction_id: string; model_id: string },
+): Promise<BegunTurn> {
+  const { stub, member } = nameConversation(services, caller, conversationId);
+  const begin = async () =>
+    granted(services, caller, conversationId, await stub.begin(member, response));
+  let begun = await begin();
+  if (typeof begun === "object" && "busy" in begun) {
+    const isOver = await settleTurn(services, caller, stub, begun.busy);
+    if (isOver) begun = await begin();
+  }
+  if (begun === "too long") throw contextTooLong("conversation");
+  if ("busy" in begun) throw locked();
+  const abandon = () => stub.settle(response.prediction_id, []);
+  return { items: itemsIn(begun.items), abandon };
+}
+
+/** What has been said in the conversation of a request. @throws VendoraProblem not_found */
+export async function saidIn(
+  services: Services,
+  caller: Caller,
+  request: Pick<ResponseRequest, "conversation">,
+): Promise<ResponseItem[]> {
+  const id = conversationIdIn(request);
+  if (id === undefined) return [];
+  const { stub, member } = nameConversation(services, caller, id);
+  const turn = await granted(services, caller, id, await stub.turn(member));
+  if (turn) await settleTurn(services, caller, stub, turn);
+  const all = await granted(services, caller, id, await stub.all(member));
+  if (all === "too long") throw contextTooLong("conversation");
+  return itemsIn(all.items);
+}
+
+/** Before what a response has said is deleted with it: its conversation keeps that. */
+export async function keepSaid(
+  services: Services,
+  caller: Caller,
+  request: Pick<ResponseRequest, "conversation">,
+): Promise<void> {
+  const id = conversationIdIn(request);
+  if (id === undefined) return;
+  const { stub, member } = nameConversation(services, caller, id);
+  const turn = await stub.turn(member);
+  if (turn && "prediction_id" in turn) await settleTurn(services, caller, stub, turn);
+}
+
+/**
+ * Adds what was said, if the response has ended: nothing if it failed or was canceled, so that the same can
+ * be asked again.
+ * @returns false while it is under way
+ */
+export async function settleTurn(
+  services: Services,
+  caller: Caller,
+  stub: ConversationStub,
+  { prediction_id, given, began_at }: Turn,
+): Promise<boolean> {
+  const found = await findEnded(services, caller, responseIdOf(prediction_id));
+  if (found === "under way") return false;
+  // What takes its turn just now is not there yet.
+  if (!found && Date.now() - began_at < BEGIN_MS) return false;
+  await stub.settle(prediction_id, found ? saidBy(found, given) : []);
+  return true;
+}
+
+function saidBy(found: Parameters<typeof presentResponse>[0], given: number) {
+  const { status, output } = presentResponse(found);
+  const isOver = status === "completed" || status === "incomplete";
+  const said = isOver ? [...itemsOf(found.request.input).slice(given), ...output] : [];
+  return said.map(identified).map(({ id, item }) => ({ id, text: JSON.stringify(item) }));
+}
+
+/** Bounded anew: each of many bodies may have had as many values as one may. */
+const itemsIn = (text: string): ResponseItem[] => z.array(responseItem).parse(parsedLog(text));
+
+/** As the convention's own service answers it, which clients know to try again. */
+const locked = () =>
+  new VendoraProblem(400, {
+    message:
+      "Another response is under way in this conversation. Try again when it has ended, or cancel it.",
+    param: "conversation",
+    code: "conversation_locked",
+  });

@@ -1,0 +1,74 @@
+/** A conversation as it is kept over a reload. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  type AssistantTurn,
+  beforeLastMessage,
+  isBusy,
+  newAnswer,
+  openCalls,
+  type Turn,
+  withoutAnswer,
+} from "../../../src/dashboard/playground/chat/conversation.ts";
+import { historyText, readHistory } from "../../../src/dashboard/playground/chat/history.ts";
+
+const QUESTION: Turn = {
+  role: "user",
+  text: "Who?",
+  pictures: [{ url: "u", name: "n", preview: "p" }],
+};
+const ANSWER: AssistantTurn = {
+  ...newAnswer(1),
+  prediction: "id",
+  state: "done",
+  text: "The Hatter",
+  calls: [{ id: "a", name: "b", arguments: "{}" }],
+  usage: { input: 1, output: 2 },
+  firstMs: 3,
+  totalMs: 4,
+  problem: "cut",
+};
+
+test("it comes back as it was", () => {
+  const kept = { system: "s", tools: "t", turns: [QUESTION, ANSWER] };
+  expect(readHistory(historyText(kept))).toEqual(kept);
+});
+
+test("an answer that was never sent is stopped, and one on its way goes on", () => {
+  const turns: Turn[] = [newAnswer(1), { ...newAnswer(1), prediction: "id" }];
+  const read = readHistory(historyText({ system: "", tools: "", turns }));
+  expect(read?.turns.map((turn) => turn.role === "assistant" && turn.state)).toEqual([
+    "stopped",
+    "running",
+  ]);
+});
+
+test("what is too long loses its beginning", () => {
+  const long: Turn = { role: "user", text: "x".repeat(400_000), pictures: [] };
+  const text = historyText({ system: "s", tools: "", turns: [long, long, long, QUESTION] });
+  expect(readHistory(text)?.turns).toEqual([long, long, QUESTION]);
+});
+
+test("anything else is no history", () => {
+  for (const text of [null, "", "[", "[]", "{}", '{"turns":[],"system":1,"tools":""}'])
+    expect(readHistory(text)).toBeUndefined();
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const turns = [value, { role: "user", text: "", ...Object(value) }];
+      expect(() => readHistory(JSON.stringify({ system: "", tools: "", turns }))).not.toThrow();
+    }),
+  );
+});
+
+test("what can be done with a conversation", () => {
+  expect(isBusy([QUESTION, newAnswer(1)])).toBe(true);
+  expect(isBusy([QUESTION, ANSWER])).toBe(false);
+  expect(openCalls([QUESTION, ANSWER])).toEqual(ANSWER.calls);
+  expect(openCalls([QUESTION, { ...ANSWER, state: "stopped" }])).toEqual([]);
+  expect(withoutAnswer([QUESTION, ANSWER])).toEqual([QUESTION]);
+  expect(withoutAnswer([QUESTION])).toEqual([QUESTION]);
+  expect(beforeLastMessage([ANSWER, QUESTION, ANSWER, ANSWER])).toEqual({
+    before: [ANSWER],
+    message: QUESTION,
+  });
+});

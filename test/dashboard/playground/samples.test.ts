@@ -1,0 +1,55 @@
+/** What the playground shows as code; that it does what it says is seen in test/journey/calls.test.ts. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { literal } from "../../../src/dashboard/playground/code/literal.ts";
+import { codeSamples } from "../../../src/dashboard/playground/code/samples.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import { type Compatibilities, newCompatibilities } from "../../../src/protocol/model.ts";
+
+test("JavaScript writes any JSON so that it means the same", () => {
+  fc.assert(
+    fc.property(fc.json(), (json) => {
+      const value: Json = JSON.parse(json);
+      const meant = new Function(`return ${literal(value)}`)();
+      expect(JSON.stringify(meant)).toBe(JSON.stringify(value));
+    }),
+  );
+  expect(literal(JSON.parse('{"__proto__": {"a": 1}}'))).toBe('{ ["__proto__"]: { a: 1 } }');
+});
+
+test("JavaScript writes JSON as people do", () => {
+  expect(literal({ a: [1, { "b-c": null }], d: {} })).toBe('{ a: [1, { "b-c": null }], d: {} }');
+  const long = "x".repeat(70);
+  expect(literal({ long, list: [] })).toBe(`{\n  long: "${long}",\n  list: [],\n}`);
+});
+
+test("each way to call a model is shown for versions that can be called so, in three languages", () => {
+  const run = { origin: "https://auspex.test", model: "demo/it", input: {} };
+  const titlesWith = (...flags: (keyof Compatibilities)[]) => {
+    const on = Object.fromEntries(flags.map((flag) => [flag, true]));
+    const samples = codeSamples({ ...run, compatibilities: newCompatibilities.parse(on) });
+    const titles = [...new Set(samples.map(({ title }) => title))];
+    expect(samples.map(({ language }) => language)).toEqual(
+      titles.flatMap(() => ["python", "js", "curl"]),
+    );
+    return titles;
+  };
+  expect(titlesWith()).toEqual(["Predictions"]);
+  expect(titlesWith("vendora_chat_completions", "vendora_responses")).toEqual([
+    "Predictions",
+    "OpenAI chat",
+    "OpenAI responses",
+    "Anthropic messages",
+  ]);
+  expect(titlesWith("vendorb_messages")).toEqual(["Predictions", "Anthropic messages"]);
+  expect(titlesWith("vendora_images_generations", "vendora_images_edits")).toEqual([
+    "Predictions",
+    "OpenAI images",
+    "OpenAI image edits",
+  ]);
+  expect(titlesWith("vendora_audio_speech", "vendora_audio_transcriptions")).toEqual([
+    "Predictions",
+    "OpenAI speech",
+    "OpenAI transcriptions",
+  ]);
+});

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { accessToConversation } from "../../../src/domain/accounts/access.ts";
+import {
+  conversationIdIn,
+  conversationIdOf,
+  duplicateId,
+  identified,
+  objectIdOf,
+} from "../../../src/domain/vendora/conversation.ts";
+
+const OBJECT = "0f".repeat(32);
+
+test("an id is that of an object, and nothing else is", () => {
+  expect(objectIdOf(conversationIdOf(OBJECT))).toBe(OBJECT);
+  for (const id of ["conv_1", OBJECT, `conv_${OBJECT}0`, `conv_${OBJECT.toUpperCase()}`])
+    expect(objectIdOf(id)).toBeUndefined();
+  expect(conversationIdIn({ conversation: "a" })).toBe("a");
+  expect(conversationIdIn({ conversation: { id: "a" } })).toBe("a");
+  expect(conversationIdIn({ conversation: null })).toBeUndefined();
+});
+
+test("an item keeps its id, or gets one of its type", () => {
+  expect(identified({ id: "mine", role: "user" }).id).toBe("mine");
+  expect(identified({ role: "user" }).id).toMatch(/^msg_[0-9a-f]{32}$/);
+  expect(identified({ type: "function_call", id: "x".repeat(101) }).id).toMatch(/^fc_/);
+  expect(identified({ type: "constructor" }).id).toMatch(/^item_/);
+});
+
+test("ids that occur twice are found, but a reference may repeat one", () => {
+  expect(duplicateId([{ id: "a" }, {}, { id: "b" }, { id: "a" }])).toBe("a");
+  expect(duplicateId([{ id: "a" }, { id: "a", type: "item_reference" }, {}, {}])).toBeUndefined();
+});
+
+test("a limited token has conversations of such tokens alone, whose models it covers", () => {
+  const access = (models: string[] | null, used: string[] | null, user_id = "u") =>
+    accessToConversation({ user_id, models }, { user_id: "u", models: used });
+  expect(access(null, null)).toBe("granted");
+  expect(access(null, ["a"])).toBe("granted");
+  expect(access(["a", "b"], ["a"])).toBe("granted");
+  expect(access(["a"], ["a", "b"])).toBe("outside token");
+  expect(access(["a"], null)).toBe("outside token");
+  expect(access(null, null, "other")).toBe("hidden");
+});

@@ -1,0 +1,238 @@
+/** What a Cog model is given to hear, and what it writes down in each format. */
+import { describe, expect, test } from "vitest";
+import { UnfitParameter } from "../../../src/domain/vendora/model-fields.ts";
+import { transcriptOf } from "../../../src/domain/vendora/transcript.ts";
+import { type Asked, formatted, passedOn } from "../../../src/domain/vendora/transcript-format.ts";
+import { TranscriptStream } from "../../../src/domain/vendora/transcript-stream.ts";
+import { type HearingCall, hearingInput } from "../../../src/domain/vendora/transcription-input.ts";
+import { TranslationFailed } from "../../../src/domain/vendora/translation.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import type { TranscriptionRequest } from "../../../src/protocol/vendora/transcription.ts";
+import { objections } from "../../published/validate.ts";
+
+const text = { type: "string" };
+const uri = { type: "string", format: "uri" };
+const task = { enum: ["transcribe", "translate"] };
+const FILE = "https://auspex.test/a.wav";
+
+const input = (
+  request: Partial<TranscriptionRequest>,
+  properties: Record<string, Json>,
+  call: HearingCall = "audio_transcriptions",
+) =>
+  hearingInput(
+    call,
+    { model: "demo/it", file: FILE, ...request },
+    { type: "object", properties: { audio: uri, ...properties }, required: ["audio"] },
+  );
+
+const WORDS = {
+  response_format: "verbose_json",
+  timestamp_granularities: ["word"],
+} satisfies Partial<TranscriptionRequest>;
+
+describe("the input", () => {
+  test.each<[Partial<TranscriptionRequest>, Record<string, Json>, object]>([
+    [{}, {}, {}],
+    [{ language: "fr" }, { language: { enum: ["auto", "fr"] } }, { language: "fr" }],
+    [{ language: "fr" }, { lang: { enum: ["None", "french"] } }, { lang: "french" }],
+    [{ prompt: "Alice" }, { initial_prompt: text }, { initial_prompt: "Alice" }],
+    [{ temperature: 0.5 }, { temperature: { type: "number" } }, { temperature: 0.5 }],
+    [{ temperature: 0 }, {}, {}],
+    [{}, { task }, { task: "transcribe" }],
+    [{}, { translate: { type: "boolean" } }, { translate: false }],
+    [WORDS, { word_timestamps: { type: "boolean" } }, { word_timestamps: true }],
+    [WORDS, { timestamp: { enum: ["chunk", "word"] } }, { timestamp: "word" }],
+    [{ ...WORDS, response_format: "json" }, {}, {}],
+    [{ stream: true, batch_size: 8 }, { batch_size: { type: "integer" } }, { batch_size: 8 }],
+  ])("of %j with %j", (request, properties, expected) => {
+    expect(input(request, properties)).toEqual({ audio: FILE, ...expected });
+  });
+
+  test("of a translation", () => {
+    expect(input({}, { task }, "audio_translations")).toMatchObject({ task: "translate" });
+    const translate = { type: "boolean" };
+    expect(input({}, { translate }, "audio_translations")).toMatchObject({ translate: true });
+  });
+
+  test.each<[Partial<TranscriptionRequest>, Record<string, Json>, string]>([
+    [{ language: "fr" }, {}, "language"],
+    [{ language: "xx" }, { language: { enum: ["en"] } }, "language"],
+    [{ prompt: "Alice" }, {}, "prompt"],
+    [{ temperature: 0.5 }, {}, "temperature"],
+    [WORDS, {}, "timestamp_granularities"],
+    [{ include: ["logprobs"] }, {}, "include"],
+    [{ response_format: "diarized_json" }, {}, "response_format"],
+    [{ known_speaker_names: ["Ada"] }, {}, "known_speaker_names"],
+  ])("%j is refused with %j", (request, properties, param) => {
+    expect(() => input(request, properties)).toThrow(expect.objectContaining({ param }));
+    expect(() => input(request, properties)).toThrow(UnfitParameter);
+  });
+
+  test("a model that does not translate is not asked to", () => {
+    expect(() => input({}, {}, "audio_translations")).toThrow(UnfitParameter);
+  });
+});
+
+const SEGMENTS = [
+  { start: 0, end: 1.5, text: " Down the rabbit hole" },
+  { start: 3_661.0425, end: 3_662, text: " she --> went.\n\n" },
+];
+const WHOLE = {
+  transcription: "Down. She went.",
+  segments: SEGMENTS,
+  detected_language: "english",
+};
+const WORDY = [{ start: 0, end: 1, text: "Down", words: [{ word: " Down", start: 0, end: 1 }] }];
+
+const read = (outputs: Json[], asked: Partial<Asked> = {}) => {
+  const { isTranslation = false } = asked;
+  const transcript = transcriptOf(outputs, isTranslation);
+  return formatted(transcript, { format: "json", isTranslation, ...asked });
+};
+
+describe("a transcript", () => {
+  test.each<[string, Json[], object]>([
+    ["text", ["Down she went"], { text: "Down she went" }],
+    ["pieces of text", ["Down", " she", " went"], { text: "Down she went" }],
+    ["no text", [""], { text: "" }],
+    [
+      "text of an object",
+      [{ text: "Down", duration: 2 }],
+      { text: "Down", usage: { type: "duration", seconds: 2 } },
+    ],
+    ["text and segments", [WHOLE], { text: "Down. She went." }],
+    ["segments", [SEGMENTS], { text: "Down the rabbit hole she --> went." }],
+    [
+      "chunks with a pair of times, the last without an end",
+      [{ text: "Down", chunks: [{ timestamp: [0, null], text: "Down" }] }],
+      { text: "Down", usage: { type: "duration", seconds: 0 } },
+    ],
+  ])("of %s", (_, outputs, expected) => {
+    const answer = read(outputs);
+    expect(answer).toMatchObject(expected);
+    expect(objections("openai", "CreateTranscriptionResponseJson", answer)).toEqual([]);
+  });
+
+  test("in subtitles", () => {
+    expect(read([WHOLE], { format: "srt" })).toBe(
+      "1\n00:00:00,000 --> 00:00:01,500\nDown the rabbit hole\n\n2\n01:01:01,043 --> 01:01:02,000\nshe -> went.\n\n",
+    );
+    expect(read([WHOLE], { format: "vtt" })).toBe(
+      "WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nDown the rabbit hole\n\n01:01:01.043 --> 01:01:02.000\nshe -> went.\n\n",
+    );
+    expect(read([WHOLE], { format: "text" })).toBe("Down. She went.\n");
+  });
+
+  test("in full", () => {
+    const verbose = read([WHOLE], { format: "verbose_json", temperature: 0.5 });
+    expect(verbose).toMatchObject({
+      task: "transcribe",
+      language: "english",
+      duration: 3_662,
+      segments: [{ id: 0, temperature: 0.5, tokens: [] }, { id: 1 }],
+    });
+    expect(objections("openai", "CreateTranscriptionResponseVerboseJson", verbose)).toEqual([]);
+  });
+
+  test("in words, of the segments or beside them", () => {
+    const granularities = ["word"];
+    const words = [{ word: "Down", start: 0, end: 1 }];
+    const beside: Json = { text: "Down", segments: [], words };
+    for (const output of [{ text: "Down", segments: WORDY }, beside]) {
+      const verbose = read([output], {
+        format: "verbose_json",
+        granularities,
+      });
+      expect(verbose).toMatchObject({ words });
+      expect(verbose).not.toHaveProperty("segments");
+    }
+  });
+
+  test("of what was translated", () => {
+    const asked = { isTranslation: true };
+    expect(read([{ ...WHOLE, translation: "Going" }], asked)).toMatchObject({ text: "Going" });
+    const verbose = read([WHOLE], { ...asked, format: "verbose_json" });
+    expect(verbose).toMatchObject({ task: "translate", language: "english" });
+    expect(objections("openai", "CreateTranslationResponseVerboseJson", verbose)).toEqual([]);
+  });
+
+  test.each<[string, Json[], Asked["format"]]>([
+    ["that is no text", [5], "json"],
+    ["that is an object of something else", [{ label: "dog" }], "json"],
+    ["with a segment without times", [[{ text: "Down" }, { text: "she" }]], "json"],
+  ])("there is none %s", (_, outputs, format) => {
+    expect(() => read(outputs, { format, isTranslation: true })).toThrow(TranslationFailed);
+  });
+
+  test.each<[string, Json[], Asked["format"]]>([
+    ["without them", ["Down"], "srt"],
+    ["of what was not translated", [{ ...WHOLE, translation: "Going" }], "vtt"],
+  ])("with times %s is not to be had", (_, outputs, format) => {
+    const refused = expect.objectContaining({ param: "response_format" });
+    expect(() => read(outputs, { format, isTranslation: true })).toThrow(refused);
+  });
+});
+
+describe("what a server has answered", () => {
+  const asked = { format: "srt", isTranslation: false } as const;
+  const from = (output: Json, format: Asked["format"]) =>
+    passedOn(output, () => transcriptOf([output], false), { ...asked, format });
+
+  test("is passed on", () => {
+    expect(from("1\n00:00", "srt")).toBe("1\n00:00");
+    const own = { text: "Down", logprobs: [], mine: 1 };
+    expect(from(own, "json")).toEqual(own);
+    expect(from(own, "diarized_json")).toEqual(own);
+  });
+
+  test("is written as was asked for, if it knows JSON alone, or text alone", () => {
+    expect(from({ text: "Down", segments: WORDY }, "srt")).toContain("00:00:01,000");
+    expect(from("Down", "json")).toEqual({ text: "Down" });
+    expect(from({ text: "Down" }, "text")).toBe("Down\n");
+    expect(() => from("Down", "verbose_json")).toThrow(UnfitParameter);
+  });
+});
+
+const DONE = {
+  event: "done",
+  data: {
+    id: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
+    url: "https://auspex.test/v1/predictions/1",
+    model: "demo/it",
+  },
+};
+
+describe("a stream", () => {
+  const eventsOf = (...outputs: Json[]) => {
+    const stream = new TranscriptStream();
+    return outputs.flatMap((data) => stream.take({ event: "output", data }));
+  };
+  const delta = (words: string) => ({ type: "transcript.text.delta", delta: words });
+
+  test.each<[string, Json[], object[]]>([
+    ["pieces of text", ["Down", "", " she"], [delta("Down"), delta(" she")]],
+    ["a whole", [WHOLE], [delta("Down. She went.")]],
+    [
+      "events of a server",
+      [delta("Down"), { type: "transcript.text.done", text: "Down" }],
+      [delta("Down"), { type: "transcript.text.done", text: "Down" }],
+    ],
+    [
+      "chunks of vLLM",
+      [
+        { object: "transcription.chunk", choices: [{ delta: { content: "Down" } }] },
+        { choices: [] },
+      ],
+      [delta("Down")],
+    ],
+  ])("of %s", (_, outputs, expected) => {
+    expect(eventsOf(...outputs)).toEqual(expected);
+  });
+
+  test("ends once", () => {
+    const stream = new TranscriptStream();
+    stream.take({ event: "output", data: { type: "transcript.text.done", text: "" } });
+    expect(stream.take(DONE)).toEqual([]);
+  });
+});

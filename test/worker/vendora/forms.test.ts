@@ -1,0 +1,159 @@
+/** Forms as the bodies of calls: their files go to R2 while they arrive, and stand in the input as URLs. */
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Job } from "../../../src/protocol/runner.ts";
+import type { VendoraError } from "../../../src/protocol/vendora/error.ts";
+import { Client } from "../support/client.ts";
+import { bytesOf, digestOf, keysBelow, MIB, readFile } from "../support/files.ts";
+import type { FakeRunner } from "../support/runner.ts";
+import { finish, newVendora } from "../support/vendora.ts";
+import { newClient } from "../support/world.ts";
+
+const PATH = "/v1/vendora/images/edits";
+const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3);
+const ANSWER = { data: [{ url: "https://images.invalid/1.png" }] };
+
+let client: Client;
+let model: string;
+let username: string;
+let fleet: FakeRunner;
+let before: string[];
+
+beforeEach(async () => {
+  ({ client, model, username, fleet } = await newVendora());
+  before = await keysBelow();
+});
+
+type Fields = [name: string, value: string | File][];
+
+function formOf(...fields: Fields): FormData {
+  const form = new FormData();
+  for (const [name, value] of fields) form.append(name, value);
+  return form;
+}
+const pictureOf = (bytes: Uint8Array<ArrayBuffer>, name = "ä b.png", type = "image/png") =>
+  new File([bytes], name, { type });
+
+const post = (body: BodyInit, headers: Record<string, string> = {}) =>
+  client.fetch(PATH, { method: "POST", body, headers });
+
+/** The error of a form that is refused, of which nothing is left. */
+async function refusal(body: BodyInit, headers = {}) {
+  const response = await post(body, headers);
+  const { error } = await response.json<{ error: VendoraError }>();
+  expect(await keysBelow()).toEqual(before);
+  return { status: response.status, ...error };
+}
+
+/** The job of a form that is taken, and what was done with it while it ran. */
+async function taken(body: FormData, headers = {}, working?: (job: Job) => Promise<void>) {
+  const calling = post(body, headers);
+  const { job, channel } = await fleet.work();
+  await working?.(job);
+  await finish(channel, [ANSWER]);
+  const response = await calling;
+  expect(response.status).toBe(200);
+  await response.text();
+  return { job, id: job.prediction_id };
+}
+
+describe("a form", () => {
+  test("is the JSON that its call takes, with its files as URLs of files of the prediction", async () => {
+    const form = formOf(
+      ["image[]", pictureOf(PNG)],
+      ["image[]", pictureOf(PNG, "raw.bin", "")],
+      ["model", model],
+      ["prompt", "7"],
+      ["n", "2"],
+      ["stream", "false"],
+    );
+    const { job, id } = await taken(form, {}, async (job) => {
+      const stored = await readFile(fleet, job, `${job.prediction_id}/form-1-a-b.png`);
+      expect(await digestOf(stored)).toBe(await digestOf(PNG));
+    });
+    const url = expect.stringContaining(`/v1/files/${id}/form-`);
+    expect(job.input).toMatchObject({ prompt: "7", n: 2, stream: false, image: [url, url] });
+    const [first, second] = job.files.toSorted((a, b) => Number(a.at[1]) - Number(b.at[1]));
+    const size = PNG.length;
+    expect(first).toEqual({
+      at: ["image", 0],
+      stored: { key: `${id}/form-1-a-b.png`, name: "ä b.png", mime_type: "image/png", size },
+    });
+    // Of a file without a type its bytes tell.
+    expect(second?.stored).toMatchObject({ name: "raw.bin", mime_type: "image/png" });
+    await client.ok("DELETE", `/v1/predictions/${id}`);
+    await expect.poll(() => keysBelow(id)).toEqual([]);
+  });
+
+  test("is read once, also where its token has never been seen", async () => {
+    const fresh = await newClient(username);
+    const body = formOf(["image", pictureOf(PNG)], ["model", model]);
+    const response = await fresh.fetch(PATH, { method: "POST", body });
+    expect(await response.json()).toMatchObject({ error: { param: "prompt" } });
+  });
+
+  test("may have files of many parts, and the same file again is the same request", async () => {
+    const long = bytesOf(6 * MIB);
+    const form = () => formOf(["image", pictureOf(long)], ["model", model], ["prompt", "x"]);
+    const key = { "idempotency-key": "k" };
+    const { job, id } = await taken(form(), key);
+    const [file] = job.files;
+    expect(file?.stored).toMatchObject({ size: long.length, mime_type: "image/png" });
+    const again = await post(form(), key);
+    expect(again.headers.get("auspex-prediction-id")).toBe(id);
+    await again.text();
+    expect(await keysBelow()).toEqual([...before, `${id}/form-1-a-b.png`].sort());
+    const other = formOf(
+      ["image", pictureOf(bytesOf(6 * MIB, 3))],
+      ["model", model],
+      ["prompt", "x"],
+    );
+    expect((await post(other, key)).status).toBe(409);
+  });
+});
+
+describe("nothing is left of a form", () => {
+  const long = () => pictureOf(bytesOf(6 * MIB));
+
+  test("for a model that is not there, wherever it is named", async () => {
+    const unknown: Fields[number] = ["model", "nobody/nothing"];
+    for (const form of [
+      formOf(unknown, ["image", long()], ["prompt", "x"]),
+      formOf(["image", long()], ["prompt", "x"], unknown),
+    ])
+      expect(await refusal(form)).toMatchObject({ status: 404, code: "model_not_found" });
+  });
+
+  test("of somebody who may not call", async () => {
+    const form = formOf(["image", long()], ["model", model]);
+    const response = await new Client("aus_nobody").fetch(PATH, { method: "POST", body: form });
+    expect(response.status).toBe(401);
+    await response.text();
+    expect(await keysBelow()).toEqual(before);
+  });
+
+  test("whose fields are wrong", async () => {
+    const form = formOf(["image", long()], ["model", model], ["prompt", "x"], ["n", "many"]);
+    expect(await refusal(form)).toMatchObject({ status: 422, param: "n" });
+    const without = formOf(["model", model], ["prompt", "x"]);
+    expect(await refusal(without)).toMatchObject({ status: 400, param: "image" });
+  });
+
+  test("that is none, or is too large", async () => {
+    const type = { "content-type": "multipart/form-data; boundary=x" };
+    expect(await refusal("--x\r\nno head", type)).toMatchObject({ status: 400 });
+    expect(await refusal("--x--", type)).toMatchObject({ status: 422 });
+    const fields = Array.from({ length: 300 }, (_, n): Fields[number] => [`f${n}`, "1"]);
+    expect(await refusal(formOf(...fields))).toMatchObject({ status: 413 });
+    const text = formOf(["model", model], ["prompt", "x".repeat(2 * MIB)]);
+    expect(await refusal(text)).toMatchObject({ status: 413 });
+  });
+
+  test("whose model has no such call", async () => {
+    const chats = await newVendora({ compatibilities: { vendora_chat_completions: true } });
+    const form = formOf(["image", long()], ["model", chats.model], ["prompt", "x"]);
+    const response = await chats.client.fetch(PATH, { method: "POST", body: form });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: "unsupported_model" } });
+    expect(await keysBelow()).toEqual(before);
+  });
+});

@@ -1,0 +1,107 @@
+/** Responses over a WebSocket: each message is a call, and its events are messages. */
+import { expect, test } from "vitest";
+import { ORIGIN } from "../support/client.ts";
+import { eventually } from "../support/eventually.ts";
+import { answer, newest, put } from "../support/vendora.ts";
+import { newResponses, PATH } from "../support/vendora-responses.ts";
+import { newUser } from "../support/world.ts";
+
+const { client, fleet, model } = await newResponses();
+
+interface Message {
+  type: string;
+  stream_id?: string;
+  status?: number;
+  error?: { code: string; param: string | null };
+  response?: { id: string; output: { content: { text: string }[] }[] };
+}
+
+const upgrade = { headers: { upgrade: "websocket" } };
+
+async function connected() {
+  const { status, webSocket } = await client.fetch(PATH, upgrade);
+  expect(status).toBe(101);
+  if (!webSocket) throw new Error("no socket");
+  const messages: Message[] = [];
+  webSocket.addEventListener("message", ({ data }) => messages.push(JSON.parse(String(data))));
+  webSocket.accept();
+  const send = (message: object) => webSocket.send(JSON.stringify(message));
+  const create = (more: object = {}) =>
+    send({ type: "response.create", model, input: "Go on", ...more });
+  const until = (type: string, count = 1) =>
+    eventually(() =>
+      expect(messages.filter((message) => message.type === type)).toHaveLength(count),
+    );
+  return { webSocket, messages, send, create, until };
+}
+
+test("a message is a call, the next ones wait, and each names its lane", async () => {
+  const { webSocket, messages, create, until } = await connected();
+  create({ stream_id: "one" });
+  create({ stream_id: "two", previous_response_id: "resp_none" });
+  create({});
+  await answer(fleet, "first");
+  await answer(fleet, "third");
+  await until("response.completed", 2);
+  const [first, third] = messages.filter(({ type }) => type === "response.completed");
+  expect(first).toMatchObject({
+    stream_id: "one",
+    response: { output: [{ content: [{ text: "first" }] }] },
+  });
+  expect(third).not.toHaveProperty("stream_id");
+  expect(messages.filter(({ type }) => type === "error")).toMatchObject([
+    { status: 400, stream_id: "two", error: { code: "previous_response_not_found" } },
+  ]);
+  expect(messages[0]?.type).toBe("response.created");
+  webSocket.close();
+});
+
+test("what is no call is an error, and the socket stays", async () => {
+  const { webSocket, messages, send, create, until } = await connected();
+  webSocket.send("{");
+  webSocket.send(new Uint8Array([1]));
+  send({ type: "response.cancel" });
+  create({ background: true });
+  create({ stream_id: "no/lane" });
+  create({ model: "no/model" });
+  create({ input: 1 });
+  await until("error", 7);
+  const errors = messages.map(({ status, error }) => [status, error?.param]);
+  // What is said at once may come before what is said by the call.
+  expect(errors).toEqual(
+    expect.arrayContaining([
+      [400, "type"],
+      [400, null],
+      [400, "background"],
+      [400, "stream_id"],
+      [404, "model"],
+      [422, "input"],
+    ]),
+  );
+  webSocket.close();
+});
+
+test("closing it cancels what runs", async () => {
+  const { webSocket, create, until } = await connected();
+  create();
+  const { channel } = await fleet.work();
+  await put(channel, "on");
+  await until("response.output_text.delta");
+  webSocket.close();
+  expect(await channel.next()).toMatchObject({ type: "cancel" });
+  await channel.report([], { status: "canceled", output: "none" });
+  expect(await client.status(await newest(client))).toBe("canceled");
+});
+
+test("it takes a token that may predict, and an upgrade", async () => {
+  expect((await fetchAs("Bearer aus_none")).status).toBe(401);
+  expect((await client.fetch(PATH)).status).toBe(405);
+  const { client: stranger } = await newUser();
+  const opened = await stranger.fetch(PATH, upgrade);
+  expect(opened.status).toBe(101);
+  opened.webSocket?.accept();
+  opened.webSocket?.close();
+});
+
+const fetchAs = (authorization: string) =>
+  client.fetch(`${ORIGIN}${PATH}`, { headers: { ...upgrade.headers, authorization } });
