@@ -40,6 +40,24 @@ export const jsonObject = z
   })
   .meta({ type: "object", additionalProperties: { $ref: "#/components/schemas/Json" } });
 
+/** Objects by name. */
+export const jsonObjects = z
+  .custom<{ [name: string]: { [name: string]: Json } }>()
+  .check(({ value, issues }) => {
+    const all = jsonObject.safeParse(value).data;
+    if (!all) issues.push({ code: "invalid_type", expected: "record", input: value });
+    for (const [name, one] of Object.entries(all ?? {}))
+      if (!jsonObject.safeParse(one).success)
+        issues.push({ code: "invalid_type", expected: "record", input: one, path: [name] });
+  })
+  .meta({
+    type: "object",
+    additionalProperties: {
+      type: "object",
+      additionalProperties: { $ref: "#/components/schemas/Json" },
+    },
+  });
+
 /** Usernames and model names. They follow the rules of registry paths, since images are stored below them. */
 export const slug = z
   .string()

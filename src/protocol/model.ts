@@ -4,7 +4,8 @@ import { categorySlugs, categorySummary, MAX_CATEGORIES } from "./category.ts";
 import {
   digest,
   integerText,
-  json,
+  jsonObject,
+  jsonObjects,
   link,
   orNull,
   pageQuery,
@@ -80,9 +81,9 @@ export const modelsQuery = (maxPage: number) =>
   });
 
 /** A JSON Schema, 2020-12. */
-export const jsonSchema = z.record(z.string(), json);
+export const jsonSchema = jsonObject;
 
-const components = z.object({ schemas: z.record(z.string(), jsonSchema) }).meta({
+const components = z.object({ schemas: jsonObjects }).meta({
   id: "SchemaComponents",
   description:
     "Shared schemas, which `input` and `output` reference as `#/components/schemas/{name}`. You can pass the `components` of a Cog image's `/openapi.json` unchanged.",

@@ -93,6 +93,13 @@ describe("what is wrong is said where it stands", () => {
     ]);
   });
 
+  test("in a component with a name that objects have by themselves", async () => {
+    const broken = JSON.parse('{"schemas": {"__proto__": [null]}}');
+    const { status, body } = await publish(world, { prediction, components: broken });
+    expect(status).toBe(422);
+    expect(body.detail[0]?.loc).toEqual(["body", "schemas", "components", "schemas", "__proto__"]);
+  });
+
   test("of a reference that leads nowhere", async () => {
     const { size: _, ...schemas } = components.schemas;
     const { status, body } = await publish(world, { prediction, components: { schemas } });
