@@ -27,7 +27,12 @@ const common = {
   }),
   stream: z.boolean().nullish(),
   partial_images: z.int().min(0).max(3).nullish(),
-  seed: z.int().nullish().meta({ description: "An Auspex extension, for models that take one" }),
+  seed: z
+    .int()
+    .min(-(2 ** 31))
+    .max(2 ** 32 - 1)
+    .nullish()
+    .meta({ description: "An Auspex extension, for models that take one" }),
   webhook: vendoraWebhook,
 };
 

@@ -18,7 +18,7 @@ const NOT_ALLOWED = 1008;
 export const responseSocketRoutes = (
   fetch: (request: Request, c: Context<AppEnv>) => Response | Promise<Response>,
 ) =>
-  router().get("/vendora/responses", requireUpgrade, requireScope("predict"), async (c) => {
+  router().get("/vendora/responses", requireScope("predict"), requireUpgrade, async (c) => {
     const { 0: client, 1: server } = new WebSocketPair();
     await limitOpenStream(c, async () => {
       server.accept();

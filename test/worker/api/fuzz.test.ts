@@ -239,6 +239,14 @@ async function makeOwned(): Promise<void> {
   await make("POST", `${path}/versions`, CHATS, { known });
   await make("PUT", `${path}/variables/KEY`, { value: "a" }, { known });
   await makeToken(model_owner);
+  await makePredictionOf(model_owner);
+}
+
+/** Operators look for it by whose it is, which no answer says. */
+async function makePredictionOf(username: string): Promise<void> {
+  const called = await make("POST", "/vendora/embeddings", { model: callers.callable, input: "a" });
+  const prediction_id = called?.headers.get("auspex-prediction-id");
+  if (prediction_id) harvest.put({ username, prediction_id });
 }
 
 /** Chance finds a file to read, and then a range behind its end, in no more than most runs. */

@@ -198,7 +198,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   [`DELETE ${RESPONSE}`]: own(["predict"], [401, 404, 200, 403, 403]),
 
   // Without an upgrade: response-socket.test.ts.
-  "GET /v1/vendora/responses": own(["predict"], [405, 405, 405, 405, 405]),
+  "GET /v1/vendora/responses": own(["predict"], [401, 405, 405, 403, 405]),
   "POST /v1/vendora/responses/input_tokens": {
     scopes: ["predict"],
     hidden: [401, 404, 200, 403, 403],

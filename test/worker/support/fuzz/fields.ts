@@ -82,13 +82,15 @@ export function knownFields(harvest: Harvest, callable: string) {
       .tuple(fc.constantFrom(...templates), fc.nat(100))
       .map(([template, nth]) => new Known(template, nth, harvest));
   const files = known("/v1/uploads/{upload_id}", "/v1/files/{source_id}/{file_name}");
-  return (field: string, { anyOf }: InlineSchema): fc.Arbitrary<unknown> | undefined => {
+  return (field: string, { anyOf, type }: InlineSchema): fc.Arbitrary<unknown> | undefined => {
+    const isText = [type].flat().includes("string");
     // Of a call, and not of a prediction or a version.
     if (field === "input" && anyOf) return fc.constantFrom("a", "a", ["a"]);
     // Of a picture, and not of an upload or a configuration.
-    if (field === "size" && anyOf) return fc.constantFrom("512x512", "auto", null);
+    if (field === "size" && isText) return fc.constantFrom("512x512", "auto", null);
     if (field === "image" && anyOf) return fc.constantFrom(undefined, undefined, PICTURE);
-    if (field === "images") return fc.constantFrom(undefined, [PICTURE], [{ image_url: PICTURE }]);
+    if (field === "images") return fc.constantFrom(PICTURE, { image_url: PICTURE });
+    if (field === "background" && isText) return fc.constantFrom("auto", null);
     if (field === "input") return fc.oneof(fc.constantFrom(...INPUTS), fc.record({ file: files }));
     if (field === "model") return fc.oneof(known(...MODELS), fc.constant(callable));
     const templates = TEMPLATES[field];

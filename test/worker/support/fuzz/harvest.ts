@@ -10,6 +10,7 @@ import { prediction } from "../../../../src/protocol/prediction.ts";
 import { type Upload, upload } from "../../../../src/protocol/upload.ts";
 import { ownerA, userA } from "../../../../src/protocol/user.ts";
 import { variable } from "../../../../src/protocol/variable.ts";
+import { conversation } from "../../../../src/protocol/vendora/conversation.ts";
 import { webhookEvent } from "../../../../src/protocol/webhook.ts";
 import { webhookEndpoint } from "../../../../src/protocol/webhook-endpoint.ts";
 
@@ -44,6 +45,7 @@ const placeOf = z.union([
   // Not its model, which may have another name by now.
   prediction.transform(({ id }) => ({ prediction_id: id })),
   response.transform(({ id }) => ({ response_id: id })),
+  conversation.transform(({ id }) => ({ conversation_id: id })),
   userA.transform(({ username }) => ({ username, model_owner: username })),
   hardware.transform(({ identifier }) => ({ identifier })),
   category.transform(({ slug }) => ({ slug })),
@@ -66,6 +68,10 @@ const placeOf = z.union([
   newToken.transform(({ id }) => ({ token_id: id })),
 ]);
 
+/** Items of a conversation, of which only their address says whose they are. */
+const conversationItems = z.object({ data: z.array(z.object({ id: z.string() })) });
+const ITEMS = /\/conversations\/([^/?]+)\/items/;
+
 const page = z.object({
   items: z.array(z.unknown()),
   next_url: z.string().nullable(),
@@ -85,6 +91,7 @@ export class Harvest {
   take(path: string, { url, etag }: Address, body: unknown, known: Place | Address = {}): void {
     if (etag !== undefined) keep(this.#addresses, path, { url, etag });
     this.#takeAddresses(body);
+    this.#takeItems(url, body);
     const number = version.safeParse(body).data?.number;
     if (number !== undefined && !("url" in known))
       this.#keep({ ...known, version_number: String(number) });
@@ -109,6 +116,17 @@ export class Harvest {
     }
     const url = one?.file_url ?? fileAddress.safeParse(body).data?.url;
     if (url !== undefined) keep(this.#addresses, FILE, { url });
+  }
+
+  #takeItems(url: string, body: unknown): void {
+    const [, conversation_id] = ITEMS.exec(url) ?? [];
+    const [last] = conversationItems.safeParse(body).data?.data.slice(-1) ?? [];
+    if (conversation_id && last) this.#keep({ conversation_id, item_id: last.id });
+  }
+
+  /** What no answer names as a whole. */
+  put(place: Place): void {
+    this.#keep(place);
   }
 
   #keep = (place: Place) => keep(this.#places, Object.keys(place).join(), place);
