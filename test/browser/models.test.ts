@@ -71,7 +71,11 @@ it("is found by everybody, who is told how to call it from where they are", asyn
   await visitor.arrives("/models/lewis/rabbit");
   await page.getByRole("link", { name: "API", exact: true }).last().click();
   await visitor.arrives("/models/lewis/rabbit/api");
-  const code = await page.locator("pre").allInnerTexts();
+  const shown = page.locator("pre:visible");
+  const [python] = await shown.allInnerTexts();
+  expect(python).toContain(`"${site.url}/v1/predictions"`);
+  await page.getByRole("radio", { name: "curl" }).check();
+  const code = await shown.allInnerTexts();
   expect(code[0]).toContain(`curl -N '${site.url}/v1/predictions'`);
   expect(code.join()).toContain(`${site.url}/v1/vendora`);
   for (const path of ["", "/versions", "/versions/1", "/api"])
