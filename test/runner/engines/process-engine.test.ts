@@ -70,7 +70,7 @@ describe("the digest of a folder", () => {
 it("lists the models of a folder", async () => {
   const models = await listModels(source("examples"));
   const names = [
-    ...["crier", "duotone", "hello", "listener", "meaning", "scribe", "scribe-cog"],
+    ...["brush", "crier", "duotone", "hello", "listener", "meaning", "scribe", "scribe-cog"],
     ...["story", "sums"],
   ];
   expect(models.map(({ manifest }) => manifest.name)).toEqual(names);
