@@ -23,7 +23,7 @@ type AudioFlags = Pick<
 export function audioCompatibilities(schemas: Schemas): AudioFlags {
   const input = versionSchema(schemas, "input");
   const output = versionSchema(schemas, "output");
-  const resolver = new SchemaResolver(output);
+  const resolver = SchemaResolver.of(output);
   const answer = new Answer(resolver.resolve(output), resolver);
   const hears = isHearing(input, answer);
   return {

@@ -20,7 +20,7 @@ export const NO_COMPATIBILITIES: Compatibilities = newCompatibilities.parse({});
 
 export function cogCompatibilities(schemas: Schemas): Compatibilities {
   const input = versionSchema(schemas, "input");
-  const inputs = new SchemaResolver(input);
+  const inputs = SchemaResolver.of(input);
   const { properties, required } = inputs.resolve(input);
   const fields = objectOf(properties);
   const takes = (name: string, accepts: (part: Keywords) => boolean) =>
@@ -29,7 +29,7 @@ export function cogCompatibilities(schemas: Schemas): Compatibilities {
     listOf(required).every((other) => other === name || other === "model");
 
   const output = versionSchema(schemas, "output");
-  const outputs = new SchemaResolver(output);
+  const outputs = SchemaResolver.of(output);
   const answer = outputs.resolve(output);
   const writes = isText(answer) || (isList(answer) && isText(outputs.resolve(answer.items)));
 

@@ -43,7 +43,7 @@ export interface PictureSchema {
 
 export function pictureSchema(schemas: Schemas): PictureSchema {
   const input = versionSchema(schemas, "input");
-  const resolver = new SchemaResolver(input);
+  const resolver = SchemaResolver.of(input);
   const { properties, required } = resolver.resolve(input);
   const fields = new Map(
     Object.entries(objectOf(properties)).map(([name, part]) => [name, resolver.resolve(part)]),
@@ -59,7 +59,7 @@ export function pictureSchema(schemas: Schemas): PictureSchema {
     hasType(part, "array") && isFile(resolver.resolve(part.items));
   const image = find(IMAGES, (part) => isFile(part) || isFiles(part));
   const output = versionSchema(schemas, "output");
-  const outputs = new SchemaResolver(output);
+  const outputs = SchemaResolver.of(output);
   const answer = outputs.resolve(output);
   const isOutput =
     isFile(answer) || (hasType(answer, "array") && isFile(outputs.resolve(answer.items)));

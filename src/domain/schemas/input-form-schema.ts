@@ -13,20 +13,39 @@ export type Keywords = { [keyword: string]: Json };
 const MAX_READ = 50_000;
 const MAX_DEPTH = 32;
 
+const shared = new WeakMap<object, SchemaResolver>();
+
 export class SchemaResolver {
   readonly #root: Json;
   #left = MAX_READ;
+  /** What parts resolve to. */
+  readonly #read = new WeakMap<object, Keywords>();
+
+  /** The same for all who read a schema: what one has read is not read again. */
+  static of(root: Json): SchemaResolver {
+    if (!isObject(root)) return new SchemaResolver(root);
+    const known = shared.get(root) ?? new SchemaResolver(root);
+    shared.set(root, known);
+    return known;
+  }
 
   constructor(root: Json) {
     this.#root = root;
   }
 
   /** A part's own keywords override those that it refers to. Empty unless the part is an object. */
-  resolve(part: Json | undefined, depth = 0): Keywords {
+  resolve(part: Json | undefined): Keywords {
+    if (!isObject(part)) return {};
+    const known = this.#read.get(part) ?? this.#resolve(part, 0);
+    this.#read.set(part, known);
+    return known;
+  }
+
+  #resolve(part: Json | undefined, depth: number): Keywords {
     if (!isObject(part) || depth > MAX_DEPTH || this.#left <= 0) return {};
     this.#left -= 1 + Object.keys(part).length;
     const { $ref, allOf, anyOf, oneOf, ...own } = part;
-    const each = (parts: Json[]) => parts.map((one) => this.resolve(one, depth + 1));
+    const each = (parts: Json[]) => parts.map((one) => this.#resolve(one, depth + 1));
     const referred = typeof $ref === "string" ? resolvePointer(this.#root, $ref) : undefined;
     const merged = combined([
       choiceOf(each(listOf(anyOf ?? oneOf))),

@@ -19,7 +19,7 @@ export class ModelFields {
   readonly #required: Json[];
 
   constructor(schema: Json) {
-    this.#resolver = new SchemaResolver(schema);
+    this.#resolver = SchemaResolver.of(schema);
     const { properties, required } = this.#resolver.resolve(schema);
     this.#properties = objectOf(properties);
     this.#required = listOf(required);
