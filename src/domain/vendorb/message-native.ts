@@ -66,7 +66,8 @@ export class NativeReader {
   #delta(delta: Fields): void {
     if (this.#content.add(delta)) return;
     const type = BLOCKS[textOf(delta.type)];
-    if (type === undefined) return;
+    // An empty piece begins no block: it would part what belongs together.
+    if (type === undefined || delta.text === "" || delta.thinking === "") return;
     this.#content.begin({ type });
     this.#content.add(delta);
   }

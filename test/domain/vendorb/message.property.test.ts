@@ -48,6 +48,12 @@ test("all that was said is in the blocks, in its order, whole and streamed", () 
   );
 });
 
+test("an empty piece of another kind parts nothing", () => {
+  const empty = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "" } };
+  const outputs = [delta({ reasoning: "a" }), empty, delta({ reasoning: "b" })];
+  expect(told(outputs).message.content).toMatchObject([{ type: "thinking", thinking: "ab" }]);
+});
+
 const cuts = fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 6 });
 const call = fc.record({ input: fc.dictionary(fc.string(), fc.json()), cuts });
 
