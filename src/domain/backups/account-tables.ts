@@ -17,6 +17,8 @@ export const ACCOUNT_TABLE_NAMES = [
 
 /** The others, and why they are not in it. */
 export const NOT_IN_COPIES: Record<string, string> = {
+  conversations:
+    "which objects its conversations are: what was said in them is in no backup either",
   keys: "Idempotency-Keys, of one day",
   removals: "when data of short runs is removed, of which nothing is left after a restore",
 };

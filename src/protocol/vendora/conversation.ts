@@ -66,7 +66,7 @@ export const conversation = z
   });
 export type Conversation = z.infer<typeof conversation>;
 
-export const CONVERSATION = {
+export const CONVERSATION_EXAMPLE = {
   id: ID,
   object: "conversation",
   created_at: 1_795_000_000,

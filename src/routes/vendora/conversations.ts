@@ -2,7 +2,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { requireScope, requireScopeToPredict } from "../../middleware/authentication.ts";
 import {
-  CONVERSATION,
+  CONVERSATION_EXAMPLE,
   conversation,
   conversationUpdate,
   deletedConversation,
@@ -38,7 +38,7 @@ import {
 
 const item = body("ConversationItem", "An item in the format of OpenAI's API");
 
-const aConversation = bodyResponse("The conversation", conversation, CONVERSATION);
+const aConversation = bodyResponse("The conversation", conversation, CONVERSATION_EXAMPLE);
 const badRequest = (description: string) => ({ 400: vendoraErrorResponse(description) });
 
 const reading = { tags, middleware: requireScope("read", "predict") };
@@ -94,7 +94,7 @@ const remove = createRoute({
   request: { params: oneConversation },
   responses: {
     200: bodyResponse("Deleted", deletedConversation, {
-      id: CONVERSATION.id,
+      id: CONVERSATION_EXAMPLE.id,
       object: "conversation.deleted",
       deleted: true,
     }),

@@ -64,6 +64,13 @@ const alarm = async ({ id }: Due) => {
   return goesOff(() => env.PREDICTION.get(object));
 };
 
+const CONVERSATIONS = "/v1/vendora/conversations";
+
+const conversationsOf = async ({ user_id }: World) =>
+  (await inAccount<{ object_id: string }>(user_id, "SELECT object_id FROM conversations")).map(
+    ({ object_id }) => object_id,
+  );
+
 const statusesOf = async ({ user_id }: World) =>
   (await inAccount<{ status: string }>(user_id, "SELECT status FROM predictions"))
     .map(({ status }) => status)
@@ -115,6 +122,29 @@ export const TRANSITIONS: Record<string, (world: World) => Promise<Transition>> 
       async check() {
         expect(due.id).toBe(id);
         await check();
+      },
+    };
+  },
+  async "a conversation"(world) {
+    let id = "";
+    return {
+      async act() {
+        id = idIn(await answered(() => world.client.post(CONVERSATIONS, {})));
+      },
+      async check() {
+        expect((await world.client.fetch(`${CONVERSATIONS}/${id}`)).status).toBe(200);
+        expect(await conversationsOf(world)).toContain(id.slice("conv_".length));
+      },
+    };
+  },
+  async "a conversation that is deleted"(world) {
+    const { id } = await (await world.client.post(CONVERSATIONS, {})).json<{ id: string }>();
+    const path = `${CONVERSATIONS}/${id}`;
+    return {
+      act: () => answered(() => world.client.fetch(path, { method: "DELETE" })),
+      async check() {
+        expect((await world.client.fetch(path)).status).toBe(404);
+        expect(await conversationsOf(world)).toEqual([]);
       },
     };
   },
