@@ -1,6 +1,5 @@
-/// <reference lib="esnext.typedarrays" />
 /** Finds long files in JSON before it is parsed, which messages have as base64 in a property `data`. */
-import { bytesOf } from "./data-uris.ts";
+import { BACKSLASH, base64In, COLON, QUOTE, withoutSpaces } from "./json-bytes.ts";
 
 export interface Base64Data {
   /** Where its string begins and ends, with the quotation marks. */
@@ -9,13 +8,7 @@ export interface Base64Data {
   content: Uint8Array<ArrayBuffer>;
 }
 
-const QUOTE = 0x22;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const SPACES: unknown[] = [0x20, 0x09, 0x0a, 0x0d];
 const NAME = new TextEncoder().encode('"data"');
-
-const decoder = new TextDecoder();
 
 /** @param least its length; for invalid JSON what is found is arbitrary */
 export function findBase64Data(json: Uint8Array, least: number): Base64Data[] {
@@ -25,8 +18,7 @@ export function findBase64Data(json: Uint8Array, least: number): Base64Data[] {
     const from = valueAfter(json, at + NAME.length);
     const end = from === undefined ? -1 : json.indexOf(QUOTE, from + 1);
     if (from === undefined || end - from <= least) continue;
-    // Some encoders escape slashes.
-    const content = bytesOf(decoder.decode(json.subarray(from + 1, end)).replaceAll("\\/", "/"));
+    const content = base64In(json.subarray(from + 1, end));
     if (!content) continue;
     found.push({ from, to: end + 1, content });
     at = end;
@@ -40,10 +32,4 @@ function valueAfter(json: Uint8Array, end: number): number | undefined {
   if (json[colon] !== COLON) return undefined;
   const value = withoutSpaces(json, colon + 1);
   return json[value] === QUOTE ? value : undefined;
-}
-
-function withoutSpaces(json: Uint8Array, from: number): number {
-  let at = from;
-  while (SPACES.includes(json[at])) at += 1;
-  return at;
 }

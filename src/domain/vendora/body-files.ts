@@ -2,18 +2,25 @@
 import type { Json } from "../../protocol/common.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 
-const FILE = { type: "string", format: "uri" };
-
-const HEARD = { type: "object", properties: { file: FILE } };
-
-const SCHEMAS: { [Call in VendoraCall]?: Json } = {
-  images_edits: {
-    type: "object",
-    properties: { image: { anyOf: [FILE, { type: "array", items: FILE }] }, mask: FILE },
-  },
-  audio_transcriptions: HEARD,
-  audio_translations: HEARD,
+const FIELDS: { [Call in VendoraCall]?: string[] } = {
+  images_edits: ["image", "mask"],
+  audio_transcriptions: ["file"],
+  audio_translations: ["file"],
 };
 
+const FILE = { type: "string", format: "uri" };
+const FILES = { anyOf: [FILE, { type: "array", items: FILE }] };
+
+/** The fields that are files; undefined for a call that has none, whose body is JSON. */
+export const fileFields = (call: VendoraCall): string[] | undefined => FIELDS[call];
+
+/** Always the same objects: what is read from a schema is kept by it. */
+const SCHEMAS = new Map<string, Json>(
+  Object.entries(FIELDS).map(([call, names]) => {
+    const properties = Object.fromEntries(names.map((name) => [name, FILES]));
+    return [call, { type: "object", properties }];
+  }),
+);
+
 /** A JSON Schema of the body, for its files alone; undefined for a call that has none. */
-export const bodyFiles = (call: VendoraCall): Json | undefined => SCHEMAS[call];
+export const bodyFiles = (call: VendoraCall): Json | undefined => SCHEMAS.get(call);

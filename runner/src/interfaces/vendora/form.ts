@@ -1,19 +1,13 @@
 /** The body of a call as the form that servers take: fields as text, and files that go from disk to the connection. */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
+import { fileFields } from "../../../../src/domain/vendora/body-files.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { decodeDataUri } from "../../files/data-uri.ts";
 import type { ServedFile } from "../../files/serve-files.ts";
 import { parseFailure } from "./error.ts";
-
-/** By call: the fields that are files. */
-const FILES: { [Call in VendoraCall]?: string[] } = {
-  images_edits: ["image", "mask"],
-  audio_transcriptions: ["file"],
-  audio_translations: ["file"],
-};
 
 export interface Form {
   type: string;
@@ -42,7 +36,7 @@ export function formOf(
   input: Record<string, Json>,
   files: FilesByUrl,
 ): Form | undefined {
-  const names = FILES[call];
+  const names = fileFields(call);
   if (!names) return undefined;
   const boundary = `auspex-${randomUUID()}`;
   const parts = Object.entries(input)
