@@ -118,15 +118,24 @@ export class PoolLine {
     this.#state.withdraw(id);
   }
 
-  /** @returns false when no runner has room for it: then it is in no line */
+  /**
+   * A job that waits in the line meanwhile, because its prediction has dispatched it before, leaves the
+   * line with the offer, or keeps its place.
+   * @returns false when no runner has room for it: it is not put into the line
+   */
   offerNow(waiting: Waiting, except?: string): boolean {
     const { since: now, job } = waiting;
     const id = job.object_id;
+    const before = this.#jobs.get(id);
     this.#ask(waiting);
     if (except !== undefined) this.#state.exclude(id, except, now);
     this.assign();
-    if (!this.#jobs.delete(id)) return true;
-    this.#state.refuse(id, now);
+    if (!this.#jobs.delete(id)) {
+      if (before) this.#storedJobs.remove(id);
+      return true;
+    }
+    if (before) this.#jobs.set(id, before);
+    else this.#state.refuse(id, now);
     return false;
   }
 

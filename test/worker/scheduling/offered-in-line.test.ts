@@ -1,0 +1,63 @@
+/** A job that waits in line, and whose prediction offers it as well: to a second runner, say. */
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { WaitingJob } from "../../../src/protocol/queue.ts";
+import { readyContainer } from "../../protocol/runner-snapshot.ts";
+import { objectOf } from "../support/objects.ts";
+import { lineOf, openPolls, pool } from "../support/pool.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+/** By then no job is held for a busy container any more. */
+const HELD_SECONDS = 3_600;
+
+const rowsOf = (world: World) =>
+  runInDurableObject(pool(world), (_, { storage }) =>
+    storage.sql
+      .exec<WaitingJob & Record<string, SqlStorageValue>>("SELECT * FROM waiting")
+      .toArray(),
+  );
+
+/** It waits for the busy container of a full runner, while another one polls. */
+async function heldJob() {
+  const world = await newWorld();
+  const busy = await world.runner();
+  await world.waiting();
+  const { keys, image, hardware, handout, ...job } = await busy.take();
+  await busy.connect({ keys, image, hardware, handout, ...job });
+  const container = readyContainer({
+    key: keys.container,
+    image: `${image.repository}@${image.digest}`,
+    hardware: hardware.identifier,
+    users: 1,
+    idle_ms: null,
+    runs_ms: [100],
+  });
+  await busy.tellState({ jobs: [handout], containers: [container], measured: [] });
+  const polling = (await world.runner()).claim();
+  await openPolls(world, 1);
+  const id = await world.waiting();
+  await lineOf(world, 1);
+  const [row] = await rowsOf(world);
+  const offered = await (await objectOf(id)).openAttempt(undefined);
+  if (!row || !offered) throw new Error("The job does not wait");
+  return { world, id, polling, offer: () => pool(world).offer(offered, row) };
+}
+
+test("leaves the line with the offer that a runner takes", async () => {
+  const { world, id, polling, offer } = await heldJob();
+  advance(HELD_SECONDS);
+  expect(await offer()).toBe("taken");
+  expect((await polling).map(({ prediction_id }) => prediction_id)).toEqual([id]);
+  expect(await rowsOf(world)).toEqual([]);
+});
+
+test("keeps its place in the line when no runner takes the offer", async () => {
+  const { world, offer } = await heldJob();
+  expect(await offer()).toBe("none");
+  expect((await pool(world).status()).waiting).toBe(1);
+  expect(await rowsOf(world)).toHaveLength(1);
+});
