@@ -48,6 +48,7 @@ const pageHeaders = secureHeaders({
     defaultSrc: ["'none'"],
     scriptSrc: [assetsSource],
     styleSrc: [assetsSource],
+    fontSrc: [assetsSource],
     imgSrc: ["'self'", "data:", "blob:", filesSource],
     mediaSrc: ["'self'", "blob:", filesSource],
     connectSrc: ["'self'"],

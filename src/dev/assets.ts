@@ -5,7 +5,7 @@
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
 import { renderGuide } from "../dashboard/docs/guide/render.ts";
 import type { Manifest } from "../protocol/assets.ts";
 import { ROOT } from "./bundle.ts";
@@ -26,33 +26,27 @@ export async function buildAssets(): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
   const scripts = (await readdir(join(DASHBOARD, "client"))).filter((name) => name.endsWith(".ts"));
   const pictures = (await readdir(GUIDES)).filter((name) => /\.(?:svg|webp)$/.test(name));
-  const [{ metafile }, runner, cli] = await Promise.all([
-    build({
+  const [code, copied, runner, cli] = await Promise.all([
+    bundle({
       entryPoints: [
         ...scripts.map((name) => join(DASHBOARD, "client", name)),
         join(DASHBOARD, "style/style.css"),
+        join(DASHBOARD, "docs/style/docs.css"),
+      ],
+      // Icons go into the stylesheet; fonts are files.
+      loader: { ".svg": "dataurl", ".woff2": "copy" },
+    }),
+    bundle({
+      entryPoints: [
+        join(DASHBOARD, "style/bird.svg"),
         ...pictures.map((name) => join(GUIDES, name)),
       ],
-      absWorkingDir: ROOT,
-      outdir: join(FOLDER, "assets"),
-      entryNames: "[name]-[hash]",
-      bundle: true,
       loader: { ".svg": "copy", ".webp": "copy" },
-      minify: true,
-      metafile: true,
-      format: "esm",
-      target: "es2022",
-      tsconfig: join(DASHBOARD, "client/tsconfig.json"),
-      logLevel: "warning",
     }),
     packRunner(FOLDER),
     packCli(FOLDER),
   ]);
-  const files: Manifest["files"] = {};
-  for (const [output, { entryPoint }] of Object.entries(metafile.outputs)) {
-    if (entryPoint)
-      files[basename(entryPoint).replace(/\.ts$/, "")] = `/assets/${basename(output)}`;
-  }
+  const files = { ...code, ...copied };
   const manifest: Manifest = { files, runner, cli };
   await Promise.all([
     writeFile(join(FOLDER, "manifest.json"), JSON.stringify(manifest)),
@@ -60,6 +54,32 @@ export async function buildAssets(): Promise<void> {
     writeGuides(files),
     removeOld(files),
   ]);
+}
+
+/** @returns the addresses of what it made, by the names of what that was made of */
+async function bundle(
+  options: Pick<BuildOptions, "entryPoints" | "loader">,
+): Promise<Manifest["files"]> {
+  const { metafile } = await build({
+    ...options,
+    absWorkingDir: ROOT,
+    outdir: join(FOLDER, "assets"),
+    entryNames: "[name]-[hash]",
+    assetNames: "[name]-[hash]",
+    bundle: true,
+    minify: true,
+    metafile: true,
+    format: "esm",
+    target: "es2022",
+    tsconfig: join(DASHBOARD, "client/tsconfig.json"),
+    logLevel: "warning",
+  });
+  return Object.fromEntries(
+    Object.entries(metafile.outputs).map(([output, { entryPoint, inputs }]) => {
+      const source = entryPoint ?? Object.keys(inputs)[0] ?? output;
+      return [basename(source).replace(/\.ts$/, ""), `/assets/${basename(output)}`];
+    }),
+  );
 }
 
 async function writeGuides(files: Manifest["files"]): Promise<void> {

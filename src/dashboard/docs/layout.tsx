@@ -1,14 +1,15 @@
 /** The frame of each page of the documentation. It is the same for everyone: no session is read. */
 import type { Child, PropsWithChildren } from "hono/jsx";
-import { ICON } from "../ui/icon.ts";
-import { NAVIGATION, REFERENCE, STYLESHEET } from "./contents.ts";
+import type { Manifest } from "../../protocol/assets.ts";
+import { Head } from "../ui/head.tsx";
+import { NAVIGATION, REFERENCE } from "./contents.ts";
 
 interface Props {
   title: string;
   description: string;
   /** The path of this page. */
   path: string;
-  scripts?: (string | undefined)[];
+  assets: Manifest;
   /** More navigation, below the list of pages. */
   navigation?: Child;
 }
@@ -17,22 +18,14 @@ export const DocsLayout = ({
   title,
   description,
   path,
-  scripts = [],
+  assets,
   navigation,
   children,
 }: PropsWithChildren<Props>) => (
   <html lang="en">
     <head>
-      <meta charset="utf-8" />
-      <meta name="viewport" content="width=device-width, initial-scale=1" />
-      <meta name="color-scheme" content="light dark" />
-      <title>{`${title} · Auspex`}</title>
+      <Head title={title} assets={assets} style="docs.css" scripts={["page"]} />
       <meta name="description" content={description} />
-      <link rel="icon" href={ICON} />
-      <link rel="stylesheet" href={STYLESHEET} />
-      {scripts.map((src) => (
-        <script type="module" src={src} />
-      ))}
     </head>
     <body>
       <a class="skip" href="#main">
@@ -40,7 +33,10 @@ export const DocsLayout = ({
       </a>
       <header>
         <p class="title">
-          <a href="/">Auspex</a> <a href={REFERENCE}>Docs</a>
+          <a class="brand" href="/">
+            Auspex
+          </a>{" "}
+          <a href={REFERENCE}>Docs</a>
         </p>
         <p>
           <a href="/">Dashboard</a>

@@ -5,57 +5,49 @@ import { secureHeaders } from "hono/secure-headers";
 import type { AppEnv } from "../../context.ts";
 import { createDocument } from "../../openapi/document.ts";
 import { DOCUMENT_CACHE, perOrigin } from "../../openapi/per-origin.ts";
+import type { Manifest } from "../../protocol/assets.ts";
 import { guideOf, readManifest } from "../../services/assets.ts";
-import { GUIDES, REFERENCE, STYLESHEET } from "./contents.ts";
+import { GUIDES, REFERENCE } from "./contents.ts";
 import { GuidePage } from "./guide/page.tsx";
 import { ReferencePage } from "./reference/page.tsx";
-import { stylesheet } from "./stylesheet.ts";
 
 const CACHED = { "cache-control": DOCUMENT_CACHE };
 
 /** Not 'self': uploaded files are served from this origin too. */
 const below = (path: string) => (c: Context) => `${new URL(c.req.url).origin}${path}`;
 
-const pageHeaders = (own: {
-  scriptSrc?: ReturnType<typeof below>[];
-  imgSrc?: ReturnType<typeof below>[];
-}) =>
-  secureHeaders({
-    // The owner of the domain decides whether it is https only.
-    strictTransportSecurity: false,
-    contentSecurityPolicy: {
-      defaultSrc: ["'none'"],
-      styleSrc: [below(STYLESHEET)],
-      ...own,
-      imgSrc: ["data:", ...(own.imgSrc ?? [])],
-      baseUri: ["'none'"],
-      formAction: ["'none'"],
-      frameAncestors: ["'none'"],
-    },
-  });
-
-const referenceHeaders = pageHeaders({});
-const guideHeaders = pageHeaders({ scriptSrc: [below("/assets/")], imgSrc: [below("/assets/")] });
+const pageHeaders = secureHeaders({
+  // The owner of the domain decides whether it is https only.
+  strictTransportSecurity: false,
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    scriptSrc: [below("/assets/")],
+    styleSrc: [below("/assets/")],
+    fontSrc: [below("/assets/")],
+    imgSrc: ["data:", below("/assets/")],
+    baseUri: ["'none'"],
+    formAction: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+});
 
 /** Describes the routes that `app` has when this is called: mount it after them. */
 export function mountDocs(app: Hono<AppEnv>): void {
   const api = $(app);
-  const reference = perOrigin((shape, origin) => {
+  const reference = perOrigin((shape, origin, assets: Manifest) => {
     const document = createDocument(api, shape, origin);
-    return `<!DOCTYPE html>${<ReferencePage document={document} />}`;
+    return `<!DOCTYPE html>${<ReferencePage document={document} assets={assets} />}`;
   });
 
-  app.get(REFERENCE, referenceHeaders, (c) => c.html(reference(c), 200, CACHED));
-
-  app.get(STYLESHEET, referenceHeaders, (c) =>
-    c.body(stylesheet, 200, { "content-type": "text/css; charset=utf-8", ...CACHED }),
+  app.get(REFERENCE, pageHeaders, async (c) =>
+    c.html(reference(c, await readManifest(c.env)), 200, CACHED),
   );
 
   for (const [path, name] of GUIDES) {
-    app.get(path, guideHeaders, async (c) => {
-      const [guide, { files }] = await Promise.all([guideOf(c.env, name), readManifest(c.env)]);
+    app.get(path, pageHeaders, async (c) => {
+      const [guide, assets] = await Promise.all([guideOf(c.env, name), readManifest(c.env)]);
       const { origin } = new URL(c.req.url);
-      const page = <GuidePage guide={guide} path={path} origin={origin} scripts={[files.page]} />;
+      const page = <GuidePage guide={guide} path={path} origin={origin} assets={assets} />;
       return c.html(`<!DOCTYPE html>${page}`, 200, CACHED);
     });
   }

@@ -1,10 +1,10 @@
 /** The layout of every page: navigation, user menu and flash message. */
 import type { PropsWithChildren } from "hono/jsx";
 import { jsxRenderer, useRequestContext } from "hono/jsx-renderer";
-import type { Manifest } from "../../protocol/assets.ts";
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import type { Dashboard, Viewer } from "../context.ts";
-import { ICON } from "./icon.ts";
+import { Head } from "./head.tsx";
+import { Icon, type IconName } from "./icon.tsx";
 import { Time } from "./parts.tsx";
 
 export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
@@ -13,16 +13,8 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
   return (
     <html lang="en">
       <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
+        <Head title={title} assets={assets} style="style.css" scripts={["page", ...scripts]} />
         {formToken !== "" && <meta name="form-token" content={formToken} />}
-        <title>{`${title} · Auspex`}</title>
-        <link rel="icon" href={ICON} />
-        <link rel="stylesheet" href={addressOf(assets, "style.css")} />
-        {["page", ...scripts].map((name) => (
-          <script type="module" src={addressOf(assets, name)} />
-        ))}
       </head>
       <body>
         <a class="skip" href="#main">
@@ -49,12 +41,6 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
   );
 });
 
-function addressOf({ files }: Manifest, name: string): string {
-  const address = files[name];
-  if (address === undefined) throw new Error(`${name} is not in the asset manifest`);
-  return address;
-}
-
 /** Shown on every page until dismissed: an operator could have used the reset link themselves. */
 const RecoveryNotice = ({ at }: { at: number }) => (
   <p class="flash warning" role="status">
@@ -63,32 +49,39 @@ const RecoveryNotice = ({ at }: { at: number }) => (
   </p>
 );
 
-const LINKS = [
-  ["/models", "Models"],
-  ["/predictions", "Predictions"],
-  ["/tokens", "Tokens"],
-] as const;
+type Place = readonly [address: string, name: string, icon: IconName];
 
-const OPERATOR_LINKS = [
-  ["/fleet", "Fleet"],
-  ["/users", "Users"],
-] as const;
+const MODELS: Place = ["/models", "Models", "models"];
+const OWN_PLACES: Place[] = [
+  ["/predictions", "Predictions", "predictions"],
+  ["/tokens", "Tokens", "tokens"],
+];
+const OPERATOR_PLACES: Place[] = [
+  ["/fleet", "Fleet", "fleet"],
+  ["/users", "Users", "users"],
+];
+const DOCS: Place = ["/docs", "Docs", "docs"];
 
 function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string }) {
-  const places = [
-    ...LINKS.filter(([address]) => viewer || address === "/models"),
-    ...(viewer?.operator ? OPERATOR_LINKS : []),
-    ["/docs", "Docs"],
+  const groups = [
+    viewer ? [MODELS, ...OWN_PLACES] : [MODELS],
+    viewer?.operator ? OPERATOR_PLACES : [],
+    [DOCS],
   ];
+  const places = groups.flatMap((group) =>
+    group.map((place, at) => ({ place, isFirst: at === 0 })),
+  );
   return (
     <nav class="main-nav" aria-label="Main">
-      {places.map(([address = "", name]) => (
+      {places.map(({ place: [address, name, icon], isFirst }) => (
         <a
           href={address}
+          class={isFirst && address !== MODELS[0] ? "apart" : undefined}
           aria-current={
             path === address ? "page" : path.startsWith(`${address}/`) ? "true" : undefined
           }
         >
+          <Icon name={icon} />
           {name}
         </a>
       ))}
@@ -100,6 +93,7 @@ const UserMenu = ({ viewer: { user } }: { viewer: Viewer }) => (
   <details class="menu">
     <summary>
       <Avatar user={user} /> <span>{user.username}</span>
+      <Icon name="open" />
     </summary>
     <div class="menu-items">
       <a href="/account">Profile</a>

@@ -1,5 +1,6 @@
 /** A guide with its table of contents, and with this deployment's own address in its examples. */
 import { raw } from "hono/html";
+import type { Manifest } from "../../../protocol/assets.ts";
 import type { Guide } from "../../../protocol/guide.ts";
 import { NAVIGATION } from "../contents.ts";
 import { DocsLayout } from "../layout.tsx";
@@ -11,13 +12,13 @@ interface Props {
   guide: Guide;
   path: string;
   origin: string;
-  scripts: (string | undefined)[];
+  assets: Manifest;
 }
 
-export function GuidePage({ guide, path, origin, scripts }: Props) {
+export function GuidePage({ guide, path, origin, assets }: Props) {
   const html = (text: string) => raw(text.replaceAll(EXAMPLE_ORIGIN, origin));
   return (
-    <DocsLayout title={guide.title} description={guide.description} path={path} scripts={scripts}>
+    <DocsLayout title={guide.title} description={guide.description} path={path} assets={assets}>
       <div class="guide">
         <div class="introduction">
           <h1>{guide.title}</h1>

@@ -11,6 +11,7 @@ import type {
   ResponseObject,
   Schemas,
 } from "../../../openapi/types.ts";
+import { Copy } from "../../ui/parts.tsx";
 import { curlOf } from "./curl.ts";
 import { Inline, Prose } from "./prose.tsx";
 import { Fields, limitsOf, Type } from "./schema.tsx";
@@ -32,9 +33,7 @@ export function Operation({ document, one }: Props) {
       </p>
       <Request operation={operation} schemas={schemas} />
       <h4>Example request</h4>
-      <pre>
-        <code>{curlOf(one, base, schemas)}</code>
-      </pre>
+      <Copy text={curlOf(one, base, schemas)} />
       <h4>Responses</h4>
       <Responses answers={operation.responses ?? {}} schemas={schemas} />
     </Article>

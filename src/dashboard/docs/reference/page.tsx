@@ -7,6 +7,7 @@ import type {
   Operation as OperationObject,
   Schemas,
 } from "../../../openapi/types.ts";
+import type { Manifest } from "../../../protocol/assets.ts";
 import { REFERENCE } from "../contents.ts";
 import { DocsLayout } from "../layout.tsx";
 import { Method, Operation, WebhookOperation } from "./operation.tsx";
@@ -20,7 +21,7 @@ interface Group {
   posted: OperationObject[];
 }
 
-export function ReferencePage({ document }: { document: Document }) {
+export function ReferencePage({ document, assets }: { document: Document; assets: Manifest }) {
   const { info, components } = document;
   const groups = groupsOf(document);
   return (
@@ -28,6 +29,7 @@ export function ReferencePage({ document }: { document: Document }) {
       title="API reference"
       description={`Every call of the ${info.title} API, with its parameters, limits and responses.`}
       path={REFERENCE}
+      assets={assets}
       navigation={<Navigation groups={groups} />}
     >
       <h1>{info.title} API</h1>

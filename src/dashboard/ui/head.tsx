@@ -1,0 +1,41 @@
+/** What is in the head of every page. */
+import type { Manifest } from "../../protocol/assets.ts";
+
+/** Most pages are written in its letters; without this it would be asked for after the stylesheet. */
+const FONT = "figtree-latin-wght-normal.woff2";
+
+interface Props {
+  title: string;
+  assets: Manifest;
+  /** The name of its stylesheet. */
+  style: string;
+  /** The names of its scripts. */
+  scripts: string[];
+}
+
+export const Head = ({ title, assets, style, scripts }: Props) => (
+  <>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>{`${title} · Auspex`}</title>
+    <link rel="icon" href={addressOf(assets, "bird.svg")} type="image/svg+xml" />
+    <link
+      rel="preload"
+      href={addressOf(assets, FONT)}
+      as="font"
+      type="font/woff2"
+      crossorigin="anonymous"
+    />
+    <link rel="stylesheet" href={addressOf(assets, style)} />
+    {scripts.map((name) => (
+      <script type="module" src={addressOf(assets, name)} />
+    ))}
+  </>
+);
+
+function addressOf({ files }: Manifest, name: string): string {
+  const address = files[name];
+  if (address === undefined) throw new Error(`${name} is not in the asset manifest`);
+  return address;
+}
