@@ -2,6 +2,7 @@
 import type { Step } from "../../domain/predictions/timeline.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import { Time } from "../ui/parts.tsx";
+import { Bar } from "./bar.tsx";
 import { duration } from "./duration.ts";
 
 const NAMES: Record<Exclude<Step["kind"], "failed">, string> = {
@@ -81,26 +82,3 @@ const END_TEXT: Record<AttemptEnd["reason"], string> = {
   lost: "was lost",
   returned: "returned the prediction",
 };
-
-const BAR = new Set<Step["kind"]>(["failed", "queued", "setup", "started"]);
-
-/** How the time of a finished prediction is divided. */
-function Bar({ steps }: { steps: Step[] }) {
-  const total = steps.find(({ kind }) => kind === "done")?.seconds ?? 0;
-  if (total === 0) return null;
-  let x = 0;
-  const parts = steps
-    .filter(({ kind }) => BAR.has(kind))
-    .map(({ kind, seconds }) => {
-      const width = Math.min(((seconds ?? 0) / total) * 1000, 1000 - x);
-      x += width;
-      return { kind, x: x - width, width };
-    });
-  return (
-    <svg class="prediction-bar" viewBox="0 0 1000 6" preserveAspectRatio="none" aria-hidden="true">
-      {parts.map(({ kind, x, width }) => (
-        <rect class={kind} x={x.toFixed(1)} y="0" width={width.toFixed(1)} height="6" />
-      ))}
-    </svg>
-  );
-}
