@@ -91,8 +91,9 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
 
   for (const group of [
     homePages,
-    modelPages,
+    // Before that of an owner, who cannot be called `publish`.
     publishPages,
+    modelPages,
     variablePages,
     signInPages,
     userPages,

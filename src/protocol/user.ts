@@ -63,9 +63,12 @@ const clearable = (max: number) =>
  */
 export const VERIFIER = "auspex-verify";
 
+/** What pages beside that of an owner are called (/models/new). */
+const PAGES = ["new", "publish"];
+
 /** A username that a user chooses. */
 export const chosenUsername = slug.refine(
-  (name) => name !== VERIFIER,
+  (name) => name !== VERIFIER && !PAGES.includes(name),
   "this name is reserved: choose another one",
 );
 

@@ -21,7 +21,7 @@ const INPUT = {
 it("is made with a page of its own, and its first version published", async () => {
   const visitor = await site.visitor({ as: "lewis" });
   const { page } = visitor;
-  await visitor.open("/models?owner=lewis");
+  await visitor.open("/models/lewis");
   await page.getByRole("link", { name: "create its page first" }).click();
   await visitor.arrives("/models/new");
   await page.getByLabel("Name", { exact: true }).fill("rabbit");
@@ -92,7 +92,7 @@ it("is renamed and made private, and is not there for others any more", async ()
   await page.getByRole("button", { name: "Save" }).click();
   await visitor.arrives("/models/lewis/hare/settings");
   await page.getByText("Model saved.").waitFor();
-  await visitor.open("/models?owner=lewis");
+  await visitor.open("/models/lewis");
   await page.getByText("private", { exact: true }).waitFor();
   await visitor.open("/models/lewis/rabbit", { status: 404 });
   const other = await site.visitor({ as: "grace" });
@@ -127,6 +127,6 @@ it("is deleted once its owner means it: a version after a question, the model by
   await visitor.look();
   await page.getByLabel("Type hare to confirm").fill("hare");
   await page.getByRole("button", { name: "Delete hare" }).click();
-  await visitor.arrives("/models?owner=lewis");
+  await visitor.arrives("/models/lewis");
   await page.getByText("You have no models yet").waitFor();
 });

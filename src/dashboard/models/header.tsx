@@ -23,7 +23,7 @@ export const ModelHeader = ({
 }) => (
   <header class="model-header">
     <h1>
-      <a href={`/models?owner=${model.owner.username}`}>{model.owner.username}</a>
+      <a href={`/models/${model.owner.username}`}>{model.owner.username}</a>
       <span class="slash">/</span>
       <a href={modelAddress(model)}>{model.name}</a>
     </h1>

@@ -1,16 +1,14 @@
-/** The list of models: all, of one owner, or search results. */
+/** The list of models: all of them, or search results. What it is made of the page of an owner shows, too. */
 import type { Category } from "../../protocol/category.ts";
 import type { ModelItem, ModelSort } from "../../protocol/model.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Viewer } from "../context.ts";
-import { type PublishState, PublishWays } from "../publish/ways.tsx";
 import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
 import { VisibilityBadge } from "./header.tsx";
 
 /** The query of the page; empty strings for no filter. */
 export interface ModelQuery {
   q: string;
-  owner: string;
   category: string;
   sort: ModelSort;
 }
@@ -20,48 +18,55 @@ interface Props {
   query: ModelQuery;
   categories: Category[];
   models: Page<ModelItem>;
-  /** The ways to publish, for a viewer without any model who looks at their own. */
-  publish: PublishState | undefined;
 }
 
-export function ModelsPage({ viewer, query, categories, models, publish }: Props) {
-  const { q, owner } = query;
-  const own = viewer?.user.username;
+export function ModelsPage({ viewer, query, categories, models }: Props) {
+  const { q } = query;
   return (
     <>
       <div class="title-row">
-        <h1>{owner === "" || owner === own ? "Models" : `Models by ${owner}`}</h1>
-        {viewer && (
-          <a class="button primary" href="/models/new">
-            New model
-          </a>
-        )}
+        <h1>Models</h1>
+        {viewer && <NewModel />}
       </div>
-      {own !== undefined && (
-        <Tabs
-          label="Owner"
-          current={owner === "" ? "/models" : `/models?owner=${owner}`}
-          tabs={[
-            ["/models", "All"],
-            [`/models?owner=${own}`, "Yours"],
-          ]}
-        />
-      )}
-      {owner === "" && <Search q={q} />}
-      {q === "" && owner !== own && <Filters query={query} categories={categories} />}
+      {viewer && <OwnerTabs current="/models" username={viewer.user.username} />}
+      <Search q={q} />
+      {q === "" && <Filters query={query} categories={categories} action="/models" />}
       {models.items.length === 0 ? (
-        <NoModels viewer={viewer} query={query} publish={publish} />
+        <NoModels viewer={viewer} query={query} />
       ) : (
-        <ul class="models">
-          {models.items.map((model) => (
-            <ModelRow model={model} />
-          ))}
-        </ul>
+        <ModelList models={models} />
       )}
-      <Pager previous={models.previous_url} next={models.next_url} />
     </>
   );
 }
+
+export const NewModel = () => (
+  <a class="button primary" href="/models/new">
+    New model
+  </a>
+);
+
+export const OwnerTabs = ({ current, username }: { current: string; username: string }) => (
+  <Tabs
+    label="Owner"
+    current={current}
+    tabs={[
+      ["/models", "All"],
+      [`/models/${username}`, "Yours"],
+    ]}
+  />
+);
+
+export const ModelList = ({ models }: Pick<Props, "models">) => (
+  <>
+    <ul class="models">
+      {models.items.map((model) => (
+        <ModelRow model={model} />
+      ))}
+    </ul>
+    <Pager previous={models.previous_url} next={models.next_url} />
+  </>
+);
 
 const Search = ({ q }: { q: string }) => (
   <search>
@@ -89,9 +94,12 @@ const Search = ({ q }: { q: string }) => (
   </search>
 );
 
-const Filters = ({ query, categories }: Pick<Props, "query" | "categories">) => (
-  <form method="get" action="/models" class="filter-bar">
-    {query.owner !== "" && <input type="hidden" name="owner" value={query.owner} />}
+export const Filters = ({
+  query,
+  categories,
+  action,
+}: Pick<Props, "query" | "categories"> & { action: string }) => (
+  <form method="get" action={action} class="filter-bar">
     <label>
       Category{" "}
       <select name="category">
@@ -143,8 +151,8 @@ function ModelRow({ model }: { model: ModelItem }) {
   );
 }
 
-function NoModels({ viewer, query, publish }: Pick<Props, "viewer" | "query" | "publish">) {
-  const { q, owner, category, sort } = query;
+function NoModels({ viewer, query }: Pick<Props, "viewer" | "query">) {
+  const { q, category, sort } = query;
   if (q !== "") {
     return (
       <Empty title={`No models match “${q}”`}>
@@ -154,28 +162,7 @@ function NoModels({ viewer, query, publish }: Pick<Props, "viewer" | "query" | "
       </Empty>
     );
   }
-  if (publish) {
-    return (
-      <>
-        <h2>You have no models yet</h2>
-        <p>
-          A model has a name and a page. Its versions are container images that run on the GPUs of
-          this deployment. Publish one in one of these ways, or{" "}
-          <a href="/models/new">create its page first</a>.
-        </p>
-        <PublishWays state={publish} level={3} />
-      </>
-    );
-  }
-  if (category !== "" || sort === "predictions_count") {
-    return (
-      <Empty title="No models match these filters">
-        <p>
-          <a href={owner === "" ? "/models" : `/models?owner=${owner}`}>Show all models</a>
-        </p>
-      </Empty>
-    );
-  }
+  if (isFiltered({ category, sort })) return <NoMatch all="/models" />;
   return (
     <Empty title="No models yet">
       <p>
@@ -190,3 +177,15 @@ function NoModels({ viewer, query, publish }: Pick<Props, "viewer" | "query" | "
     </Empty>
   );
 }
+
+export const isFiltered = ({ category, sort }: Omit<ModelQuery, "q">) =>
+  category !== "" || sort === "predictions_count";
+
+/** @param all where they are without filters */
+export const NoMatch = ({ all }: { all: string }) => (
+  <Empty title="No models match these filters">
+    <p>
+      <a href={all}>Show all models</a>
+    </p>
+  </Empty>
+);

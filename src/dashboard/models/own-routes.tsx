@@ -102,5 +102,5 @@ export const ownModelPages = pages()
       c.status(sent.status);
       return showSettings(c, owner, name, { deletion: sent.draft });
     }
-    return redirectWithFlash(c, `${name} deleted.`, `/models?owner=${user.username}`);
+    return redirectWithFlash(c, `${name} deleted.`, `/models/${user.username}`);
   });

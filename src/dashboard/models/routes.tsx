@@ -1,6 +1,7 @@
 /** /models and the public pages of a model. */
 import { z } from "zod";
 import { modelSort } from "../../protocol/model.ts";
+import { getUser } from "../../services/accounts/users.ts";
 import { listCategories } from "../../services/models/categories.ts";
 import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
@@ -17,13 +18,13 @@ import { loadVersion } from "./load-version.ts";
 import { OverviewPage } from "./overview.tsx";
 import { ownModelPages } from "./own-routes.tsx";
 import { ownVersionPages } from "./own-version-routes.tsx";
+import { OwnerPage } from "./owner.tsx";
 import { VersionPage } from "./version.tsx";
 import { VersionsPage } from "./versions.tsx";
 
 /** Invalid parameters are ignored: people edit URLs by hand. */
 const modelQuery = z.object({
   q: z.string().max(50).catch("").default(""),
-  owner: z.string().catch("").default(""),
   category: z.string().catch("").default(""),
   sort: modelSort.catch("created_at").default("created_at"),
 });
@@ -37,10 +38,11 @@ const pageRequest = (c: PageContext): PageRequest => ({
   url: c.req.url,
 });
 
-function loadModels(c: PageContext, { q, owner, category, sort }: ModelQuery) {
+/** @param owner of all by default */
+function loadModels(c: PageContext, { q, category, sort }: ModelQuery, owner?: string) {
   const { services, viewer } = c.var;
   const request = pageRequest(c);
-  if (q !== "") return searchModels(services, viewer?.caller, q, request);
+  if (owner === undefined && q !== "") return searchModels(services, viewer?.caller, q, request);
   if (viewer && owner === viewer.user.username)
     return listOwnModels(services, viewer.caller, request);
   const filters = {
@@ -48,7 +50,12 @@ function loadModels(c: PageContext, { q, owner, category, sort }: ModelQuery) {
     sort_direction: "desc" as const,
     category_slugs: category === "" ? [] : [category],
   };
-  return listModels(services, viewer?.caller, owner || undefined, filters, request);
+  return listModels(services, viewer?.caller, owner, filters, request);
+}
+
+function loadCategories({ var: { services, viewer }, req }: PageContext) {
+  const first = { cursor: undefined, size: MAX_CATEGORIES, url: req.url };
+  return listCategories(services, first, databaseFor(services, viewer));
 }
 
 /** @throws ProblemError not_found */
@@ -60,23 +67,36 @@ export const modelPages = pages()
   .route("/", ownVersionPages)
   .get("/models", async (c) => {
     const query = modelQuery.parse(c.req.query());
-    const { services, viewer } = c.var;
-    const first = { cursor: undefined, size: MAX_CATEGORIES, url: c.req.url };
-    const [models, categories] = await Promise.all([
-      loadModels(c, query),
-      listCategories(services, first, databaseFor(services, viewer)),
-    ]);
-    const ownNone =
-      query.q === "" && query.owner === viewer?.user.username && models.items.length === 0;
+    const [models, categories] = await Promise.all([loadModels(c, query), loadCategories(c)]);
     return c.render(
       <ModelsPage
+        viewer={c.var.viewer}
+        query={query}
+        categories={categories.items}
+        models={models}
+      />,
+      { title: query.q === "" ? "Models" : `Models: ${query.q}` },
+    );
+  })
+  .get("/models/:owner", async (c) => {
+    const query = modelQuery.parse(c.req.query());
+    const { services, viewer } = c.var;
+    const owner = await getUser(services, c.req.param("owner"));
+    const [models, categories] = await Promise.all([
+      loadModels(c, query, owner.username),
+      loadCategories(c),
+    ]);
+    const isBare = owner.id === viewer?.user.id && models.items.length === 0;
+    return c.render(
+      <OwnerPage
+        owner={owner}
         viewer={viewer}
         query={query}
         categories={categories.items}
         models={models}
-        publish={ownNone ? await publishState(c, undefined) : undefined}
+        publish={isBare ? await publishState(c, undefined) : undefined}
       />,
-      { title: query.q === "" ? "Models" : `Models: ${query.q}` },
+      { title: `Models by ${owner.username}` },
     );
   })
   .get("/models/:owner/:name", async (c) => {

@@ -117,9 +117,8 @@ function FirstAnswer({ state: { names, exists, hasRunner, operator }, level }: P
           </>
         ) : (
           <>
-            Once it is published, open it in{" "}
-            <a href={`/models?owner=${names.username}`}>your models</a>, and run it in its
-            playground.
+            Once it is published, open it in <a href={`/models/${names.username}`}>your models</a>,
+            and run it in its playground.
           </>
         )}{" "}
         The first run of a version takes longer: a runner downloads the image and starts it.

@@ -65,7 +65,11 @@ export const PAGES: Record<string, PageVisit[]> = {
 
   "/models": [
     page(everybody, "/models", "/models?q=story"),
-    page(["newcomer"], "/models?q=nothing-is-called-so", "/models?owner=newcomer"),
+    page(["newcomer"], "/models?q=nothing-is-called-so"),
+  ],
+  "/models/:owner": [
+    page(["newcomer"], "/models/newcomer"),
+    { to: everybody, at: ({ model }) => [`/models/${model.split("/")[0]}`] },
   ],
   "/models/new": [page(people, "/models/new")],
   "/models/publish": [page(people, "/models/publish")],

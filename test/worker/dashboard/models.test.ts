@@ -94,8 +94,8 @@ describe("a model", () => {
     expect(refused.status).toBe(422);
     expect(issueOf(refused.html, "typed_name")).toContain("Type story to confirm.");
     const deleted = await visitor.send(`${path}/delete`, { typed_name: "story" });
-    expect(deleted.location).toBe(`/models?owner=${username}`);
-    const { html } = await visitor.look(`/models?owner=${username}`);
+    expect(deleted.location).toBe(`/models/${username}`);
+    const { html } = await visitor.look(`/models/${username}`);
     expect(textOf(html)).toContain("story deleted.");
     expect(textOf(html)).toContain("You have no models yet");
     expect((await visitor.look(path)).status).toBe(404);
@@ -124,7 +124,7 @@ describe("a model of somebody else", () => {
     }
     const { html } = await stranger.look(`/models?q=${username}`);
     expect(html).not.toContain(path);
-    const { html: own } = await visitor.look(`/models?owner=${username}`);
+    const { html: own } = await visitor.look(`/models/${username}`);
     expect(own).toContain(`href="${path}"`);
     expect(own).toContain('<span class="badge">private</span>');
     expect((await visitor.look(`/models?q=${username}`)).html).toContain(`href="${path}"`);
@@ -159,7 +159,7 @@ describe("the list", () => {
     const linkOf = (html: string, rel: string) =>
       new RegExp(`href="([^"]*)" rel="${rel}"`).exec(html)?.[1]?.replaceAll("&amp;", "&");
     for (const reader of [visitor, new Visitor()]) {
-      const first = await reader.look(`/models?owner=${username}`);
+      const first = await reader.look(`/models/${username}`);
       expect(names(first.html)).toHaveLength(20);
       expect(names(first.html)[0]).toBe("model-21");
       expect(linkOf(first.html, "prev")).toBeUndefined();
@@ -173,8 +173,24 @@ describe("the list", () => {
   it("takes any address: what it cannot be is as if nothing had been asked for", async () => {
     for (const query of ["sort=loudest", `q=${"x".repeat(60)}`, "q=%22%27%28%2A", "category=%00"])
       expect((await new Visitor().look(`/models?${query}`)).status).toBe(200);
-    expect((await new Visitor().look(`/models?owner=${unique("nobody")}`)).status).toBe(404);
+    expect((await new Visitor().look(`/models/${unique("nobody")}`)).status).toBe(404);
     expect((await new Visitor().look("/models?cursor=bad")).status).toBe(400);
+  });
+
+  it("says who an owner is, to others", async () => {
+    const { visitor, username } = await owner();
+    await visitor.send("/account", {
+      username,
+      name: "Ada <b>Lovelace</b>",
+      bio: "Notes on engines",
+      urls: "https://example.com/ada",
+    });
+    const { html } = await new Visitor().look(`/models/${username}`);
+    expect(html).toContain("<h1>Ada &lt;b&gt;Lovelace&lt;/b&gt;</h1>");
+    expect(html).toContain('href="https://example.com/ada" rel="nofollow noopener"');
+    expect(textOf(html)).toContain("Notes on engines");
+    expect(html).toContain(`href="/models/${username}/story"`);
+    expect(textOf((await visitor.look(`/models/${username}`)).html)).toContain("Your models");
   });
 
   it("knows nobody by the name of an account that was given up", async () => {
@@ -183,7 +199,7 @@ describe("the list", () => {
     await env.DB.prepare("UPDATE users SET username = ?, deleted_at = ? WHERE username = ?")
       .bind(name, Date.now(), username)
       .run();
-    const { status } = await new Visitor().look(`/models?owner=${encodeURIComponent(name)}`);
+    const { status } = await new Visitor().look(`/models/${encodeURIComponent(name)}`);
     expect(status).toBe(404);
   });
 
@@ -209,9 +225,7 @@ describe("a model that is running", () => {
       6_000,
     );
     await sweep();
-    expect(textOf((await visitor.look(`/models?owner=${username}`)).html)).toContain(
-      "1 prediction ",
-    );
+    expect(textOf((await visitor.look(`/models/${username}`)).html)).toContain("1 prediction ");
     expect((await visitor.send(`${path}/versions/1/delete`)).status).toBe(303);
     expect((await visitor.look(`${path}/versions/1`)).status).toBe(404);
     expect((await visitor.send(`${path}/delete`, { typed_name: "story" })).status).toBe(303);

@@ -18,7 +18,7 @@ const commandsOf = (html: string) =>
 const tokenIn = (html: string) => /aus_\w{20,}/.exec(html)?.[0];
 
 describe("an empty account", () => {
-  it.each(["/", "/models?owner=OWN", "/models/publish"])("is told at %s", async (path) => {
+  it.each(["/", "/models/OWN", "/models/publish"])("is told at %s", async (path) => {
     const { visitor, username } = await signedUp();
     const { html } = await visitor.look(path.replace("OWN", username));
     const [command = "", docker = "", cog = ""] = commandsOf(html);

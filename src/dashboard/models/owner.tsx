@@ -1,0 +1,104 @@
+/** The page of whoever has models: what they say of themselves, and their models. */
+import type { Category } from "../../protocol/category.ts";
+import type { ModelItem } from "../../protocol/model.ts";
+import type { Page } from "../../services/pagination.ts";
+import type { UserRow } from "../../storage/accounts/users.ts";
+import type { Viewer } from "../context.ts";
+import { type PublishState, PublishWays } from "../publish/ways.tsx";
+import { Empty } from "../ui/parts.tsx";
+import {
+  Filters,
+  isFiltered,
+  ModelList,
+  type ModelQuery,
+  NewModel,
+  NoMatch,
+  OwnerTabs,
+} from "./list.tsx";
+
+interface Props {
+  owner: UserRow;
+  viewer: Viewer | undefined;
+  query: ModelQuery;
+  categories: Category[];
+  models: Page<ModelItem>;
+  /** The ways to publish, for a viewer without any model who looks at their own. */
+  publish: PublishState | undefined;
+}
+
+export const ownerAddress = (username: string) => `/models/${username}`;
+
+export function OwnerPage({ owner, viewer, query, categories, models, publish }: Props) {
+  const address = ownerAddress(owner.username);
+  const isOwn = viewer?.user.id === owner.id;
+  return (
+    <>
+      {isOwn ? (
+        <>
+          <div class="title-row">
+            <h1>Your models</h1>
+            <NewModel />
+          </div>
+          <OwnerTabs current={address} username={owner.username} />
+        </>
+      ) : (
+        <>
+          <About owner={owner} />
+          <Filters query={query} categories={categories} action={address} />
+        </>
+      )}
+      {models.items.length > 0 ? (
+        <ModelList models={models} />
+      ) : (
+        <NoModels owner={owner} query={query} publish={publish} />
+      )}
+    </>
+  );
+}
+
+const About = ({
+  owner: { username, name, bio, company, location, urls, avatar_url },
+}: Pick<Props, "owner">) => (
+  <header class="owner">
+    <div class="portrait">
+      {avatar_url ? (
+        <img src={new URL(avatar_url).pathname} alt="" />
+      ) : (
+        <span aria-hidden="true">{username.slice(0, 1)}</span>
+      )}
+    </div>
+    <div>
+      <h1>{name || username}</h1>
+      <p class="hint">{[name && username, company, location].filter(Boolean).join(" · ")}</p>
+      {bio && <p>{bio}</p>}
+      {urls.map((url) => (
+        <a class="owner-link" href={url} rel="nofollow noopener">
+          {url.replace(/^https?:\/\//, "")}
+        </a>
+      ))}
+    </div>
+  </header>
+);
+
+function NoModels({ owner, query, publish }: Pick<Props, "owner" | "query" | "publish">) {
+  if (publish)
+    return (
+      <>
+        <h2>You have no models yet</h2>
+        <p>
+          A model has a name and a page. Its versions are container images that run on the GPUs of
+          this deployment. Publish one in one of these ways, or{" "}
+          <a href="/models/new">create its page first</a>.
+        </p>
+        <PublishWays state={publish} level={3} />
+      </>
+    );
+  if (isFiltered(query)) return <NoMatch all={ownerAddress(owner.username)} />;
+  return (
+    <Empty title="No models yet">
+      <p>
+        <a href="/models">Browse the models of others</a>
+      </p>
+    </Empty>
+  );
+}
