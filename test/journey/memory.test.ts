@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { workerdPid } from "../processes/workerd.ts";
 import { USERNAME } from "./support/access.ts";
@@ -133,4 +134,31 @@ test.each(OUTPUTS)("the largest output %s is read, and streamed", async (what, m
   });
   for (const bytes of await besides(`reads ${what}`, reads))
     expect(bytes).toBeGreaterThan(OUTPUT_CHARS - 3 * PIECES);
+});
+
+/** With one character that is not Latin, and what is around it. */
+const LARGE_ITEM = { role: "user", content: `€${"x".repeat(10_000_000 - 1_000)}`, id: "large" };
+
+test("the largest conversation is asked for in a few bytes, and read in turn", async () => {
+  const post = (path: string, body: object) => world.client.fetch("POST", path, { body });
+  const made = await post("/vendora/conversations", {});
+  const { id } = z.object({ id: z.string() }).parse(await made.json());
+  const path = `/vendora/conversations/${id}/items`;
+  await (await post(path, { items: [LARGE_ITEM] })).text();
+  const asks = [
+    () => post("/vendora/responses/input_tokens", { conversation: id, input: "And?" }),
+    () => world.client.fetch("GET", path),
+    () => world.client.fetch("GET", `${path}/large`),
+  ];
+  // Five counts at once were too many for an isolate.
+  const statuses = await Promise.all(
+    [...asks, ...asks, ...asks].map(async (ask) => {
+      const response = await ask();
+      await response.text();
+      return response.status;
+    }),
+  );
+  expect(statuses).toContain(200);
+  expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
+  expect(workerdPid()).toBe(pid);
 });

@@ -1,6 +1,6 @@
 /** The items of a conversation, in their order. A row may have 2 MB: the text of a large item is in pieces. */
 import { MAX_BYTES } from "../../domain/conversations/limits.ts";
-import type { ItemsPage, ItemsRange, ItemText } from "./rpc-types.ts";
+import type { ItemsPage, ItemsRange, ItemText, Large } from "./rpc-types.ts";
 
 const CREATE = `
 CREATE TABLE IF NOT EXISTS items (
@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS pieces (
 /** Bytes in UTF-8. */
 const PIECE = 1_000_000;
 
-type Row = { position: number; id: string; text: string | null };
+type Row = { position: number; id: string; bytes: number; text: string | null };
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -64,30 +64,37 @@ export class Items {
     return this.#read("SELECT position, id, text FROM items ORDER BY position");
   }
 
-  find(id: string): ItemText | undefined {
+  has(id: string): boolean {
+    return this.#positionOf(id) !== undefined;
+  }
+
+  find(id: string, maxBytes: number): ItemText | Large | undefined {
+    const [found] = this.#sql
+      .exec<Pick<Row, "bytes">>("SELECT bytes FROM items WHERE id = ?", id)
+      .toArray();
+    if (found && found.bytes > maxBytes) return "large";
     return this.#read("SELECT position, id, text FROM items WHERE id = ?", id)[0];
   }
 
   /** Fewer than the limit if they are large. @returns undefined when there is no item `after` */
-  page({ after, order, limit }: ItemsRange): ItemsPage | undefined {
+  page({ after, order, limit }: ItemsRange, maxBytes: number): ItemsPage | Large | undefined {
     const from = after === undefined ? undefined : this.#positionOf(after);
     if (after !== undefined && from === undefined) return undefined;
     const [sign, direction, edge] =
       order === "asc" ? [">", "ASC", -1] : ["<", "DESC", Number.MAX_SAFE_INTEGER];
-    const found = this.#read(
-      `SELECT position, id, text FROM items WHERE position ${sign} ? ORDER BY position ${direction} LIMIT ?`,
-      from ?? edge,
-      limit + 1,
-    );
-    const rows = found.slice(0, limit);
-    const items: ItemText[] = [];
-    let room = MAX_BYTES;
-    for (const row of rows) {
-      room -= row.text.length;
-      if (room < 0 && items.length > 0) break;
-      items.push(row);
+    const range = `FROM items WHERE position ${sign} ? ORDER BY position ${direction} LIMIT ?`;
+    const found = this.#sql
+      .exec<Pick<Row, "bytes">>(`SELECT bytes ${range}`, from ?? edge, limit + 1)
+      .toArray();
+    let [taken, bytes] = [0, 0];
+    for (const one of found.slice(0, limit)) {
+      if (taken > 0 && bytes + one.bytes > MAX_BYTES) break;
+      bytes += one.bytes;
+      taken++;
     }
-    return { items, has_more: found.length > items.length };
+    if (bytes > maxBytes) return "large";
+    const items = this.#read(`SELECT position, id, text ${range}`, from ?? edge, taken);
+    return { items, has_more: found.length > taken };
   }
 
   /** @returns false when there is no such item */
@@ -107,7 +114,7 @@ export class Items {
 
   #read(query: string, ...bindings: SqlStorageValue[]): ItemText[] {
     return this.#sql
-      .exec<Row>(query, ...bindings)
+      .exec<Omit<Row, "bytes">>(query, ...bindings)
       .toArray()
       .map(({ position, id, text }) => ({ id, text: text ?? this.#joined(position) }));
   }

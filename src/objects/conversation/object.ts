@@ -18,9 +18,11 @@ import type {
   ItemsPage,
   ItemsRange,
   ItemText,
+  Large,
   Member,
   Metadata,
   Refused,
+  Said,
   Turn,
 } from "./rpc-types.ts";
 
@@ -75,11 +77,13 @@ export class ConversationObject extends DurableObject<Bindings> {
   begin(
     member: Member,
     { prediction_id, model_id }: { prediction_id: string; model_id: string },
+    maxBytes: number,
   ): Begun {
     const record = this.#recordFor(member);
     if ("refused" in record) return record;
     if (record.turn) return { busy: record.turn };
-    if (this.#isTooLong) return "too long";
+    const said = this.#said(maxBytes);
+    if (typeof said === "string") return said;
     const now = Date.now();
     const { models } = record;
     this.#save({
@@ -88,7 +92,7 @@ export class ConversationObject extends DurableObject<Bindings> {
       used_at: now,
       turn: { prediction_id, given: this.#items.size.count, began_at: now },
     });
-    return { items: this.#text() };
+    return said;
   }
 
   /** The response that is under way, as far as is known. */
@@ -111,7 +115,7 @@ export class ConversationObject extends DurableObject<Bindings> {
   add(member: Member, items: ItemText[]): Added | Refused {
     const record = this.#recordFor(member);
     if ("refused" in record) return record;
-    const duplicate = items.find(({ id }) => this.#items.find(id))?.id;
+    const duplicate = items.find(({ id }) => this.#items.has(id))?.id;
     if (duplicate !== undefined) return { duplicate };
     const { count, bytes } = this.#items.size;
     const added = items.reduce((sum, { text }) => sum + text.length, 0);
@@ -121,22 +125,24 @@ export class ConversationObject extends DurableObject<Bindings> {
     return "added";
   }
 
-  /** All of them as a JSON array. */
-  all(member: Member): { items: string } | "too long" | Refused {
+  all(member: Member, maxBytes: number): Said {
     const record = this.#recordFor(member);
-    if ("refused" in record) return record;
-    return this.#isTooLong ? "too long" : { items: this.#text() };
+    return "refused" in record ? record : this.#said(maxBytes);
   }
 
   /** @returns undefined when there is no item `after` */
-  page(member: Member, range: ItemsRange): ItemsPage | undefined | Refused {
+  page(
+    member: Member,
+    range: ItemsRange,
+    maxBytes: number,
+  ): ItemsPage | Large | undefined | Refused {
     const record = this.#recordFor(member);
-    return "refused" in record ? record : this.#items.page(range);
+    return "refused" in record ? record : this.#items.page(range, maxBytes);
   }
 
-  item(member: Member, id: string): ItemText | undefined | Refused {
+  item(member: Member, id: string, maxBytes: number): ItemText | Large | undefined | Refused {
     const record = this.#recordFor(member);
-    return "refused" in record ? record : this.#items.find(id);
+    return "refused" in record ? record : this.#items.find(id, maxBytes);
   }
 
   /** @returns undefined when there is no such item */
@@ -181,17 +187,13 @@ export class ConversationObject extends DurableObject<Bindings> {
     await this.discard();
   }
 
-  /** What is said last may make it longer than what a request may have. */
-  get #isTooLong(): boolean {
+  #said(maxBytes: number): Exclude<Said, Refused> {
     const { count, bytes } = this.#items.size;
-    return count > MAX_ITEMS || bytes > MAX_BYTES;
-  }
-
-  #text(): string {
-    return `[${this.#items
-      .all()
-      .map(({ text }) => text)
-      .join()}]`;
+    // What is said last may make it longer than what a request may have.
+    if (count > MAX_ITEMS || bytes > MAX_BYTES) return "too long";
+    if (bytes > maxBytes) return "large";
+    const texts = this.#items.all().map(({ text }) => text);
+    return { items: `[${texts.join()}]` };
   }
 
   get #keptMs(): number {

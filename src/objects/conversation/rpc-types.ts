@@ -30,8 +30,14 @@ export interface Refused {
   refused: Exclude<Access, "granted">;
 }
 
-/** The items of the conversation as a JSON array; or the response that is under way. */
-export type Begun = { items: string } | { busy: Turn } | "too long" | Refused;
+/** It has more than was asked for at most: nothing has been done, and it can be asked for again. */
+export type Large = "large";
+
+/** All items as a JSON array. `too long`: a request may not have as much. */
+export type Said = { items: string } | "too long" | Large | Refused;
+
+/** The same, or the response that is under way. */
+export type Begun = Said | { busy: Turn };
 
 /** `full`: there would be too many, or they would be too large. */
 export type Added = "added" | "full" | { duplicate: string };

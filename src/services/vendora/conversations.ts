@@ -13,7 +13,12 @@ import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { unixSeconds } from "./calls.ts";
 import { contextTooLong, duplicateItem } from "./context.ts";
-import { granted, type NamedConversation, nameConversation } from "./named-conversation.ts";
+import {
+  granted,
+  type NamedConversation,
+  nameConversation,
+  readSaid,
+} from "./named-conversation.ts";
 import { withoutReferences } from "./references.ts";
 import { settleTurn } from "./turns.ts";
 
@@ -87,15 +92,13 @@ export async function listItems(
   { after, order, limit }: ItemsQuery,
 ): Promise<object> {
   const { stub, member } = await settled(services, caller, id);
-  const page = await granted(
-    services,
-    caller,
-    id,
-    await stub.page(member, { after, order, limit }),
-  );
-  if (page) return listOf(page.items, page.has_more);
-  const message = `There is no item '${after?.slice(0, 100)}'.`;
-  throw invalidParameter("after", "invalid_value", message);
+  const read = async (maxBytes: number) =>
+    granted(services, caller, id, await stub.page(member, { after, order, limit }, maxBytes));
+  return readSaid(caller, read, (page) => {
+    if (page) return listOf(page.items, page.has_more);
+    const message = `There is no item '${after?.slice(0, 100)}'.`;
+    throw invalidParameter("after", "invalid_value", message);
+  });
 }
 
 export async function readItem(
@@ -105,9 +108,12 @@ export async function readItem(
   itemId: string,
 ): Promise<object> {
   const { stub, member } = await settled(services, caller, id);
-  const item = await granted(services, caller, id, await stub.item(member, itemId));
-  if (!item) throw itemNotFound(itemId);
-  return presentItem(item);
+  const read = async (maxBytes: number) =>
+    granted(services, caller, id, await stub.item(member, itemId, maxBytes));
+  return readSaid(caller, read, (item) => {
+    if (!item) throw itemNotFound(itemId);
+    return presentItem(item);
+  });
 }
 
 export async function deleteItem(

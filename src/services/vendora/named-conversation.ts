@@ -1,11 +1,13 @@
 /** The conversation that a request names, and who may use it. */
+import { SMALL_BYTES } from "../../domain/conversations/limits.ts";
 import { objectIdOf } from "../../domain/vendora/conversation.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
-import type { Member, Refused } from "../../objects/conversation/rpc-types.ts";
+import type { Large, Member, Refused } from "../../objects/conversation/rpc-types.ts";
 import { type ConversationStub, conversationWithId } from "../../objects/conversation/stub.ts";
 import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
+import { readWhole } from "./whole-reads.ts";
 
 /** One that a request names. What it has is checked with each call: it is its caller's, or is not there. */
 export interface NamedConversation {
@@ -38,6 +40,28 @@ export async function granted<Answer>(
     await requireAccess(services, caller, answer.refused, `The conversation '${id}'`);
   throw notFound(id);
 }
+
+/**
+ * What a conversation has, and what becomes of it while it is in memory. What is large comes in turn, as
+ * whole predictions do: a request of a few bytes may ask for 10 MB, which are there several times while
+ * they are parsed.
+ * @param read says `large` for what has more bytes
+ */
+export async function readSaid<Answer, Result>(
+  { user_id }: Caller,
+  read: (maxBytes: number) => Promise<Answer | Large>,
+  use: (answer: Answer) => Result,
+): Promise<Result> {
+  const answer = await read(SMALL_BYTES);
+  if (!isLarge(answer)) return use(answer);
+  return readWhole(user_id, async () => {
+    const whole = await read(Number.MAX_SAFE_INTEGER);
+    if (isLarge(whole)) throw new Error("there is no more that could be asked for");
+    return use(whole);
+  });
+}
+
+const isLarge = (answer: unknown): answer is Large => answer === "large";
 
 const isRefused = (answer: unknown): answer is Refused =>
   typeof answer === "object" && answer !== null && "refused" in answer;

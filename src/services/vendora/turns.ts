@@ -19,7 +19,7 @@ import {
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { contextTooLong } from "./context.ts";
-import { granted, nameConversation } from "./named-conversation.ts";
+import { granted, nameConversation, readSaid } from "./named-conversation.ts";
 import { parsedLog } from "./parsed-log.ts";
 import { findEnded, presentResponse } from "./responses.ts";
 
@@ -38,17 +38,21 @@ export async function beginTurn(
   response: { prediction_id: string; model_id: string },
 ): Promise<BegunTurn> {
   const { stub, member } = nameConversation(services, caller, conversationId);
-  const begin = async () =>
-    granted(services, caller, conversationId, await stub.begin(member, response));
-  let begun = await begin();
-  if (typeof begun === "object" && "busy" in begun) {
-    const isOver = await settleTurn(services, caller, stub, begun.busy);
-    if (isOver) begun = await begin();
-  }
-  if (begun === "too long") throw contextTooLong("conversation");
-  if ("busy" in begun) throw locked();
+  const turn = await granted(services, caller, conversationId, await stub.turn(member));
+  if (turn && !(await settleTurn(services, caller, stub, turn))) throw locked();
+  const begin = async (maxBytes: number) =>
+    granted(services, caller, conversationId, await stub.begin(member, response, maxBytes));
   const abandon = () => stub.settle(response.prediction_id, []);
-  return { items: itemsIn(begun.items), abandon };
+  const items = await readSaid(caller, begin, (begun) => {
+    if (begun === "too long") throw contextTooLong("conversation");
+    if ("busy" in begun) throw locked();
+    return itemsIn(begun.items);
+  }).catch(async (error: unknown) => {
+    // Of another's turn this does nothing.
+    await abandon();
+    throw error;
+  });
+  return { items, abandon };
 }
 
 /** What has been said in the conversation of a request. @throws VendoraProblem not_found */
@@ -62,9 +66,12 @@ export async function saidIn(
   const { stub, member } = nameConversation(services, caller, id);
   const turn = await granted(services, caller, id, await stub.turn(member));
   if (turn) await settleTurn(services, caller, stub, turn);
-  const all = await granted(services, caller, id, await stub.all(member));
-  if (all === "too long") throw contextTooLong("conversation");
-  return itemsIn(all.items);
+  const all = async (maxBytes: number) =>
+    granted(services, caller, id, await stub.all(member, maxBytes));
+  return readSaid(caller, all, (said) => {
+    if (said === "too long") throw contextTooLong("conversation");
+    return itemsIn(said.items);
+  });
 }
 
 /** Before what a response has said is deleted with it: its conversation keeps that. */
