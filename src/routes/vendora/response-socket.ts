@@ -22,7 +22,7 @@ export const responseSocketRoutes = (
     const { 0: client, 1: server } = new WebSocketPair();
     await limitOpenStream(c, async () => {
       server.accept();
-      const socket = new ResponseSocket(server, async (body, signal) =>
+      const socket = new ResponseSocket(server, c.var.caller.user_id, async (body, signal) =>
         fetch(callOf(c.req.raw, body, signal), c),
       );
       return {
@@ -46,5 +46,15 @@ function callOf({ url, headers: upgrade }: Request, body: string, signal: AbortS
   const bytes = new TextEncoder().encode(body);
   headers.set("content-type", "application/json");
   headers.set("content-length", String(bytes.length));
-  return new Request(url, { method: "POST", headers, body: bytes, signal });
+  return new Request(url, { method: "POST", headers, body: streamOf(bytes), signal });
+}
+
+/** A request that is given bytes keeps them for as long as it lasts. */
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
 }

@@ -11,8 +11,9 @@ import {
   responseCreate,
   type SocketError,
 } from "../../protocol/vendora/response-socket.ts";
+import { holdMessage, MAX_MESSAGE_CHARS } from "./message-room.ts";
 
-/** Messages that may wait, and their characters: they are in the memory that all accounts share. */
+/** Messages that may wait at one socket, and their characters. */
 const MAX_WAITING = 16;
 const MAX_WAITING_CHARS = 256 * 1024;
 /** Without a response under way, and in all. */
@@ -22,25 +23,40 @@ const LONGEST_MS = 60 * 60_000;
 /** As of bodies (middleware/body-reader.ts), before it is parsed. */
 const BOUNDS = { depth: 128, values: 500_000 };
 
+/** Messages in a row that no call comes of: no other limit counts them, and each has an answer. */
+const MAX_REFUSED = 64;
+
 const NORMAL = 1000;
 const GOING_AWAY = 1001;
+const NOT_ALLOWED = 1008;
+const TOO_BIG = 1009;
 
 /** @param body of the call, as JSON @returns its event stream, or an error */
 type CallResponse = (body: string, signal: AbortSignal) => Promise<Response>;
 
+/** A message that has come. Its text is dropped as soon as it is read: a call may last for minutes. */
+interface Message {
+  text: string;
+  /** Its room in memory is free again. */
+  leave: () => void;
+}
+
 export class ResponseSocket {
   readonly #socket: WebSocket;
+  readonly #owner: string;
   readonly #call: CallResponse;
   readonly #closed = new AbortController();
   readonly #over = Promise.withResolvers<void>();
-  readonly #waiting: string[] = [];
+  readonly #waiting: Message[] = [];
   #isBusy = false;
+  #refused = 0;
   #idle: number | null = null;
   readonly #longest: number;
 
-  /** @param socket that is accepted already */
-  constructor(socket: WebSocket, call: CallResponse) {
+  /** @param socket that is accepted already @param owner the id of its account */
+  constructor(socket: WebSocket, owner: string, call: CallResponse) {
     this.#socket = socket;
+    this.#owner = owner;
     this.#call = call;
     socket.addEventListener("message", ({ data }) => this.#take(data));
     socket.addEventListener("close", () => this.close(NORMAL));
@@ -59,7 +75,7 @@ export class ResponseSocket {
     this.#closed.abort();
     clearTimeout(this.#idle);
     clearTimeout(this.#longest);
-    this.#waiting.length = 0;
+    for (const { leave } of this.#waiting.splice(0)) leave();
     try {
       this.#socket.close(code, reason);
     } catch {
@@ -69,24 +85,38 @@ export class ResponseSocket {
   }
 
   #take(data: string | ArrayBuffer): void {
+    if (this.#closed.signal.aborted) return;
     if (typeof data !== "string")
       return this.#refuse(400, "Messages are JSON text.", { code: "invalid_json" });
-    if (!this.#isBusy) return void this.#run(data);
-    const chars = this.#waiting.reduce((sum, { length }) => sum + length, data.length);
-    if (this.#waiting.length < MAX_WAITING && chars <= MAX_WAITING_CHARS)
-      return void this.#waiting.push(data);
-    this.#refuse(429, "Too much is waiting: send the next message when a response has ended.", {
-      code: "rate_limit_exceeded",
-    });
+    if (data.length > MAX_MESSAGE_CHARS) {
+      this.#refuse(413, "A message can have at most 10 MiB.", { code: "request_too_large" });
+      return this.close(TOO_BIG, "A message can have at most 10 MiB.");
+    }
+    const chars = this.#waiting.reduce((sum, { text }) => sum + text.length, data.length);
+    if (this.#isBusy && (this.#waiting.length === MAX_WAITING || chars > MAX_WAITING_CHARS))
+      return this.#refuse(
+        429,
+        "Too much is waiting: send the next message when a response has ended.",
+        { code: "rate_limit_exceeded" },
+      );
+    const leave = holdMessage(this.#owner, data.length);
+    if (!leave)
+      return this.#refuse(503, "Too many large messages at once. Try again in 5 seconds.", {
+        type: "server_error",
+        code: "server_error",
+      });
+    this.#waiting.push({ text: data, leave });
+    if (!this.#isBusy) void this.#run();
   }
 
-  async #run(first: string): Promise<void> {
+  async #run(): Promise<void> {
     this.#isBusy = true;
     clearTimeout(this.#idle);
-    for (let next: string | undefined = first; next !== undefined; next = this.#waiting.shift()) {
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       await this.#answer(next).catch(() => {
         this.#refuse(500, "The response broke off on our side.", { type: "server_error" });
       });
+      next.leave();
     }
     this.#isBusy = false;
     this.#rest();
@@ -97,16 +127,31 @@ export class ResponseSocket {
     this.#idle = setTimeout(() => this.close(GOING_AWAY, "Nothing was asked."), IDLE_MS);
   }
 
-  async #answer(text: string): Promise<void> {
-    const { created, wrong } = messageIn(text);
-    if (!created) return this.#refuse(400, WRONG[wrong], { param: wrong, code: "invalid_value" });
-    const { type: _, stream_id, ...body } = created;
-    const { signal } = this.#closed;
-    const response = await this.#call(JSON.stringify({ ...body, stream: true }), signal);
+  async #answer(message: Message): Promise<void> {
+    const begun = this.#begin(message);
+    if (!begun) return;
+    const response = await begun.response;
+    message.leave();
+    this.#refused = 0;
+    const { stream_id } = begun;
     const lane = stream_id === undefined ? {} : { stream_id };
     if (response.ok && response.body) return this.#pass(response.body, stream_id);
     const { error } = vendoraErrorBody.parse(await response.json());
     this.#say({ type: "error", status: response.status, error, ...lane });
+  }
+
+  /** Not asynchronous: what such a function has made is in memory until it ends. */
+  #begin(message: Message): { response: Promise<Response>; stream_id?: string } | undefined {
+    const { created, wrong } = messageIn(message.text);
+    message.text = "";
+    if (!created) {
+      this.#refuse(400, WRONG[wrong], { param: wrong, code: "invalid_value" });
+      return undefined;
+    }
+    const { type: _, stream_id, ...body } = created;
+    const text = JSON.stringify({ ...body, stream: true });
+    const response = this.#call(text, this.#closed.signal);
+    return stream_id === undefined ? { response } : { response, stream_id };
   }
 
   /** Each event as a message. Its lane is added to the text: it need not be parsed. */
@@ -132,6 +177,8 @@ export class ResponseSocket {
     const type = "invalid_request_error";
     const error = { type, param: null, code: null, message, ...more };
     this.#say({ type: "error", status, error });
+    this.#refused += 1;
+    if (this.#refused >= MAX_REFUSED) this.close(NOT_ALLOWED, "Too many messages were no calls.");
   }
 
   #say(event: SocketError): void {
@@ -139,7 +186,12 @@ export class ResponseSocket {
   }
 
   #send(text: string): void {
-    if (!this.#closed.signal.aborted) this.#socket.send(text);
+    if (this.#closed.signal.aborted) return;
+    try {
+      this.#socket.send(text);
+    } catch {
+      this.close(GOING_AWAY);
+    }
   }
 }
 
@@ -149,11 +201,11 @@ const WRONG = {
   stream_id: "A stream_id has letters, digits, '_', '.' and '-'.",
 };
 
-type Message =
+type Read =
   | { created: ResponseCreate; wrong?: undefined }
   | { created?: undefined; wrong: keyof typeof WRONG };
 
-function messageIn(text: string): Message {
+function messageIn(text: string): Read {
   const { data, error } = responseCreate.safeParse(parsed(text));
   if (data) return { created: data };
   const [field] = error.issues[0]?.path ?? [];

@@ -32,7 +32,10 @@ async function connected() {
     eventually(() =>
       expect(messages.filter((message) => message.type === type)).toHaveLength(count),
     );
-  return { webSocket, messages, send, create, until };
+  const closed = new Promise<number>((resolve) =>
+    webSocket.addEventListener("close", ({ code }) => resolve(code)),
+  );
+  return { webSocket, messages, send, create, until, closed };
 }
 
 test("a message is a call, the next ones wait, and each names its lane", async () => {
@@ -79,6 +82,34 @@ test("what is no call is an error, and the socket stays", async () => {
     ]),
   );
   webSocket.close();
+});
+
+test("large messages are few at a time, of all sockets of an account", async () => {
+  const [first, second] = [await connected(), await connected()];
+  const large = { input: "x".repeat(7 * 1024 * 1024) };
+  first.create(large);
+  const { channel } = await fleet.work();
+  second.create(large);
+  await second.until("error");
+  expect(second.messages).toMatchObject([{ status: 503, error: { code: "server_error" } }]);
+  await put(channel, "on");
+  await first.until("response.output_text.delta");
+  // What is being answered is no longer held.
+  second.create(large);
+  await fleet.work();
+  expect(second.messages).toHaveLength(1);
+  for (const { webSocket } of [first, second]) webSocket.close();
+});
+
+test("it is closed for a message that is too large, and for many that are no calls", async () => {
+  const big = await connected();
+  big.webSocket.send("x".repeat(10 * 1024 * 1024 + 1));
+  expect(await big.closed).toBe(1009);
+  expect(big.messages).toMatchObject([{ status: 413, error: { code: "request_too_large" } }]);
+  const flood = await connected();
+  for (let n = 0; n < 200; n++) flood.webSocket.send("{");
+  expect(await flood.closed).toBe(1008);
+  expect(flood.messages).toHaveLength(64);
 });
 
 test("closing it cancels what runs", async () => {
