@@ -27,6 +27,7 @@ const decoder = new TextDecoder();
 const CRLF = encoder.encode("\r\n");
 const BLANK_LINE = encoder.encode("\r\n\r\n");
 const HYPHENS = encoder.encode("--");
+const NOTHING = new Uint8Array();
 
 /** The delimiter of a form; undefined when the media type is another. */
 export function boundaryOf(contentType: string): string | undefined {
@@ -51,7 +52,11 @@ export class MultipartParser {
   *feed(chunk: Uint8Array): Generator<PartEvent> {
     this.#rest = this.#rest.length === 0 ? chunk : joined(this.#rest, chunk);
     for (;;) {
-      if (this.#state === "done") return;
+      if (this.#state === "done") {
+        // What follows the last delimiter may be as long as a form may be.
+        this.#rest = NOTHING;
+        return;
+      }
       if (this.#state === "delimiter") {
         if (!this.#afterDelimiter()) return;
       } else if (this.#state === "head") {

@@ -95,6 +95,16 @@ test("what is no form is malformed", () => {
     expect(() => parse("x", [encoder.encode(text)]), text.slice(0, 80)).toThrow(MalformedForm);
 });
 
+test("nothing is kept of what follows the last delimiter", () => {
+  const parser = new MultipartParser("x");
+  const chunk = new Uint8Array(1024 ** 2);
+  expect([...parser.feed(bytesOf(FORM))].length).toBeGreaterThan(0);
+  const before = process.memoryUsage().arrayBuffers;
+  for (let n = 0; n < 64; n += 1) expect([...parser.feed(chunk)]).toEqual([]);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * chunk.length);
+  parser.end();
+});
+
 test("the boundary is read as clients write it", () => {
   expect(boundaryOf("multipart/form-data; boundary=----formdata-undici-0123")).toBe(
     "----formdata-undici-0123",
