@@ -43,6 +43,12 @@ export const takesForm = (call: VendoraCall, schema: z.ZodObject) =>
       reader.release();
       releaseOther?.();
     });
+    const discard = () =>
+      c.executionCtx.waitUntil(
+        files.discard().catch((error) => logger.warn("Files of a form not discarded", { error })),
+      );
+    // When the client disconnects, no `finally` runs.
+    signal.addEventListener("abort", discard);
     try {
       const body = formObject(await reader.read(), schema);
       c.set("sentFiles", files.sent);
@@ -55,8 +61,6 @@ export const takesForm = (call: VendoraCall, schema: z.ZodObject) =>
       await next();
     } finally {
       reader.release();
-      c.executionCtx.waitUntil(
-        files.discard().catch((error) => logger.warn("Files of a form not discarded", { error })),
-      );
+      discard();
     }
   });

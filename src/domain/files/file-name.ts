@@ -2,6 +2,8 @@
 import { isInline } from "./file-type.ts";
 
 const MAX_CHARS = 100;
+/** Of one that people see. Its end is kept, where the extension is. */
+const MAX_SHOWN_CHARS = 200;
 
 /** The name for keys and URLs: no character needs escaping. */
 export function safeName(name: string): string {
@@ -13,6 +15,14 @@ export function safeName(name: string): string {
   if (kept.length <= MAX_CHARS) return kept || "file";
   const [extension = ""] = /\.[A-Za-z0-9]{1,10}$/.exec(kept) ?? [];
   return kept.slice(0, MAX_CHARS - extension.length) + extension;
+}
+
+/** The name of a file as whoever sent it called it, which may be anything, as uploads are named (protocol/upload.ts). */
+export function shownName(sent: string): string {
+  const last = sent.split(/[/\\]/).at(-1) ?? "";
+  const end = last.replace(/\p{Cc}/gu, "").slice(-MAX_SHOWN_CHARS);
+  // The cut may have left half of a character.
+  return end.replace(/\p{Cs}/gu, "") || "file";
 }
 
 /** The header Content-Disposition (RFC 6266). */

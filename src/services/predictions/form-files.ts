@@ -3,7 +3,7 @@
  * as data URIs are; of longer ones there are parts, which become a file then. What stays incomplete is no
  * file: it is aborted, and after 7 days R2 does that by itself.
  */
-import { safeName } from "../../domain/files/file-name.ts";
+import { safeName, shownName } from "../../domain/files/file-name.ts";
 import { imageTypeOf } from "../../domain/files/image-type.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { hex } from "../../lib/hex.ts";
@@ -20,7 +20,6 @@ export const KEPT_BYTES = 1024 * 1024;
 
 const FIRST_BYTES = 64 * 1024;
 const OPAQUE = "application/octet-stream";
-const MAX_NAME_CHARS = 200;
 
 export class FormFiles {
   readonly #services: Services;
@@ -40,7 +39,7 @@ export class FormFiles {
   }
 
   async begin({ filename = "", type }: PartHead): Promise<FormFile> {
-    const name = filename.split(/[/\\]/).at(-1)?.slice(-MAX_NAME_CHARS) || "file";
+    const name = shownName(filename);
     const number = this.#sent.files.length + 1;
     const key = fileKey(this.#sent.prediction_id, `form-${number}-${safeName(name)}`);
     const url = await addressOf(this.#services, this.#origin, key);

@@ -1,8 +1,9 @@
 /** Names of files: in keys and addresses, and in the header that a browser is told them by. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { disposition, safeName } from "../../../src/domain/files/file-name.ts";
+import { disposition, safeName, shownName } from "../../../src/domain/files/file-name.ts";
 import { oneFile } from "../../../src/protocol/file.ts";
+import { createUpload } from "../../../src/protocol/upload.ts";
 
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 
@@ -41,6 +42,30 @@ describe("the name in an address", () => {
         expect(encodeURIComponent(safe)).toBe(safe);
         expect(safe.length).toBeLessThanOrEqual(100);
         expect(safeName(safe)).toBe(safe);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe("the name that people see", () => {
+  test.each([
+    ["ä b.png", "ä b.png"],
+    ["C:\\temp\\x.txt", "x.txt"],
+    ["a\r\n\0b.wav", "ab.wav"],
+    ["", "file"],
+    ["/", "file"],
+    ["\n", "file"],
+    ["\ud83d.png", ".png"],
+    [`${"👍".repeat(100)}a`, `${"👍".repeat(99)}a`],
+  ])("of %j is %j", (sent, shown) => {
+    expect(shownName(sent)).toBe(shown);
+  });
+
+  test("is one that an upload may have, whatever was sent", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 400 }), (sent) => {
+        expect(createUpload.shape.name.parse(shownName(sent))).toBeTruthy();
       }),
       { numRuns: 1_000 },
     );

@@ -1,9 +1,11 @@
 /** Forms as the bodies of calls: their files go to R2 while they arrive, and stand in the input as URLs. */
-import { beforeEach, describe, expect, test } from "vitest";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Job } from "../../../src/protocol/runner.ts";
 import type { VendoraError } from "../../../src/protocol/vendora/error.ts";
 import { Client } from "../support/client.ts";
-import { bytesOf, digestOf, keysBelow, MIB, readFile } from "../support/files.ts";
+import { eventually } from "../support/eventually.ts";
+import { bytesOf, digestOf, isUnderWay, keysBelow, MIB, readFile } from "../support/files.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { finish, newVendora } from "../support/vendora.ts";
 import { newClient } from "../support/world.ts";
@@ -23,6 +25,10 @@ beforeEach(async () => {
   before = await keysBelow();
 });
 
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
 type Fields = [name: string, value: string | File][];
 
 function formOf(...fields: Fields): FormData {
@@ -33,8 +39,14 @@ function formOf(...fields: Fields): FormData {
 const pictureOf = (bytes: Uint8Array<ArrayBuffer>, name = "ä b.png", type = "image/png") =>
   new File([bytes], name, { type });
 
-const post = (body: BodyInit, headers: Record<string, string> = {}) =>
-  client.fetch(PATH, { method: "POST", body, headers });
+const post = (body: BodyInit, headers: Record<string, string> = {}, signal?: AbortSignal) =>
+  client.fetch(PATH, { method: "POST", body, headers, ...(signal && { signal }) });
+
+async function wholeOf(form: FormData) {
+  const response = new Response(form);
+  const type = response.headers.get("content-type") ?? "";
+  return { bytes: await response.bytes(), type };
+}
 
 /** The error of a form that is refused, of which nothing is left. */
 async function refusal(body: BodyInit, headers = {}) {
@@ -111,8 +123,30 @@ describe("a form", () => {
   });
 });
 
+test("a file may have any name", async () => {
+  const name = `${"👍".repeat(120)}a.png`;
+  const form = formOf(["image", pictureOf(PNG, name)], ["model", model], ["prompt", "x"]);
+  const { job } = await taken(form);
+  expect(job.files[0]?.stored?.name).toMatch(/^👍+a\.png$/u);
+});
+
 describe("nothing is left of a form", () => {
   const long = () => pictureOf(bytesOf(6 * MIB));
+
+  test("whose sender has left before its end", async () => {
+    const begin = vi.spyOn(env.FILES, "createMultipartUpload");
+    const leaving = new AbortController();
+    const chunks = await wholeOf(formOf(["model", model], ["image", long()]));
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(chunks.bytes.slice(0, -100)),
+    });
+    const sending = post(body, { "content-type": chunks.type }, leaving.signal);
+    const upload = await eventually(() => begin.mock.results[0]?.value ?? expect.fail("not begun"));
+    expect(await isUnderWay(upload.key, upload.uploadId)).toBe(true);
+    leaving.abort();
+    await expect(sending).rejects.toThrow();
+    await expect.poll(() => isUnderWay(upload.key, upload.uploadId)).toBe(false);
+  });
 
   test("for a model that is not there, wherever it is named", async () => {
     const unknown: Fields[number] = ["model", "nobody/nothing"];
