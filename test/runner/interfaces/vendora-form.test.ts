@@ -67,6 +67,18 @@ test("of a file that was sent as a data URI, and of none", async () => {
   expect(formOf("audio_speech", { input: "x" }, new Map())).toBeUndefined();
 });
 
+test.each([
+  ["a long name of many values", { ["n".repeat(100_000)]: Array(2_000).fill(1) }],
+  ["names within names", { x: { ["n".repeat(100_000)]: { y: Array(2_000).fill(1) } } }],
+  ["many values", { x: Array(500_000).fill(1) }],
+])("that grows with %s is refused before it is made", (_, more) => {
+  const before = process.memoryUsage().rss;
+  const refused = expect.objectContaining({ status: 413 });
+  const input = { file: URL_OF_FILE, ...more };
+  expect(() => formOf("audio_transcriptions", input, files(Buffer.alloc(1)))).toThrow(refused);
+  expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 ** 2);
+});
+
 test.each(["audio_transcriptions", "audio_translations"] as const)(
   "the smallest of %s has a file that is one",
   async (call) => {

@@ -30,7 +30,14 @@ interface Part {
 
 const CRLF = "\r\n";
 
-/** Undefined for a call whose servers take JSON. @throws ServerFailure for a file that is none */
+/**
+ * Of its fields, in characters without files: a body has 10 MiB. A form repeats the name of a list for each of
+ * its items, so that a body can stand for a form of terabytes.
+ */
+const MAX_FIELDS_CHARS = 16 * 1024 ** 2;
+const MAX_FIELDS = 10_000;
+
+/** Undefined for a call whose servers take JSON. @throws ServerFailure for a file that is none, and too many fields */
 export function formOf(
   call: VendoraCall,
   input: Record<string, Json>,
@@ -39,12 +46,10 @@ export function formOf(
   const names = fileFields(call);
   if (!names) return undefined;
   const boundary = `auspex-${randomUUID()}`;
-  const parts = Object.entries(input)
-    .flatMap(([name, value]) => [...fieldsOf(name, value)].map((field) => ({ ...field, of: name })))
-    .map(({ name, text, of }) => {
-      const file = names.includes(of) ? fileOf(of, text, files) : undefined;
-      return file ? filePart(boundary, name, file) : textPart(boundary, name, text);
-    });
+  const parts = boundedFields(input).map(({ name, text, of }) => {
+    const file = names.includes(of) ? fileOf(of, text, files) : undefined;
+    return file ? filePart(boundary, name, file) : textPart(boundary, name, text);
+  });
   const end = Buffer.from(`--${boundary}--${CRLF}`);
   const sizes = parts.map(({ head, size }) => head.length + size + CRLF.length);
   return {
@@ -53,6 +58,24 @@ export function formOf(
     content: contentOf(parts, end),
   };
 }
+
+/** @param of the field of the input that it is, or is in */
+function boundedFields(input: Record<string, Json>): { name: string; text: string; of: string }[] {
+  const fields: ReturnType<typeof boundedFields> = [];
+  let chars = 0;
+  for (const [of, value] of Object.entries(input)) {
+    for (const { name, text } of fieldsOf(of, value)) {
+      chars += name.length + text.length;
+      if (chars > MAX_FIELDS_CHARS || fields.length === MAX_FIELDS)
+        throw parseFailure({ message: TOO_MUCH, param: of }, 413);
+      fields.push({ name, text, of });
+    }
+  }
+  return fields;
+}
+
+const TOO_MUCH =
+  "The request has more than fits into a form, as which the model takes it. Leave fields out.";
 
 /** Lists and objects are written as official clients do. */
 function* fieldsOf(name: string, value: Json): Generator<{ name: string; text: string }> {
