@@ -43,6 +43,12 @@ export const imageRequest = z
   .meta({ example: { model: "demo/brush", prompt: "Hills at dusk", size: "512x384" } });
 export type ImageRequest = z.infer<typeof imageRequest>;
 
+/** What is asked of an answer, whatever the picture shows. */
+export type AskedImages = Pick<
+  ImageRequest,
+  "size" | "quality" | "background" | "output_format" | "response_format"
+>;
+
 /** A URL or a data URI. */
 const address = z.string().min(1).max(10_000_000);
 const reference = z.object({ image_url: address });

@@ -109,15 +109,18 @@ const embed = createRoute({
 export const callRoutes = router();
 
 callRoutes.openapi(complete, async (c) => {
-  const { webhook, ...request } = c.req.valid("json");
-  const { messages, ...asked } = request;
   const { services } = c.var;
   const headers = c.req.valid("header");
-  const beginning = () => begin(c, "chat_completions", request, webhook, headers);
-  if (asked.stream)
+  const { stream, stream_options } = c.req.valid("json");
+  const includeUsage = stream_options?.include_usage === true;
+  const beginning = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return begin(c, "chat_completions", request, webhook, headers);
+  };
+  if (stream)
     return vendoraEvents(
       await limitOpenStream(c, async () =>
-        answerStream(services, CHAT_ANSWERS, await beginning(), asked),
+        answerStream(services, CHAT_ANSWERS, await beginning(), includeUsage),
       ),
     );
   return limitWaitingRequest(c, async () => {
@@ -127,11 +130,15 @@ callRoutes.openapi(complete, async (c) => {
 });
 
 callRoutes.openapi(embed, async (c) => {
-  const { webhook, ...request } = c.req.valid("json");
-  const { input, ...asked } = request;
   const { services } = c.var;
+  const { model, encoding_format } = c.req.valid("json");
+  const asked = { model, encoding_format };
+  const beginning = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return begin(c, "embeddings", request, webhook, c.req.valid("header"));
+  };
   return limitWaitingRequest(c, async () => {
-    const begun = await begin(c, "embeddings", request, webhook, c.req.valid("header"));
-    return vendoraJson(embeddingList(services, asked, await waitForCall(services, begun)));
+    const ended = await waitForCall(services, await beginning());
+    return vendoraJson(embeddingList(services, asked, ended));
   });
 });

@@ -63,16 +63,18 @@ const complete = createRoute({
 export const completionRoutes = router();
 
 completionRoutes.openapi(complete, async (c) => {
-  const { webhook, ...request } = c.req.valid("json");
-  const { prompt: _, ...asked } = request;
   const { services, target } = c.var;
   const headers = c.req.valid("header");
-  const beginning = () =>
-    begin(c, "completions", completionBody(target, request), webhook, headers);
-  if (asked.stream)
+  const { stream, stream_options } = c.req.valid("json");
+  const includeUsage = stream_options?.include_usage === true;
+  const beginning = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return begin(c, "completions", completionBody(target, request), webhook, headers);
+  };
+  if (stream)
     return vendoraEvents(
       await limitOpenStream(c, async () =>
-        answerStream(services, COMPLETION_ANSWERS, await beginning(), asked),
+        answerStream(services, COMPLETION_ANSWERS, await beginning(), includeUsage),
       ),
     );
   return limitWaitingRequest(c, async () => {

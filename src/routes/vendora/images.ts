@@ -9,12 +9,12 @@ import { takesForm } from "../../middleware/form-body.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
 import {
-  type ImageEditRequest,
+  type AskedImages,
   type ImageRequest,
   imageEditRequest,
   imageRequest,
 } from "../../protocol/vendora/image.ts";
-import { type BegunCall, waitForCall } from "../../services/vendora/calls.ts";
+import { askedOf, type BegunCall, waitForCall } from "../../services/vendora/calls.ts";
 import { imageStream } from "../../services/vendora/image-stream.ts";
 import { beginEdit, beginImages, imagesAnswer, isServer } from "../../services/vendora/images.ts";
 import { jsonBody } from "../responses.ts";
@@ -109,24 +109,32 @@ const edit = createRoute({
 export const imageRoutes = router();
 
 imageRoutes.openapi(generate, async (c) => {
-  const { webhook, ...request } = c.req.valid("json");
-  const call = callIn(c, c.req.valid("header"), webhook);
   const { services, caller } = c.var;
-  return answered(c, request, "image_generation", () =>
-    beginImages(services, caller, request, call),
-  );
+  const headers = c.req.valid("header");
+  return answered(c, askedIn(c.req.valid("json")), "image_generation", () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return beginImages(services, caller, request, callIn(c, headers, webhook));
+  });
 });
 
 imageRoutes.openapi(edit, async (c) => {
-  const { webhook, ...request } = c.req.valid("json");
-  const call = callIn(c, c.req.valid("header"), webhook);
   const { services, caller } = c.var;
-  return answered(c, request, "image_edit", () => beginEdit(services, caller, request, call));
+  const headers = c.req.valid("header");
+  return answered(c, askedIn(c.req.valid("json")), "image_edit", async () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return beginEdit(services, caller, request, callIn(c, headers, webhook));
+  });
 });
+
+/** Without what the model reads, which may be megabytes: the call waits for minutes. */
+function askedIn(request: ImageRequest): AskedImages & Pick<ImageRequest, "stream"> {
+  const { stream, size, quality, background, output_format, response_format } = request;
+  return { stream, size, quality, background, output_format, response_format };
+}
 
 async function answered(
   c: Context<AppEnv>,
-  request: ImageRequest | ImageEditRequest,
+  request: ReturnType<typeof askedIn>,
   event: string,
   begin: () => Promise<BegunCall>,
 ): Promise<Response> {
@@ -134,7 +142,7 @@ async function answered(
   const beginning = async () => {
     const begun = await begin();
     c.set("predictionId", begun.id);
-    return begun;
+    return { ...begun, request: askedOf(begun.request) };
   };
   if (request.stream) {
     const options = { request, event, isServer: isServer(target) };

@@ -52,16 +52,20 @@ const speak = createRoute({
 export const speechRoutes = router();
 
 speechRoutes.openapi(speak, async (c) => {
-  const { webhook, ...request } = c.req.valid("json");
   const { services, target } = c.var;
   const { schemas } = target.version;
-  const { response_format, stream_format } = request;
+  const headers = c.req.valid("header");
+  const { response_format, stream_format } = c.req.valid("json");
+  const beginning = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    const input = modelInput(target, request, (schema) => speechInput(request, schema));
+    const more = { ...input, streams: true };
+    return begin(c, "audio_speech", request, webhook, headers, more);
+  };
   const inParts = rootKeywords(schemas, "output").type === "array";
   const { signal } = c.req.raw;
   const stream = await limitOpenStream(c, async () => {
-    const input = modelInput(target, request, (schema) => speechInput(request, schema));
-    const more = { ...input, streams: true };
-    const begun = await begin(c, "audio_speech", request, webhook, c.req.valid("header"), more);
+    const begun = await beginning();
     const options = { response_format, stream_format, inParts, signal };
     return speechStream(services, begun, options);
   });

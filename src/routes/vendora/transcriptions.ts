@@ -111,34 +111,43 @@ const translate = createRoute({
 export const transcriptionRoutes = router();
 
 transcriptionRoutes.openapi(transcribe, async (c) => {
-  const call = asked(c, "audio_transcriptions", c.req.valid("json"), c.req.valid("header"));
-  if (!call.request.stream) return whole(c, call);
+  const call = asked(c, "audio_transcriptions", () => c.req.valid("json"), c.req.valid("header"));
+  if (!call.stream) return whole(c, call);
   const open = async () => transcriptionStream(c.var.services, await call.begin());
   return vendoraEvents(await limitOpenStream(c, open));
 });
 
 transcriptionRoutes.openapi(translate, (c) =>
-  whole(c, asked(c, "audio_translations", c.req.valid("json"), c.req.valid("header"))),
+  whole(
+    c,
+    asked(c, "audio_translations", () => c.req.valid("json"), c.req.valid("header")),
+  ),
 );
 
-/** @throws VendoraProblem for what the model cannot */
+/** @param bodyIn reads it from the request, which lets go of it @throws VendoraProblem for what the model cannot */
 function asked(
   c: Context<AppEnv>,
   call: HearingCall,
-  { webhook, ...request }: TranscriptionRequest,
+  bodyIn: () => TranscriptionRequest,
   headers: { "idempotency-key"?: string | undefined },
 ) {
   const { target } = c.var;
-  checkFormat(target, request);
-  const input = modelInput(target, request, (schema) => hearingInput(call, request, schema));
-  return { call, request, begin: () => begin(c, call, request, webhook, headers, input) };
+  const { stream, response_format, language, temperature, timestamp_granularities } = bodyIn();
+  checkFormat(target, { stream, response_format });
+  const options = { response_format, language, temperature, timestamp_granularities };
+  const beginning = async () => {
+    const { webhook, ...request } = bodyIn();
+    const input = modelInput(target, request, (schema) => hearingInput(call, request, schema));
+    return begin(c, call, request, webhook, headers, input);
+  };
+  return { call, stream, options, begin: beginning };
 }
 
-function whole(c: Context<AppEnv>, { call, request, begin: beginning }: ReturnType<typeof asked>) {
+function whole(c: Context<AppEnv>, { call, options, begin: beginning }: ReturnType<typeof asked>) {
   const { services, target } = c.var;
   return limitWaitingRequest(c, async () => {
     const ended = await waitForCall(services, await beginning());
-    const answer = transcription(services, call, target, request, ended);
+    const answer = transcription(services, call, target, options, ended);
     return typeof answer === "string" ? plainText(answer) : vendoraJson(answer);
   });
 }

@@ -96,19 +96,24 @@ const rerank = createRoute({
 export const verdictRoutes = router();
 
 verdictRoutes.openapi(moderate, async (c) => {
-  const { webhook, ...request } = c.req.valid("json");
-  return limitWaitingRequest(c, async () => {
-    const begun = await begin(c, "moderations", request, webhook, c.req.valid("header"));
-    return vendoraJson(moderation(c.var.services, await waitForCall(c.var.services, begun)));
-  });
+  const { services } = c.var;
+  const beginning = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return begin(c, "moderations", request, webhook, c.req.valid("header"));
+  };
+  return limitWaitingRequest(c, async () =>
+    vendoraJson(moderation(services, await waitForCall(services, await beginning()))),
+  );
 });
 
 verdictRoutes.openapi(rerank, async (c) => {
-  const { webhook, ...request } = c.req.valid("json");
-  const { top_n } = request;
+  const { top_n } = c.req.valid("json");
   const { services } = c.var;
-  return limitWaitingRequest(c, async () => {
-    const begun = await begin(c, "rerank", request, webhook, c.req.valid("header"));
-    return vendoraJson(ranking(services, { top_n }, await waitForCall(services, begun)));
-  });
+  const beginning = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return begin(c, "rerank", request, webhook, c.req.valid("header"));
+  };
+  return limitWaitingRequest(c, async () =>
+    vendoraJson(ranking(services, { top_n }, await waitForCall(services, await beginning()))),
+  );
 });

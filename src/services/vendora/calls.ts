@@ -99,6 +99,18 @@ export async function findCallable(
   throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
 }
 
+/** What answers say of their request, or go by. The rest may be megabytes, and an answer may take minutes. */
+export function askedOf(body: Call["body"]): Call["body"] {
+  const { model, stream } = body;
+  const limits = LIMITS.flatMap((name) =>
+    typeof body[name] === "number" ? [[name, body[name]] as const] : [],
+  );
+  return { model, ...(stream && { stream }), ...Object.fromEntries(limits) };
+}
+
+/** As of `limitOf`. */
+const LIMITS = ["max_output_tokens", "max_completion_tokens", "max_tokens"];
+
 /** A call whose prediction has been created. */
 export interface BegunCall extends CreatedPrediction {
   /** Without what the model reads: it may be megabytes, and the call still waits. */

@@ -7,11 +7,9 @@ import { COMPLETIONS } from "../../domain/vendora/completion-stream.ts";
 import { chatIdOf, completionIdOf } from "../../domain/vendora/ids.ts";
 import type { Translation } from "../../domain/vendora/translation.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
-import type { ChatRequest } from "../../protocol/vendora/chat.ts";
-import type { CreatedPrediction } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
-import { type EndedCall, readerOf, timeLimit, unixSeconds } from "./calls.ts";
+import { type BegunCall, type EndedCall, readerOf, timeLimit, unixSeconds } from "./calls.ts";
 import { brokenStream, failureOf, translateOrFail } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import type { NumberedEntry } from "./log-reader.ts";
@@ -46,17 +44,16 @@ export function wholeAnswer<Choice extends { index: number }, Piece>(
 export async function answerStream<Choice extends { index: number }, Piece>(
   services: Services,
   { format, idOf }: Answers<Choice, Piece>,
-  begun: CreatedPrediction,
-  request: Pick<ChatRequest, "model" | "stream_options"> & Record<string, unknown>,
+  begun: BegunCall,
+  includeUsage: boolean,
 ): Promise<EventStream> {
   const seconds = timeLimit(services, "stream");
   const reader = readerOf(services, begun, seconds);
   const held = await readUntilOutput(reader);
   const failure = failureBeforeOutput(held, seconds);
   if (failure) throw failure;
-  const { model, stream_options } = request;
-  const includeUsage = stream_options?.include_usage === true;
-  const head = { id: idOf(begun.id), created: unixSeconds(begun.created_at), model };
+  const { id, created_at, request } = begun;
+  const head = { id: idOf(id), created: unixSeconds(created_at), model: request.model };
   const translation = new ChoiceStream(format, { ...head, limit: limitOf(request), includeUsage });
   return writtenStream(reader, new ChunkWriter(translation, seconds), held);
 }

@@ -13,8 +13,7 @@ import { TranslationFailed } from "../../domain/vendora/translation.ts";
 import type { Json } from "../../protocol/common.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import {
-  type ImageEditRequest,
-  type ImageRequest,
+  type AskedImages,
   type ServerUsage,
   serverImageEvent,
   serverImages,
@@ -29,7 +28,7 @@ import { findPicture, pictureJson, pieceBytes } from "./picture-files.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
 export interface ImageStreamOptions {
-  request: ImageRequest | ImageEditRequest;
+  request: AskedImages;
   /** `image_generation` or `image_edit`. */
   event: string;
   /** Whether its outputs are events already, or an answer. */

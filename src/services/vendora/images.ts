@@ -15,7 +15,7 @@ import {
 import { invalidParameter } from "../../errors-vendora.ts";
 import { objectPieces } from "../../lib/json-splice.ts";
 import type { Json } from "../../protocol/common.ts";
-import type { ImageEditRequest, ImageRequest } from "../../protocol/vendora/image.ts";
+import type { AskedImages, ImageEditRequest, ImageRequest } from "../../protocol/vendora/image.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { ResolvedVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
@@ -97,14 +97,13 @@ function ofCog(
   }
 }
 
-export const formatOf = ({
-  response_format,
-}: Pick<ImageRequest, "response_format">): PictureFormat => response_format ?? "both";
+export const formatOf = ({ response_format }: AskedImages): PictureFormat =>
+  response_format ?? "both";
 
 /** @throws VendoraProblem when it has failed, or has made no pictures */
 export async function imagesAnswer(
   services: Services,
-  request: ImageRequest | ImageEditRequest,
+  request: AskedImages,
   target: ResolvedVersion,
   { prediction, outputs }: EndedCall,
 ): Promise<ReadableStream<Uint8Array>> {
@@ -122,7 +121,7 @@ export async function imagesAnswer(
 
 async function answerPieces(
   services: Services,
-  request: ImageRequest | ImageEditRequest,
+  request: AskedImages,
   id: string,
   created: number,
   made: MadePictures,
