@@ -1,7 +1,7 @@
 /** The media type that a file is served with: never one that a browser executes. */
 
-/** A single type with parameters. Browsers use the last of several. */
-const SINGLE_TYPE = /^[\w.+-]+\/[\w.+-]+ *(?:;[^,]*)?$/;
+/** A single type with parameters, as a header can have it. Browsers use the last of several. */
+const SINGLE_TYPE = /^[\w.+-]+\/[\w.+-]+ *(?:;[ -+\--~]*)?$/;
 
 /**
  * Types that a page can execute or include, under any name: `text/javascript1.5`,

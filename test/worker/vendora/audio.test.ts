@@ -62,6 +62,16 @@ describe("a server that speaks", () => {
     await response.text();
   });
 
+  test.each(["audio/wav; a=\r\nx: y", "audio/wav; a=€"])(
+    "of the type %j has none",
+    async (type) => {
+      const [response] = await Promise.all([speak(), answer(server.fleet, delta("a", type))]);
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toBe("application/octet-stream");
+      expect(await response.text()).toBe("a");
+    },
+  );
+
   test("with events that have the usage", async () => {
     const [response] = await Promise.all([
       speak({ stream_format: "sse" }),
