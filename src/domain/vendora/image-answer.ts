@@ -28,14 +28,17 @@ export interface MadePictures extends Traits {
   usage?: ServerUsage | undefined;
 }
 
+/** A call asks for 10, and for 3 on the way to each. A file is read for each, as often as it is named. */
+export const MAX_PICTURES = 100;
+
+export const TOO_MANY_PICTURES = `The output of the model has more than ${MAX_PICTURES} images.`;
 const NOT_PICTURES = "The output of the model is not a list of image files.";
 
 /** @throws TranslationFailed */
 export function cogPictures(outputs: Json[]): MadePictures {
-  const urls = z
-    .array(z.url())
-    .min(1)
-    .safeParse([...valuesIn(outputs)]).data;
+  const values = [...valuesIn(outputs)];
+  if (values.length > MAX_PICTURES) throw new TranslationFailed(TOO_MANY_PICTURES);
+  const urls = z.array(z.url()).min(1).safeParse(values).data;
   if (!urls) throw new TranslationFailed(NOT_PICTURES);
   return { pictures: urls.map((url) => ({ url })) };
 }
@@ -43,6 +46,7 @@ export function cogPictures(outputs: Json[]): MadePictures {
 /** @throws TranslationFailed */
 export function serverPictures(outputs: Json[]): MadePictures {
   const answer = serverImages.safeParse(outputs.at(-1)).data;
+  if (answer && answer.data.length > MAX_PICTURES) throw new TranslationFailed(TOO_MANY_PICTURES);
   const pictures = answer?.data.map(pictureOf) ?? [];
   if (!answer || pictures.length === 0) throw new TranslationFailed(NOT_PICTURES);
   const { size, quality, background, output_format, usage } = answer;

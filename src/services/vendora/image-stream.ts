@@ -2,9 +2,11 @@
 import {
   cogPictures,
   eventTraits,
+  MAX_PICTURES,
   NO_USAGE,
   type Picture,
   pictureOf,
+  TOO_MANY_PICTURES,
   type Traits,
   traitsOf,
   usageOf,
@@ -67,6 +69,7 @@ class ImageWriter implements Writer {
   readonly #options: ImageStreamOptions;
   readonly #seconds: number;
   #completed = 0;
+  #told = 0;
 
   constructor(services: Services, begun: BegunCall, options: ImageStreamOptions, seconds: number) {
     this.#services = services;
@@ -92,6 +95,8 @@ class ImageWriter implements Writer {
   async *#events(output: Json): AsyncGenerator<Uint8Array, void, void> {
     const encoder = new TextEncoder();
     for (const { picture, partial, usage, ...traits } of this.#toldBy(output)) {
+      this.#told += 1;
+      if (this.#told > MAX_PICTURES) throw new TranslationFailed(TOO_MANY_PICTURES);
       const found = await findPicture(this.#services, this.#begun.id, picture);
       const isPartial = partial !== undefined;
       if (!isPartial) this.#completed += 1;

@@ -74,6 +74,7 @@ describe("an answer", () => {
     ["text", "hills"],
     ["numbers", [1, 2]],
     ["nothing", []],
+    ["more than a call asks for", Array(101).fill("https://images.invalid/1.png")],
   ])("of %s is the model's error", async (_, output) => {
     const response = await answered({}, async () => [output]);
     expect(response.status).toBe(502);
@@ -91,6 +92,16 @@ describe("a stream", () => {
     const [first, last] = await dataOf(await calling);
     expect(first).toMatchObject({ type: "image_generation.completed", b64_json: btoa("1") });
     expect(last).toMatchObject({ type: "error", error: { message: "out of paint" } });
+  });
+
+  test("ends where the model does not stop", async () => {
+    const calling = generate({ stream: true });
+    const { job, channel } = await fleet.work();
+    const data = await storeFile(fleet, job, "1");
+    await finish(channel, Array(101).fill(data));
+    const events = await dataOf(await calling);
+    expect(events).toHaveLength(101);
+    expect(events.at(-1)).toMatchObject({ type: "error", error: { code: "model_error" } });
   });
 
   test("that fails before its first file is an error with a status", async () => {
