@@ -39,6 +39,8 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
     read = undefined;
     c.req.bodyCache = {};
     c.req.addValidatedData("json", {});
+    // Who waits may still hold the list, as the reader of a form does, but has no use for the bytes.
+    c.var.sentFiles?.files.splice(0);
     c.set("sentFiles", undefined);
   };
   c.set("releaseBody", release);
