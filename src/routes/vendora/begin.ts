@@ -1,6 +1,6 @@
 /**
- * Begins the call of a request. Whoever waits for its end keeps nothing of the body, which may have megabytes:
- * a closure that reads it from the request, and no variable, is what may begin while others wait.
+ * Begins the call of a request. Its body may have megabytes, and the call may wait for minutes: routes read the
+ * body from the request in the function that begins the call, so that no closure holds it meanwhile.
  */
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
