@@ -161,6 +161,17 @@ describe("a server", () => {
     expect(answer.data).toHaveLength(2);
   });
 
+  it("is asked for pictures by an ordinary prediction, too", async () => {
+    const image = `data:image/png;base64,${red.toString("base64")}`;
+    for (const [input, seen] of [
+      [{ prompt: "A dot" }, { prompt: "A dot" }],
+      [{ prompt: "A dot", image }, { image: { type: "image/png", size: red.length } }],
+    ] as const) {
+      const { output } = await endOf(world, await world.create("easel", input), "succeeded");
+      expect(JSON.parse(asked.parse(output).data[0]?.revised_prompt ?? "")).toMatchObject(seen);
+    }
+  });
+
   it("streams pictures that are not done yet", async () => {
     const body = { model: EASEL, prompt: "A dot", stream: true, partial_images: 2 } as const;
     const events: unknown[] = [];

@@ -125,6 +125,39 @@ const AUDIO: Properties = {
   },
 };
 
+const DRAWN: Properties = {
+  prompt: { type: "string", description: "What the picture shows", minLength: 1, "x-order": 0 },
+};
+
+/** In the body of an ordinary prediction, what is given an image is an edit. */
+const EDITED: Properties = {
+  image: { type: "string", format: "uri", description: "The picture to edit", "x-order": 1 },
+};
+
+const PICTURE: Properties = {
+  size: {
+    type: ["string", "null"],
+    description: "In pixels, as in `1024x1024`",
+    "x-order": 3,
+  },
+  n: {
+    type: ["integer", "null"],
+    description: "How many pictures to make",
+    minimum: 1,
+    maximum: 10,
+    "x-order": 4,
+  },
+};
+
+const MASK: Properties = {
+  mask: {
+    type: "string",
+    format: "uri",
+    description: "A picture that is transparent where the other is edited",
+    "x-order": 2,
+  },
+};
+
 /** The input is the body of a call, and so is the output, or its events. */
 export function conventionSchemas({
   vendora_chat_completions: chats,
@@ -136,15 +169,19 @@ export function conventionSchemas({
   vendora_audio_speech: speaks,
   vendora_audio_transcriptions: transcribes,
   vendora_audio_translations: translates,
+  vendora_images_generations: generates,
+  vendora_images_edits: edits,
 }: Compatibilities): Schemas {
   // What chats is asked for that: nearly all such servers complete, too.
   const continues = completes && !chats;
   const hears = transcribes || translates;
-  const isOnly =
-    [chats || responds || completes, embeds, moderates, ranks, speaks, hears].filter(Boolean)
-      .length === 1;
+  const draws = generates || edits;
+  const kinds = [chats || responds || completes, embeds, moderates, ranks, speaks, hears, draws];
+  const isOnly = kinds.filter(Boolean).length === 1;
   const properties: Properties = {
     ...(chats && MESSAGES),
+    ...(draws && { ...DRAWN, ...(edits && EDITED) }),
+    ...(draws && isOnly && { ...PICTURE, ...(edits && MASK) }),
     ...(continues && PROMPT),
     ...((embeds || moderates || (responds && !chats)) && TEXTS),
     ...(ranks && RANKED),
@@ -159,6 +196,7 @@ export function conventionSchemas({
     "input" in properties && ["input"],
     ranks && ["query", "documents"],
     hears && ["file"],
+    draws && ["prompt", ...(generates ? [] : ["image"])],
   ].filter((names) => names !== false);
   const [required = []] = needs.length === 1 ? needs : [];
   const streams = chats || responds || completes || speaks;
@@ -169,7 +207,8 @@ export function conventionSchemas({
         ...(Object.keys(properties).length > 0 && { properties }),
         ...(required.length > 0 && { required }),
       },
-      output: !streams && !hears && (embeds || moderates || ranks) ? { type: "object" } : {},
+      output:
+        !streams && !hears && (embeds || moderates || ranks || draws) ? { type: "object" } : {},
       stream_output: streams,
     },
   };

@@ -63,12 +63,19 @@ export function callOf(
   const { vendorb_messages, vendora_chat_completions } = compatibilities;
   if ("messages" in input)
     return vendorb_messages && !vendora_chat_completions ? "messages" : "chat_completions";
-  const { vendora_audio_transcriptions: transcribes, vendora_audio_translations: translates } =
-    compatibilities;
+  const {
+    vendora_audio_transcriptions: transcribes,
+    vendora_audio_translations: translates,
+    vendora_images_generations: generates,
+    vendora_images_edits: edits,
+  } = compatibilities;
   if ("file" in input && (transcribes || translates))
     return transcribes ? "audio_transcriptions" : "audio_translations";
   if (compatibilities.vendora_audio_speech && "voice" in input) return "audio_speech";
+  if ("image" in input && edits) return "images_edits";
   if ("prompt" in input && compatibilities.vendora_completions) return "completions";
+  if ("prompt" in input && (generates || edits))
+    return generates ? "images_generations" : "images_edits";
   if ("documents" in input && compatibilities.vendora_rerank) return "rerank";
   if (compatibilities.vendora_responses) return "responses";
   if (compatibilities.vendora_embeddings) return "embeddings";

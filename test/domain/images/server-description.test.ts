@@ -95,6 +95,26 @@ describe("servers of OpenAI's API", () => {
     expect(both.schemas.prediction.input).not.toHaveProperty("required");
   });
 
+  test("one that draws takes a prompt, and a picture where it edits", () => {
+    const of = (...paths: string[]) =>
+      described("vendora", {}, pathsOf(...paths)).schemas.prediction;
+    const namesOf = ({ input: { properties } }: ReturnType<typeof of>) =>
+      Object.keys(properties ?? {});
+    const draws = of("/v1/images/generations");
+    validateInput(draws.input, { prompt: "Hills", size: null, n: 2 });
+    expect(() => validateInput(draws.input, { n: 2 })).toThrow("prompt");
+    expect(draws.stream_output).toBe(false);
+    expect(namesOf(draws)).toEqual(["prompt", "size", "n"]);
+    const both = of("/v1/images/generations", "/v1/images/edits");
+    validateInput(both.input, { prompt: "Hills" });
+    expect(both.input.properties).toHaveProperty("image.format", "uri");
+    const edits = of("/v1/images/edits");
+    expect(() => validateInput(edits.input, { prompt: "Hills" })).toThrow("image");
+    const chats = of("/v1/images/generations", "/v1/chat/completions");
+    validateInput(chats.input, { messages: [{}] });
+    expect(namesOf(chats)).toContain("prompt");
+  });
+
   test.each([
     ["/v1/completions", { prompt: "Once" }, "prompt", true],
     ["/v1/moderations", { input: "a" }, "input", false],
