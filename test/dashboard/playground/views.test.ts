@@ -80,6 +80,29 @@ describe("outputs", () => {
     });
   });
 
+  test("sound that a server sends in pieces is one sound, once it has ended", () => {
+    const delta = (text: string, more = {}) => ({
+      type: "speech.audio.delta",
+      audio: btoa(text),
+      ...more,
+    });
+    const all = read(delta("RI", { content_type: "audio/wav; rate=16000" }), delta("FF"));
+    expect(all.items).toEqual([]);
+    all.end();
+    all.end();
+    const name = "Sound";
+    expect(all.items).toEqual([
+      { kind: "audio", address: `data:audio/wav;base64,${btoa("RIFF")}`, name },
+    ]);
+    // A server's own events say that they end, and not what they are.
+    const events = read(delta("ID3"), { type: "speech.audio.done", usage: { total_tokens: 1 } });
+    const address = `data:audio/mpeg;base64,${btoa("ID3")}`;
+    expect(events.items).toEqual([{ kind: "audio", address, name }]);
+    const torn = read({ type: "speech.audio.delta", audio: "%" });
+    torn.end();
+    expect(torn.isEmpty).toBe(true);
+  });
+
   test("files of others are links, and what is unknown is shown as it is", () => {
     expect(read("https://else.test/a.png", { seed: 1 }).items).toEqual([
       { kind: "link", address: "https://else.test/a.png", name: "https://else.test/a.png" },

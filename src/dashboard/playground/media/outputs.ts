@@ -2,6 +2,7 @@
 import { isObject } from "../../../lib/json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { outputOf } from "../../prediction-view/output-kind.ts";
+import { Sound } from "./sound.ts";
 
 export type MediaItem =
   | { kind: "image" | "audio" | "video" | "file"; address: string; name: string }
@@ -24,6 +25,7 @@ export class MediaOutputs {
   /** What was written, such as a transcript. */
   text = "";
   segments: Segment[] = [];
+  #sound = new Sound();
   readonly #host: string;
 
   /** @param host of the page, whose files are shown */
@@ -42,6 +44,13 @@ export class MediaOutputs {
     else if (output !== null) this.text += String(output);
   }
 
+  /** Nothing more will come: sound is whole only then. */
+  end(): void {
+    const { address } = this.#sound;
+    this.#sound = new Sound();
+    if (address !== undefined) this.#add({ kind: "audio", address, name: "Sound" });
+  }
+
   #string(text: string): void {
     const sound = /^data:audio\/[\w.+-]+;base64,/.test(text);
     if (sound) return this.#add({ kind: "audio", address: text, name: "Sound" });
@@ -57,6 +66,9 @@ export class MediaOutputs {
     const picture = pictureIn(value);
     if (typeof type === "string" && type.endsWith(".partial_image")) this.partial = picture;
     else if (picture !== undefined) this.#add({ kind: "image", address: picture, name: "Picture" });
+    else if (type === "speech.audio.delta")
+      this.#sound.take(textOf(value.audio), textOf(value.content_type));
+    else if (type === "speech.audio.done") this.end();
     else if (type === "transcript.text.delta") this.text += textOf(delta);
     else if (type === "transcript.text.done") this.text = textOf(text) || this.text;
     else if (Array.isArray(value.data)) this.take(value.data);

@@ -150,6 +150,8 @@ export class RunCard {
   }
 
   #ended({ status, message = "" }: Ending): void {
+    this.#outputs.end();
+    this.#show();
     this.root.ariaBusy = "false";
     this.#note.hidden = true;
     this.#partial.hidden = true;
