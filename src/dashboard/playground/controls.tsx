@@ -58,7 +58,8 @@ function hintOf({ name, label, description, ...field }: FilledField): Child | un
   return (
     <>
       {!isNamed && <code>{name}</code>}
-      {description && <span class="meaning"> {description} </span>}
+      {description && ` ${description} `}
+      {description && rules && "· "}
       {rules && <span class="rules">{rules}</span>}
     </>
   );

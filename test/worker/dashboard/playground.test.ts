@@ -28,6 +28,16 @@ describe("the page", () => {
     expect(html).toContain("No prediction yet");
   });
 
+  it("says what a field means apart from what it takes", async () => {
+    const prompt = { type: "string", title: "Prompt", description: "A theme", maxLength: 9 };
+    const steps = { type: "integer", description: "How many", minimum: 1, maximum: 50 };
+    const input = { type: "object", properties: { prompt, steps } };
+    const { model } = await newWorld({ input, visibility: "public" });
+    const { html } = await visitor.look(`/models/${model}/playground`);
+    expect(textOf(html)).toContain("How many · 1 to 50");
+    expect(textOf(html)).not.toContain("A theme ·");
+  });
+
   it("shows the call as code, with the address that it was asked at", async () => {
     const { html } = await visitor.look(`${PAGE}?tab=code`);
     expect(html).toContain("curl -N &#39;https://auspex.test/v1/predictions&#39;");
