@@ -1,4 +1,4 @@
-/** The playground as a chat, and as a place where pictures are made. */
+/** The playground as a chat, and as a place where pictures and sounds are made. */
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { ROOT } from "../../src/dev/bundle.ts";
@@ -211,6 +211,34 @@ it("pictures are collected, and one is the next input", async () => {
   await pictures.nth(1).waitFor();
   await page.getByRole("link", { name: "Form", exact: true }).click();
   await visitor.arrives(/view=form/);
+});
+
+it("a text is said aloud, and the sound is written down again with its times", async () => {
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  await visitor.open(playground("crier"));
+  await page.getByLabel("text", { exact: true }).fill("Down the hole. And up.");
+  await page.keyboard.press("Control+Enter");
+  const player = page.locator(".media-item audio");
+  await player.waitFor();
+  const duration = await player.evaluate(async (audio: HTMLAudioElement) => {
+    if (audio.readyState === 0)
+      await new Promise((resolve) => audio.addEventListener("loadedmetadata", resolve));
+    return audio.duration;
+  });
+  expect(duration).toBeGreaterThan(1);
+  await visitor.look();
+  const address = await player.getAttribute("src");
+  await visitor.open(playground("listener"));
+  await page.getByLabel("audio", { exact: true }).fill(new URL(address ?? "", site.url).href);
+  await page.keyboard.press("Control+Enter");
+  const segments = page.locator(".media-segments li");
+  await segments.nth(1).waitFor();
+  expect(await segments.allInnerTexts()).toEqual([
+    expect.stringMatching(/^0:00\.0\s+down the hole\.\s+[\d.]+ s$/),
+    expect.stringMatching(/^0:0\d\.\d\s+and up\.\s+[\d.]+ s$/),
+  ]);
+  await visitor.look();
 });
 
 it("without scripts a chat is a form", async () => {
