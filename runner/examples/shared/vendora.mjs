@@ -153,6 +153,9 @@ const TYPES = {
   string: (value) => typeof value === "string",
 };
 
+const oneOf = (options) =>
+  `${options.length > 1 ? "one of " : ""}${options.map((one) => `'${one}'`).join(", ")}`;
+
 /**
  * Validates a parameter of the request. `otherwise` is its default, which null selects too.
  * @param {unknown} value @param {string} param its path: `messages[1].content`
@@ -173,6 +176,6 @@ export function take(value, param, { type, min, max, options, ...rest }) {
   if (value > max)
     throw wrong(`Invalid '${param}': expected at most ${max}.`, `${numeric}_above_max_value`);
   if (options && !options.includes(value))
-    throw wrong(`Invalid '${param}': expected one of ${options.join(", ")}.`, "invalid_value");
+    throw wrong(`Invalid '${param}': expected ${oneOf(options)}.`, "invalid_value");
   return value;
 }

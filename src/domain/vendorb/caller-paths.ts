@@ -11,10 +11,15 @@ const NAMES = {
   parallel_tool_calls: "tool_choice.disable_parallel_tool_use",
 };
 
+/** What goes on with the chat's own way to write a place in a list. */
+const INDEXED = /\b(?:system|messages\.\d+|tools\.\d+)(?:\.\w+|\[\d+\])+/g;
+
 /** @returns a function that replaces the chat's paths by the caller's, in a text or a single path */
-export const toCallerPaths = (request: Fields): ((text: string) => string) =>
-  chatPathReplacer({
+export function toCallerPaths(request: Fields): (text: string) => string {
+  const replace = chatPathReplacer({
     messages: locatedMessages(request),
     tools: listOf(request.tools).map((_, n) => `tools.${n}`),
     names: NAMES,
   });
+  return (text) => replace(text).replace(INDEXED, (path) => path.replaceAll(/\[(\d+)\]/g, ".$1"));
+}

@@ -31,6 +31,7 @@ test.each([
   ["messages[2].tool_calls[0].function.arguments", "messages.1.content.1.arguments"],
   ["messages[3].content: too long", "messages.2.content.0.content: too long"],
   ["messages[4]", "messages.2"],
+  ["Invalid 'messages[1].content[0].type'.", "Invalid 'messages.0.content.0.type'."],
   ["tools[0].function.name", "tools.0.name"],
   ["response_format", "output_config.format"],
   ["reasoning_effort must be low", "output_config.effort must be low"],
