@@ -7,20 +7,12 @@ import type { ImageRequest } from "../../protocol/vendora/image.ts";
 import { isStringField, type PictureSchema } from "../images/picture-schema.ts";
 import { enumOptions, type Keywords } from "../schemas/input-form-schema.ts";
 import { sizeInput } from "./image-size.ts";
+import { lacks, UnfitParameter } from "./model-fields.ts";
 
 /** The images of an edit; none for a generation. */
 export interface GivenImages {
   images: string[];
   mask?: string | undefined;
-}
-
-export class UnsupportedByModel extends Error {
-  readonly param: string;
-
-  constructor(param: string, message: string) {
-    super(message);
-    this.param = param;
-  }
 }
 
 /** What is not the picture's, or is said by the answer. */
@@ -40,7 +32,7 @@ const NO_WISH: Record<string, Json[]> = {
 
 type Input = Record<string, Json>;
 
-/** @throws UnsupportedByModel */
+/** @throws UnfitParameter */
 export function imageInput(
   request: ImageRequest,
   schema: PictureSchema,
@@ -62,18 +54,38 @@ export function imageInput(
 }
 
 function countInput(n: number, { count }: PictureSchema): Input {
+  const bound = boundOf(n, count?.keywords);
+  if (bound) throw unfit("n", `cannot be ${n}: the model makes ${bound} at a time.`);
   if (count) return { [count.name]: n };
   if (n === 1) return {};
-  throw new UnsupportedByModel("n", "it makes one picture at a time: send a request for each");
+  throw unfit(
+    "n",
+    "can only be 1: the model makes one picture at a time. Send a request for each.",
+  );
 }
 
 function sized(size: string, schema: PictureSchema): Input {
   const input = sizeInput(size, schema);
-  if (input) return input;
-  throw new UnsupportedByModel(
-    "size",
-    `its input schema has neither 'width' and 'height' nor a 'size' or 'aspect_ratio' that is ${size}`,
-  );
+  if (!input)
+    throw unfit(
+      "size",
+      `cannot be '${size}': the model's input schema has neither 'width' and 'height' nor a 'size' or 'aspect_ratio' that is ${size}. Ask for another, or leave it out.`,
+    );
+  for (const side of ["width", "height"]) checkSide(side, input[side], schema);
+  return input;
+}
+
+function checkSide(side: string, pixels: Json | undefined, { fields }: PictureSchema): void {
+  const bound = boundOf(pixels, fields.get(side));
+  if (bound)
+    throw unfit("size", `cannot have a ${side} of ${pixels}: the model takes ${bound} pixels.`);
+}
+
+/** What it is beyond, in words. The model would say so of a field that the caller has not sent. */
+function boundOf(value: Json | undefined, { minimum, maximum }: Keywords = {}): string | undefined {
+  if (typeof value !== "number") return undefined;
+  if (typeof minimum === "number" && value < minimum) return `at least ${minimum}`;
+  return typeof maximum === "number" && value > maximum ? `at most ${maximum}` : undefined;
 }
 
 function formatInput(format: string, { fields }: PictureSchema): Input {
@@ -85,29 +97,33 @@ function formatInput(format: string, { fields }: PictureSchema): Input {
     const value = options ? spellings.find((one) => options.includes(one)) : format;
     if (value !== undefined) return { [name]: value };
   }
-  throw new UnsupportedByModel(
+  throw unfit(
     "output_format",
-    `its input schema has no 'output_format' that is ${format}`,
+    `cannot be '${format}': the model's input schema does not offer it. Leave it out to get what the model makes.`,
   );
 }
 
 function compressionInput(compression: number, { fields }: PictureSchema): Input {
   const name = ["output_compression", "output_quality"].find((one) => fields.has(one));
   if (name !== undefined) return { [name]: compression };
-  throw new UnsupportedByModel("output_compression", lacks("output_compression"));
+  throw lacks("output_compression");
 }
 
 function imagesInput(images: string[], { image, takesSeveral }: PictureSchema): Input {
   const [only] = images;
-  if (!image || only === undefined) throw new UnsupportedByModel("image", lacks("image"));
+  if (!image || only === undefined) throw lacks("image");
   if (takesSeveral) return { [image.name]: images };
-  if (images.length > 1) throw new UnsupportedByModel("image", "it takes one image: send one");
+  if (images.length > 1)
+    throw unfit(
+      "image",
+      `can be one image for this model, and ${images.length} were sent. Send one, or call a model that takes several.`,
+    );
   return { [image.name]: only };
 }
 
 function maskInput(mask: string, { mask: field }: PictureSchema): Input {
   if (field) return { [field.name]: mask };
-  throw new UnsupportedByModel("mask", lacks("mask"));
+  throw lacks("mask");
 }
 
 /** What the schema has by the same name, such as `seed` and what clients call `extra_body`. */
@@ -117,11 +133,14 @@ function otherInput(request: ImageRequest, { fields }: PictureSchema): Input {
     if (NOT_INPUT.has(name) || value === null || value === undefined) continue;
     if (NO_WISH[name]?.includes(value)) continue;
     const field = fields.get(name);
-    if (!field) throw new UnsupportedByModel(name, lacks(name));
+    if (!field) throw lacks(name.slice(0, MAX_SHOWN));
     const typed = asTyped(value, field);
     const options = enumOptions(field);
     if (options && !options.includes(typed))
-      throw new UnsupportedByModel(name, `its '${name}' has no '${String(value).slice(0, 50)}'`);
+      throw unfit(
+        name,
+        `cannot be '${String(value).slice(0, 50)}': the model's input schema does not offer it. Send what it offers, or leave it out.`,
+      );
     input[name] = typed;
   }
   return input;
@@ -138,4 +157,9 @@ function asTyped(value: Json, { type }: Keywords): Json {
   return value;
 }
 
-const lacks = (name: string) => `its input schema does not have '${name}'`;
+/** Names of parameters that are nobody's can be of any length. */
+const MAX_SHOWN = 200;
+
+/** @param why goes on from the parameter's name, and says what to do next */
+const unfit = (param: string, why: string) =>
+  new UnfitParameter(param, "unsupported_parameter", `'${param}' ${why}`);

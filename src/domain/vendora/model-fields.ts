@@ -108,6 +108,6 @@ export function optionFor({ keywords }: Field, param: string, text: string, ...o
   if (found !== undefined) return found;
   const shown = options.slice(0, MAX_SHOWN).map((option) => `'${option}'`);
   const rest = options.length > MAX_SHOWN ? ` and ${options.length - MAX_SHOWN} more` : "";
-  const message = `'${param}' has to be one that the model has: ${shown.join(", ")}${rest}.`;
+  const message = `'${param}' has to be one of those that the model has: ${shown.join(", ")}${rest}.`;
   throw new UnfitParameter(param, "invalid_value", message);
 }

@@ -14,6 +14,7 @@ import {
   lacks,
   ModelFields,
   optionFor,
+  UnfitParameter,
 } from "./model-fields.ts";
 import type { Fields } from "./response-json.ts";
 
@@ -64,6 +65,12 @@ export function hearingFields(schema: Json): HearingFields | undefined {
   };
 }
 
+const DIARIZED = new UnfitParameter(
+  "response_format",
+  "unsupported_parameter",
+  "'response_format' cannot be 'diarized_json': only servers with transcriptions of their own tell speakers apart. Ask for 'json', 'text', 'srt', 'vtt' or 'verbose_json'.",
+);
+
 /** @throws UnfitParameter */
 export function hearingInput(
   call: HearingCall,
@@ -79,7 +86,7 @@ export function hearingInput(
   const special = rest.find(([name]) => SPECIAL.includes(name) && !fields.names.includes(name));
   if (special) throw lacks(special[0]);
   if (include?.includes("logprobs") && !fields.names.includes("include")) throw lacks("include");
-  if (response_format === "diarized_json") throw lacks("response_format", "diarized_json");
+  if (response_format === "diarized_json") throw DIARIZED;
   const asksWords = response_format === "verbose_json" && timestamp_granularities?.includes("word");
   return {
     ...Object.fromEntries(rest),

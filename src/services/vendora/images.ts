@@ -7,11 +7,7 @@ import {
   traitsOf,
   usageOf,
 } from "../../domain/vendora/image-answer.ts";
-import {
-  type GivenImages,
-  imageInput,
-  UnsupportedByModel,
-} from "../../domain/vendora/image-input.ts";
+import { type GivenImages, imageInput } from "../../domain/vendora/image-input.ts";
 import { invalidParameter } from "../../errors-vendora.ts";
 import { objectPieces } from "../../lib/json-splice.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -28,6 +24,7 @@ import {
   unixSeconds,
 } from "./calls.ts";
 import { asVendoraProblem, failureOf } from "./failure.ts";
+import { orUnfit } from "./model-input.ts";
 import {
   type Base64,
   findPicture,
@@ -87,14 +84,7 @@ function ofCog(
   { version }: ResolvedVersion,
   given?: GivenImages,
 ): Record<string, Json> {
-  try {
-    return imageInput(request, pictureSchema(version.schemas), given);
-  } catch (error) {
-    if (!(error instanceof UnsupportedByModel)) throw error;
-    const { param, message } = error;
-    const text = `'${param.slice(0, 200)}' is not supported by '${request.model}': ${message}. Leave it out, or call a model that has it.`;
-    throw invalidParameter(param.slice(0, 200), "unsupported_parameter", text);
-  }
+  return orUnfit(() => imageInput(request, pictureSchema(version.schemas), given));
 }
 
 export const formatOf = ({ response_format }: AskedImages): PictureFormat =>

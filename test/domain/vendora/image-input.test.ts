@@ -1,7 +1,8 @@
 /** The input that a Cog image model gets for a call, by its schema. */
 import { expect, test } from "vitest";
 import { pictureSchema } from "../../../src/domain/images/picture-schema.ts";
-import { imageInput, UnsupportedByModel } from "../../../src/domain/vendora/image-input.ts";
+import { imageInput } from "../../../src/domain/vendora/image-input.ts";
+import { UnfitParameter } from "../../../src/domain/vendora/model-fields.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 const FILE = { type: "string", format: "uri" };
@@ -27,7 +28,7 @@ function unsupported(make: () => unknown): string {
   try {
     make();
   } catch (error) {
-    if (error instanceof UnsupportedByModel) return error.param;
+    if (error instanceof UnfitParameter) return error.param;
     throw error;
   }
   return "nothing";
@@ -82,6 +83,22 @@ test.each<[string, { [name: string]: Json }, { [name: string]: Json } | undefine
   const make = () => imageInput(asked({ size }), schemaOf(properties));
   if (input) expect(make()).toEqual({ prompt: "Hills", ...input });
   else expect(unsupported(make)).toBe("size");
+});
+
+test("a size beyond what the model takes is refused by the name that it was asked with", () => {
+  const side = { type: "integer", minimum: 16, maximum: 2048 };
+  const schema = schemaOf({ width: side, height: side });
+  const make = (size: string) => () => imageInput(asked({ size }), schema);
+  expect(make("2048x16")()).toMatchObject({ width: 2048, height: 16 });
+  expect(make("2049x16")).toThrow("'size' cannot have a width of 2049: the model takes at most");
+  expect(make("2048x15")).toThrow(
+    "'size' cannot have a height of 15: the model takes at least 16 pixels.",
+  );
+  const count = schemaOf({ num_outputs: { type: "integer", minimum: 1, maximum: 4 } });
+  expect(imageInput(asked({ n: 4 }), count)).toMatchObject({ num_outputs: 4 });
+  expect(() => imageInput(asked({ n: 5 }), count)).toThrow(
+    "'n' cannot be 5: the model makes at most 4",
+  );
 });
 
 test.each<[string, { [name: string]: Json }]>([

@@ -120,7 +120,7 @@ test("what the schema has no place for is refused before anything runs", async (
   const body = await response.json<{ error: { message: string } }>();
   expectErrorBody(body);
   expect(body).toMatchObject({ error: { code: "unsupported_parameter", param: "size" } });
-  expect(body.error.message).toContain(model);
+  expect(body.error.message).toContain("'size' cannot be '512x512': the model's input schema has");
   expect(await client.ok("GET", "/v1/predictions")).toMatchObject({ items: [] });
 });
 
