@@ -351,10 +351,11 @@ test("official clients in JavaScript", async () => {
 });
 
 test("pictures and sounds in a shell", async () => {
+  const body = { ...IMAGE, response_format: "url" };
   const made = await outcome("images-curl", { input: IMAGE_INPUT });
-  expect(made).toMatchObject({ printed: PICTURES, got: { body: IMAGE } });
+  expect(made).toMatchObject({ printed: PICTURES, got: { body } });
   const edited = await outcome("edits-curl", { input: IMAGE_INPUT });
-  expect(edited.got.body).toEqual({ ...asTexts(IMAGE), image: "my picture" });
+  expect(edited.got.body).toEqual({ ...asTexts(body), image: "my picture" });
   const said = await outcome("speech-curl", { input: SPEECH_INPUT });
   expect(said.got.body).toEqual(SPEECH);
   expect(await readFile(join(folder, "speech.wav"), "utf8")).toBe("a sound");

@@ -53,3 +53,17 @@ test("each way to call a model is shown for versions that can be called so, in t
     "OpenAI transcriptions",
   ]);
 });
+
+test("a terminal is shown the address of a picture, and other clients save its bytes", () => {
+  const compatibilities = newCompatibilities.parse({
+    vendora_images_generations: true,
+    vendora_images_edits: true,
+  });
+  const run = { origin: "https://auspex.test", model: "demo/it", input: {}, compatibilities };
+  for (const { id, language, code } of codeSamples(run)) {
+    if (id.startsWith("predictions")) continue;
+    const [wanted, other] = language === "curl" ? ["url", "b64_json"] : ["b64_json", '"url"'];
+    expect(code).toContain(wanted);
+    expect(code).not.toContain(other);
+  }
+});

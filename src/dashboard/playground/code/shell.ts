@@ -18,14 +18,15 @@ const PATHS: Record<ApiId, string> = {
 /** Quoted for a POSIX shell. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-export function shellSample(id: ApiId, origin: string, body: Input): string {
+export function shellSample(id: ApiId, origin: string, asked: Input): string {
   const file = FILES[id];
+  const body = ofShell(id, asked);
   const lines = [
     `curl -N ${quoted(origin + PATHS[id])}`,
     `-H "Authorization: Bearer $AUSPEX_TOKEN"`,
     ...(id === "messages" ? ["-H 'anthropic-version: 2023-06-01'"] : []),
     ...(file === undefined
-      ? ["-H 'Content-Type: application/json'", `-d ${quoted(readableJson(withStream(id, body)))}`]
+      ? ["-H 'Content-Type: application/json'", `-d ${quoted(readableJson(body))}`]
       : [...Object.entries(body).map(formField), `-F ${file}`]),
     ...(id === "speech" ? [`-o speech.${body.response_format}`] : []),
   ];
@@ -42,6 +43,9 @@ const FILES: Partial<Record<ApiId, string>> = {
 const formField = ([name, value]: [string, Json]) =>
   `--form-string ${quoted(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)}`;
 
-/** The clients stream messages by a call of their own. */
-const withStream = (id: ApiId, body: Input): Input =>
-  id === "messages" ? { ...body, stream: true } : body;
+function ofShell(id: ApiId, body: Input): Input {
+  // The clients stream messages by a call of their own.
+  if (id === "messages") return { ...body, stream: true };
+  // A terminal shows an address, and would be full of base64.
+  return id === "images" || id === "edits" ? { ...body, response_format: "url" } : body;
+}
