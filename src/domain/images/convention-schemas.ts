@@ -109,7 +109,7 @@ const AUDIO: Properties = {
   ...RECORDING,
   language: {
     type: ["string", "null"],
-    description: "The language that is spoken, as in `en`",
+    description: "The language that is spoken, as in en",
     "x-order": 1,
   },
   prompt: {
@@ -137,7 +137,7 @@ const EDITED: Properties = {
 const PICTURE: Properties = {
   size: {
     type: ["string", "null"],
-    description: "In pixels, as in `1024x1024`",
+    description: "In pixels, as in 1024x1024",
     "x-order": 3,
   },
   n: {
