@@ -48,6 +48,11 @@ it("a picture of one's own is sent and comes back as the model has made it", asy
       image.decode().then(() => image.naturalWidth),
     ),
   ).toBe(960);
+  const [downloading] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: "Download", exact: true }).click(),
+  ]);
+  expect(downloading.suggestedFilename()).toMatch(/\.png$/);
   await page.getByText("succeeded", { exact: true }).first().waitFor();
   await visitor.look();
   // The address of what was sent stands in the field, for the next run, and for the code.
@@ -57,6 +62,28 @@ it("a picture of one's own is sent and comes back as the model has made it", asy
   await page.getByText(`"image": "${address}"`).first().waitFor();
   await visitor.open(`${playground("duotone")}?prediction=${await runOf(visitor)}`);
   expect(await page.getByLabel("image", { exact: true }).inputValue()).toBe(address);
+});
+
+it("Back leads to the run before, with its input, and a run to its own page", async () => {
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  await visitor.open(formOf("story"));
+  const prompt = page.getByLabel(/^prompt/);
+  const run = async (beginning: string, before?: string) => {
+    await prompt.fill(beginning);
+    await runButton(visitor).click();
+    await page.waitForURL((url) => ![null, before].includes(url.searchParams.get("prediction")));
+    await page.getByText("succeeded", { exact: true }).first().waitFor();
+    return runOf(visitor);
+  };
+  const first = await run("Alice was");
+  await run("The Queen", first);
+  await page.goBack();
+  await page.waitForURL(new RegExp(`prediction=${first}`));
+  await vi.waitFor(async () => expect(await prompt.inputValue()).toBe("Alice was"));
+  await page.getByRole("link", { name: "Open its page" }).click();
+  await visitor.arrives(`/predictions/${first}`);
+  expect(await page.getByRole("link", { name: "Open its page" }).isVisible()).toBe(false);
 });
 
 it("a large file goes in parts, shows how far it is, and can be stopped", async () => {

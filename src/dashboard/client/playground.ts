@@ -1,4 +1,4 @@
-/** The playground's form, and the prediction beside it. */
+/** The playground's form, and the prediction beside it. Each run is a step of the browser's history. */
 import { enhance } from "./parts/enhance.ts";
 import { Playground, type Result } from "./parts/playground.ts";
 import { requiredElement } from "./parts/playground-form.ts";
@@ -8,16 +8,22 @@ class PredictionResult implements Result {
   readonly #address: string;
   readonly #view: HTMLElement;
   #detach: () => void;
+  #shown = predictionInAddress();
 
   constructor(root: HTMLElement) {
     this.#address = root.dataset.playground ?? "";
     this.#view = requiredElement(root, '[data-panel="output"]', HTMLElement);
     this.#detach = attachPrediction(this.#view);
+    // The server shows a run with its input. Back to an anchor of the page is no other run.
+    addEventListener("popstate", () => {
+      if (predictionInAddress() !== this.#shown) location.reload();
+    });
   }
 
   /** Shows a prediction as the server renders it, and keeps it live from there. */
   async open(id: string): Promise<void> {
-    history.replaceState(null, "", `${this.#address}?prediction=${id}`);
+    history.pushState(null, "", `${this.#address}?prediction=${id}`);
+    this.#shown = id;
     const response = await fetch(`/predictions/${id}/view`);
     // A redirect means that the session has ended.
     if (!response.ok || response.redirected)
@@ -27,6 +33,10 @@ class PredictionResult implements Result {
     enhance(this.#view);
     this.#detach = attachPrediction(this.#view);
   }
+}
+
+function predictionInAddress(): string | null {
+  return new URLSearchParams(location.search).get("prediction");
 }
 
 const root = document.querySelector<HTMLElement>("[data-playground]");

@@ -1,13 +1,16 @@
 /** A text that is an address: the picture, sound or film there, or a link to it. */
 import type { UrlKind } from "./output-kind.ts";
 
-/** As client/parts/linked.ts makes it. */
+type Named = Extract<UrlKind, { name: string }>;
+
+/** As client/parts/url-output.ts makes it. */
 export function UrlOutput({ output }: { output: UrlKind }) {
   switch (output.kind) {
     case "image":
       return (
         <figure class="output-item media">
-          <img src={output.address} alt={output.name} loading="lazy" />
+          <Picture output={output} />
+          <Download output={output} />
         </figure>
       );
     case "audio":
@@ -16,6 +19,7 @@ export function UrlOutput({ output }: { output: UrlKind }) {
       return (
         <figure class="output-item media">
           <Media src={output.address} controls preload="metadata" aria-label={output.name} />
+          <Download output={output} />
         </figure>
       );
     }
@@ -35,3 +39,17 @@ export function UrlOutput({ output }: { output: UrlKind }) {
       );
   }
 }
+
+/** The picture, which leads to itself alone. Browsers open no data URL as a page. */
+function Picture({ output: { address, name } }: { output: Named }) {
+  const picture = <img src={address} alt={name} loading="lazy" />;
+  return address.startsWith("data:") ? picture : <a href={address}>{picture}</a>;
+}
+
+const Download = ({ output: { address, name } }: { output: Named }) => (
+  <figcaption>
+    <a href={address} download={name}>
+      Download
+    </a>
+  </figcaption>
+);

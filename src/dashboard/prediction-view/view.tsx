@@ -60,6 +60,11 @@ export function PredictionPanel({ view, host }: { view: PredictionView; host: st
         <p class="hint" data-more hidden={omitted === 0}>
           {"The output is too large to show in full. "}
           <a href={all}>View full JSON</a>
+          {" or "}
+          <a href={all} download={`${prediction.id}.json`}>
+            download it
+          </a>
+          .
         </p>
       </section>
       <Logs view={view} />
@@ -76,6 +81,9 @@ function Head({ view: { prediction, live, canceling, dataRemoved } }: { view: Pr
     <>
       <Status status={prediction.status} />
       {canceling && <span class="hint">canceling</span>}
+      <a class="own-page" href={address}>
+        Open its page
+      </a>
       <span class="prediction-actions">
         {live && !canceling && (
           <Form action={`${address}/cancel`}>

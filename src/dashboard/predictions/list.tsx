@@ -136,7 +136,7 @@ function Row({ item: { prediction, model } }: { item: ListedPrediction }) {
         <small>{`version ${version_number}`}</small>
       </td>
       <td data-label="Created">
-        <Time at={created_at} />
+        <Time at={created_at} exact />
       </td>
       <td class="number" data-label="Setup">
         {secondsText(setup_time)}

@@ -38,7 +38,7 @@ export function PredictionPage({
           version
         )}
         {", created "}
-        <Time at={created_at} />
+        <Time at={created_at} exact />
       </p>
       <div class="prediction">
         <PredictionPanel view={view} host={host} />

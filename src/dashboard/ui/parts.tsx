@@ -40,12 +40,15 @@ export const Status = ({ status }: { status: TaskStatus }) => (
   <span class={`status ${status}`}>{status}</span>
 );
 
-/** Rendered in UTC; client code converts it to the reader's time zone. */
-export function Time({ at }: { at: string | number }) {
+/**
+ * Rendered in UTC; client code converts it to the reader's time zone.
+ * @param exact with seconds
+ */
+export function Time({ at, exact = false }: { at: string | number; exact?: boolean }) {
   const iso = new Date(at).toISOString();
   return (
-    <time datetime={iso} title={iso}>
-      {`${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`}
+    <time datetime={iso} title={iso} data-exact={exact ? "" : undefined}>
+      {`${iso.slice(0, 10)} ${iso.slice(11, exact ? 19 : 16)} UTC`}
     </time>
   );
 }

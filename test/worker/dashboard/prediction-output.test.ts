@@ -96,7 +96,7 @@ describe("what a model puts out", () => {
     ]);
     const path = FILE.replace(ORIGIN, "");
     expect(html).toContain(
-      `<span class="key">picture: </span><figure class="output-item media"><img src="${path}/out.png`,
+      `<span class="key">picture: </span><figure class="output-item media"><a href="${path}/out.png`,
     );
     expect(html).toContain(
       `<span class="key">mask: </span><p class="output-item"><a href="${path}/mask.bin`,

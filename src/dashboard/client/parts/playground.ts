@@ -99,12 +99,14 @@ export class Playground {
     this.#isBusy = true;
     const { activeElement: focused } = document;
     this.#button.disabled = true;
+    this.#button.ariaBusy = "true";
     try {
       await act();
     } catch (error) {
       this.#form.showProblem(error instanceof Error ? error.message : String(error));
     } finally {
       this.#button.disabled = false;
+      this.#button.ariaBusy = null;
       this.#isBusy = false;
       // Disabled controls lose the focus.
       if (focused instanceof HTMLElement && document.activeElement === document.body)

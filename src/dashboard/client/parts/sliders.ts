@@ -12,9 +12,10 @@ export function attachSliders(root: HTMLElement): void {
     });
     const follow = () => {
       const isEmpty = field.value.trim() === "";
-      // A slider always has a position: it is dimmed while the field is empty.
+      // A slider always has a position: it is at its beginning, and shows none, while the field is empty.
       slider.toggleAttribute("data-unset", isEmpty);
-      if (!isEmpty && Number.isFinite(Number(field.value))) slider.value = field.value;
+      if (isEmpty) slider.value = slider.min;
+      else if (Number.isFinite(Number(field.value))) slider.value = field.value;
     };
     field.addEventListener("input", follow);
     follow();

@@ -8,7 +8,9 @@ export function urlOutput(output: UrlKind): HTMLElement {
       const image = element("img", "");
       image.src = output.address;
       image.alt = output.name;
-      return element("figure", "output-item media", image);
+      // Browsers open no data URL as a page.
+      const whole = output.address.startsWith("data:") ? image : linkTo(output.address, image);
+      return element("figure", "output-item media", whole, download(output));
     }
     case "audio":
     case "video": {
@@ -17,7 +19,7 @@ export function urlOutput(output: UrlKind): HTMLElement {
       player.controls = true;
       player.preload = "metadata";
       player.ariaLabel = output.name;
-      return element("figure", "output-item media", player);
+      return element("figure", "output-item media", player, download(output));
     }
     case "file":
       return element("p", "output-item", linkTo(output.address, output.name));
@@ -29,7 +31,13 @@ export function urlOutput(output: UrlKind): HTMLElement {
   }
 }
 
-function linkTo(address: string, content: string): HTMLAnchorElement {
+function download({ address, name }: Extract<UrlKind, { name: string }>): HTMLElement {
+  const link = linkTo(address, "Download");
+  link.download = name;
+  return element("figcaption", "", link);
+}
+
+function linkTo(address: string, content: string | HTMLElement): HTMLAnchorElement {
   const link = element("a", "", content);
   link.href = address;
   return link;
