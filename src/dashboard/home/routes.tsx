@@ -1,25 +1,59 @@
-/** `/`: the landing page of visitors, and the first steps of users. */
+/** `/`: the landing page of visitors, the first steps of new users, and what is new for others. */
+import { listTokens } from "../../services/accounts/tokens.ts";
 import { listOwnModels } from "../../services/models/models.ts";
+import { viewPredictions } from "../../services/predictions/prediction-view.ts";
+import { isServed } from "../../services/runners/serving.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
 import { publishState } from "../publish/state.ts";
-import { type PublishState, PublishWays } from "../publish/ways.tsx";
-import { Copy } from "../ui/parts.tsx";
+import { FirstSteps, isDone } from "./first-steps.tsx";
+import { Overview } from "./overview.tsx";
+
+/** How many of the newest are shown. */
+const SHOWN = 5;
 
 export const homePages = pages().get("/", async (c) => {
   const { viewer } = c.var;
-  const page = viewer ? (
-    <GetStarted viewer={viewer} origin={c.var.origin} publish={await firstSteps(c, viewer)} />
-  ) : (
-    <Landing />
-  );
-  return c.render(page, { title: "Models on your own GPUs" });
+  const title = "Models on your own GPUs";
+  if (!viewer) return c.render(<Landing />, { title });
+  return c.render(await home(c, viewer), { title, scripts: ["home"] });
 });
 
-/** The ways to publish, for whoever has no model yet. */
-async function firstSteps(c: PageContext, { caller }: Viewer): Promise<PublishState | undefined> {
-  const first = { cursor: undefined, size: 1, url: c.req.url };
-  const { items } = await listOwnModels(c.var.services, caller, first);
-  return items.length === 0 ? publishState(c, undefined) : undefined;
+async function home(c: PageContext, { caller, user, operator }: Viewer) {
+  const { services, origin } = c.var;
+  const first = { cursor: undefined, size: SHOWN, url: c.req.url };
+  const [models, predictions, tokens, hasRunner] = await Promise.all([
+    listOwnModels(services, caller, first),
+    viewPredictions(services, caller, { statuses: [], page_size: SHOWN }, first),
+    listTokens(services, user.id, { ...first, size: 1 }),
+    operator ? isServed(services, undefined) : undefined,
+  ]);
+  const progress = {
+    hasRunner,
+    model: models.items[0],
+    hasToken: tokens.items.length > 0,
+    prediction: predictions.items[0],
+  };
+  const hasStarted = isDone(progress);
+  const publish = models.items.length === 0 ? await publishState(c, undefined) : undefined;
+  return (
+    <>
+      <h1>{hasStarted ? "Overview" : "Get started"}</h1>
+      {!hasStarted && (
+        <>
+          <p>
+            <a href="/models">Find a model</a> and try it in its playground, or publish your own.
+          </p>
+          <FirstSteps
+            progress={progress}
+            origin={origin}
+            username={user.username}
+            publish={publish}
+          />
+        </>
+      )}
+      <Overview username={user.username} models={models.items} predictions={predictions.items} />
+    </>
+  );
 }
 
 const Landing = () => (
@@ -45,49 +79,5 @@ const Landing = () => (
     <p class="hint">
       Deployed this yourself? <a href="/set-up">Set it up</a> with your operator token.
     </p>
-  </>
-);
-
-const GetStarted = ({
-  viewer,
-  origin,
-  publish,
-}: {
-  viewer: Viewer;
-  origin: string;
-  publish: PublishState | undefined;
-}) => (
-  <>
-    <h1>Get started</h1>
-    <p>
-      <a href="/models">Find a model</a> and try it in its playground, or publish your own.
-    </p>
-    <ol class="steps">
-      <li>
-        <h2>{publish ? "Publish a model" : <a href="/models/publish">Publish a model</a>}</h2>
-        {publish ? (
-          <PublishWays state={publish} level={3} />
-        ) : (
-          <p>From a folder or an image to a model that you can call.</p>
-        )}
-      </li>
-      <li>
-        <h2>Call it from anywhere</h2>
-        <Copy lines text={`curl ${origin}/v1/models -H "Authorization: Bearer $AUSPEX_TOKEN"`} />
-        <p>
-          Programs need an <a href="/tokens">access token</a>. The official OpenAI clients work too,
-          with <code>{`${origin}/v1/vendora`}</code> as their base URL. See the{" "}
-          <a href="/docs">API reference</a> for all calls.
-        </p>
-      </li>
-      {viewer.operator && (
-        <li>
-          <h2>
-            <a href="/fleet/tokens">Add a GPU box</a>
-          </h2>
-          <p>One command installs the runner. It makes outbound connections only.</p>
-        </li>
-      )}
-    </ol>
   </>
 );

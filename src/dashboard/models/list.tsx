@@ -59,13 +59,17 @@ export const OwnerTabs = ({ current, username }: { current: string; username: st
 
 export const ModelList = ({ models }: Pick<Props, "models">) => (
   <>
-    <ul class="models">
-      {models.items.map((model) => (
-        <ModelRow model={model} />
-      ))}
-    </ul>
+    <ModelRows models={models.items} />
     <Pager previous={models.previous_url} next={models.next_url} />
   </>
+);
+
+export const ModelRows = ({ models }: { models: ModelItem[] }) => (
+  <ul class="models">
+    {models.map((model) => (
+      <ModelRow model={model} />
+    ))}
+  </ul>
 );
 
 const Search = ({ q }: { q: string }) => (

@@ -88,32 +88,38 @@ function List({
     ) : (
       <NoneHere page={page} />
     );
-  const live = page.items.some(({ prediction }) => !isTerminal(prediction.status));
   return (
     <>
-      <table class="predictions" data-live={live ? "true" : undefined}>
-        <thead>
-          <tr>
-            <th scope="col">Prediction</th>
-            <th scope="col">Status</th>
-            <th scope="col">Model</th>
-            <th scope="col">Created</th>
-            <th scope="col" class="number">
-              Setup
-            </th>
-            <th scope="col" class="number">
-              Execution
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {page.items.map((one) => (
-            <Row item={one} />
-          ))}
-        </tbody>
-      </table>
+      <PredictionTable predictions={page.items} />
       <Pager previous={page.previous_url} next={page.next_url} />
     </>
+  );
+}
+
+export function PredictionTable({ predictions }: { predictions: ListedPrediction[] }) {
+  const live = predictions.some(({ prediction }) => !isTerminal(prediction.status));
+  return (
+    <table class="predictions" data-live={live ? "true" : undefined}>
+      <thead>
+        <tr>
+          <th scope="col">Prediction</th>
+          <th scope="col">Status</th>
+          <th scope="col">Model</th>
+          <th scope="col">Created</th>
+          <th scope="col" class="number">
+            Setup
+          </th>
+          <th scope="col" class="number">
+            Execution
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {predictions.map((one) => (
+          <Row item={one} />
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -3,6 +3,7 @@
 export type IconName =
   | "add"
   | "docs"
+  | "done"
   | "fleet"
   | "home"
   | "models"

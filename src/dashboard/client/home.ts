@@ -1,0 +1,46 @@
+/** The first page: its steps tick by themselves while the tab is visible, until all are done. */
+import { loadCurrentPage } from "./parts/current-page.ts";
+import { enhance } from "./parts/enhance.ts";
+import { keepFocus } from "./parts/replace-element.ts";
+import "./predictions.ts";
+
+const REFRESH_MS = 4_000;
+
+let timer: number | undefined;
+
+const stepsIn = (page: Document) => page.querySelector<HTMLElement>("[data-steps]");
+
+function schedule(): void {
+  clearTimeout(timer);
+  if (!document.hidden && stepsIn(document)) timer = window.setTimeout(refresh, REFRESH_MS);
+}
+
+async function refresh(): Promise<void> {
+  const page = await loadCurrentPage();
+  if (page) update(page);
+  schedule();
+}
+
+/** A step that has not changed stays: a command in it may just be copied. */
+function update(page: Document): void {
+  const old = stepsIn(document);
+  const steps = stepsIn(page);
+  // All is done: what there is instead is another page.
+  if (old && !steps) return location.reload();
+  if (!old || !steps) return;
+  enhance(steps);
+  keepFocus(old, () => {
+    for (const step of steps.querySelectorAll<HTMLElement>("[data-part]")) {
+      const before = old.querySelector(`[data-part="${CSS.escape(step.dataset.part ?? "")}"]`);
+      if (before && before.className !== step.className) before.replaceWith(step);
+    }
+    return old;
+  });
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) clearTimeout(timer);
+  else if (stepsIn(document)) void refresh();
+});
+
+schedule();
