@@ -6,8 +6,9 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
-import { renderGuide } from "../dashboard/docs/guide/render.ts";
+import { passagesOf, renderGuide } from "../dashboard/docs/guide/render.ts";
 import type { Manifest } from "../protocol/assets.ts";
+import type { Passage } from "../protocol/guide.ts";
 import { ROOT } from "./bundle.ts";
 import { packCli } from "./cli-package.ts";
 import { packRunner } from "./runner-package.ts";
@@ -91,10 +92,14 @@ async function writeGuides(files: Manifest["files"]): Promise<void> {
     return url;
   };
   const guides = (await readdir(GUIDES)).filter((name) => name.endsWith(".md"));
-  for (const name of guides) {
-    const guide = renderGuide(await readFile(join(GUIDES, name), "utf8"), imageUrl);
-    await writeFile(join(folder, `${basename(name, ".md")}.json`), JSON.stringify(guide));
+  const passages: Passage[] = [];
+  for (const file of guides) {
+    const name = basename(file, ".md");
+    const guide = renderGuide(await readFile(join(GUIDES, file), "utf8"), imageUrl);
+    passages.push(...passagesOf(guide, `/docs/${name}`));
+    await writeFile(join(folder, `${name}.json`), JSON.stringify(guide));
   }
+  await writeFile(join(FOLDER, "docs-passages.json"), JSON.stringify(passages));
 }
 
 /** What is not of this build: pages that still ask for it get what there is now (src/routes/assets.ts). */

@@ -12,3 +12,18 @@ export const guide = z.object({
   headings: z.array(z.object({ level: z.number(), id: z.string(), html: z.string() })),
 });
 export type Guide = z.infer<typeof guide>;
+
+/** A part of the documentation with a heading of its own. */
+export const passage = z.object({
+  /** Of its page. */
+  path: z.string(),
+  /** What its page is called. */
+  page: z.string(),
+  /** Of its heading; empty for the beginning of a page. */
+  id: z.string(),
+  title: z.string(),
+  /** As plain text. */
+  text: z.string(),
+});
+export type Passage = z.infer<typeof passage>;
+export const passages = z.array(passage);

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { Bindings } from "../env.ts";
 import { type Manifest, manifest } from "../protocol/assets.ts";
-import { type Guide, guide } from "../protocol/guide.ts";
+import { type Guide, guide, type Passage, passages } from "../protocol/guide.ts";
 
 /** They change with a deployment alone: each is read once per isolate. */
 const once = <Value>(schema: z.ZodType<Value>) => {
@@ -22,8 +22,13 @@ const once = <Value>(schema: z.ZodType<Value>) => {
 
 const manifests = once(manifest);
 const guides = once(guide);
+const passageLists = once(passages);
 
 export const readManifest = (env: Bindings): Promise<Manifest> => manifests(env, "manifest.json");
 
 export const guideOf = (env: Bindings, name: string): Promise<Guide> =>
   guides(env, `docs/${name}.json`);
+
+/** The passages of all guides. */
+export const readPassages = (env: Bindings): Promise<Passage[]> =>
+  passageLists(env, "docs-passages.json");

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Locator } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { GUIDES, REFERENCE } from "../../src/dashboard/docs/contents.ts";
+import { GUIDES, REFERENCE, SEARCH } from "../../src/dashboard/docs/contents.ts";
 import type { Client } from "../../src/dev/client.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { SAMPLE } from "../journey/support/duotone.ts";
@@ -99,7 +99,7 @@ describe("the documentation", () => {
   });
   afterAll(() => site.leave());
 
-  it.each([REFERENCE, ...GUIDES.keys()])("%s", async (address) => {
+  it.each([REFERENCE, `${SEARCH}?q=access+token`, ...GUIDES.keys()])("%s", async (address) => {
     await visitor.open(address);
     await shoot(visitor, `${address}-desk`);
     await visitor.narrow();
@@ -117,6 +117,11 @@ describe("the documentation", () => {
     await page.locator(".copy").first().getByRole("button", { name: "Copy" }).click();
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     expect(copied).toContain(`export AUSPEX_URL=${site.url}`);
+    await page.getByRole("searchbox", { name: "Search the docs" }).fill("verify a signature");
+    await page.keyboard.press("Enter");
+    await visitor.arrives("/docs/search?q=verify+a+signature");
+    await page.locator(".found a").first().click();
+    await visitor.arrives(/^\/docs\/webhooks/);
     await page.getByRole("link", { name: "Auspex", exact: true }).click();
     await visitor.arrives("/");
   });

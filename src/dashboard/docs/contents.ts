@@ -1,6 +1,7 @@
 /** The pages of the documentation, in the order of its navigation. */
 
 export const REFERENCE = "/docs";
+export const SEARCH = "/docs/search";
 
 /** A guide by its file in src/dashboard/guides, and what the navigation calls it. */
 type Entry = readonly [name: string, label: string];
@@ -35,7 +36,7 @@ export const NAVIGATION: { title: string; pages: Entry[] }[] = [
 
 export const GUIDES = new Map([...USING, ...CONTRIBUTING].map(([name]) => [pathOf(name), name]));
 
-const PATHS = new Set([REFERENCE, ...GUIDES.keys()]);
+const PATHS = new Set([REFERENCE, SEARCH, ...GUIDES.keys()]);
 
 /** Whether the documentation has something at this URL. */
 export const isDocs = (url: string) => PATHS.has(new URL(url).pathname);

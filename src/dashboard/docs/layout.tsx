@@ -2,7 +2,8 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Manifest } from "../../protocol/assets.ts";
 import { Head } from "../ui/head.tsx";
-import { NAVIGATION, REFERENCE } from "./contents.ts";
+import { NAVIGATION, REFERENCE, SEARCH } from "./contents.ts";
+import { MAX_QUERY } from "./search/find.ts";
 
 interface Props {
   title: string;
@@ -10,6 +11,8 @@ interface Props {
   /** The path of this page. */
   path: string;
   assets: Manifest;
+  /** What was searched for. */
+  query?: string;
   /** More navigation, below the list of pages. */
   navigation?: Child;
 }
@@ -19,6 +22,7 @@ export const DocsLayout = ({
   description,
   path,
   assets,
+  query = "",
   navigation,
   children,
 }: PropsWithChildren<Props>) => (
@@ -44,6 +48,19 @@ export const DocsLayout = ({
       </header>
       <div class="columns">
         <div class="sidebar">
+          <search>
+            <form action={SEARCH} class="search">
+              <input
+                type="search"
+                name="q"
+                value={query}
+                maxlength={MAX_QUERY}
+                placeholder="Search the docs"
+                aria-label="Search the docs"
+                required
+              />
+            </form>
+          </search>
           <Pages path={path} />
           {navigation}
         </div>

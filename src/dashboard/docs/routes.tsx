@@ -6,10 +6,13 @@ import type { AppEnv } from "../../context.ts";
 import { createDocument } from "../../openapi/document.ts";
 import { DOCUMENT_CACHE, perOrigin } from "../../openapi/per-origin.ts";
 import type { Manifest } from "../../protocol/assets.ts";
-import { guideOf, readManifest } from "../../services/assets.ts";
-import { GUIDES, REFERENCE } from "./contents.ts";
+import { guideOf, readManifest, readPassages } from "../../services/assets.ts";
+import { GUIDES, REFERENCE, SEARCH } from "./contents.ts";
 import { GuidePage } from "./guide/page.tsx";
 import { ReferencePage } from "./reference/page.tsx";
+import { findPassages, MAX_QUERY } from "./search/find.ts";
+import { SearchPage } from "./search/page.tsx";
+import { callsIn } from "./search/passages.ts";
 
 const CACHED = { "cache-control": DOCUMENT_CACHE };
 
@@ -26,7 +29,7 @@ const pageHeaders = secureHeaders({
     fontSrc: [below("/assets/")],
     imgSrc: ["data:", below("/assets/")],
     baseUri: ["'none'"],
-    formAction: ["'none'"],
+    formAction: [below(SEARCH)],
     frameAncestors: ["'none'"],
   },
 });
@@ -42,6 +45,15 @@ export function mountDocs(app: Hono<AppEnv>): void {
   app.get(REFERENCE, pageHeaders, async (c) =>
     c.html(reference(c, await readManifest(c.env)), 200, CACHED),
   );
+
+  const calls = perOrigin((shape, origin) => callsIn(createDocument(api, shape, origin)));
+  app.get(SEARCH, pageHeaders, async (c) => {
+    const query = c.req.query("q")?.trim().slice(0, MAX_QUERY) ?? "";
+    const [passages, assets] = await Promise.all([readPassages(c.env), readManifest(c.env)]);
+    const found = findPassages([...passages, ...calls(c)], query);
+    const page = <SearchPage query={query} found={found} assets={assets} />;
+    return c.html(`<!DOCTYPE html>${page}`, 200, CACHED);
+  });
 
   for (const [path, name] of GUIDES) {
     app.get(path, pageHeaders, async (c) => {

@@ -141,3 +141,17 @@ test("a guide that does not exist is a page of the dashboard, and a problem to p
   expect(problem.status).toBe(404);
   expect(problem.headers.get("content-type")).toBe("application/problem+json");
 });
+
+test("the documentation can be searched, guides and calls alike", async () => {
+  const response = await nobody.fetch(`/docs/search?q=${encodeURIComponent("idempotency key")}`);
+  expect(response.status).toBe(200);
+  const html = await response.text();
+  expect(html).toContain('<li><a href="/docs/calling#');
+  const calls = await (await nobody.fetch("/docs/search?q=cancel+prediction")).text();
+  expect(calls).toContain('href="/docs#');
+  const none = await (await nobody.fetch("/docs/search?q=%3Cscript%3E+xyzzy")).text();
+  expect(none).toContain("Nothing has all of these words");
+  expect(none).toContain("Search for “&lt;script&gt; xyzzy”");
+  for (const target of [...html.matchAll(/<li><a href="([^"#]*)#([^"]*)"/g)])
+    expect(idsOf(pageAt(target[1] ?? "").html)).toContain(target[2]);
+});

@@ -1,7 +1,7 @@
 /** A guide's Markdown as HTML. Runs when assets are built, so it is no part of the Worker. */
 import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
-import type { Guide } from "../../../protocol/guide.ts";
+import type { Guide, Passage } from "../../../protocol/guide.ts";
 
 /** Where the guides are in the repository: their links are relative to it. */
 const FOLDER = "src/dashboard/guides/";
@@ -46,6 +46,27 @@ export function renderGuide(markdown: string, imageUrl: (name: string) => string
     headings: others,
   };
 }
+
+/** A guide in pieces, to be searched: what is below each heading, without the buttons of its code. */
+export function passagesOf({ title, introduction, sections }: Guide, path: string): Passage[] {
+  const [first = "", ...others] = `${introduction}${sections}`.split(/(?=<h[2-6] id=")/);
+  const beginning = { path, page: title, id: "", title, text: textIn(first) };
+  return [
+    beginning,
+    ...others.map((part) => {
+      const [, id = "", heading = "", rest = ""] =
+        /^<h\d id="([^"]*)">(.*?)<\/h\d>(.*)$/s.exec(part) ?? [];
+      return { path, page: title, id, title: plainText(heading), text: textIn(rest) };
+    }),
+  ];
+}
+
+const textIn = (html: string) =>
+  plainText(
+    html.replaceAll(/<button.*?<\/button>/g, "").replaceAll(/<(?=\/?(?:p|li|td|th|tr|pre))/g, " <"),
+  )
+    .replaceAll(/\s+/g, " ")
+    .trim();
 
 /** The ids that GitHub gives to headings, so that a link to one works there too. */
 function slugger(): (title: string) => string {
