@@ -30,7 +30,7 @@ import {
   VARIABLE,
   webhooksOf,
 } from "./route-parameters.ts";
-import { PASSWORD } from "./visitor.ts";
+import { PASSWORD, signedUp } from "./visitor.ts";
 import { DIGEST, newRunnerToken, unique } from "./world.ts";
 
 type Form = Record<string, string | File>;
@@ -164,6 +164,11 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "POST /models/new": { ...each, form: () => ({ ...MODEL, name: unique("model") }) },
   "GET /models/publish": each,
   "POST /models/publish": { ...each, status: 200 },
+  // Of somebody who is neither of those that open it.
+  "GET /models/:owner": {
+    ...open,
+    parameters: async () => ({ owner: (await signedUp()).username }),
+  },
   [`GET ${ONE_MODEL}/publish`]: ownModel,
   [`POST ${ONE_MODEL}/publish`]: { ...ownModel, status: 200 },
   [`GET ${ONE_MODEL}`]: hiddenModel,
