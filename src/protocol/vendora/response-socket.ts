@@ -14,6 +14,9 @@ export const responseCreate = z.looseObject({
 });
 export type ResponseCreate = z.infer<typeof responseCreate>;
 
+/** Of any message, also of one that is no call. */
+export const responseLane = responseCreate.pick({ stream_id: true });
+
 /** What answers a message that no response comes of. */
 export interface SocketError {
   type: "error";

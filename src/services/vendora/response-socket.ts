@@ -9,6 +9,7 @@ import { type VendoraError, vendoraErrorBody } from "../../protocol/vendora/erro
 import {
   type ResponseCreate,
   responseCreate,
+  responseLane,
   type SocketError,
 } from "../../protocol/vendora/response-socket.ts";
 import { holdMessage, MAX_MESSAGE_CHARS } from "./message-room.ts";
@@ -37,6 +38,7 @@ type CallResponse = (body: string, signal: AbortSignal) => Promise<Response>;
 /** A message that has come. Its text is dropped as soon as it is read: a call may last for minutes. */
 interface Message {
   text: string;
+  lane?: string;
   /** Its room in memory is free again. */
   leave: () => void;
 }
@@ -98,13 +100,16 @@ export class ResponseSocket {
         429,
         "Too much is waiting: send the next message when a response has ended.",
         { code: "rate_limit_exceeded" },
+        laneOf(data),
       );
     const leave = holdMessage(this.#owner, data.length);
     if (!leave)
-      return this.#refuse(503, "Too many large messages at once. Try again in 5 seconds.", {
-        type: "server_error",
-        code: "server_error",
-      });
+      return this.#refuse(
+        503,
+        "Too many large messages at once. Try again in 5 seconds.",
+        { type: "server_error", code: "server_error" },
+        laneOf(data),
+      );
     this.#waiting.push({ text: data, leave });
     if (!this.#isBusy) void this.#run();
   }
@@ -114,7 +119,8 @@ export class ResponseSocket {
     clearTimeout(this.#idle);
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       await this.#answer(next).catch(() => {
-        this.#refuse(500, "The response broke off on our side.", { type: "server_error" });
+        const error = { type: "server_error" };
+        this.#refuse(500, "The response broke off on our side.", error, next.lane);
       });
       next.leave();
     }
@@ -128,30 +134,27 @@ export class ResponseSocket {
   }
 
   async #answer(message: Message): Promise<void> {
-    const begun = this.#begin(message);
-    if (!begun) return;
-    const response = await begun.response;
+    const answering = this.#begin(message);
+    if (!answering) return;
+    const response = await answering;
     message.leave();
     this.#refused = 0;
-    const { stream_id } = begun;
-    const lane = stream_id === undefined ? {} : { stream_id };
-    if (response.ok && response.body) return this.#pass(response.body, stream_id);
+    if (response.ok && response.body) return this.#pass(response.body, message.lane);
     const { error } = vendoraErrorBody.parse(await response.json());
-    this.#say({ type: "error", status: response.status, error, ...lane });
+    this.#say(response.status, error, message.lane);
   }
 
   /** Not asynchronous: what such a function has made is in memory until it ends. */
-  #begin(message: Message): { response: Promise<Response>; stream_id?: string } | undefined {
-    const { created, wrong } = messageIn(message.text);
+  #begin(message: Message): Promise<Response> | undefined {
+    const { created, wrong, lane } = messageIn(message.text);
     message.text = "";
+    if (lane !== undefined) message.lane = lane;
     if (!created) {
-      this.#refuse(400, WRONG[wrong], { param: wrong, code: "invalid_value" });
+      this.#refuse(400, WRONG[wrong], { param: wrong, code: "invalid_value" }, lane);
       return undefined;
     }
-    const { type: _, stream_id, ...body } = created;
-    const text = JSON.stringify({ ...body, stream: true });
-    const response = this.#call(text, this.#closed.signal);
-    return stream_id === undefined ? { response } : { response, stream_id };
+    const { type: _, stream_id: __, ...body } = created;
+    return this.#call(JSON.stringify({ ...body, stream: true }), this.#closed.signal);
   }
 
   /** Each event as a message. Its lane is added to the text: it need not be parsed. */
@@ -173,16 +176,16 @@ export class ResponseSocket {
     this.#closed.signal.removeEventListener("abort", leave);
   }
 
-  #refuse(status: number, message: string, more: Partial<VendoraError>): void {
+  #refuse(status: number, message: string, more: Partial<VendoraError>, lane?: string): void {
     const type = "invalid_request_error";
-    const error = { type, param: null, code: null, message, ...more };
-    this.#say({ type: "error", status, error });
+    this.#say(status, { type, param: null, code: null, message, ...more }, lane);
     this.#refused += 1;
     if (this.#refused >= MAX_REFUSED) this.close(NOT_ALLOWED, "Too many messages were no calls.");
   }
 
-  #say(event: SocketError): void {
-    this.#send(JSON.stringify(event));
+  #say(status: number, error: VendoraError, lane: string | undefined): void {
+    const event: SocketError = { type: "error", status, error };
+    this.#send(JSON.stringify(lane === undefined ? event : { ...event, stream_id: lane }));
   }
 
   #send(text: string): void {
@@ -202,15 +205,21 @@ const WRONG = {
 };
 
 type Read =
-  | { created: ResponseCreate; wrong?: undefined }
-  | { created?: undefined; wrong: keyof typeof WRONG };
+  | { created: ResponseCreate; wrong?: undefined; lane: string | undefined }
+  | { created?: undefined; wrong: keyof typeof WRONG; lane: string | undefined };
 
 function messageIn(text: string): Read {
-  const { data, error } = responseCreate.safeParse(parsed(text));
-  if (data) return { created: data };
+  const message = parsed(text);
+  const { data, error } = responseCreate.safeParse(message);
+  if (data) return { created: data, lane: data.stream_id };
+  const lane = responseLane.safeParse(message).data?.stream_id;
   const [field] = error.issues[0]?.path ?? [];
-  return { wrong: field === "background" || field === "stream_id" ? field : "type" };
+  return { wrong: field === "background" || field === "stream_id" ? field : "type", lane };
 }
+
+/** Of a message that is refused as it comes. A large one is not parsed for that alone. */
+const laneOf = (text: string) =>
+  text.length > MAX_WAITING_CHARS ? undefined : messageIn(text).lane;
 
 /** @returns undefined for what is no JSON, or too much of it */
 function parsed(text: string): unknown {

@@ -64,7 +64,7 @@ test("what is no call is an error, and the socket stays", async () => {
   webSocket.send("{");
   webSocket.send(new Uint8Array([1]));
   send({ type: "response.cancel" });
-  create({ background: true });
+  create({ background: true, stream_id: "lane" });
   create({ stream_id: "no/lane" });
   create({ model: "no/model" });
   create({ input: 1 });
@@ -81,6 +81,16 @@ test("what is no call is an error, and the socket stays", async () => {
       [422, "input"],
     ]),
   );
+  const lanes = messages.flatMap(({ stream_id, error }) => (stream_id ? [error?.param] : []));
+  expect(lanes).toEqual(["background"]);
+  webSocket.close();
+});
+
+test("one that need not wait is refused in its lane", async () => {
+  const { webSocket, messages, create, until } = await connected();
+  for (let n = 0; n < 18; n++) create({ stream_id: `lane-${n}` });
+  await until("error");
+  expect(messages[0]).toMatchObject({ status: 429, stream_id: "lane-17" });
   webSocket.close();
 });
 
