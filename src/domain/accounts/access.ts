@@ -3,8 +3,9 @@
  * do (middleware/authentication.ts); this file says to which resources.
  *
  * A token limited to some models covers these models, their predictions, its own uploads, and the
- * conversations that only such tokens have used. It also sees everything public. It does not cover resources of the whole account: the profile, new models,
- * and webhook endpoints, which receive events of every prediction.
+ * conversations that only such tokens have used. It also sees everything public. It does not cover
+ * resources of the whole account: the profile, new models, and webhook endpoints, which receive events of
+ * every prediction.
  */
 import type { Visibility } from "../../protocol/model.ts";
 
@@ -56,7 +57,7 @@ export function accessToUpload(
 
 /**
  * Access to a conversation, which says what the models of its responses have said.
- * @param models as of the token that made it, and of all responses in it
+ * @param conversation its models are those of all tokens that have made it or said something in it
  */
 export function accessToConversation(
   { user_id, models: covered }: Pick<Principal, "user_id" | "models">,

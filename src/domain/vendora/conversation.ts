@@ -31,19 +31,25 @@ const PREFIXES = new Map(
 
 const MAX_ID = 100;
 
-/** An item and the id by which it is found: its own, or a new one. The item itself stays as it was sent. */
-export function identified(item: ResponseItem): { id: string; item: ResponseItem } {
-  const own = textOf(item.id);
-  const prefix = PREFIXES.get(textOf(item.type)) ?? "item";
-  const id = own !== "" && own.length <= MAX_ID ? own : `${prefix}_${uuid().replaceAll("-", "")}`;
-  return { id, item };
+/**
+ * The id by which an item is found: its own, or one of its type. The item itself stays as it was sent.
+ * @param name what that ends with: as long as nothing else, it is new
+ */
+export function itemIdOf(item: ResponseItem, name = uuid().replaceAll("-", "")): string {
+  return ownIdOf(item) ?? `${PREFIXES.get(textOf(item.type)) ?? "item"}_${name}`;
+}
+
+/** A longer one is not an id: nobody could ask for it. */
+function ownIdOf({ id }: ResponseItem): string | undefined {
+  return typeof id === "string" && id !== "" && id.length <= MAX_ID ? id : undefined;
 }
 
 /** The first id that occurs twice. */
 export function duplicateId(items: ResponseItem[]): string | undefined {
   const seen = new Set<string>();
-  for (const { id, type } of items) {
-    if (typeof id !== "string" || id === "" || type === "item_reference") continue;
+  for (const item of items) {
+    const id = ownIdOf(item);
+    if (id === undefined || item.type === "item_reference") continue;
     if (seen.has(id)) return id;
     seen.add(id);
   }

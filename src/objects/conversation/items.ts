@@ -1,6 +1,6 @@
 /** The items of a conversation, in their order. A row may have 2 MB: the text of a large item is in pieces. */
 import { MAX_BYTES } from "../../domain/conversations/limits.ts";
-import type { ItemsPage, ItemsRange, ItemText, Large } from "./rpc-types.ts";
+import type { ItemJson, ItemsPage, ItemsRange, Large } from "./rpc-types.ts";
 
 const CREATE = `
 CREATE TABLE IF NOT EXISTS items (
@@ -39,28 +39,27 @@ export class Items {
   }
 
   /** At the end. One whose id is there already is left out: it was added before. */
-  add(items: ItemText[]): void {
-    for (const { id, text } of items) {
-      const encoded = encoder.encode(text);
-      const isLarge = encoded.length > PIECE;
+  add(items: ItemJson[]): void {
+    for (const { id, json } of items) {
+      const isLarge = json.length > PIECE;
       const [added] = this.#sql
         .exec<Pick<Row, "position">>(
           "INSERT OR IGNORE INTO items (id, bytes, text) VALUES (?, ?, ?) RETURNING position",
           id,
-          encoded.length,
-          isLarge ? null : text,
+          json.length,
+          isLarge ? null : decoder.decode(json),
         )
         .toArray();
       if (!added || !isLarge) continue;
-      for (let n = 0; n * PIECE < encoded.length; n++) {
-        const content = encoded.slice(n * PIECE, (n + 1) * PIECE);
+      for (let n = 0; n * PIECE < json.length; n++) {
+        const content = json.slice(n * PIECE, (n + 1) * PIECE);
         const { position } = added;
         this.#sql.exec("INSERT INTO pieces VALUES (?, ?, ?)", position, n, content.buffer);
       }
     }
   }
 
-  all(): ItemText[] {
+  all(): ItemJson[] {
     return this.#read("SELECT position, id, text FROM items ORDER BY position");
   }
 
@@ -68,7 +67,7 @@ export class Items {
     return this.#positionOf(id) !== undefined;
   }
 
-  find(id: string, maxBytes: number): ItemText | Large | undefined {
+  find(id: string, maxBytes: number): ItemJson | Large | undefined {
     const [found] = this.#sql
       .exec<Pick<Row, "bytes">>("SELECT bytes FROM items WHERE id = ?", id)
       .toArray();
@@ -112,14 +111,17 @@ export class Items {
       .toArray()[0]?.position;
   }
 
-  #read(query: string, ...bindings: SqlStorageValue[]): ItemText[] {
+  #read(query: string, ...bindings: SqlStorageValue[]): ItemJson[] {
     return this.#sql
       .exec<Omit<Row, "bytes">>(query, ...bindings)
       .toArray()
-      .map(({ position, id, text }) => ({ id, text: text ?? this.#joined(position) }));
+      .map(({ position, id, text }) => ({
+        id,
+        json: text === null ? this.#joined(position) : encoder.encode(text),
+      }));
   }
 
-  #joined(position: number): string {
+  #joined(position: number): Uint8Array {
     const pieces = this.#sql
       .exec<{ content: ArrayBuffer }>(
         "SELECT content FROM pieces WHERE position = ? ORDER BY piece",
@@ -132,6 +134,6 @@ export class Items {
       whole.set(new Uint8Array(content), end);
       end += content.byteLength;
     }
-    return decoder.decode(whole);
+    return whole;
   }
 }

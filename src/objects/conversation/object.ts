@@ -15,9 +15,9 @@ import type {
   Added,
   Begun,
   Head,
+  ItemJson,
   ItemsPage,
   ItemsRange,
-  ItemText,
   Large,
   Member,
   Metadata,
@@ -29,7 +29,7 @@ import type {
 interface Record extends Head {
   user_id: string;
   account_object: string;
-  /** As of its principal, and of all responses in it. */
+  /** As of all tokens that have made it or said something in it. */
   models: string[] | null;
   used_at: number;
   turn: Turn | null;
@@ -46,7 +46,7 @@ export class ConversationObject extends DurableObject<Bindings> {
   async create(
     { user_id, models }: Member,
     { account_object, metadata }: { account_object: string; metadata: Metadata },
-    items: ItemText[],
+    items: ItemJson[],
   ): Promise<Head> {
     const now = Date.now();
     this.#items.create();
@@ -74,21 +74,16 @@ export class ConversationObject extends DurableObject<Bindings> {
   // ---- responses
 
   /** Begins a response, which is given what has been said so far. */
-  begin(
-    member: Member,
-    { prediction_id, model_id }: { prediction_id: string; model_id: string },
-    maxBytes: number,
-  ): Begun {
+  begin(member: Member, prediction_id: string, maxBytes: number): Begun {
     const record = this.#recordFor(member);
     if ("refused" in record) return record;
     if (record.turn) return { busy: record.turn };
     const said = this.#said(maxBytes);
     if (typeof said === "string") return said;
     const now = Date.now();
-    const { models } = record;
     this.#save({
       ...record,
-      models: models && [...new Set([...models, model_id])],
+      models: modelsWith(record, member),
       used_at: now,
       turn: { prediction_id, given: this.#items.size.count, began_at: now },
     });
@@ -101,27 +96,30 @@ export class ConversationObject extends DurableObject<Bindings> {
     return "refused" in record ? record : record.turn;
   }
 
-  /** Ends a response, and adds what was said. Once it has ended this changes nothing. */
-  settle(predictionId: string, items: ItemText[]): void {
+  /**
+   * Adds what was said by a response, and ends it with the last of it. Once it has ended this changes
+   * nothing. Whoever breaks off between is followed by another, who says the same by the same ids.
+   */
+  settle(predictionId: string, items: ItemJson[], isLast: boolean): void {
     const record = this.#record;
     if (record?.turn?.prediction_id !== predictionId) return;
     this.#items.add(items);
-    this.#save({ ...record, turn: null });
+    if (isLast) this.#save({ ...record, turn: null });
   }
 
   // ---- items
 
   /** All or none of them. */
-  add(member: Member, items: ItemText[]): Added | Refused {
+  add(member: Member, items: ItemJson[]): Added | Refused {
     const record = this.#recordFor(member);
     if ("refused" in record) return record;
     const duplicate = items.find(({ id }) => this.#items.has(id))?.id;
     if (duplicate !== undefined) return { duplicate };
     const { count, bytes } = this.#items.size;
-    const added = items.reduce((sum, { text }) => sum + text.length, 0);
+    const added = items.reduce((sum, { json }) => sum + json.length, 0);
     if (count + items.length > MAX_ITEMS || bytes + added > MAX_BYTES) return "full";
     this.#items.add(items);
-    this.#save({ ...record, used_at: Date.now() });
+    this.#save({ ...record, models: modelsWith(record, member), used_at: Date.now() });
     return "added";
   }
 
@@ -140,7 +138,7 @@ export class ConversationObject extends DurableObject<Bindings> {
     return "refused" in record ? record : this.#items.page(range, maxBytes);
   }
 
-  item(member: Member, id: string, maxBytes: number): ItemText | Large | undefined | Refused {
+  item(member: Member, id: string, maxBytes: number): ItemJson | Large | undefined | Refused {
     const record = this.#recordFor(member);
     return "refused" in record ? record : this.#items.find(id, maxBytes);
   }
@@ -192,7 +190,8 @@ export class ConversationObject extends DurableObject<Bindings> {
     // What is said last may make it longer than what a request may have.
     if (count > MAX_ITEMS || bytes > MAX_BYTES) return "too long";
     if (bytes > maxBytes) return "large";
-    const texts = this.#items.all().map(({ text }) => text);
+    const decoder = new TextDecoder();
+    const texts = this.#items.all().map(({ json }) => decoder.decode(json));
     return { items: `[${texts.join()}]` };
   }
 
@@ -211,3 +210,7 @@ export class ConversationObject extends DurableObject<Bindings> {
     this.ctx.storage.kv.put(RECORD, record);
   }
 }
+
+/** What a member says may be of any model that its token covers: it may refer to items of all of them. */
+const modelsWith = ({ models }: Record, member: Member): string[] | null =>
+  models && member.models && [...new Set([...models, ...member.models])];

@@ -11,10 +11,13 @@ export interface Head {
   created_at: number;
 }
 
-/** An item as JSON text: the service checks and presents it. */
-export interface ItemText {
+/**
+ * An item as JSON: the service checks and presents it. In UTF-8, since a message has 32 MiB at most, and
+ * 2 bytes for each character of a text that has one outside Latin-1.
+ */
+export interface ItemJson {
   id: string;
-  text: string;
+  json: Uint8Array;
 }
 
 /** A response that is under way: the conversation takes no other meanwhile. */
@@ -43,7 +46,7 @@ export type Begun = Said | { busy: Turn };
 export type Added = "added" | "full" | { duplicate: string };
 
 export interface ItemsPage {
-  items: ItemText[];
+  items: ItemJson[];
   has_more: boolean;
 }
 

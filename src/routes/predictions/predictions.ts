@@ -32,6 +32,7 @@ import {
   removePrediction,
   streamPrediction,
 } from "../../services/predictions/predictions.ts";
+import { keepSaid } from "../../services/vendora/turns.ts";
 import { errorResponses, jsonBody, jsonResponse, problemResponse } from "../responses.ts";
 import { pageRequest, router } from "../router.ts";
 import {
@@ -244,7 +245,10 @@ predictionRoutes.openapi(explain, async (c) => {
 });
 
 predictionRoutes.openapi(remove, async (c) => {
-  await removePrediction(c.var.services, c.var.caller, c.req.valid("param").prediction_id);
+  const { services, caller } = c.var;
+  const { prediction_id } = c.req.valid("param");
+  await keepSaid(services, caller, prediction_id);
+  await removePrediction(services, caller, prediction_id);
   return c.json({}, 200);
 });
 

@@ -241,6 +241,6 @@ responseRoutes.openapi(cancel, async (c) => {
 responseRoutes.openapi(remove, async (c) => {
   const { services, caller } = c.var;
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
-  await keepSaid(services, caller, found.request);
+  await keepSaid(services, caller, found.prediction.id);
   return c.json(await deleteResponse(services, caller, found), 200);
 });

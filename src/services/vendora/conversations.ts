@@ -1,10 +1,11 @@
 /** Conversations of the vendora convention, and their items. */
-import { conversationIdOf, duplicateId, identified } from "../../domain/vendora/conversation.ts";
+import { MAX_BYTES } from "../../domain/conversations/limits.ts";
+import { conversationIdOf, duplicateId } from "../../domain/vendora/conversation.ts";
 import { type ListedItem, listedItems } from "../../domain/vendora/response-items.ts";
 import { conflict } from "../../errors.ts";
 import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
 import { accountAt } from "../../objects/account/stub.ts";
-import type { Head, ItemText } from "../../objects/conversation/rpc-types.ts";
+import type { Head, ItemJson } from "../../objects/conversation/rpc-types.ts";
 import { conversationAt, newConversationObjectId } from "../../objects/conversation/stub.ts";
 import type { Conversation, NewConversation } from "../../protocol/vendora/conversation.ts";
 import type { ItemsQuery, ResponseItem } from "../../protocol/vendora/response.ts";
@@ -13,6 +14,7 @@ import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { unixSeconds } from "./calls.ts";
 import { contextTooLong, duplicateItem } from "./context.ts";
+import { bytesOf, itemIn, jsonOf } from "./item-json.ts";
 import {
   granted,
   type NamedConversation,
@@ -29,7 +31,7 @@ export async function createConversation(
   { items, metadata }: NewConversation,
 ): Promise<Conversation> {
   const { env } = services;
-  const texts = await textsOf(services, caller, items ?? []);
+  const added = await jsonsOf(services, caller, items ?? []);
   const account_object = await openAccount(services, caller.user_id);
   const objectId = newConversationObjectId(env);
   // First: one that its account does not know of would not be deleted with it.
@@ -39,7 +41,7 @@ export async function createConversation(
     );
   const { user_id, models } = caller;
   const made = { account_object, metadata: metadata ?? {} };
-  const head = await conversationAt(env, objectId).create({ user_id, models }, made, texts);
+  const head = await conversationAt(env, objectId).create({ user_id, models }, made, added);
   return present(conversationIdOf(objectId), head);
 }
 
@@ -78,11 +80,11 @@ export async function addItems(
   items: ResponseItem[],
 ): Promise<object> {
   const { stub, member } = await settled(services, caller, id);
-  const texts = await textsOf(services, caller, items);
-  const added = await granted(services, caller, id, await stub.add(member, texts));
-  if (added === "full") throw contextTooLong("items");
-  if (added !== "added") throw duplicateItem("items", added.duplicate);
-  return listOf(texts, false);
+  const added = await jsonsOf(services, caller, items);
+  const answer = await granted(services, caller, id, await stub.add(member, added));
+  if (answer === "full") throw contextTooLong("items");
+  if (answer !== "added") throw duplicateItem("items", answer.duplicate);
+  return listOf(added, false);
 }
 
 export async function listItems(
@@ -136,16 +138,19 @@ async function settled(services: Services, caller: Caller, id: string): Promise<
   return named;
 }
 
-/** @throws VendoraProblem item_not_found for a reference, duplicate_item */
-async function textsOf(
+/** @throws VendoraProblem item_not_found for a reference, duplicate_item, context_length_exceeded */
+async function jsonsOf(
   services: Services,
   caller: Caller,
   items: ResponseItem[],
-): Promise<ItemText[]> {
+): Promise<ItemJson[]> {
   const whole = await withoutReferences(services, caller, items);
   const duplicate = duplicateId(whole);
   if (duplicate !== undefined) throw duplicateItem("items", duplicate);
-  return whole.map(identified).map(({ id, item }) => ({ id, text: JSON.stringify(item) }));
+  const added = whole.map((item) => jsonOf(item));
+  // References make it longer than the request.
+  if (bytesOf(added) > MAX_BYTES) throw contextTooLong("items");
+  return added;
 }
 
 const present = (id: string, { created_at, metadata }: Head): Conversation => ({
@@ -155,16 +160,11 @@ const present = (id: string, { created_at, metadata }: Head): Conversation => ({
   metadata,
 });
 
-/** @param items that bodies and outputs had, which were bounded when they came */
-const presentAll = (items: ItemText[]): ListedItem[] =>
-  listedItems(
-    items.map(({ id, text }) => ({ ...JSON.parse(text), id })),
-    "",
-  );
+const presentAll = (items: ItemJson[]): ListedItem[] => listedItems(items.map(itemIn), "");
 
-const presentItem = (item: ItemText) => presentAll([item])[0] ?? {};
+const presentItem = (item: ItemJson) => presentAll([item])[0] ?? {};
 
-function listOf(items: ItemText[], has_more: boolean): object {
+function listOf(items: ItemJson[], has_more: boolean): object {
   const [first, last] = [items.at(0), items.at(-1)];
   return {
     object: "list",

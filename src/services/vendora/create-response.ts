@@ -44,7 +44,7 @@ export async function beginResponse(
   checkResponse(asked, call.idempotencyKey);
   const { request: own, omittedTools } = withoutUnavailableTools(asked, call.target);
   const id = call.sent?.prediction_id ?? newPredictionUuid();
-  const turn = await turnOf(services, caller, own, { id, target: call.target });
+  const turn = await turnOf(services, caller, own, id);
   const begin = async (): Promise<BegunResponse> => {
     const request = await withContext(services, caller, own, turn?.items ?? []);
     const { input, ...rest } = request;
@@ -71,12 +71,11 @@ async function turnOf(
   services: Services,
   caller: Caller,
   request: ResponseRequest,
-  { id, target }: { id: string; target: Call["target"] },
+  id: string,
 ): Promise<BegunTurn | undefined> {
   const conversationId = conversationIdIn(request);
   if (conversationId === undefined) return undefined;
-  const response = { prediction_id: id, model_id: target.model.id };
-  return beginTurn(services, caller, conversationId, response);
+  return beginTurn(services, caller, conversationId, id);
 }
 
 function checkResponse(asked: ResponseRequest, idempotencyKey: string | undefined): void {

@@ -5,11 +5,11 @@
  */
 import { z } from "zod";
 import { BEGIN_MS } from "../../domain/conversations/limits.ts";
-import { conversationIdIn, identified } from "../../domain/vendora/conversation.ts";
+import { conversationIdIn } from "../../domain/vendora/conversation.ts";
 import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { itemsOf } from "../../domain/vendora/response-items.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
-import type { Turn } from "../../objects/conversation/rpc-types.ts";
+import type { ItemJson, Turn } from "../../objects/conversation/rpc-types.ts";
 import type { ConversationStub } from "../../objects/conversation/stub.ts";
 import {
   type ResponseItem,
@@ -19,9 +19,10 @@ import {
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { contextTooLong } from "./context.ts";
+import { batchesOf, jsonOf } from "./item-json.ts";
 import { granted, nameConversation, readSaid } from "./named-conversation.ts";
 import { parsedLog } from "./parsed-log.ts";
-import { findEnded, presentResponse } from "./responses.ts";
+import { findEnded, presentResponse, type StoredResponse } from "./responses.ts";
 
 export interface BegunTurn {
   /** What was said before it. */
@@ -35,14 +36,14 @@ export async function beginTurn(
   services: Services,
   caller: Caller,
   conversationId: string,
-  response: { prediction_id: string; model_id: string },
+  predictionId: string,
 ): Promise<BegunTurn> {
   const { stub, member } = nameConversation(services, caller, conversationId);
   const turn = await granted(services, caller, conversationId, await stub.turn(member));
   if (turn && !(await settleTurn(services, caller, stub, turn))) throw locked();
   const begin = async (maxBytes: number) =>
-    granted(services, caller, conversationId, await stub.begin(member, response, maxBytes));
-  const abandon = () => stub.settle(response.prediction_id, []);
+    granted(services, caller, conversationId, await stub.begin(member, predictionId, maxBytes));
+  const abandon = () => stub.settle(predictionId, [], true);
   const items = await readSaid(caller, begin, (begun) => {
     if (begun === "too long") throw contextTooLong("conversation");
     if ("busy" in begun) throw locked();
@@ -74,13 +75,15 @@ export async function saidIn(
   });
 }
 
-/** Before what a response has said is deleted with it: its conversation keeps that. */
+/** Before the data of a prediction is deleted: if it is a response, its conversation keeps what it said. */
 export async function keepSaid(
   services: Services,
   caller: Caller,
-  request: Pick<ResponseRequest, "conversation">,
+  predictionId: string,
 ): Promise<void> {
-  const id = conversationIdIn(request);
+  const found = await findEnded(services, caller, responseIdOf(predictionId));
+  if (!found || found === "under way") return;
+  const id = conversationIdIn(found.request);
   if (id === undefined) return;
   const { stub, member } = nameConversation(services, caller, id);
   const turn = await stub.turn(member);
@@ -102,15 +105,19 @@ export async function settleTurn(
   if (found === "under way") return false;
   // What takes its turn just now is not there yet.
   if (!found && Date.now() - began_at < BEGIN_MS) return false;
-  await stub.settle(prediction_id, found ? saidBy(found, given) : []);
+  const batches = batchesOf(found ? saidBy(found, given) : []);
+  for (const [n, items] of batches.entries())
+    await stub.settle(prediction_id, items, n === batches.length - 1);
   return true;
 }
 
-function saidBy(found: Parameters<typeof presentResponse>[0], given: number) {
+/** Their ids are the same each time: whoever breaks off may have added some. */
+function saidBy(found: StoredResponse, given: number): ItemJson[] {
   const { status, output } = presentResponse(found);
   const isOver = status === "completed" || status === "incomplete";
   const said = isOver ? [...itemsOf(found.request.input).slice(given), ...output] : [];
-  return said.map(identified).map(({ id, item }) => ({ id, text: JSON.stringify(item) }));
+  const response = found.id.replace(/^resp_/, "");
+  return said.map((item, n) => jsonOf(item, `in_${response}_${given + n}`));
 }
 
 /** Bounded anew: each of many bodies may have had as many values as one may. */

@@ -4,7 +4,7 @@ import {
   conversationIdIn,
   conversationIdOf,
   duplicateId,
-  identified,
+  itemIdOf,
   objectIdOf,
 } from "../../../src/domain/vendora/conversation.ts";
 
@@ -20,15 +20,17 @@ test("an id is that of an object, and nothing else is", () => {
 });
 
 test("an item keeps its id, or gets one of its type", () => {
-  expect(identified({ id: "mine", role: "user" }).id).toBe("mine");
-  expect(identified({ role: "user" }).id).toMatch(/^msg_[0-9a-f]{32}$/);
-  expect(identified({ type: "function_call", id: "x".repeat(101) }).id).toMatch(/^fc_/);
-  expect(identified({ type: "constructor" }).id).toMatch(/^item_/);
+  expect(itemIdOf({ id: "mine", role: "user" }, "new")).toBe("mine");
+  expect(itemIdOf({ role: "user" })).toMatch(/^msg_[0-9a-f]{32}$/);
+  expect(itemIdOf({ type: "function_call", id: "x".repeat(101) }, "new")).toBe("fc_new");
+  expect(itemIdOf({ type: "constructor" })).toMatch(/^item_/);
 });
 
 test("ids that occur twice are found, but a reference may repeat one", () => {
   expect(duplicateId([{ id: "a" }, {}, { id: "b" }, { id: "a" }])).toBe("a");
   expect(duplicateId([{ id: "a" }, { id: "a", type: "item_reference" }, {}, {}])).toBeUndefined();
+  // Longer than an id may be: each of them gets one of its own.
+  expect(duplicateId([{ id: "x".repeat(101) }, { id: "x".repeat(101) }])).toBeUndefined();
 });
 
 test("a limited token has conversations of such tokens alone, whose models it covers", () => {

@@ -5,9 +5,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import { giveUp } from "../support/accounts.ts";
 import { accountOf, inAccount } from "../support/objects.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
-import { answer, answerAll, finish, newVendora } from "../support/vendora.ts";
+import { answer, answerAll, finish, newest, newVendora, put } from "../support/vendora.ts";
 import { newResponses, PATH, refusal, resource } from "../support/vendora-responses.ts";
-import { newUser } from "../support/world.ts";
+import { newClient, newUser } from "../support/world.ts";
 
 const CONVERSATIONS = "/v1/vendora/conversations";
 
@@ -94,6 +94,17 @@ describe("a conversation", () => {
     expect(await said(id)).toEqual(["secret"]);
   });
 
+  test("of a limited token is no longer its own when a token for more has said something in it", async () => {
+    const limited = await newClient(model.split("/")[0] ?? "", { models: [model] });
+    const { id } = await limited.ok<{ id: string }>("POST", CONVERSATIONS, {});
+    const path = `${CONVERSATIONS}/${id}/items`;
+    await limited.ok("POST", path, { items: [user("mine")] });
+    expect(await said(id)).toEqual(["mine"]);
+    await limited.ok("GET", path);
+    await client.ok("POST", path, { items: [user("of another model")] });
+    expect((await limited.fetch(path)).status).toBe(403);
+  });
+
   test("is deleted with its account", async () => {
     const leaving = await newUser();
     const { id } = await leaving.client.ok<{ id: string }>("POST", CONVERSATIONS, {});
@@ -172,6 +183,30 @@ describe("a response in a conversation", () => {
     const second = await completed({ conversation: id, input: "Two" }, "second");
     await client.ok("DELETE", `${PATH}/${second.id}`);
     expect(await said(id)).toEqual(["One", "first", "Two", "second"]);
+    await completed({ conversation: id, input: "Three" }, "third");
+    await client.ok("DELETE", `/v1/predictions/${await newest(client)}`);
+    expect((await said(id)).slice(4)).toEqual(["Three", "third"]);
+  });
+
+  test("adds as much as one may say, whatever its characters", async () => {
+    const id = await begun();
+    // Two bytes each once there is one that is not Latin-1: more than the 32 MiB of a message to an object.
+    const long = "x".repeat(450_000);
+    const input = `${long.repeat(20)}語`;
+    const response = create({ conversation: id, input });
+    const { channel } = await fleet.work();
+    for (let n = 0; n < 20; n++) await put(channel, long);
+    await finish(channel, ["語", ""]);
+    await (await response).arrayBuffer();
+    expect(await said(id)).toEqual([input]);
+    const refused = create({ conversation: id, input: "x" });
+    expect(await refusal(refused)).toMatchObject({ code: "context_length_exceeded" });
+    const path = `${CONVERSATIONS}/${id}/items`;
+    const [last] = (await client.ok<{ data: Item[] }>("GET", `${path}?limit=1`)).data;
+    expect(last?.content[0]?.text).toBe(input);
+    await client.ok("DELETE", `${path}/${last?.id}`);
+    await completed({ conversation: id, input: "Two" }, "second");
+    expect(await said(id)).toEqual([input, "Two", "second"]);
   });
 
   test.each([
