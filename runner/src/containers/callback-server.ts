@@ -20,6 +20,11 @@ const LIMITS = { connections: 4_096, perAddress: 512 };
  * handler.
  */
 const HEADERS_TIMEOUT_MS = 60_000;
+/**
+ * Clients close an idle connection first: most within 90 s. By default it is closed after 6 s, which is
+ * when a model that has worked for as long sends its next file: that was lost, and the run with it.
+ */
+const KEEP_ALIVE_MS = 10 * 60_000;
 /** A container may be at an upload, or hear from elsewhere through its proxy. */
 const SILENCE_MS = 30_000;
 const DRAIN_MS = 600_000;
@@ -144,7 +149,11 @@ export class CallbackServer {
 
   #make(): Server {
     const server = createServer(
-      { requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT_MS },
+      {
+        requestTimeout: 0,
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+      },
       (request, response) => {
         this.#answer(request, response).catch(() => response.destroy());
       },

@@ -46,3 +46,14 @@ test("all together have so many", async () => {
   for (const address of ["127.0.0.1", "127.0.0.1", "127.0.0.2"]) await hold(port, address);
   expect(await answers(port, "127.0.0.3")).toBe(false);
 });
+
+test("an idle connection stays for longer than a container draws without looking at it", async () => {
+  callbackServer = new CallbackServer({ connections: 3, perAddress: 2 });
+  const port = await callbackServer.listen("127.0.0.1");
+  callbackServer.setBaseUrl(new URL(`http://127.0.0.1:${port}`));
+  const { url } = callbackServer.open(async (_, response) => void response.end());
+  const socket = await hold(port, "127.0.0.1");
+  socket.write(`GET ${new URL(url).pathname} HTTP/1.1\r\nHost: callbackServer\r\n\r\n`);
+  const [answer] = await once(socket, "data");
+  expect(String(answer)).toMatch(/^keep-alive: timeout=600\r$/im);
+});
