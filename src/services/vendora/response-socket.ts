@@ -159,9 +159,12 @@ export class ResponseSocket {
 
   /** Each event as a message. Its lane is added to the text: it need not be parsed. */
   async #pass(stream: ReadableStream<Uint8Array>, lane: string | undefined): Promise<void> {
+    let isOver = false;
     const parser = createParser({
-      onEvent: ({ data }) =>
-        this.#send(lane === undefined ? data : `${data.slice(0, -1)},"stream_id":"${lane}"}`),
+      onEvent: ({ event = "error", data }) => {
+        isOver = ENDS.includes(event);
+        this.#send(lane === undefined ? data : `${data.slice(0, -1)},"stream_id":"${lane}"}`);
+      },
     });
     const reader = stream.getReader();
     const leave = () => void reader.cancel().catch(() => {});
@@ -174,6 +177,7 @@ export class ResponseSocket {
       parser.feed(decoder.decode(value, { stream: true }));
     }
     this.#closed.signal.removeEventListener("abort", leave);
+    if (!isOver) this.#say(400, CANCELED, lane);
   }
 
   #refuse(status: number, message: string, more: Partial<VendoraError>, lane?: string): void {
@@ -197,6 +201,17 @@ export class ResponseSocket {
     }
   }
 }
+
+/** Events that end a response. */
+const ENDS = ["response.completed", "response.incomplete", "response.failed", "error"];
+
+/** A stream of its own just ends then, for want of an event; a socket does not. */
+const CANCELED: VendoraError = {
+  type: "invalid_request_error",
+  param: null,
+  code: "canceled",
+  message: "The prediction was canceled.",
+};
 
 const WRONG = {
   type: "A message is JSON with the type 'response.create'.",

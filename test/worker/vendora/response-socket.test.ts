@@ -134,6 +134,26 @@ test("closing it cancels what runs", async () => {
   expect(await client.status(await newest(client))).toBe("canceled");
 });
 
+test("one that is canceled elsewhere has an end, and the next begins", async () => {
+  const { webSocket, messages, create, until } = await connected();
+  create({ stream_id: "one" });
+  const { channel } = await fleet.work();
+  await put(channel, "on");
+  await until("response.output_text.delta");
+  expect(await client.cancel(await newest(client))).toBe(202);
+  expect(await channel.next()).toMatchObject({ type: "cancel" });
+  await channel.report([], { status: "canceled", output: "none" });
+  await until("error");
+  expect(messages.at(-1)).toMatchObject({
+    ...{ status: 400, stream_id: "one", error: { code: "canceled" } },
+  });
+  create();
+  await answer(fleet, "next");
+  await until("response.completed");
+  expect(messages.filter(({ type }) => type === "error")).toHaveLength(1);
+  webSocket.close();
+});
+
 test("it takes a token that may predict, and an upgrade", async () => {
   expect((await fetchAs("Bearer aus_none")).status).toBe(401);
   expect((await client.fetch(PATH)).status).toBe(405);
