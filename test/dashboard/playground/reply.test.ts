@@ -132,3 +132,13 @@ test("text of a Cog model, in pieces or as a list; anything else as it is", () =
   expect(replyOf("Off ", ["with", null, [" his head"]]).text).toBe("Off with his head");
   expect(replyOf({ answer: 42 }, 1, true).text).toBe('{"answer":42}1true');
 });
+
+test("a model may call as many tools as it likes: so many are taken", () => {
+  const reply = new Reply();
+  const tool_calls = Array.from({ length: 1_000 }, (_, index) => ({
+    ...{ index, id: `call_${index}`, function: { name: "sum", arguments: "{}" } },
+  }));
+  reply.take({ choices: [{ index: 0, delta: { tool_calls } }] });
+  expect(reply.calls).toHaveLength(128);
+  expect(reply.calls.at(-1)).toMatchObject({ id: "call_127", arguments: "{}" });
+});

@@ -8,6 +8,9 @@ type Part = { [key: string]: Json };
 /** Ends that cut an answer short, as the conventions call them. */
 const CUT = ["length", "max_tokens", "max_output_tokens"];
 
+/** Each has a form: 100,000 of them would freeze the tab. */
+const MAX_CALLS = 128;
+
 export class Reply {
   text = "";
   reasoning = "";
@@ -150,9 +153,10 @@ export class Reply {
     call.arguments += json;
   }
 
+  /** Of those that are too many, one that nobody sees. */
   #callAt(at: string): ToolCall {
     const call = this.#calls.get(at) ?? { id: "", name: "", arguments: "" };
-    this.#calls.set(at, call);
+    if (this.#calls.size < MAX_CALLS) this.#calls.set(at, call);
     return call;
   }
 

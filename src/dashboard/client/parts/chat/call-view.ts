@@ -2,6 +2,9 @@
 import type { ToolCall } from "../../../playground/chat/conversation.ts";
 import { element } from "../element.ts";
 
+/** Of arguments: what is longer is drawn again with each piece that comes, which would freeze the tab. */
+const SHOWN_CHARS = 20_000;
+
 let count = 0;
 
 export class CallView {
@@ -28,7 +31,7 @@ export class CallView {
   /** @param isWhole whether the model has said all of it */
   update({ name, arguments: json, result }: ToolCall, isWhole: boolean): void {
     if (this.#name.textContent !== name) this.#name.textContent = name;
-    const text = isWhole ? readable(json) : json;
+    const text = shown(json, isWhole);
     if (this.#arguments.textContent !== text) this.#arguments.textContent = text;
     this.#form.hidden = !isWhole || result !== undefined;
     this.#result.hidden = result === undefined;
@@ -56,6 +59,12 @@ export class CallView {
       this.#form.requestSubmit();
     });
   }
+}
+
+/** All of it is given to the model. */
+function shown(json: string, isWhole: boolean): string {
+  if (json.length > SHOWN_CHARS) return `${json.slice(0, SHOWN_CHARS)}…`;
+  return isWhole ? readable(json) : json;
 }
 
 function readable(json: string): string {
