@@ -22,6 +22,8 @@ export interface AppEnv {
     /** The long files that are taken out of the body when it is read, and those that were. */
     takesFilesOf: SentBy | undefined;
     sentFiles: SentFiles | undefined;
+    /** The request body as it was read and as it was validated, which `releaseBody` empties. */
+    bodies: object[] | undefined;
     /** Frees the memory of the request body, for handlers that go on to wait for something else. */
     releaseBody: (() => void) | undefined;
     /** The version that a call of the vendora convention runs. */

@@ -33,6 +33,8 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
   };
   // Where no media type is named a validator asks for the bytes after they were parsed. Else they are not kept.
   const isNamed = Boolean(c.req.header("content-type"));
+  const bodies: object[] = [];
+  c.set("bodies", bodies);
   const release = () => {
     reader?.release();
     parsed = undefined;
@@ -43,7 +45,10 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
     c.var.sentFiles?.files.splice(0);
     c.set("sentFiles", undefined);
   };
-  c.set("releaseBody", release);
+  c.set("releaseBody", () => {
+    release();
+    for (const body of bodies.splice(0)) empty(body);
+  });
   // Hono derives every format from its cache. JSON it would keep as text, and parse for each who asks.
   Object.defineProperty(c.req.bodyCache, "arrayBuffer", {
     enumerable: true,
@@ -73,6 +78,14 @@ export const takesDataUris = takes("any");
 /** For messages, whose images are base64: those too. */
 export const takesImages = takes("messages");
 
+/**
+ * Hono's validators have the body in their hands until the answer is there. They cannot be made to let go of it,
+ * only it of its fields.
+ */
+function empty(body: object): void {
+  for (const name of Object.keys(body)) Reflect.deleteProperty(body, name);
+}
+
 async function parse(
   c: Context<AppEnv>,
   reader: BodyReader,
@@ -80,13 +93,19 @@ async function parse(
 ) {
   const json = await bytes;
   const sender = c.var.takesFilesOf;
-  if (!sender) return JSON.parse(await reader.decode([json]));
+  if (!sender) return kept(c, JSON.parse(await reader.decode([json])));
   const { origin } = new URL(c.req.url);
   const { pieces, sent } = await takeFiles(c.var.services, origin, sender, json);
   const body: Json = JSON.parse(await reader.decode(pieces));
   const placed = sent && sender === "messages" ? withSentImages(body, sent) : { body, sent };
   c.set("sentFiles", placed.sent);
-  return placed.body;
+  return kept(c, placed.body);
+}
+
+/** It is emptied with the request. */
+function kept<Body>(c: Context<AppEnv>, body: Body): Body {
+  if (typeof body === "object" && body !== null) c.var.bodies?.push(body);
+  return body;
 }
 
 function senderOf(c: Context<AppEnv>): Sender {

@@ -3,12 +3,14 @@
  * stands for. Its fields are values and its files URLs, as long data URIs are (middleware/body.ts); all that
  * follows sees JSON.
  */
+import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { z } from "zod";
 import type { AppEnv } from "../context.ts";
 import { formObject } from "../domain/vendora/form-fields.ts";
 import { boundaryOf } from "../lib/multipart.ts";
 import { logger } from "../log.ts";
+import type { Json } from "../protocol/common.ts";
 import type { VendoraCall } from "../protocol/runner.ts";
 import { vendoraModelName } from "../protocol/vendora/chat.ts";
 import { FormFiles } from "../services/predictions/form-files.ts";
@@ -50,11 +52,8 @@ export const takesForm = (call: VendoraCall, schema: z.ZodObject) =>
     // When the client disconnects, no `finally` runs.
     signal.addEventListener("abort", discard);
     try {
-      const body = formObject(await reader.read(), schema);
+      giveBody(c, formObject(await reader.read(), schema));
       c.set("sentFiles", files.sent);
-      // Hono derives every format from its cache.
-      const text = { enumerable: true, value: Promise.resolve(JSON.stringify(body)) };
-      Object.defineProperty(c.req.bodyCache, "text", text);
       const headers = new Headers(c.req.raw.headers);
       headers.set("content-type", "application/json");
       c.req.raw = new Request(url, { method, headers, signal });
@@ -64,3 +63,9 @@ export const takesForm = (call: VendoraCall, schema: z.ZodObject) =>
       discard();
     }
   });
+
+/** Apart, so that whoever waits for the answer does not hold it. */
+function giveBody(c: Context<AppEnv>, body: Record<string, Json>): void {
+  c.var.bodies?.push(body);
+  Object.assign(c.req, { json: async () => body });
+}

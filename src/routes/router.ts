@@ -23,7 +23,8 @@ const WHERE = {
 export const router = (options: { getPath?: (request: Request) => string } = {}) =>
   new OpenAPIHono<AppEnv>({
     ...options,
-    defaultHook: (result) => {
+    defaultHook: (result, c) => {
+      if (result.success && result.target === "json") c.var.bodies?.push(result.data);
       if (!result.success)
         throw new ValidationFailure(
           zodIssues(result.error, WHERE[result.target], "data" in result ? result.data : undefined),

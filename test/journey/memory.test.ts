@@ -5,7 +5,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { workerdPid } from "../processes/workerd.ts";
@@ -161,4 +161,38 @@ test("the largest conversation is asked for in a few bytes, and read in turn", a
   expect(statuses).toContain(200);
   expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
   expect(workerdPid()).toBe(pid);
+});
+
+/** Of 7 MB each, more than an isolate has. */
+const WAITING = 20;
+
+test("calls that wait hold nothing of what they sent", async () => {
+  await world.operator.fetch("PUT", "/operator/hardware/nowhere", { body: { name: "Nowhere" } });
+  const model = `${USERNAME}/scribe`;
+  const elsewhere = { hardware_identifier: "nowhere" };
+  expect((await world.client.fetch("PATCH", `/models/${model}`, { body: elsewhere })).ok).toBe(
+    true,
+  );
+  const over = new AbortController();
+  const answers: unknown[] = [];
+  const call = (content: string) =>
+    world.client
+      .fetch("POST", "/vendora/chat/completions", {
+        body: { model, messages: [{ role: "user", content }] },
+        signal: over.signal,
+      })
+      .then(({ status }) => answers.push(status))
+      .catch((error: unknown) => over.signal.aborted || answers.push(error));
+  const waiting = async () => {
+    const list = z.object({ items: z.array(z.unknown()) });
+    const path = `/predictions?statuses=pending&page_size=${WAITING}`;
+    return (await world.client.call(list, "GET", path)).items.length;
+  };
+  for (let n = 1; n <= WAITING; n++) {
+    void call("x".repeat(7_000_000));
+    await vi.waitFor(async () => expect(await waiting()).toBe(n), 10_000);
+  }
+  expect(answers).toEqual([]);
+  expect(workerdPid()).toBe(pid);
+  over.abort();
 });

@@ -211,19 +211,24 @@ const stream = createRoute({
 export const predictionRoutes = router();
 
 predictionRoutes.openapi(create, (c) => {
-  const { model, ...request } = c.req.valid("json");
-  return begin(c, model, request, c.req.valid("header"));
+  const { model } = c.req.valid("json");
+  const requested = () => {
+    const { model: _, ...request } = c.req.valid("json");
+    return request;
+  };
+  return begin(c, model, requested, c.req.valid("header"));
 });
 
 predictionRoutes.openapi(createOfModel, (c) => {
   const { model_owner, model_name } = c.req.valid("param");
-  return begin(c, `${model_owner}/${model_name}`, c.req.valid("json"), c.req.valid("header"));
+  const reference = `${model_owner}/${model_name}`;
+  return begin(c, reference, () => c.req.valid("json"), c.req.valid("header"));
 });
 
 predictionRoutes.openapi(createOfVersion, (c) => {
   const { model_owner, model_name, version_number } = c.req.valid("param");
   const reference = `${model_owner}/${model_name}:${version_number}`;
-  return begin(c, reference, c.req.valid("json"), c.req.valid("header"));
+  return begin(c, reference, () => c.req.valid("json"), c.req.valid("header"));
 });
 
 predictionRoutes.openapi(list, async (c) => {
@@ -273,20 +278,22 @@ predictionRoutes.openapi(stream, async (c) => {
   return eventStream(events, preferenceApplied({ waitSeconds: idle_seconds, cancel: false }));
 });
 
+/** @param requested reads it from the request, which lets go of it */
 async function begin(
   c: Context<AppEnv>,
   reference: string,
-  request: CreatePredictionOfVersion,
+  requested: () => CreatePredictionOfVersion,
   headers: z.infer<typeof createHeaders>,
 ) {
   const { services, caller } = c.var;
   const waitSeconds = services.settings.waitSeconds;
-  const requested = parsePrefer(headers.prefer, {
+  const { stream } = requested();
+  const preferred = parsePrefer(headers.prefer, {
     default: waitSeconds,
-    max: request.stream ? MAX_IDLE_SECONDS : waitSeconds,
+    max: stream ? MAX_IDLE_SECONDS : waitSeconds,
   });
   // On a stream the wait is an idle limit, and leaving it never cancels the prediction.
-  const prefer = { ...requested, cancel: requested.cancel && !request.stream };
+  const prefer = { ...preferred, cancel: preferred.cancel && !stream };
   const options = {
     origin: new URL(c.req.url).origin,
     validateInput: headers["validate-input"] === "true",
@@ -297,8 +304,8 @@ async function begin(
     onInputSent: c.var.releaseBody,
   };
   const applied = preferenceApplied(prefer);
-  if (request.stream) {
-    const { id, events } = await createPredictionStream(services, caller, reference, request, {
+  if (stream) {
+    const { id, events } = await createPredictionStream(services, caller, reference, requested(), {
       ...options,
       idleSeconds: prefer.waitSeconds,
       reader: tokenReader(c),
@@ -306,7 +313,7 @@ async function begin(
     return eventStream(events, applied, { location: `/v1/predictions/${id}` });
   }
   const answer = async () => {
-    const created = await createPrediction(services, caller, reference, request, options);
+    const created = await createPrediction(services, caller, reference, requested(), options);
     const { terminal, ...text } = await createdText(services, created);
     const response = jsonText(text, terminal ? 200 : 202);
     response.headers.set("location", `/v1/predictions/${created.id}`);

@@ -108,12 +108,15 @@ export const responseContextRoutes = router();
 
 responseContextRoutes.openapi(count, async (c) => {
   const { services, caller, target } = c.var;
-  const asked = c.req.valid("json");
-  const request = await withInput(services, caller, asked);
   const call = { ...callIn(c, c.req.valid("header")), target };
-  return limitWaitingRequest(c, async () => {
+  const begin = async () => {
+    const request = await withInput(services, caller, c.req.valid("json"));
     const begun = await beginInputCount(services, caller, request, call);
-    if (!begun) return c.json(estimatedInput(request), 200);
+    return begun ?? estimatedInput(request);
+  };
+  return limitWaitingRequest(c, async () => {
+    const begun = await begin();
+    if ("input_tokens" in begun) return c.json(begun, 200);
     c.set("predictionId", begun.id);
     const { input_tokens } = countAnswer(services, await waitForCall(services, begun));
     return c.json(counted(input_tokens), 200);

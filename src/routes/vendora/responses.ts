@@ -188,14 +188,17 @@ export const responseRoutes = router();
 
 responseRoutes.openapi(create, async (c) => {
   const { services, caller, target } = c.var;
-  const { webhook, ...request } = c.req.valid("json");
-  const { stream, background } = request;
+  const { stream, background } = c.req.valid("json");
   const { origin } = new URL(c.req.url);
   const idempotencyKey = c.req.valid("header")["idempotency-key"];
-  const { sentFiles: sent, releaseBody: onInputSent } = c.var;
-  const call = { target, webhook, origin, idempotencyKey, sent, onInputSent };
+  const begin = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    const { sentFiles: sent, releaseBody: onInputSent } = c.var;
+    const call = { target, webhook, origin, idempotencyKey, sent, onInputSent };
+    return beginResponse(services, caller, request, call);
+  };
   const beginning = async () => {
-    const begun = await beginResponse(services, caller, request, call);
+    const begun = await begin();
     c.set("predictionId", begun.id);
     if (begun.leftOut.length > 0) c.set("toolsLeftOut", begun.leftOut);
     return begun;

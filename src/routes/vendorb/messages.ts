@@ -97,12 +97,19 @@ export const messageRoutes = router();
 
 messageRoutes.openapi(create, async (c) => {
   const { services, caller } = c.var;
-  const { webhook, ...request } = c.req.valid("json");
-  const { stream } = request;
+  const { stream } = c.req.valid("json");
   const headers = c.req.valid("header");
+  const begin = () => {
+    const { webhook, ...body } = c.req.valid("json");
+    return beginMessage(services, caller, {
+      ...callIn(c, headers),
+      call: "messages",
+      body,
+      webhook,
+    });
+  };
   const beginning = async () => {
-    const call = { ...callIn(c, headers), call: "messages", body: request, webhook } as const;
-    const begun = await beginMessage(services, caller, call);
+    const begun = await begin();
     c.set("predictionId", begun.id);
     if (begun.leftOut.length > 0) c.set("toolsLeftOut", begun.leftOut);
     return begun;
@@ -118,12 +125,14 @@ messageRoutes.openapi(create, async (c) => {
 
 messageRoutes.openapi(count, async (c) => {
   const { services, caller, target } = c.var;
-  const body = c.req.valid("json");
-  if (!countsItself(target)) return c.json(estimatedCount(body), 200);
+  if (!countsItself(target)) return c.json(estimatedCount(c.req.valid("json")), 200);
   const headers = c.req.valid("header");
+  const begin = () => {
+    const call = { ...callIn(c, headers), call: "count_tokens", webhook: null } as const;
+    return beginCount(services, caller, { ...call, body: c.req.valid("json") });
+  };
   return limitWaitingRequest(c, async () => {
-    const call = { ...callIn(c, headers), call: "count_tokens", body, webhook: null } as const;
-    const begun = await beginCount(services, caller, call);
+    const begun = await begin();
     c.set("predictionId", begun.id);
     return c.json(countAnswer(services, await waitForCall(services, begun)), 200);
   });

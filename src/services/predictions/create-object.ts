@@ -23,20 +23,54 @@ import { refusedReader } from "./event-log.ts";
 import { rememberLocation } from "./predictions.ts";
 import { discardPrediction, type InputParts, storeInput } from "./stored-input.ts";
 
+/** The largest input that is held, here and by its object, while its caller waits for the end, as JSON text. */
+const HELD_CHARS = 16 * 1024;
+
 /** Two that die one after the other have a reason. */
 const MAX_OBJECTS = 2;
+
+type ObjectOptions = Pick<CreateOptions, "follow" | "onInputSent"> & {
+  /** What of its input goes to R2. */
+  parts?: InputParts | undefined;
+};
+
+/**
+ * Creates it and waits for its end, in one call to its object. What is large is created first: a call under way
+ * holds its arguments, on both sides.
+ */
+export function createObject(
+  services: Services,
+  request: CreateRequest,
+  options: ObjectOptions,
+): Promise<CreatedPrediction> {
+  const { wait_seconds, input } = request;
+  if (wait_seconds === 0 || (input.length <= HELD_CHARS && !options.parts))
+    return create(services, request, options);
+  return create(services, { ...request, wait_seconds: 0 }, options).then((created) =>
+    ended(services, created, wait_seconds),
+  );
+}
+
+/** It, once it has ended, or after this time. */
+async function ended(
+  services: Services,
+  created: CreatedPrediction,
+  seconds: number,
+): Promise<CreatedPrediction> {
+  const { stub, snapshot } = created;
+  if (seconds === 0 || !snapshot || snapshot.terminal) return created;
+  const waiting = renewed(services.env, stub, seconds).waitForEnd(seconds, SNAPSHOT_CHARS);
+  return { ...created, snapshot: (await waiting.catch(() => undefined)) ?? snapshot };
+}
 
 /**
  * The object answers once its row is written, so that whoever has the id finds it. Only a short run
  * (domain/predictions/short-run.ts) may be answered before.
  */
-export async function createObject(
+async function create(
   services: Services,
   request: CreateRequest,
-  options: Pick<CreateOptions, "follow" | "onInputSent"> & {
-    /** What of its input goes to R2. */
-    parts?: InputParts | undefined;
-  },
+  options: ObjectOptions,
 ): Promise<CreatedPrediction> {
   const { env } = services;
   const { spec } = request;
@@ -69,7 +103,7 @@ export async function createObject(
   // Its object has died before it stored anything, as when a deploy restarts it: another one begins.
   const brokeOff = !result && !(failure instanceof TimedOut);
   if (brokeOff && spec.object_number < MAX_OBJECTS && !parts)
-    return createObject(services, withNextObject(request), {});
+    return create(services, withNextObject(request), {});
   if (result && "taken" in result) {
     if (parts) await discard();
     return findTaken(services, request, result.taken, onInputSent);
@@ -120,13 +154,10 @@ async function findTaken(
   const stub = predictionWithId(services.env, objectId);
   const snapshot = await stub?.get(SNAPSHOT_CHARS);
   if (!stub || !snapshot) throw unavailable(spec, "the prediction of its key is gone", REPEATABLE);
-  const { id, created_at, terminal } = snapshot;
+  const { id, created_at } = snapshot;
   const { user_id, model_id } = spec;
   rememberLocation({ id, user_id, model_id, object_id: objectId });
-  if (wait_seconds === 0 || terminal) return { id, created_at, stub, snapshot };
-  const renewedStub = renewed(services.env, stub, wait_seconds);
-  const waiting = renewedStub.waitForEnd(wait_seconds, SNAPSHOT_CHARS);
-  return { id, created_at, stub, snapshot: (await waiting.catch(() => undefined)) ?? snapshot };
+  return ended(services, { id, created_at, stub, snapshot }, wait_seconds);
 }
 
 const REPEATABLE = "It may have been created: try again with the same Idempotency-Key.";
