@@ -6,19 +6,30 @@ const MIN_BYTES = 160_000;
 /** For whoever was too slow. */
 export const LEAST_PACE = `at least ${MIN_BYTES / 1_000} kB every ${PACE_MS / 1_000} s are required.`;
 
+/** What is asked of a whole body, once it has had its time to begin. */
+export interface Average {
+  bytesPerSecond: number;
+  graceMs: number;
+}
+
 /** Checks that a body keeps arriving fast enough, in each period. */
 export class Pace {
   readonly #tooSlow = Promise.withResolvers<never>();
   readonly #error: () => Error;
   #timer = setTimeout(() => this.#check(), PACE_MS);
   #received = 0;
+  readonly #average: Average;
+  /** Of the periods that are over. */
+  #ownMs = 0;
+  #total = 0;
   /** When the client began to wait for us, and how long it has in this period. */
   #waitsSince: number | undefined;
   #waitedMs = 0;
 
   /** @param error what it rejects with */
-  constructor(error: () => Error) {
+  constructor(error: () => Error, average: Average = { bytesPerSecond: 0, graceMs: 0 }) {
     this.#error = error;
+    this.#average = average;
     // Whoever has just been served need not hear of it.
     this.#tooSlow.promise.catch(() => {});
   }
@@ -50,7 +61,12 @@ export class Pace {
   /** What is left of the period has to bring its share. */
   #check(): void {
     const ownMs = Math.max(0, PACE_MS - this.#waitedMs - this.#waited());
-    if (this.#received < (MIN_BYTES * ownMs) / PACE_MS) this.#tooSlow.reject(this.#error());
+    this.#ownMs += ownMs;
+    this.#total += this.#received;
+    const { bytesPerSecond, graceMs } = this.#average;
+    const isSlow = this.#received < (MIN_BYTES * ownMs) / PACE_MS;
+    const isLate = this.#total < (bytesPerSecond * (this.#ownMs - graceMs)) / 1_000;
+    if (isSlow || isLate) this.#tooSlow.reject(this.#error());
     if (this.#waitsSince !== undefined) this.#waitsSince = Date.now();
     this.#waitedMs = 0;
     this.#received = 0;

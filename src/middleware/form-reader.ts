@@ -8,14 +8,14 @@ import { type FormField, fieldName } from "../domain/vendora/form-fields.ts";
 import { ProblemError } from "../errors.ts";
 import { BudgetExceeded, ByteBudget, type Held } from "../lib/byte-budget.ts";
 import { MalformedForm, MultipartParser, type PartHead } from "../lib/multipart.ts";
-import { Pace } from "../lib/pace.ts";
+import { type Average, LEAST_PACE, Pace } from "../lib/pace.ts";
 import {
   type FormFile,
   type FormFiles,
   KEPT_BYTES,
   PART_BYTES,
 } from "../services/predictions/form-files.ts";
-import { brokenOff, busy, requirePlain, tooLarge, tooSlow } from "./body-reader.ts";
+import { brokenOff, busy, requirePlain, tooLarge } from "./body-reader.ts";
 
 const MIB = 1024 * 1024;
 
@@ -34,6 +34,9 @@ const budget = new ByteBudget({
   waiting: 16,
   patience_ms: 10_000,
 });
+
+/** The longest form is here after 12 minutes: as slowly as other bodies may come, it would keep others out for 100. */
+const AVERAGE: Average = { bytesPerSecond: 150_000, graceMs: 60_000 };
 
 export interface FormOptions {
   boundary: string;
@@ -73,7 +76,7 @@ export class FormReader {
   async read(): Promise<FormField[]> {
     const { boundary } = this.#options;
     const parser = new MultipartParser(boundary);
-    const pace = new Pace(tooSlow);
+    const pace = new Pace(tooSlow, AVERAGE);
     try {
       for await (const chunk of this.#chunks(pace)) {
         for (const event of wellFormed(() => [...parser.feed(chunk)])) {
@@ -170,7 +173,13 @@ function wellFormed<Result>(parse: () => Result): Result {
   }
 }
 
-const tooLong = (bytes: number) =>
-  tooLarge(
-    `A form can have at most ${Math.floor(bytes / MIB)} MiB. Upload longer files with POST /v1/uploads, and send their URLs in a JSON body.`,
+const tooSlow = () =>
+  new ProblemError(
+    "request_timeout",
+    `The form arrived too slowly: ${LEAST_PACE} After the first minute, so are ${AVERAGE.bytesPerSecond / 1_000} kB a second on average. ${INSTEAD}`,
   );
+
+const INSTEAD = "Upload longer files with POST /v1/uploads, and send their URLs in a JSON body.";
+
+const tooLong = (bytes: number) =>
+  tooLarge(`A form can have at most ${Math.floor(bytes / MIB)} MiB. ${INSTEAD}`);

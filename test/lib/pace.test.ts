@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Pace } from "../../src/lib/pace.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const AVERAGE = { bytesPerSecond: 150_000, graceMs: 60_000 };
+const SLOW = 20_000;
+
+/** After how many seconds it is too slow, when it brings as much in each; undefined: not within an hour. */
+async function endOf(bytes: number, average?: typeof AVERAGE) {
+  let isOver = false;
+  const pace = new Pace(() => new Error("too slow"), average);
+  pace.tooSlow.catch(() => {
+    isOver = true;
+  });
+  for (let second = 1; second <= 3_600; second++) {
+    pace.received(bytes);
+    await vi.advanceTimersByTimeAsync(1_000);
+    if (isOver) {
+      pace.end();
+      return second;
+    }
+  }
+  pace.end();
+  return undefined;
+}
+
+test("a body that brings its share in each period may take its time", async () => {
+  expect(await endOf(SLOW)).toBeUndefined();
+  expect(await endOf(10_000)).toBe(10);
+});
+
+test("where an average is asked for, a slow body has a minute, and a fast one all its time", async () => {
+  expect(await endOf(SLOW, AVERAGE)).toBe(70);
+  expect(await endOf(160_000, AVERAGE)).toBeUndefined();
+});
+
+test("the time that a client waits for us does not count", async () => {
+  let isOver = false;
+  const pace = new Pace(() => new Error("too slow"), AVERAGE);
+  pace.tooSlow.catch(() => {
+    isOver = true;
+  });
+  const taking = pace.excluding(new Promise((resolve) => setTimeout(resolve, 600_000)));
+  await vi.advanceTimersByTimeAsync(600_000);
+  await taking;
+  expect(isOver).toBe(false);
+  pace.end();
+});
