@@ -26,6 +26,7 @@ import type { Services } from "../services.ts";
 import { timeoutProblem } from "./failure.ts";
 import { LogReader } from "./log-reader.ts";
 import { parsedLog } from "./parsed-log.ts";
+import { readWhole } from "./whole-reads.ts";
 
 export interface Call {
   call: VendoraCall;
@@ -113,6 +114,8 @@ const LIMITS = ["max_output_tokens", "max_completion_tokens", "max_tokens"];
 
 /** A call whose prediction has been created. */
 export interface BegunCall extends CreatedPrediction {
+  /** Whose it is. */
+  user_id: string;
   /** Without what the model reads: it may be megabytes, and the call still waits. */
   request: Call["body"];
 }
@@ -150,7 +153,7 @@ export async function beginCall(
     sent: call.sent,
     onInputSent: call.onInputSent,
   });
-  return { ...created, request: rest };
+  return { ...created, user_id: caller.user_id, request: rest };
 }
 
 /** One in the background that is not streamed is not followed: that would be a request to its object for nobody. */
@@ -178,21 +181,40 @@ export interface EndedCall {
   outputs: Json[];
 }
 
+/** What a call that waits holds of its output, in characters. An output has up to 16 MiB. */
+const HELD_CHARS = 256 * 1024;
+
+/** A run is not repeated for want of a turn to read what it has made. */
+const TURN_MS = 60_000;
+
 /**
- * Waits for the end. If the caller disconnects before, the prediction is canceled.
+ * Waits for the end. If the caller disconnects before, the prediction is canceled. A large output is read
+ * again at the end, when it is its turn.
  * @throws VendoraProblem timeout
  */
 export async function waitForCall(services: Services, begun: BegunCall): Promise<EndedCall> {
-  const { request, id } = begun;
-  const reader = readerOf(services, begun, timeLimit(services, "plain"));
+  const { request, id, stub, user_id } = begun;
+  const first = readerOf(services, begun, timeLimit(services, "plain"));
+  const { data, outputs } = await readToEnd(first, id, HELD_CHARS);
+  const again = () => readToEnd(new LogReader(services, stub, id), id, Number.POSITIVE_INFINITY);
+  const whole = outputs ?? (await readWhole(user_id, again, TURN_MS)).outputs ?? [];
+  return { request, prediction: prediction.parse(data), outputs: whole };
+}
+
+/** The data of its last event, and its outputs, unless they have more characters. */
+async function readToEnd(reader: LogReader, id: string, chars: number) {
   const outputs: Json[] = [];
+  let held = 0;
   try {
     for (;;) {
       const entries = await reader.next();
       if (!entries) throw new Error(`the log of ${id} has no end`);
-      for (const { event, data } of entries) {
-        if (event === "output") outputs.push(data);
-        if (event === "done") return { request, prediction: prediction.parse(data), outputs };
+      for (const { event, data, size } of entries) {
+        if (event === "done") return { data, outputs: held > chars ? undefined : outputs };
+        if (event !== "output") continue;
+        held += size;
+        if (held > chars) outputs.length = 0;
+        else outputs.push(data);
       }
     }
   } finally {

@@ -11,10 +11,18 @@ import { invalidParameter, type VendoraProblem } from "../../errors-vendora.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
 import type { ResponseRequest } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { type CreatedPrediction, gone, snapshotOf } from "../predictions/creation.ts";
+import { gone, snapshotOf } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
-import { beginCall, type Call, contentOf, readerOf, timeLimit, waitForCall } from "./calls.ts";
+import {
+  type BegunCall,
+  beginCall,
+  type Call,
+  contentOf,
+  readerOf,
+  timeLimit,
+  waitForCall,
+} from "./calls.ts";
 import { withContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
@@ -24,7 +32,7 @@ import { writtenStream } from "./streams.ts";
 import { type BegunTurn, beginTurn } from "./turns.ts";
 
 /** A response whose prediction has been created. */
-export interface BegunResponse extends CreatedPrediction {
+export interface BegunResponse extends Omit<BegunCall, "request"> {
   /** Without its input. */
   request: ResponseRequest;
   /** The types of hosted tools that the model was not given because its container has none. */

@@ -16,6 +16,8 @@ import { parsedLog } from "./parsed-log.ts";
 
 export interface NumberedEntry extends LogEntry {
   id: string;
+  /** Characters of its data. */
+  size: number;
 }
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
@@ -120,7 +122,7 @@ function readerOfEvents(): (bytes: Uint8Array) => NumberedEntry[] {
   const entries: NumberedEntry[] = [];
   const parser = createParser({
     onEvent: ({ id = "", event = "", data }) => {
-      entries.push({ id, event, data: parsedLog(data) });
+      entries.push({ id, event, size: data.length, data: parsedLog(data) });
     },
   });
   return (bytes) => {

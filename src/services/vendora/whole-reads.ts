@@ -12,9 +12,16 @@ const ALL_READS = 2;
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 
-/** @throws ProblemError too_many_requests when it is not its turn in time */
-export async function readWhole<T>(userId: string, read: () => Promise<T>): Promise<T> {
-  const leave = await turnOf(userId);
+/**
+ * @param patienceMs how long it waits for its turn
+ * @throws ProblemError too_many_requests when it is not its turn in time
+ */
+export async function readWhole<T>(
+  userId: string,
+  read: () => Promise<T>,
+  patienceMs = PATIENCE_MS,
+): Promise<T> {
+  const leave = await turnOf(userId, patienceMs);
   try {
     return await read();
   } finally {
@@ -22,8 +29,8 @@ export async function readWhole<T>(userId: string, read: () => Promise<T>): Prom
   }
 }
 
-async function turnOf(userId: string): Promise<() => void> {
-  const end = Date.now() + PATIENCE_MS;
+async function turnOf(userId: string, patienceMs: number): Promise<() => void> {
+  const end = Date.now() + patienceMs;
   for (;;) {
     const own = OpenRequest.enter(`whole reads of ${userId}`, OWN_READS);
     const shared = own && OpenRequest.enter("whole reads", ALL_READS);

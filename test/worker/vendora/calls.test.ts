@@ -46,6 +46,16 @@ describe("embeddings", () => {
     expect(body.data.map(({ embedding }) => embedding)).toEqual(expected);
   });
 
+  test("that are more than a call holds while it waits are whole, each of several at once", async () => {
+    const large = Array.from({ length: 40_000 }, (_, n) => n + 0.125);
+    const calls = Array.from({ length: 3 }, () => embed());
+    for (const _ of calls) await answer(fleet, list([large, ...VECTORS]));
+    for (const call of calls) {
+      const { data } = await (await call).json<{ data: { embedding: number[] }[] }>();
+      expect(data.map(({ embedding }) => embedding)).toEqual([large, ...VECTORS]);
+    }
+  });
+
   test.each([
     [{ input: [] }, "input"],
     [{ input: 5 }, "input"],
