@@ -59,7 +59,12 @@ function* partsOf(predictionId: string, value: Json): Generator<SpeechPart> {
 function fileIn(predictionId: string, url: string): string | undefined {
   const prefix = `/v1/files/${predictionId}/`;
   const path = /^https?:/.test(url) ? URL.parse(url)?.pathname : undefined;
-  return path?.startsWith(prefix) ? decodeURIComponent(path.slice(prefix.length)) : undefined;
+  if (!path?.startsWith(prefix)) return undefined;
+  try {
+    return decodeURIComponent(path.slice(prefix.length));
+  } catch {
+    return undefined;
+  }
 }
 
 function decoded(base64: string): Uint8Array<ArrayBuffer> {

@@ -60,7 +60,7 @@ function subtitles(segments: Timed[], point: string, head: (n: number) => string
   const lines = segments.map(({ start, end, text }, n) => {
     const shown = text
       .trim()
-      .replace(/\s*\n\s*/g, "\n")
+      .replace(/\s*[\n\r]\s*/g, "\n")
       .replaceAll("-->", "->");
     return `${head(n)}${clock(start, point)} --> ${clock(end, point)}\n${shown}\n`;
   });

@@ -86,6 +86,7 @@ describe("the sound of an output", () => {
   test.each<[string, Json]>([
     ["of another prediction", url("01980c3e-7b0a-7c5e-9d52-000000000000")],
     ["from elsewhere", "https://x.test/a.wav"],
+    ["whose name is not encoded", `https://x.test/v1/files/${ID}/%ZZ`],
     ["that is a number", 5],
     ["that has none", { text: "hi" }],
   ])("there is none %s", (_, output) => {

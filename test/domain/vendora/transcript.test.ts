@@ -114,6 +114,14 @@ describe("a transcript", () => {
     expect(objections("openai", "CreateTranscriptionResponseJson", answer)).toEqual([]);
   });
 
+  test("has no line in subtitles that would end one, whatever ends its lines", () => {
+    const segments = ["\n\n", "\r\r", "\r\n\r\n"].map((end, n) => {
+      return { start: n, end: n + 1, text: `Down${end}she` };
+    });
+    const lines = read([{ text: "Down she", segments }], { format: "vtt" });
+    expect(String(lines).match(/Down\nshe\n/g)).toHaveLength(3);
+  });
+
   test("in subtitles", () => {
     expect(read([WHOLE], { format: "srt" })).toBe(
       "1\n00:00:00,000 --> 00:00:01,500\nDown the rabbit hole\n\n2\n01:01:01,043 --> 01:01:02,000\nshe -> went.\n\n",
