@@ -1,23 +1,21 @@
-/** Reads a stream in pieces of the reader's choice. */
+/** Reads a stream of bytes in pieces of the reader's choice. */
+
+/** The runtime's own choice is 4 KiB, and each piece costs: a request of 8 MiB took 1.5 s in workerd, not 0.7 s. */
+const MOST_BYTES = 64 * 1024;
 
 export class ChunkReader {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  #left: Uint8Array = new Uint8Array();
+  readonly #reader: ReadableStreamBYOBReader;
 
   constructor(stream: ReadableStream<Uint8Array>) {
-    this.#reader = stream.getReader();
+    this.#reader = stream.getReader({ mode: "byob" });
   }
 
   /** @returns up to so many bytes, as soon as there are any; undefined at the end */
   async read(most: number): Promise<Uint8Array | undefined> {
-    while (this.#left.byteLength === 0) {
-      const { done, value } = await this.#reader.read();
-      if (done) return undefined;
-      this.#left = value;
-    }
-    const piece = this.#left.subarray(0, most);
-    this.#left = this.#left.subarray(piece.byteLength);
-    return piece;
+    const { done, value } = await this.#reader.read(new Uint8Array(Math.min(most, MOST_BYTES)));
+    if (done) return undefined;
+    // What is held holds its whole buffer.
+    return value.byteLength < MOST_BYTES / 2 ? value.slice() : value;
   }
 
   cancel(): Promise<void> {
