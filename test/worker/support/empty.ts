@@ -1,6 +1,9 @@
 /** A deployment that has nothing but its tables. */
-import { applyD1Migrations, reset } from "cloudflare:test";
+import { reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+
+/** Sent as one: statement by statement, as `applyD1Migrations` sends them, they take twice as long. */
+const TABLES = env.MIGRATIONS.flatMap(({ queries }) => queries).join(";\n");
 
 export async function emptyStorage(): Promise<void> {
   // What has not been asked for 10 s is put away, and would outlive the reset.
@@ -9,5 +12,5 @@ export async function emptyStorage(): Promise<void> {
     ...[env.FILES, env.IMAGES, env.BACKUPS].map((bucket) => bucket.head("none")),
   ]);
   await reset();
-  await applyD1Migrations(env.DB, env.MIGRATIONS);
+  await env.DB.prepare(TABLES).run();
 }
