@@ -11,6 +11,7 @@ import { invalidParameter, type VendoraProblem } from "../../errors-vendora.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
 import type { ResponseRequest } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
+import { tooManyConnections } from "../accounts/concurrency-limit.ts";
 import { gone, snapshotOf } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
@@ -26,6 +27,7 @@ import {
 import { withContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
+import { holdText } from "./held-texts.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { headOf, presentResponse } from "./responses.ts";
 import { writtenStream } from "./streams.ts";
@@ -33,8 +35,10 @@ import { type BegunTurn, beginTurn } from "./turns.ts";
 
 /** A response whose prediction has been created. */
 export interface BegunResponse extends Omit<BegunCall, "request"> {
-  /** Without its input. */
+  /** Without its input. It is held until the response is answered. */
   request: ResponseRequest;
+  /** It is answered: its request is not held any more. */
+  leave: () => void;
   /** The types of hosted tools that the model was not given because its container has none. */
   leftOut: string[];
 }
@@ -56,6 +60,7 @@ export async function beginResponse(
   const begin = async (): Promise<BegunResponse> => {
     const request = await withContext(services, caller, own, turn?.items ?? []);
     const { input, ...rest } = request;
+    const leave = holdRequest(caller, rest);
     // What was said goes into the conversation when that is used next.
     const isForNobody = request.store === false && !turn;
     const created = await beginCall(services, caller, {
@@ -65,13 +70,33 @@ export async function beginResponse(
       id,
       background: request.background === true,
       ...(isForNobody && { retentionSeconds: MIN_RETENTION_SECONDS }),
+    }).catch((error: unknown) => {
+      leave();
+      throw error;
     });
-    return { ...created, request: rest, leftOut: omittedTools };
+    return { ...created, request: rest, leave, leftOut: omittedTools };
   };
   return begin().catch(async (error: unknown) => {
     await turn?.abandon();
     throw error;
   });
+}
+
+/** Many calls may wait with as much; more is counted. */
+const FREE_CHARS = 32 * 1024;
+
+/**
+ * A response shows its instructions and tools at its end, for which they are kept that long.
+ * @throws ProblemError too_many_requests when others hold as much as there is room for
+ */
+function holdRequest({ user_id }: Caller, request: ResponseRequest): () => void {
+  const { length } = JSON.stringify(request);
+  if (length <= FREE_CHARS) return () => {};
+  const leave = holdText(user_id, length);
+  if (leave) return leave;
+  throw tooManyConnections(
+    "Too many responses with long instructions or tools are under way. Send long texts in 'input', or try again when one has ended.",
+  );
 }
 
 /** Its turn in the conversation, if it is in one. */
@@ -126,9 +151,13 @@ const headFor = ({ id, created_at, request }: BegunResponse) =>
 
 /** The resource at its beginning. */
 export async function begunResponse(services: Services, begun: BegunResponse): Promise<object> {
-  const prediction = await contentOf(services, begun.stub, await snapshotOf(begun));
-  if (!prediction) throw gone(begun);
-  return presentResponse({ id: headFor(begun).id, prediction, request: begun.request });
+  try {
+    const prediction = await contentOf(services, begun.stub, await snapshotOf(begun));
+    if (!prediction) throw gone(begun);
+    return presentResponse({ id: headFor(begun).id, prediction, request: begun.request });
+  } finally {
+    begun.leave();
+  }
 }
 
 /**
@@ -136,10 +165,14 @@ export async function begunResponse(services: Services, begun: BegunResponse): P
  * @throws VendoraProblem for a request that the container refuses; timeout
  */
 export async function endedResponse(services: Services, begun: BegunResponse): Promise<object> {
-  const { prediction, outputs } = await waitForCall(services, begun);
-  const failure = requestFailure(failureOf(prediction, timeLimit(services, "plain")));
-  if (failure) throw failure;
-  return responseOf(headFor(begun), { ...prediction, output: outputs });
+  try {
+    const { prediction, outputs } = await waitForCall(services, begun);
+    const failure = requestFailure(failureOf(prediction, timeLimit(services, "plain")));
+    if (failure) throw failure;
+    return responseOf(headFor(begun), { ...prediction, output: outputs });
+  } finally {
+    begun.leave();
+  }
 }
 
 /**
@@ -154,11 +187,18 @@ export async function responseStream(
   const background = begun.request.background === true;
   const reader = readerOf(services, begun, background ? undefined : seconds);
   const writer = new ResponseWriter(headFor(begun), seconds);
-  // A background response can be read later, even if it fails.
-  const held = background ? [] : await readUntilOutput(reader);
-  const failure = requestFailure(failureBeforeOutput(held, seconds));
-  if (failure) throw failure;
-  return writtenStream(reader, writer, held);
+  try {
+    // A background response can be read later, even if it fails.
+    const held = background ? [] : await readUntilOutput(reader);
+    const failure = requestFailure(failureBeforeOutput(held, seconds));
+    if (failure) throw failure;
+    const stream = writtenStream(reader, writer, held);
+    void stream.over.then(begun.leave);
+    return stream;
+  } catch (error) {
+    begun.leave();
+    throw error;
+  }
 }
 
 /** A failure that is caused by the request: there is no response resource then. */

@@ -12,7 +12,7 @@ import {
   responseLane,
   type SocketError,
 } from "../../protocol/vendora/response-socket.ts";
-import { holdMessage, MAX_MESSAGE_CHARS } from "./message-room.ts";
+import { holdText, MAX_MESSAGE_CHARS } from "./held-texts.ts";
 
 /** Messages that may wait at one socket, and their characters. */
 const MAX_WAITING = 16;
@@ -102,7 +102,7 @@ export class ResponseSocket {
         { code: "rate_limit_exceeded" },
         laneOf(data),
       );
-    const leave = holdMessage(this.#owner, data.length);
+    const leave = holdText(this.#owner, data.length);
     if (!leave)
       return this.#refuse(
         503,

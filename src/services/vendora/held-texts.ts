@@ -1,6 +1,7 @@
 /**
- * Messages of sockets that have come, and are not yet read as the bodies of calls. They are in the memory
- * that all accounts share, before any limit of bodies holds for them.
+ * Texts that stay in the memory that all accounts share, beyond what the limits of bodies hold for:
+ * messages of sockets before they are read as bodies, and what a response shows of its request, from its
+ * beginning to its end.
  */
 
 /** As a body. One of three bytes for each character is refused as a body. */
@@ -22,7 +23,7 @@ interface Held {
 const held = new Set<Held>();
 
 /** @returns ends it; calling it again has no effect. Undefined when there is no room */
-export function holdMessage(owner: string, chars: number): (() => void) | undefined {
+export function holdText(owner: string, chars: number): (() => void) | undefined {
   const now = Date.now();
   let [own, all] = [chars, chars];
   for (const one of held) {
