@@ -49,6 +49,7 @@ test("nothing of it is left, and another account has all that it had", async () 
   const left = await rowsNaming([world.username, ...names]);
   const [{ seq } = {}] = await run("SELECT seq FROM users WHERE id = ?", world.user_id);
   expect(left.filter(([, row]) => row.user_id !== other.user_id)).toEqual([
+    ["usernames", { username: world.username, user_id: world.user_id }],
     [
       "users",
       expect.objectContaining({
@@ -62,7 +63,6 @@ test("nothing of it is left, and another account has all that it had", async () 
         operator_proof: null,
       }),
     ],
-    ["usernames", { username: world.username, user_id: world.user_id }],
   ]);
   expect(await keysNaming(names)).toEqual([]);
   expect(await isUnderWay(pending.key, pending.multipart_id)).toBe(false);

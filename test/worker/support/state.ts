@@ -12,7 +12,7 @@ const PASSING = ["last_used_at"];
 
 export async function everything(): Promise<Record<string, unknown>> {
   const { results } = await env.DB.prepare(
-    "SELECT name FROM sqlite_master WHERE type = 'table'",
+    "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
   ).all<{ name: string }>();
   const names = results.map(({ name }) => name).filter((name) => !NOT_READ.test(name));
   const [tables, files, runners] = await Promise.all([
