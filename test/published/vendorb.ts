@@ -4,6 +4,7 @@
  */
 import { expect } from "vitest";
 import { z } from "zod";
+import { jsonObject } from "../../src/protocol/common.ts";
 
 const count = z.int().nonnegative();
 const index = count;
@@ -19,7 +20,8 @@ const call = z.strictObject({
   type: z.literal("tool_use"),
   id: z.string().regex(/^.+$/),
   name: z.string(),
-  input: z.record(z.string(), z.unknown()),
+  // Not `z.record`, which drops a property named `__proto__`.
+  input: jsonObject,
   caller: z.strictObject({ type: z.literal("direct") }),
 });
 const block = z.discriminatedUnion("type", [text, thinking, redacted, call]);
