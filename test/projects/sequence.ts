@@ -7,11 +7,15 @@ const LONG = [
   "journey/webhook-faults",
   "journey/lost",
   "journey/docker",
+  "journey/memory",
+  "journey/deploy/migrations",
   "browser/pages",
   "browser/sign-in",
   "runner/engines/docker-engine",
   "runner/engines/docker-egress",
   "runner/engines/docker-sandbox",
+  "worker/hiccups/prediction-alarms",
+  "worker/hiccups/registry",
   "worker/api/fuzz",
 ];
 
