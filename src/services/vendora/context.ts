@@ -13,6 +13,7 @@ import {
 } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
+import { contextTooLong, duplicateItem } from "./context-faults.ts";
 import { withoutReferences } from "./references.ts";
 import { findResponse, presentResponse } from "./responses.ts";
 
@@ -60,18 +61,3 @@ async function previousItems(
   const message = `Previous response '${id}' has not been completed: it is ${status}.`;
   throw invalidParameter(param, "invalid_value", message);
 }
-
-export const duplicateItem = (param: string, id: string) =>
-  invalidParameter(
-    param,
-    "duplicate_item",
-    `Duplicate item found with id '${id}'. Leave out what the conversation has already.`,
-  );
-
-/** @param param that makes it so */
-export const contextTooLong = (param: string) =>
-  invalidParameter(
-    param,
-    "context_length_exceeded",
-    `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_BYTES} characters. Compact it with POST /v1/vendora/responses/compact, or delete items.`,
-  );

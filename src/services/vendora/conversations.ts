@@ -13,7 +13,7 @@ import { openAccount } from "../accounts/account-object.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { unixSeconds } from "./calls.ts";
-import { contextTooLong, duplicateItem } from "./context.ts";
+import { contextTooLong, duplicateItem } from "./context-faults.ts";
 import { bytesOf, itemIn, jsonOf } from "./item-json.ts";
 import {
   granted,

@@ -1,16 +1,21 @@
 /** Resolves references to items of earlier responses, because containers have no state. */
+import { MAX_BYTES } from "../../domain/conversations/limits.ts";
 import { responseIdIn } from "../../domain/vendora/ids.ts";
 import { itemsOf, listedItems } from "../../domain/vendora/response-items.ts";
 import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
+import { contextTooLong } from "./context-faults.ts";
 import { findResponse, presentResponse } from "./responses.ts";
 
 /** Each is read as a whole. */
 const MAX_RESPONSES = 100;
 
-/** @throws VendoraProblem item_not_found */
+/**
+ * Of the responses only what is referenced is kept.
+ * @throws VendoraProblem item_not_found, context_length_exceeded
+ */
 export async function withoutReferences(
   services: Services,
   caller: Caller,
@@ -24,9 +29,18 @@ export async function withoutReferences(
     const message = `The input references items of ${sources.length} responses; at most ${MAX_RESPONSES} are allowed. Send the items themselves.`;
     throw invalidParameter("input", "invalid_value", message);
   }
+  const wanted = new Set(references);
   const known = new Map<string, ResponseItem>();
+  let length = 0;
   for (const source of sources) {
-    for (const item of await itemsIn(services, caller, source)) known.set(String(item.id), item);
+    for (const item of await itemsIn(services, caller, source)) {
+      const id = String(item.id);
+      if (!wanted.has(id)) continue;
+      // Before the next is read: a hundred of them would not fit into memory.
+      length += JSON.stringify(item).length;
+      if (length > MAX_BYTES) throw contextTooLong("input");
+      known.set(id, item);
+    }
   }
   return items.map((item, place) => {
     const id = references[place];

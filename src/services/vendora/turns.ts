@@ -18,7 +18,7 @@ import {
 } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
-import { contextTooLong } from "./context.ts";
+import { contextTooLong } from "./context-faults.ts";
 import { batchesOf, jsonOf } from "./item-json.ts";
 import { granted, nameConversation, readSaid } from "./named-conversation.ts";
 import { parsedLog } from "./parsed-log.ts";

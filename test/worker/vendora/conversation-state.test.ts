@@ -1,5 +1,6 @@
 /** The state of a conversation: responses that go on from earlier ones, and those that are not kept. */
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { startClock, stopClock } from "../support/time.ts";
 import { answer, chunk, finish, newVendora } from "../support/vendora.ts";
 import { newResponses, PATH, refusal, resource } from "../support/vendora-responses.ts";
@@ -100,6 +101,23 @@ describe("what came before", () => {
       });
     },
   );
+
+  test("may be referred to as far as it fits: what comes after that is not read", async () => {
+    const said = "x".repeat(4_000_000);
+    const input = [];
+    for (let n = 0; n < 4; n++) {
+      const { id } = await completed({ input: said });
+      const list = await client.ok<{ data: { id: string }[] }>("GET", `${PATH}/${id}/input_items`);
+      input.push({ type: "item_reference", id: list.data[0]?.id ?? "" });
+    }
+    const read = vi.spyOn(PredictionObject.prototype, "get");
+    expect(await refusal(create({ input }))).toMatchObject({
+      status: 400,
+      code: "context_length_exceeded",
+    });
+    expect(read).toHaveBeenCalledTimes(3);
+    read.mockRestore();
+  });
 
   test("must not have failed", async () => {
     const wrong = await completed({}, { width: 5 });

@@ -1,0 +1,19 @@
+/** Why a model cannot be given what was said, together with what is said now. */
+import { MAX_BYTES } from "../../domain/conversations/limits.ts";
+import { invalidParameter } from "../../errors-vendora.ts";
+import { MAX_ITEMS } from "../../protocol/vendora/response.ts";
+
+export const duplicateItem = (param: string, id: string) =>
+  invalidParameter(
+    param,
+    "duplicate_item",
+    `Duplicate item found with id '${id}'. Leave out what the conversation has already.`,
+  );
+
+/** @param param that makes it so */
+export const contextTooLong = (param: string) =>
+  invalidParameter(
+    param,
+    "context_length_exceeded",
+    `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_BYTES} characters. Compact it with POST /v1/vendora/responses/compact, or delete items.`,
+  );
