@@ -120,4 +120,14 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
     expectSense(await momentsOf(visitor), "canceled");
     expect(await visitor.page.locator("[data-announce]").textContent()).toBe("Status: canceled");
   });
+
+  it("the first steps tell how the newest run goes on, without a reload", async () => {
+    await create("gated", { before: [], gate: "steps", after: ["a"] });
+    const visitor = await site.visitor({ as: WHO });
+    await visitor.open("/");
+    const step = visitor.page.locator('[data-part="Run it"]');
+    await step.getByText(/pending|started/).waitFor();
+    open("steps");
+    await step.getByText("succeeded").waitFor();
+  });
 });

@@ -21,7 +21,7 @@ async function refresh(): Promise<void> {
   schedule();
 }
 
-/** A step that has not changed stays: a command in it may just be copied. */
+/** A step that is still to be done stays: a command in it may just be copied. */
 function update(page: Document): void {
   const old = stepsIn(document);
   const steps = stepsIn(page);
@@ -32,7 +32,8 @@ function update(page: Document): void {
   keepFocus(old, () => {
     for (const step of steps.querySelectorAll<HTMLElement>("[data-part]")) {
       const before = old.querySelector(`[data-part="${CSS.escape(step.dataset.part ?? "")}"]`);
-      if (before && before.className !== step.className) before.replaceWith(step);
+      const isDone = step.classList.contains("done");
+      if (before && isDone && before.outerHTML !== step.outerHTML) before.replaceWith(step);
     }
     return old;
   });
