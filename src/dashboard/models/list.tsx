@@ -1,4 +1,4 @@
-/** The list of models: all of them, or search results. What it is made of the page of an owner shows, too. */
+/** The list of models: all of them, or search results. The page of an owner is made of the same parts. */
 import type { Category } from "../../protocol/category.ts";
 import type { ModelItem, ModelSort } from "../../protocol/model.ts";
 import type { Page } from "../../services/pagination.ts";
@@ -34,8 +34,9 @@ export function ModelsPage({ viewer, query, categories, models }: Props) {
       {models.items.length === 0 ? (
         <NoModels viewer={viewer} query={query} />
       ) : (
-        <ModelList models={models} />
+        <ModelRows models={models.items} />
       )}
+      <Pager previous={models.previous_url} next={models.next_url} />
     </>
   );
 }
@@ -55,13 +56,6 @@ export const OwnerTabs = ({ current, username }: { current: string; username: st
       [`/models/${username}`, "Yours"],
     ]}
   />
-);
-
-export const ModelList = ({ models }: Pick<Props, "models">) => (
-  <>
-    <ModelRows models={models.items} />
-    <Pager previous={models.previous_url} next={models.next_url} />
-  </>
 );
 
 export const ModelRows = ({ models }: { models: ModelItem[] }) => (

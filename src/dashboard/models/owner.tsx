@@ -5,12 +5,12 @@ import type { Page } from "../../services/pagination.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
 import type { Viewer } from "../context.ts";
 import { type PublishState, PublishWays } from "../publish/ways.tsx";
-import { Empty } from "../ui/parts.tsx";
+import { Empty, Pager } from "../ui/parts.tsx";
 import {
   Filters,
   isFiltered,
-  ModelList,
   type ModelQuery,
+  ModelRows,
   NewModel,
   NoMatch,
   OwnerTabs,
@@ -48,10 +48,11 @@ export function OwnerPage({ owner, viewer, query, categories, models, publish }:
         </>
       )}
       {models.items.length > 0 ? (
-        <ModelList models={models} />
+        <ModelRows models={models.items} />
       ) : (
         <NoModels owner={owner} query={query} publish={publish} />
       )}
+      <Pager previous={models.previous_url} next={models.next_url} />
     </>
   );
 }
