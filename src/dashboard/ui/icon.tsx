@@ -1,15 +1,12 @@
 /** The icons beside words (style/icons.css). */
 
 export type IconName =
-  | "add"
   | "docs"
   | "done"
   | "fleet"
-  | "home"
   | "models"
   | "open"
   | "predictions"
-  | "search"
   | "tokens"
   | "users";
 

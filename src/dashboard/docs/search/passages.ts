@@ -1,4 +1,4 @@
-/** The passages that can be searched for: the sections of guides, and the calls of the API. */
+/** The calls of the API as passages to be searched, beside those of the guides (guide/render.ts). */
 import { operationsIn } from "../../../openapi/document.ts";
 import type { Document } from "../../../openapi/types.ts";
 import type { Passage } from "../../../protocol/guide.ts";
