@@ -13,6 +13,9 @@ import {
 } from "./support/people.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 
+/** The first page asks for news, and leads to the sign-in by itself: in the middle of another navigation. */
+const AWAY = "about:blank";
+
 let site: Site;
 
 afterEach(() => site.leave());
@@ -126,6 +129,7 @@ describe("where sign-up is open", () => {
     const there = await site.visitor({ phone: true });
     await signIn(there, "joan");
     await there.arrives("/");
+    await there.page.goto(AWAY);
     await here.open("/account/security");
     here.page.once("dialog", (dialog) => dialog.accept());
     await here.page.getByRole("button", { name: "Sign out everywhere" }).click();
@@ -140,6 +144,7 @@ describe("where sign-up is open", () => {
     const [second, third] = [await site.visitor(), await site.visitor()];
     await signIn(second, "hedy");
     await second.arrives("/");
+    await second.page.goto(AWAY);
     await here.open("/account/security");
     await here.page.getByRole("button", { name: "Sign out", exact: true }).last().click();
     await here.page.getByText("Session signed out.").waitFor();
@@ -148,6 +153,7 @@ describe("where sign-up is open", () => {
 
     await signIn(third, "hedy");
     await third.arrives("/");
+    await third.page.goto(AWAY);
     await here.page.getByLabel("Current password").fill(PASSWORD);
     await here.page.getByLabel("New password").fill("a wiser younger owl");
     await here.page.getByRole("button", { name: "Change password" }).click();

@@ -35,12 +35,26 @@ export interface Registry {
   stop(): Promise<void>;
 }
 
+/**
+ * Docker looks for a cached layer among all images of the same parent, and gives up a build if one of
+ * them is removed meanwhile: other files of tests remove theirs.
+ */
+const LOST_A_SIBLING = "unable to find image";
+const BUILD_TRIES = 5;
+
 /** Runs the docker client and returns what it printed. */
 export async function docker(...args: string[]): Promise<string> {
   // BuildKit is a plugin that Debian's docker.io does not bring.
   const env = { ...process.env, DOCKER_BUILDKIT: "0" };
-  const { stdout } = await run("docker", args, { env });
-  return stdout.trim();
+  for (let tries = 1; ; tries++) {
+    try {
+      const { stdout } = await run("docker", args, { env });
+      return stdout.trim();
+    } catch (error) {
+      const isRace = args[0] === "build" && String(error).includes(LOST_A_SIBLING);
+      if (!isRace || tries === BUILD_TRIES) throw error;
+    }
+  }
 }
 
 /** node:24-slim, where it cannot be pulled. */
