@@ -11,7 +11,7 @@ export default defineProject({
     ...REAL_PROCESSES,
     // What is imported is the same for all files, and heavy: Miniflare, wrangler, playwright.
     isolate: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

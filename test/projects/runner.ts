@@ -10,6 +10,6 @@ export default defineProject({
     ...REAL_PROCESSES,
     // What is imported is the same for all files.
     isolate: false,
-    testTimeout: 30_000,
+    testTimeout: 60_000,
   },
 });

@@ -57,8 +57,8 @@ export default defineProject({
     globalSetup: ["test/worker/support/assets-setup.ts", "test/worker/support/receiver-setup.ts"],
     include: ["test/worker/**/*.test.ts"],
     setupFiles: ["test/worker/support/setup.ts"],
-    // A password takes 100 ms of a processor, and there are many.
-    testTimeout: 20_000,
+    // Only what does not end at all is to be noticed, however busy the machine is.
+    testTimeout: 60_000,
     // Without bundling, vitest does not resolve the imports inside itty-durable.
     deps: { optimizer: { ssr: { enabled: true, include: ["itty-durable"] } } },
   },

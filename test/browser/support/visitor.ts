@@ -14,7 +14,7 @@ const DESK = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
 /** What does not come within that time does not come, ms. */
-const PATIENCE = 15_000;
+const PATIENCE = 30_000;
 
 export interface VisitorOptions {
   /** Whose cookies: what `session()` of another visitor gave. */

@@ -55,7 +55,7 @@ describe.runIf(dockerIsUp)("while Docker is away", () => {
     await docker("kill", container);
     await socket.comeBack();
     expect(await finish).toMatchObject({ status: "failed", error: { source: "external" } });
-    await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 5_000);
+    await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 30_000);
   });
 
   it("waits with what begins meanwhile, which can be cancelled", async () => {

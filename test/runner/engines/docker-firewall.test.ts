@@ -100,15 +100,15 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     expect(caller.reporter.of("logs")).toEqual(["ECONNREFUSED\n"]);
 
     await flush();
-    await vi.waitFor(() => expect(heard).toBeGreaterThan(0), 10_000);
+    await vi.waitFor(() => expect(heard).toBeGreaterThan(0), 30_000);
     const next = await box.run(executor, "liar", { mode: "pid" }).finish;
     expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
     expect((await rules()).sort()).toEqual(before.sort());
     expect(log.lines.join()).toContain("the containers' firewall was gone, restoring it");
     // The connection from the time between is no way out any more: it is sent again in vain.
-    await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(0), 10_000);
+    await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(0), 30_000);
     const cut = heard;
-    await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(2), 10_000);
+    await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(2), 30_000);
     expect(heard).toBe(cut);
     stop.abortCancel();
     expect(await caller.finish).toMatchObject({ status: "canceled" });
@@ -118,13 +118,13 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     await open({ watch_interval_ms: 50 });
     const before = (await rules()).sort();
     await flush();
-    await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 10_000);
+    await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 30_000);
     const [own = ""] = before.filter((rule) => rule.startsWith("-A AUSPEX"));
     await run("iptables", ["-w", "5", "-F", own.split(" ")[1] ?? ""]);
-    await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 10_000);
+    await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 30_000);
     const way = ["FORWARD", "-j", "DOCKER-USER"];
     await run("iptables", ["-w", "5", "-D", ...way]);
-    await vi.waitFor(() => run("iptables", ["-w", "5", "-C", ...way]), 10_000);
+    await vi.waitFor(() => run("iptables", ["-w", "5", "-C", ...way]), 30_000);
   });
 
   it("holds while Docker's own jump is missing, as it is whenever anyone creates a network", async () => {
@@ -135,7 +135,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     const before = await refused();
     await run("iptables", ["-w", "5", "-D", "FORWARD", "-j", "DOCKER-USER"]);
     try {
-      await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(before + 2), 10_000);
+      await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(before + 2), 30_000);
     } finally {
       await run("iptables", ["-w", "5", "-I", "FORWARD", "-j", "DOCKER-USER"]);
     }
@@ -178,7 +178,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     const message = expect.stringMatching(/^the firewall between containers .* restored/);
     const error = { source: "internal", message };
     expect(await caller.finish).toMatchObject({ status: "failed", error });
-    await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 10_000);
+    await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 30_000);
     expect(await box.run(executor, "liar").finish).toMatchObject({ status: "failed", error });
     expect(log.lines.join()).toContain("iptables-restore");
     // When it can be had again, work goes on.

@@ -48,7 +48,7 @@ test("leaves how often models were run", async () => {
     ids.push((await world.client.create({ model: other.model, input: {} })).body.id);
   await giveUp(world);
   await sweeps(world);
-  await eventually(async () => expect(await countOf(other.model)).toBe(3), 5_000);
+  await eventually(async () => expect(await countOf(other.model)).toBe(3));
   for (const id of ids) expect(await rowOf(id)).toBeNull();
 });
 
@@ -144,7 +144,7 @@ test("is not held up by a step that fails, whichever it is", async () => {
   const left = (await rowsNaming(names)).map(([table]) => table);
   expect(left.sort()).toEqual(["usernames", "users"]);
   expect(await keysNaming(names)).toEqual([]);
-  await eventually(async () => expect(await countOf(other.model)).toBe(1), 5_000);
+  await eventually(async () => expect(await countOf(other.model)).toBe(1));
 });
 
 test("of one account does not wait for another's", async () => {

@@ -1,7 +1,7 @@
 /** Waits in real time for what happens by itself. */
 
 /** Tries again, every few real milliseconds, until it does not throw. */
-export async function eventually<T>(attempt: () => T | Promise<T>, limitMs = 3_000): Promise<T> {
+export async function eventually<T>(attempt: () => T | Promise<T>, limitMs = 15_000): Promise<T> {
   const end = performance.now() + limitMs;
   for (;;) {
     try {
