@@ -16,6 +16,7 @@ export const usageRow = z.strictObject({
   predictions: z.number(),
   failed: z.number(),
   execution_seconds: z.number(),
+  price: z.number(),
 });
 
 export const countRow = z.strictObject({

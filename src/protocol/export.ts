@@ -20,6 +20,9 @@ export const exportedUsage = z.object({
   predictions: z.int(),
   failed: z.int(),
   execution_seconds: z.number(),
+  price: z.number().meta({
+    description: "Of that time, in the operator's currency; 0 for hardware without a price",
+  }),
 });
 
 export const exportLine = z

@@ -1,4 +1,5 @@
 /** `/account`: profile, picture, usage, export and account deletion. */
+import { stream } from "hono/streaming";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { limitExport } from "../../middleware/concurrent-requests.ts";
 import { exportQuery } from "../../protocol/export.ts";
@@ -8,7 +9,12 @@ import { parse } from "../../routes/router.ts";
 import { removeAvatar, setAvatar } from "../../services/accounts/avatars.ts";
 import { deleteAccount } from "../../services/accounts/delete-account.ts";
 import { exportAccount } from "../../services/accounts/export/export.ts";
-import { getOwnStorage, getOwnUsage } from "../../services/accounts/usage.ts";
+import {
+  getOwnStorage,
+  getOwnTokenNames,
+  getOwnUsage,
+  ownUsageCsv,
+} from "../../services/accounts/usage.ts";
 import { updateOwnUser } from "../../services/accounts/users.ts";
 import { confirmIdentity, hasPassword } from "../../services/sign-in/confirm-identity.ts";
 import { signOut } from "../../services/sign-in/sign-in.ts";
@@ -20,6 +26,9 @@ import { limitAttempts } from "../sign-in/attempts.ts";
 import { DeletePage } from "./delete.tsx";
 import { type Drafts, ProfilePage } from "./profile.tsx";
 import { PERIODS, UsagePage } from "./usage.tsx";
+
+const periodOf = (c: PageContext) =>
+  PERIODS.find((days) => String(days) === c.req.query("days")) ?? 30;
 
 export const accountPages = pages()
   .get("/account", requireUser, (c) => showProfile(c, {}))
@@ -48,14 +57,25 @@ export const accountPages = pages()
     return redirectWithFlash(c, "Picture removed.", "/account");
   })
   .get("/account/usage", requireUser, async (c) => {
-    const period = PERIODS.find((days) => String(days) === c.req.query("days")) ?? 30;
+    const period = periodOf(c);
     const { caller } = viewerOf(c);
-    const [report, storage] = await Promise.all([
+    const [report, tokens, storage] = await Promise.all([
       getOwnUsage(c.var.services, caller, period),
+      getOwnTokenNames(c.var.services, caller),
       getOwnStorage(c.var.services, caller),
     ]);
-    const page = <UsagePage report={report} storage={storage} period={period} />;
+    const page = <UsagePage report={report} tokens={tokens} storage={storage} period={period} />;
     return c.render(page, { title: "Usage" });
+  })
+  .get("/account/usage.csv", requireUser, (c) => {
+    const period = periodOf(c);
+    c.header("content-type", "text/csv; charset=utf-8");
+    c.header("content-disposition", `attachment; filename="auspex-usage-${period}-days.csv"`);
+    c.header("cache-control", "no-store");
+    return stream(c, async (writer) => {
+      for await (const lines of ownUsageCsv(c.var.services, viewerOf(c).caller, period))
+        await writer.write(lines);
+    });
   })
   .get("/account/export", requireUser, async (c) => {
     const { caller } = viewerOf(c);

@@ -1,5 +1,5 @@
-/** Usage: totals, by model and by day. */
-import type { UsageCount, UsageReport } from "../../domain/accounts/usage.ts";
+/** Usage: totals, by model, by access token and by day. */
+import { tokenName, type UsageCount, type UsageReport } from "../../domain/accounts/usage.ts";
 import { byteText } from "../../lib/byte-text.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import { duration } from "../prediction-view/duration.ts";
@@ -11,10 +11,13 @@ export const PERIODS = [30, 90] as const;
 
 export const UsagePage = ({
   report,
+  tokens,
   storage,
   period,
 }: {
   report: UsageReport;
+  /** What the account's access tokens are called, by their ids. */
+  tokens: ReadonlyMap<string, string>;
   storage: UserUsage;
   period: (typeof PERIODS)[number];
 }) => (
@@ -50,7 +53,14 @@ export const UsagePage = ({
         <Totals total={report.total} />
         <Chart report={report} />
         <ByModel report={report} />
+        <ByToken report={report} names={tokens} />
         <ByDay report={report} />
+        <p>
+          <a href={`/account/usage.csv?days=${period}`} download>
+            Download as CSV
+          </a>
+          : a line for each day, model and token.
+        </p>
       </>
     )}
     <Storage storage={storage} />
@@ -80,6 +90,15 @@ const Storage = ({ storage: { images, database } }: { storage: UserUsage }) => (
 const amountOf = ({ bytes, max_bytes }: UserUsage["images"]) =>
   `${byteText(bytes)} of ${byteText(max_bytes)}`;
 
+/** Where no hardware has a price, none is shown. */
+const isPriced = ({ price }: UsageCount) => price > 0;
+
+/** In the operator's currency. Little is shown by what it begins with. */
+const price = (value: number) =>
+  value >= 0.1 || value === 0
+    ? value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+    : value.toLocaleString("en", { maximumSignificantDigits: 2 });
+
 const number = (value: number) => value.toLocaleString("en");
 
 const Totals = ({ total }: { total: UsageCount }) => (
@@ -88,6 +107,7 @@ const Totals = ({ total }: { total: UsageCount }) => (
       ["Predictions", number(total.predictions)],
       ["Failed", number(total.failed)],
       ["Execution time", duration(total.execution_seconds)],
+      ...(isPriced(total) ? [["Price", price(total.price)]] : []),
     ].map(([name, value]) => (
       <div>
         <dt>{name}</dt>
@@ -105,15 +125,7 @@ const ByModel = ({ report }: { report: UsageReport }) => (
         <thead>
           <tr>
             <th scope="col">Model</th>
-            <th scope="col" class="number">
-              Predictions
-            </th>
-            <th scope="col" class="number">
-              Failed
-            </th>
-            <th scope="col" class="number">
-              Execution time
-            </th>
+            <CountHeads total={report.total} />
           </tr>
         </thead>
         <tbody>
@@ -129,15 +141,66 @@ const ByModel = ({ report }: { report: UsageReport }) => (
                   </a>
                 )}
               </th>
-              <td class="number">{number(count.predictions)}</td>
-              <td class="number">{number(count.failed)}</td>
-              <td class="number">{duration(count.execution_seconds)}</td>
+              <Counts count={count} total={report.total} />
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   </section>
+);
+
+const ByToken = ({
+  report,
+  names,
+}: {
+  report: UsageReport;
+  names: ReadonlyMap<string, string>;
+}) => (
+  <section aria-labelledby="tokens-title">
+    <h2 id="tokens-title">By access token</h2>
+    <div class="scroll">
+      <table class="by-token">
+        <thead>
+          <tr>
+            <th scope="col">Token</th>
+            <CountHeads total={report.total} />
+          </tr>
+        </thead>
+        <tbody>
+          {report.tokens.map(({ token_id, ...count }) => (
+            <tr>
+              <th scope="row">
+                <bdi>{tokenName(names, token_id)}</bdi>
+              </th>
+              <Counts count={count} total={report.total} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  </section>
+);
+
+const CountHeads = ({ total }: { total: UsageCount }) => (
+  <>
+    {["Predictions", "Failed", "Execution time", ...(isPriced(total) ? ["Price"] : [])].map(
+      (name) => (
+        <th scope="col" class="number">
+          {name}
+        </th>
+      ),
+    )}
+  </>
+);
+
+const Counts = ({ count, total }: { count: UsageCount; total: UsageCount }) => (
+  <>
+    <td class="number">{number(count.predictions)}</td>
+    <td class="number">{number(count.failed)}</td>
+    <td class="number">{duration(count.execution_seconds)}</td>
+    {isPriced(total) && <td class="number">{price(count.price)}</td>}
+  </>
 );
 
 /** With a line break opportunity after the owner. */
@@ -152,7 +215,7 @@ function Name({ model }: { model: string }) {
 }
 
 /** Newest first, without days that have no predictions. */
-const ByDay = ({ report: { days, models } }: { report: UsageReport }) => (
+const ByDay = ({ report: { days, models, total } }: { report: UsageReport }) => (
   <>
     <h2 id="days-title">By day</h2>
     <p class="hint">Predictions by the day they finished. Days start at midnight UTC.</p>
@@ -167,6 +230,11 @@ const ByDay = ({ report: { days, models } }: { report: UsageReport }) => (
             <th scope="col" class="number">
               Failed
             </th>
+            {isPriced(total) && (
+              <th scope="col" class="number">
+                Price
+              </th>
+            )}
             {models.map(({ model }) => (
               <th scope="col" class="number">
                 {model === undefined ? "Other" : <Name model={model} />}
@@ -178,13 +246,14 @@ const ByDay = ({ report: { days, models } }: { report: UsageReport }) => (
           {days
             .filter(({ predictions }) => predictions > 0)
             .toReversed()
-            .map(({ day, predictions, failed, models: counts }) => (
+            .map(({ day, models: counts, ...count }) => (
               <tr>
                 <th scope="row">{day}</th>
-                <td class="number">{number(predictions)}</td>
-                <td class="number">{number(failed)}</td>
-                {counts.map((count) => (
-                  <td class="number">{number(count.predictions)}</td>
+                <td class="number">{number(count.predictions)}</td>
+                <td class="number">{number(count.failed)}</td>
+                {isPriced(total) && <td class="number">{price(count.price)}</td>}
+                {counts.map(({ predictions }) => (
+                  <td class="number">{number(predictions)}</td>
                 ))}
               </tr>
             ))}

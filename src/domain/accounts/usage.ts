@@ -4,12 +4,20 @@ export interface UsageCount {
   predictions: number;
   failed: number;
   execution_seconds: number;
+  /** In the operator's currency; 0 for hardware without a price. */
+  price: number;
 }
 
 /** Of one model, or of all other models together. */
 interface ModelUsage extends UsageCount {
   /** The latest `owner/name`; undefined: all other models together. */
   model: string | undefined;
+}
+
+/** Of one access token. */
+interface TokenUsage extends UsageCount {
+  /** Empty: the dashboard. */
+  token_id: string;
 }
 
 export interface DayUsage extends UsageCount {
@@ -24,6 +32,8 @@ export interface UsageReport {
   days: DayUsage[];
   /** Most used first, the others last. */
   models: ModelUsage[];
+  /** Most used first. */
+  tokens: TokenUsage[];
   total: UsageCount;
   /** Up to when predictions were deleted early, because the history was full, unix ms. */
   trimmed_to: number | null;
@@ -40,6 +50,10 @@ interface UsageRow extends UsageCount {
   model_id: string;
 }
 
+/** @param names by id; a token that was revoked has none */
+export const tokenName = (names: ReadonlyMap<string, string>, tokenId: string): string =>
+  tokenId === "" ? "Dashboard" : (names.get(tokenId) ?? "Revoked token");
+
 const DAY_MS = 86_400_000;
 
 /** The last days including today, oldest first. */
@@ -48,12 +62,17 @@ export const lastDays = (days: number, now: number): string[] =>
     new Date(now - (days - 1 - n) * DAY_MS).toISOString().slice(0, 10),
   );
 
-/** @param named most used first */
+/** What an account counts: models and tokens most used first. */
+interface Counted {
+  models: NamedModel[];
+  rows: UsageRow[];
+  tokens: TokenUsage[];
+  trimmed_to: number | null;
+}
+
 export function usageReport(
   days: string[],
-  named: NamedModel[],
-  rows: UsageRow[],
-  trimmed_to: number | null = null,
+  { models: named, rows, tokens, trimmed_to }: Counted,
 ): UsageReport {
   const others = rows.some(({ model_id }) => model_id === "");
   const ids = [...named.map(({ model_id }) => model_id), ...(others ? [""] : [])];
@@ -66,6 +85,7 @@ export function usageReport(
       models: ids.map((id) => of(id, byDay.get(day))),
     })),
     models: ids.map((id, n) => ({ model: named[n]?.model, ...of(id, rows) })),
+    tokens,
     total: sum(rows),
     trimmed_to,
   };
@@ -75,6 +95,7 @@ const sum = (counts: UsageCount[]): UsageCount => ({
   predictions: total(counts, ({ predictions }) => predictions),
   failed: total(counts, ({ failed }) => failed),
   execution_seconds: total(counts, ({ execution_seconds }) => execution_seconds),
+  price: total(counts, ({ price }) => price),
 });
 
 const total = (counts: UsageCount[], of: (count: UsageCount) => number) =>

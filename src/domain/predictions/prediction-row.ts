@@ -37,6 +37,8 @@ export interface PredictionUpdate extends PredictionRow {
   user_id: string;
   /** The access token that created it; empty for a session of the dashboard. */
   token_id: string;
+  /** Of its hardware, in the operator's currency; null if not set. */
+  price_per_hour: number | null;
 }
 
 /** More than any object has events. */
@@ -84,6 +86,7 @@ export function predictionRow(
     kept_seconds: carried ? spec.retention_seconds : null,
     user_id: spec.user_id,
     token_id: spec.token_id,
+    price_per_hour: spec.price_per_hour,
   };
 }
 

@@ -50,6 +50,8 @@ export interface PredictionSpec {
   model_owner_id: string;
   model: { owner: string; name: string; version_number: number };
   hardware: SpecHardware;
+  /** What its hardware costs, in the operator's currency, when it was created; null if not set. */
+  price_per_hour: number | null;
   priority: Priority;
   image: Image;
   /** Opaque to the runner: runs with equal keys may share a container or files. */

@@ -38,7 +38,12 @@ import type {
 } from "./rpc-types.ts";
 import { createTables } from "./tables.ts";
 import { Upkeep } from "./upkeep.ts";
-import { selectMostUsed, selectUsage, selectUsagePage } from "./usage-rows.ts";
+import {
+  selectMostUsed,
+  selectMostUsedTokens,
+  selectUsage,
+  selectUsagePage,
+} from "./usage-rows.ts";
 
 /** When a step of its alarm has left something to be done. */
 const STEP_MS = 100;
@@ -150,13 +155,16 @@ export class AccountObject extends DurableObject<Bindings> {
   /**
    * Usage since a day (UTC).
    * @param named how many models are named, those most used; the others are summed
+   * @param most so many tokens at most, those most used
    */
-  usage(day: string, named: number): Usage {
+  usage(day: string, named: number, most: number): Usage {
     const models = selectMostUsed(this.#db, day, named).all();
     const ids = models.map(({ model_id }) => model_id);
     const trimmed = this.#known.get("trimmed_to");
     const trimmed_to = typeof trimmed === "string" ? timeOfId(trimmed) : null;
-    return { models, rows: selectUsage(this.#db, day, ids).all(), trimmed_to };
+    const rows = selectUsage(this.#db, day, ids).all();
+    const tokens = selectMostUsedTokens(this.#db, day, most).all();
+    return { models, rows, tokens, trimmed_to };
   }
 
   /** Usage by day, model and token, in that order. */
@@ -193,7 +201,7 @@ export class AccountObject extends DurableObject<Bindings> {
     this.#remember("user_id", user_id);
     if (open_from !== undefined) this.#counters.openFrom(open_from);
     for (const row of writeRows(this.ctx.storage.sql, this.env, rows, at))
-      this.#rows.addUsage({ ...row, token_id: "" });
+      this.#rows.addUsage({ ...row, token_id: "", price_per_hour: null });
     this.#arm(Date.now() + RETRY_MS);
   }
 

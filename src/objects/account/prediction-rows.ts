@@ -30,11 +30,14 @@ const INSERT = `INSERT INTO predictions (${COLUMNS.join(", ")}) VALUES (${COLUMN
 const UPDATE = `UPDATE predictions SET object_id = ?, status = ?, updated_at = ?, setup_time = ?,
   execution_time = ?, error = ?, metrics = ?, revision = ?, due_at = ?, kept_seconds = ? WHERE id = ?`;
 
-const ADD_USAGE = `INSERT INTO usage (day, model_id, token_id, model, predictions, failed, execution_seconds)
-  VALUES (?, ?, ?, ?, ?, ?, ?)
+const ADD_USAGE = `INSERT INTO usage (day, model_id, token_id, model, predictions, failed, execution_seconds, price)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (day, model_id, token_id) DO UPDATE SET model = excluded.model,
     predictions = predictions + excluded.predictions, failed = failed + excluded.failed,
-    execution_seconds = execution_seconds + excluded.execution_seconds`;
+    execution_seconds = execution_seconds + excluded.execution_seconds,
+    price = price + excluded.price`;
+
+const HOUR_S = 3_600;
 
 type Ended = Pick<
   PredictionUpdate,
@@ -45,6 +48,7 @@ type Ended = Pick<
   | "model_name"
   | "status"
   | "execution_time"
+  | "price_per_hour"
 >;
 
 /** The error of a row whose prediction has never begun, and never will. */
@@ -125,6 +129,7 @@ export class PredictionRows {
         kept_seconds: null,
         user_id: userId,
         token_id: "",
+        price_per_hour: null,
       },
       () => true,
     );
@@ -157,6 +162,7 @@ export class PredictionRows {
 
   /** Counts one that has ended. */
   addUsage(row: Ended, sign = 1): void {
+    const seconds = sign * (row.execution_time ?? 0);
     this.#sql.exec(
       ADD_USAGE,
       this.#usageDay(row.updated_at),
@@ -165,7 +171,8 @@ export class PredictionRows {
       `${row.model_owner}/${row.model_name}`,
       sign,
       sign * Number(row.status === "failed"),
-      sign * (row.execution_time ?? 0),
+      seconds,
+      (seconds * (row.price_per_hour ?? 0)) / HOUR_S,
     );
   }
 

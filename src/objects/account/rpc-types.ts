@@ -44,6 +44,8 @@ export interface Usage {
   models: { model_id: string; model: string }[];
   /** By day and model; all models that are not named have the id ''. */
   rows: (UsageCount & { day: string; model_id: string })[];
+  /** Most used first. The id of the dashboard is ''. */
+  tokens: (UsageCount & { token_id: string })[];
   /** Up to when predictions were deleted early, because the history was full, unix ms. */
   trimmed_to: number | null;
 }

@@ -51,6 +51,8 @@ export const usage = sqliteTable(
     predictions: integer().notNull(),
     failed: integer().notNull(),
     execution_seconds: real().notNull(),
+    /** Of that time, in the operator's currency; 0 for hardware without a price. */
+    price: real().notNull(),
   },
   (t) => [primaryKey({ columns: [t.day, t.model_id, t.token_id] })],
 );
@@ -69,7 +71,7 @@ CREATE INDEX IF NOT EXISTS predictions_model ON predictions (model_id, id);
 CREATE INDEX IF NOT EXISTS predictions_due ON predictions (due_at) WHERE due_at IS NOT NULL;
 CREATE TABLE IF NOT EXISTS usage (
   day TEXT NOT NULL, model_id TEXT NOT NULL, token_id TEXT NOT NULL, model TEXT NOT NULL,
-  predictions INTEGER NOT NULL, failed INTEGER NOT NULL, execution_seconds REAL NOT NULL,
+  predictions INTEGER NOT NULL, failed INTEGER NOT NULL, execution_seconds REAL NOT NULL, price REAL NOT NULL,
   PRIMARY KEY (day, model_id, token_id)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS keys (
   key TEXT PRIMARY KEY, prediction_id TEXT NOT NULL, object_id TEXT NOT NULL, hash TEXT NOT NULL,

@@ -8,6 +8,7 @@ const sums = {
   predictions: sql<number>`sum(${usage.predictions})`,
   failed: sql<number>`sum(${usage.failed})`,
   execution_seconds: sql<number>`sum(${usage.execution_seconds})`,
+  price: sql<number>`sum(${usage.price})`,
 };
 
 /** The models an account has run most since a day. */
@@ -19,6 +20,16 @@ export const selectMostUsed = (db: AccountDatabase, day: string, limit: number) 
     .where(gte(usage.day, day))
     .groupBy(usage.model_id)
     .orderBy(desc(sums.predictions), usage.model_id)
+    .limit(limit);
+
+/** The tokens with which an account has run most since a day. */
+export const selectMostUsedTokens = (db: AccountDatabase, day: string, limit: number) =>
+  db
+    .select({ token_id: usage.token_id, ...sums })
+    .from(usage)
+    .where(gte(usage.day, day))
+    .groupBy(usage.token_id)
+    .orderBy(desc(sums.predictions), usage.token_id)
     .limit(limit);
 
 /** All of it, in the order of its key. */

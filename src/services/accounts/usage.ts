@@ -1,16 +1,23 @@
 /** Usage of an account. */
-import { lastDays, type UsageReport, usageReport } from "../../domain/accounts/usage.ts";
+
+import { lastDays, tokenName, type UsageReport, usageReport } from "../../domain/accounts/usage.ts";
 import { PART_BYTES } from "../../domain/registry/chunk.ts";
+import { csvLine } from "../../lib/csv.ts";
 import type { UserUsage } from "../../protocol/user.ts";
+import { listTokens } from "../../storage/accounts/tokens.ts";
 import { findImageBytes } from "../../storage/registry/bytes.ts";
 import type { Services } from "../services.ts";
 import { findAccount } from "./account-object.ts";
 import type { Caller } from "./caller.ts";
+import { pagesOf } from "./export/pages.ts";
 
 /** The chart has a color for each of these; all others share one. */
 const NAMED_MODELS = 6;
 
-const NONE = { models: [], rows: [], trimmed_to: null };
+/** Those most used. An account may have 100 at once, and more over time. */
+const LISTED_TOKENS = 20;
+
+const NONE = { models: [], rows: [], tokens: [], trimmed_to: null };
 
 /** @param days UTC days, including today */
 export async function getOwnUsage(
@@ -21,8 +28,70 @@ export async function getOwnUsage(
   const range = lastDays(days, Date.now());
   const [first = ""] = range;
   const account = await findAccount(services, user_id);
-  const { models, rows, trimmed_to } = (await account?.usage(first, NAMED_MODELS)) ?? NONE;
-  return usageReport(range, models, rows, trimmed_to);
+  return usageReport(range, (await account?.usage(first, NAMED_MODELS, LISTED_TOKENS)) ?? NONE);
+}
+
+/** The newest tokens, of which an account has 100 that have not expired. */
+const NAMES = 1_000;
+
+/** A page of its rows in memory at a time. */
+const ROWS = 500;
+
+const COLUMNS = [
+  "day",
+  "model",
+  "token",
+  "token_id",
+  "predictions",
+  "failed",
+  "execution_seconds",
+  "price",
+];
+
+/**
+ * The same as CSV: a line for each day, model and access token, without those that were not used.
+ * @throws what D1 or the account's object throws, in the middle of it
+ */
+export async function* ownUsageCsv(
+  services: Services,
+  { user_id }: Caller,
+  days: 30 | 90,
+): AsyncGenerator<string> {
+  yield csvLine(COLUMNS);
+  const account = await findAccount(services, user_id);
+  if (!account) return;
+  const names = await tokenNames(services.db, user_id);
+  const [first = ""] = lastDays(days, Date.now());
+  const pages = pagesOf(
+    ROWS,
+    (keyset) => account.usagePage(keyset),
+    ({ day, model_id, token_id }) => [day, model_id, token_id],
+    { key: [first, "", ""], inclusive: true },
+  );
+  for await (const rows of pages)
+    yield rows
+      .map(({ day, model, token_id, predictions, failed, execution_seconds, price }) => {
+        const token = tokenName(names, token_id);
+        return csvLine([
+          day,
+          model,
+          token,
+          token_id,
+          predictions,
+          failed,
+          execution_seconds,
+          price,
+        ]);
+      })
+      .join("");
+}
+
+/** What the caller's tokens are called, by their ids. */
+export const getOwnTokenNames = ({ db }: Services, { user_id }: Caller) => tokenNames(db, user_id);
+
+async function tokenNames(db: Services["db"], userId: string): Promise<Map<string, string>> {
+  const rows = await listTokens(db, userId, { from: undefined, back: false, limit: NAMES });
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 /** What the caller's account has stored, and how much it may have. */

@@ -4,7 +4,6 @@ import { holdsRow } from "../../domain/predictions/short-run.ts";
 import type {
   Claim,
   PredictionSpec,
-  SpecHardware,
   SpecWeight,
   StoredWebhook,
 } from "../../domain/predictions/state.ts";
@@ -76,7 +75,7 @@ export async function predictionSpec(
   // The oldest key: it does not change when a new one is put in front.
   const secret = settings.secretKeys.at(-1) ?? "";
   const weights = weightsOf(version);
-  const hardware = hardwareOf(target);
+  const { hardware, price_per_hour } = hardwareOf(target);
   const variables = pickVariables(configuration.variable_names, model.variables);
   const told = { id, webhook, endpoints, stored_input: storedInput, files, claim };
   return {
@@ -88,6 +87,7 @@ export async function predictionSpec(
     model_owner_id: model.owner_id,
     model: { owner: model.owner, name: model.name, version_number: version.number },
     hardware,
+    price_per_hour,
     priority,
     image: {
       repository: configuration.image ?? version.repository,
@@ -133,11 +133,15 @@ export async function predictionSpec(
 }
 
 /** A class that was deleted is a pool of its own, without GPUs: what its runners have not done waits there. */
-function hardwareOf({ model, version }: ResolvedVersion): SpecHardware {
+function hardwareOf({
+  model,
+  version,
+}: ResolvedVersion): Pick<PredictionSpec, "hardware" | "price_per_hour"> {
   const own = version.configuration.hardware_identifier;
   const identifier = own ?? model.hardware_identifier ?? DEFAULT_HARDWARE;
-  const { pool, gpus } = own === undefined ? model.hardware : version.hardware;
-  return { identifier, pool: pool ?? identifier, gpus: gpus ?? 0 };
+  const { pool, gpus, price_per_hour } = own === undefined ? model.hardware : version.hardware;
+  const hardware = { identifier, pool: pool ?? identifier, gpus: gpus ?? 0 };
+  return { hardware, price_per_hour };
 }
 
 /** Undefined for none, as most versions have. */

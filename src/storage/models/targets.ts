@@ -25,6 +25,7 @@ const ofVersion = alias(hardware, "version_hardware");
 const facts = (table: typeof ofModel | typeof ofVersion, prefix: string) => ({
   pool: sql<string | null>`${table.pool}`.as(`${prefix}_pool`),
   gpus: sql<number | null>`${table.gpus}`.as(`${prefix}_gpus`),
+  price_per_hour: sql<number | null>`${table.price_per_hour}`.as(`${prefix}_price_per_hour`),
 });
 
 const isOfModel = eq(

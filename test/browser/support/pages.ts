@@ -113,6 +113,7 @@ export const PAGES: Record<string, PageVisit[]> = {
 export const NOT_PAGES = [
   // Parts of pages, streams and files.
   "/account/export",
+  "/account/usage.csv",
   `${RUN}/view`,
   `${RUN}/why`,
   `${RUN}/events`,

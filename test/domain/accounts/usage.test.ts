@@ -1,6 +1,6 @@
 /** The report of what an account has run. */
 import { expect, test } from "vitest";
-import { lastDays, usageReport } from "../../../src/domain/accounts/usage.ts";
+import { lastDays, tokenName, usageReport } from "../../../src/domain/accounts/usage.ts";
 
 const row = (day: string, model_id: string, predictions: number) => ({
   day,
@@ -8,13 +8,16 @@ const row = (day: string, model_id: string, predictions: number) => ({
   predictions,
   failed: predictions - 1,
   execution_seconds: predictions / 4,
+  price: predictions / 8,
 });
 const counted = (predictions: number, failed: number) => ({
   predictions,
   failed,
   execution_seconds: predictions / 4,
+  price: predictions / 8,
 });
 const nothing = counted(0, 0);
+const NOTHING = { models: [], rows: [], tokens: [], trimmed_to: null };
 
 test("the last days are those of UTC, also where a month, a year or February ends", () => {
   const midnight = Date.UTC(2026, 0, 1);
@@ -25,28 +28,38 @@ test("the last days are those of UTC, also where a month, a year or February end
 });
 
 test("of an account that has run nothing all days are empty", () => {
-  expect(usageReport(["2026-11-20", "2026-11-21"], [], [])).toEqual({
+  expect(usageReport(["2026-11-20", "2026-11-21"], NOTHING)).toEqual({
     days: [
       { day: "2026-11-20", ...nothing, models: [] },
       { day: "2026-11-21", ...nothing, models: [] },
     ],
     models: [],
+    tokens: [],
     total: nothing,
     trimmed_to: null,
   });
 });
 
 test("models stand in their order on every day, and the others last", () => {
-  const named = [
-    { model_id: "b", model: "ada/story" },
-    { model_id: "a", model: "bob/hello" },
+  const tokens = [
+    { token_id: "t", ...counted(11, 8) },
+    { token_id: "", ...counted(1, 0) },
   ];
-  const report = usageReport(["2026-11-20", "2026-11-21"], named, [
-    row("2026-11-20", "a", 2),
-    row("2026-11-20", "", 1),
-    row("2026-11-20", "b", 5),
-    row("2026-11-21", "b", 4),
-  ]);
+  const report = usageReport(["2026-11-20", "2026-11-21"], {
+    models: [
+      { model_id: "b", model: "ada/story" },
+      { model_id: "a", model: "bob/hello" },
+    ],
+    rows: [
+      row("2026-11-20", "a", 2),
+      row("2026-11-20", "", 1),
+      row("2026-11-20", "b", 5),
+      row("2026-11-21", "b", 4),
+    ],
+    tokens,
+    trimmed_to: null,
+  });
+  expect(report.tokens).toEqual(tokens);
   expect(report.models).toEqual([
     { model: "ada/story", ...counted(9, 7) },
     { model: "bob/hello", ...counted(2, 1) },
@@ -57,4 +70,13 @@ test("models stand in their order on every day, and the others last", () => {
     { day: "2026-11-21", ...counted(4, 3), models: [counted(4, 3), nothing, nothing] },
   ]);
   expect(report.total).toEqual(counted(12, 8));
+});
+
+test("a token has its name as long as it is there", () => {
+  const names = new Map([["t", "CI"]]);
+  expect(["t", "u", ""].map((id) => tokenName(names, id))).toEqual([
+    "CI",
+    "Revoked token",
+    "Dashboard",
+  ]);
 });

@@ -14,6 +14,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   model_owner_id: "019a0000-0000-7000-8000-000000000005",
   model: { owner: "ada", name: "story", version_number: 1 },
   hardware: { identifier: "cpu", pool: "cpu", gpus: 0 },
+  price_per_hour: null,
   priority: "normal",
   image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
   keys: { container: "c", files: "f" },

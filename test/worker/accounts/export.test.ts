@@ -194,14 +194,21 @@ test("all pages of usage, each token's by itself", async () => {
   for (const token of ["", token_id])
     await inAccount(
       world.user_id,
-      "INSERT INTO usage SELECT value, ?, ?, 'ada/m', 2, 1, 0.5 FROM json_each(?)",
+      "INSERT INTO usage SELECT value, ?, ?, 'ada/m', 2, 1, 0.5, 0.25 FROM json_each(?)",
       model_id,
       token,
       JSON.stringify(days),
     );
   const rows = ofType(linesIn(await exported(world.client)), "usage").map(({ usage }) => usage);
   expect(rows.map(({ day }) => day)).toEqual(days.flatMap((day) => [day, day]));
-  const counts = { model_id, model: "ada/m", predictions: 2, failed: 1, execution_seconds: 0.5 };
+  const counts = {
+    model_id,
+    model: "ada/m",
+    predictions: 2,
+    failed: 1,
+    execution_seconds: 0.5,
+    price: 0.25,
+  };
   expect(rows.slice(0, 2)).toEqual([
     { day: "1970-01-01", token_id: null, ...counts },
     { day: "1970-01-01", token_id, ...counts },

@@ -8,7 +8,7 @@ import { getOwnUsage } from "../../../src/services/accounts/usage.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { accountOf, inAccount, objectOf, refuseRows } from "../support/objects.ts";
 import { startClock, stopClock } from "../support/time.ts";
-import { newUser, newWorld, type World } from "../support/world.ts";
+import { newUser, newWorld, operator, type World } from "../support/world.ts";
 
 beforeEach(() => {
   stopClock();
@@ -32,7 +32,7 @@ const rowsOf = (userId: string) =>
 const addUsage = (userId: string, day: string, model: string, name: string, predictions: number) =>
   inAccount(
     userId,
-    "INSERT INTO usage VALUES (?, ?, 't', ?, ?, 1, 0.5)",
+    "INSERT INTO usage VALUES (?, ?, 't', ?, ?, 1, 0.5, 0.25)",
     day,
     model,
     name,
@@ -94,8 +94,26 @@ describe("an account", () => {
         predictions: 1,
         failed: 0,
         execution_seconds: 1.5,
+        price: 0,
       },
     ]);
+  });
+
+  test("count what it costs: its time at the price of its hardware when it was created", async () => {
+    const world = await newWorld();
+    const setPrice = async (price_per_hour: number) => {
+      const body = { name: world.hardware, price_per_hour };
+      const { status } = await operator.put(`/v1/operator/hardware/${world.hardware}`, body);
+      expect(status).toBe(200);
+    };
+    await setPrice(2.4);
+    const first = await ended(world, 90);
+    await setPrice(100);
+    await tell(world, first, first);
+    expect(await rowsOf(world.user_id)).toMatchObject([{ execution_seconds: 90, price: 0.06 }]);
+    // What another object of it had told was of nothing that has run.
+    await tell(world, { ...first, object_id: "b".repeat(64), revision: first.revision + 2 ** 40 });
+    expect(await rowsOf(world.user_id)).toMatchObject([{ predictions: 1, price: 0.06 }]);
   });
 
   test("count one whose row is terminal from the first", async () => {
@@ -144,7 +162,7 @@ describe("the report", () => {
     await tell(world, await ended(world, 2.5, "failed"));
     const { user_id: other } = await newUser();
     const report = await reportOf(world.user_id);
-    const all = { predictions: 2, failed: 1, execution_seconds: 4 };
+    const all = { predictions: 2, failed: 1, execution_seconds: 4, price: 0 };
     expect(report.total).toEqual(all);
     expect(report.models).toEqual([{ model: world.model, ...all }]);
     expect(report.days).toHaveLength(30);
@@ -172,7 +190,7 @@ describe("the report", () => {
       [undefined, 63],
     ]);
     expect(month.days[0]).toMatchObject({ day: "2036-10-23", predictions: 3 });
-    expect(month.total).toEqual({ predictions: 453, failed: 10, execution_seconds: 5 });
+    expect(month.total).toEqual({ predictions: 453, failed: 10, execution_seconds: 5, price: 2.5 });
     const quarter = await reportOf(user_id, 90);
     expect(quarter.days).toHaveLength(90);
     expect(quarter.days[0]).toMatchObject({ day: "2036-08-24", predictions: 2_000 });

@@ -216,10 +216,11 @@ describe("usage", () => {
     model: string,
     predictions: number,
     failed = 0,
+    { token = "", price = 0 } = {},
   ) => {
     await openAccount(getServices(env), userId);
-    const values = [day, model, model, predictions, failed];
-    await inAccount(userId, "INSERT INTO usage VALUES (?, ?, '', ?, ?, ?, 90)", ...values);
+    const values = [day, model, token, model, predictions, failed, price];
+    await inAccount(userId, "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, 90, ?)", ...values);
   };
   const daysAgo = (days: number) =>
     new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
@@ -257,6 +258,46 @@ describe("usage", () => {
       expect((await visitor.look(`/account/usage?days=${days}`)).html).toContain(
         "1,208 predictions",
       );
+  });
+
+  it("is told by access token, with its price, and comes as CSV", async () => {
+    const { visitor, username } = await signedUp();
+    const { id } = await nobody.ok<{ id: string }>("GET", `/v1/users/${username}`);
+    await newClient(username, { name: '=CI, "nightly"' });
+    const [row] = await run("SELECT id FROM tokens WHERE user_id = ?", id);
+    const token = String(row?.id);
+    await count(id, daysAgo(1), "ada/story", 1, 0, { token: "gone", price: 0.0123 });
+    await count(id, daysAgo(0), "ada/story", 4, 1, { token, price: 2.5 });
+    await count(id, daysAgo(0), "ada/story", 2);
+    await count(id, daysAgo(40), "ada/story", 9);
+    const { html } = await visitor.look("/account/usage");
+    const rows = [...html.matchAll(/<bdi>(.*?)<\/bdi>.*?<\/th>(.*?)<\/tr>/g)].map(
+      ([, name, cells = ""]) => [
+        name,
+        ...[...cells.matchAll(/>([^<]+)</g)].map(([, cell]) => cell),
+      ],
+    );
+    expect(rows).toEqual([
+      ["=CI, &quot;nightly&quot;", "4", "1", "1 min 30 s", "2.50"],
+      ["Dashboard", "2", "0", "1 min 30 s", "0.00"],
+      ["Revoked token", "1", "0", "1 min 30 s", "0.012"],
+    ]);
+    const csv = await visitor.fetch("/account/usage.csv?days=30", {});
+    expect(csv.headers.get("content-disposition")).toBe(
+      'attachment; filename="auspex-usage-30-days.csv"',
+    );
+    expect(await csv.text()).toBe(
+      [
+        "day,model,token,token_id,predictions,failed,execution_seconds,price",
+        `${daysAgo(1)},ada/story,Revoked token,gone,1,0,90,0.0123`,
+        `${daysAgo(0)},ada/story,Dashboard,,2,0,90,0`,
+        `${daysAgo(0)},ada/story,"'=CI, ""nightly""",${token},4,1,90,2.5`,
+        "",
+      ].join("\r\n"),
+    );
+    expect(await (await visitor.fetch("/account/usage.csv?days=90", {})).text()).toContain(
+      daysAgo(40),
+    );
   });
 });
 

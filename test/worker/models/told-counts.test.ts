@@ -158,7 +158,13 @@ test("an end that is told days late counts, on a day that is still open", async 
   const counted = () => inAccount(world.user_id, "SELECT sum(predictions) AS n FROM usage");
   await eventually(async () => expect(await counted()).toEqual([{ n: 2 }]));
   const late = { ...first, status: "failed" as const };
-  await account.put({ ...late, revision: 9, user_id: world.user_id, token_id: "" });
+  await account.put({
+    ...late,
+    revision: 9,
+    user_id: world.user_id,
+    token_id: "",
+    price_per_hour: null,
+  });
   expect(await counted()).toEqual([{ n: 3 }]);
   const open = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
   expect(await usageDays(world)).toContain(open);

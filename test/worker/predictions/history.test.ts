@@ -173,6 +173,6 @@ test("of a history that is full the oldest go first, with their data, and the ac
   // Both are far younger than what was deleted.
   expect([await rowOf(id), await rowOf(last)]).not.toContain(null);
   expect(await tablesOf(object)).toEqual(["request"]);
-  const { trimmed_to } = await account.usage("2026-01-01", 1);
+  const { trimmed_to } = await account.usage("2026-01-01", 1, 1);
   expect(trimmed_to).toBe(1);
 });

@@ -151,6 +151,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "POST /account/avatar": { ...each, form: () => ({ avatar: PNG }) },
   "POST /account/avatar/remove": { ...each, parameters: newAvatar },
   "GET /account/usage": each,
+  "GET /account/usage.csv": each,
   "GET /account/export": each,
   "GET /account/delete": each,
   "POST /account/delete": {

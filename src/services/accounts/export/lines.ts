@@ -14,27 +14,12 @@ import type { Services } from "../../services.ts";
 import { findAccount } from "../account-object.ts";
 import type { Caller } from "../caller.ts";
 import { getOwnUser } from "../users.ts";
+import { pagesOf } from "./pages.ts";
 
 const PAGE = 50;
 /** A model or version may have 200 KB. */
 const HEAVY_PAGE = 20;
 const USAGE_PAGE = 500;
-
-/** All pages, one in memory at a time. */
-async function* pagesOf<Row>(
-  limit: number,
-  find: (keyset: Keyset) => Promise<Row[]>,
-  keyOf: (row: Row) => Key,
-): AsyncGenerator<Row[]> {
-  let from: Keyset["from"];
-  for (;;) {
-    const rows = await find({ from, back: false, limit });
-    yield rows;
-    const last = rows.at(-1);
-    if (!last || rows.length < limit) return;
-    from = { key: keyOf(last), inclusive: false };
-  }
-}
 
 const byId = ({ id }: { id: string }): Key => [id];
 
