@@ -17,6 +17,7 @@ import { getServices } from "../services/services.ts";
 import { isSessionEnded, loadSession, requireFormToken, SAFE_METHODS } from "./access.ts";
 import { accountPages } from "./account/routes.tsx";
 import { type Dashboard, type PageContext, pages } from "./context.ts";
+import { findPages } from "./find/routes.tsx";
 import { loadFlash } from "./flash.ts";
 import { fleetPages } from "./fleet/routes.tsx";
 import { homePages } from "./home/routes.tsx";
@@ -91,6 +92,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
 
   for (const group of [
     homePages,
+    findPages,
     // Before that of an owner, who cannot be called `publish`.
     publishPages,
     modelPages,

@@ -3,6 +3,7 @@
 export type IconName =
   | "docs"
   | "done"
+  | "find"
   | "fleet"
   | "models"
   | "open"

@@ -13,7 +13,12 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
   return (
     <html lang="en">
       <head>
-        <Head title={title} assets={assets} style="style.css" scripts={["page", ...scripts]} />
+        <Head
+          title={title}
+          assets={assets}
+          style="style.css"
+          scripts={["page", "find", ...scripts]}
+        />
         {formToken !== "" && <meta name="form-token" content={formToken} />}
       </head>
       <body>
@@ -73,6 +78,17 @@ function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string
   );
   return (
     <nav class="main-nav" aria-label="Main">
+      <a
+        href="/find"
+        class="find-link"
+        aria-current={path === "/find" ? "page" : undefined}
+        aria-keyshortcuts="Control+K"
+        data-find
+      >
+        <Icon name="find" />
+        Find
+        <span class="keys" aria-hidden="true">Ctrl K</span>
+      </a>
       {places.map(({ place: [address, name, icon], isFirst }) => (
         <a
           href={address}

@@ -47,6 +47,7 @@ const toStrangers = (suffix: string, to: PageVisitor[] = ["nobody", "newcomer"])
 
 export const PAGES: Record<string, PageVisit[]> = {
   "/": [page(everybody, "/")],
+  "/find": [page(everybody, "/find?q=story")],
   "/sign-in": [page(["nobody"], "/sign-in", "/sign-in?error=access_denied")],
   "/sign-up": [page(everybody, "/sign-up")],
   "/set-up": [page(everybody, "/set-up")],

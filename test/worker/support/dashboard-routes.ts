@@ -81,6 +81,7 @@ const ownRun: DashboardRoute = { audience: "owner", parameters: newEndedRun };
 
 export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /": open,
+  "GET /find": open,
   "GET /sign-in": { ...open, status: 303 },
   "POST /sign-in": { ...open, form: (_, { email }) => ({ email, password: PASSWORD, next: "/" }) },
   "POST /sign-in/github": { ...open, status: 404 },

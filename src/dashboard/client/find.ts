@@ -1,0 +1,136 @@
+/**
+ * Ctrl-K on every page: a dialog with the list of the page /find, which answers as one types. Arrows move
+ * through it, Enter opens the first.
+ */
+import { element } from "./parts/element.ts";
+
+const PATH = "/find";
+/** A pause in typing, ms. */
+const PAUSE_MS = 120;
+
+class Finder {
+  readonly #dialog = element("dialog", "find");
+  readonly #input = element("input", "");
+  readonly #found = element("div", "finds");
+  readonly #said = element("p", "visually-hidden");
+  /** The query whose results are shown, or on their way. */
+  #query: string | undefined;
+  #loading = Promise.resolve();
+  #former = new AbortController();
+  #timer: number | undefined;
+
+  constructor() {
+    Object.assign(this.#input, {
+      // Escape would empty one of type search, and not close the dialog.
+      type: "text",
+      enterKeyHint: "search",
+      name: "q",
+      maxLength: 50,
+      placeholder: "A page, a model, the id of a prediction",
+      autocomplete: "off",
+      ariaLabel: "Find",
+    });
+    this.#said.role = "status";
+    const form = element("form", "", this.#input);
+    this.#dialog.ariaLabel = "Find";
+    this.#dialog.append(form, this.#found, this.#said);
+    document.body.append(this.#dialog);
+    this.#input.addEventListener("input", () => {
+      clearTimeout(this.#timer);
+      this.#timer = window.setTimeout(() => this.#load(), PAUSE_MS);
+    });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.#openFirst();
+    });
+    this.#dialog.addEventListener("keydown", (event) => this.#move(event));
+    // The dialog's own area is covered by what is in it.
+    this.#dialog.addEventListener("click", (event) => {
+      if (event.target === this.#dialog) this.#dialog.close();
+    });
+  }
+
+  toggle(): void {
+    if (this.#dialog.open) return this.#dialog.close();
+    this.#dialog.showModal();
+    this.#input.select();
+    this.#query = undefined;
+    this.#load();
+  }
+
+  #load(): void {
+    const query = this.#input.value.trim();
+    if (query === this.#query) return;
+    this.#query = query;
+    this.#former.abort();
+    this.#former = new AbortController();
+    this.#loading = this.#show(query, this.#former.signal);
+  }
+
+  async #show(query: string, signal: AbortSignal): Promise<void> {
+    try {
+      const response = await fetch(`${PATH}?q=${encodeURIComponent(query)}`, { signal });
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      const found = page.querySelector("[data-found]");
+      if (!found) throw new Error(`${PATH} answered ${response.status}`);
+      signal.throwIfAborted();
+      this.#found.replaceChildren(...found.childNodes);
+      const { length } = this.#links();
+      this.#said.textContent = length === 1 ? "1 result" : `${length} results`;
+    } catch {
+      if (signal.aborted) return;
+      this.#query = undefined;
+      this.#found.replaceChildren(
+        element("p", "", "No answer. Check your connection, and try again."),
+      );
+    }
+  }
+
+  async #openFirst(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#load();
+    let loading: Promise<void>;
+    // What is typed meanwhile is looked for, too.
+    do {
+      loading = this.#loading;
+      await loading;
+    } while (loading !== this.#loading);
+    this.#links()[0]?.click();
+  }
+
+  #links(): HTMLAnchorElement[] {
+    return [...this.#found.querySelectorAll("a")];
+  }
+
+  #move(event: KeyboardEvent): void {
+    const stops = [this.#input, ...this.#links()];
+    const at = stops.findIndex((stop) => stop.matches(":focus"));
+    if (event.key === "ArrowDown") stops[Math.min(at + 1, stops.length - 1)]?.focus();
+    else if (event.key === "ArrowUp") stops[Math.max(at - 1, 0)]?.focus();
+    else {
+      const isTyping = event.key.length === 1 || event.key === "Backspace";
+      // It goes on where it was.
+      if (isTyping && !event.ctrlKey && !event.metaKey) this.#input.focus();
+      return;
+    }
+    event.preventDefault();
+  }
+}
+
+let finder: Finder | undefined;
+
+function toggle(event: Event): void {
+  event.preventDefault();
+  finder ??= new Finder();
+  finder.toggle();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey)
+    toggle(event);
+});
+document.addEventListener("click", (event) => {
+  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+  if (isPlain && event.target instanceof Element && event.target.closest("[data-find]"))
+    toggle(event);
+});

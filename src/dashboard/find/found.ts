@@ -1,0 +1,102 @@
+/** What there is under some words: pages, models, a prediction by its id, passages of the guides. */
+import { uuid } from "../../protocol/common.ts";
+import { readPassages } from "../../services/assets.ts";
+import { searchModels } from "../../services/models/search.ts";
+import { findRow } from "../../services/predictions/find-row.ts";
+import { viewPredictions } from "../../services/predictions/prediction-view.ts";
+import type { PageContext } from "../context.ts";
+import { findPassages } from "../docs/search/find.ts";
+import { audiencesOf, findPlaces } from "./places.ts";
+
+/** The longest query, as that of a search for models. */
+export const MAX_QUERY = 50;
+
+const MAX_PLACES = 6;
+const MAX_MODELS = 8;
+const MAX_PREDICTIONS = 5;
+const MAX_PASSAGES = 4;
+
+interface Item {
+  address: string;
+  name: string;
+  /** What tells it from others of the same name. */
+  hint?: string;
+}
+
+export interface Group {
+  name: string;
+  items: Item[];
+}
+
+/** Without a query: where one can go, and one's latest predictions. */
+export async function findAll(c: PageContext, query: string): Promise<Group[]> {
+  const places = findPlaces(audiencesOf(c.var.viewer), query);
+  const rest =
+    query === "" ? [latest(c)] : [models(c, query), prediction(c, query), guides(c, query)];
+  const groups = await Promise.all(rest);
+  const listed = query === "" ? places : places.slice(0, MAX_PLACES);
+  return [{ name: "Pages", items: listed }, ...groups].filter(({ items }) => items.length > 0);
+}
+
+async function models(c: PageContext, query: string): Promise<Group> {
+  const request = { cursor: undefined, size: MAX_MODELS, url: c.req.url };
+  const { items } = await searchModels(c.var.services, c.var.viewer?.caller, query, request);
+  return {
+    name: "Models",
+    items: items.map(({ owner, name, description }) => {
+      const path = `${"username" in owner ? owner.username : owner.name}/${name}`;
+      return { address: `/models/${path}`, name: path, hint: description };
+    }),
+  };
+}
+
+async function latest(c: PageContext): Promise<Group> {
+  const { viewer, services } = c.var;
+  const request = { cursor: undefined, size: MAX_PREDICTIONS, url: c.req.url };
+  const list = viewer
+    ? await viewPredictions(
+        services,
+        viewer.caller,
+        { statuses: [], page_size: request.size },
+        request,
+      )
+    : undefined;
+  return {
+    name: "Latest predictions",
+    items: (list?.items ?? []).map(({ prediction: { id, status }, model }) => ({
+      address: `/predictions/${id}`,
+      name: model ?? "A model that is gone",
+      hint: `${status}, ${id}`,
+    })),
+  };
+}
+
+async function prediction(c: PageContext, query: string): Promise<Group> {
+  const { viewer, services } = c.var;
+  const { data: id } = uuid.safeParse(query.toLowerCase());
+  const row = viewer && id ? await findRow(services, viewer.caller.user_id, id) : undefined;
+  return {
+    name: "Predictions",
+    items: row
+      ? [
+          {
+            address: `/predictions/${row.id}`,
+            name: row.id,
+            hint: `${row.status}, of ${row.model_owner}/${row.model_name}`,
+          },
+        ]
+      : [],
+  };
+}
+
+async function guides(c: PageContext, query: string): Promise<Group> {
+  const found = findPassages(await readPassages(c.env), query).slice(0, MAX_PASSAGES);
+  return {
+    name: "Documentation",
+    items: found.map(({ path, id, title, page }) => ({
+      address: id === "" ? path : `${path}#${id}`,
+      name: title,
+      hint: page,
+    })),
+  };
+}

@@ -1,0 +1,53 @@
+/** Search over everything. With client code the same list stands in a dialog (client/find.ts). */
+import { type Group, MAX_QUERY } from "./found.ts";
+
+export const FindPage = ({ query, groups }: { query: string; groups: Group[] }) => (
+  <>
+    <h1>Find</h1>
+    <search>
+      <form method="get" action="/find" class="filter-bar">
+        <input
+          name="q"
+          type="search"
+          value={query}
+          maxlength={MAX_QUERY}
+          aria-label="Find"
+          placeholder="A page, a model, the id of a prediction"
+        />
+        <button type="submit" class="quiet">
+          Find
+        </button>
+      </form>
+    </search>
+    <div class="finds" data-found>
+      {groups.length === 0 ? (
+        <p>
+          Nothing is called that. Models are found by the beginning of a word, predictions by their
+          whole id.
+        </p>
+      ) : (
+        groups.map((group) => <Found {...group} />)
+      )}
+    </div>
+  </>
+);
+
+const Found = ({ name, items }: Group) => (
+  <section>
+    <h2>{name}</h2>
+    <ul>
+      {items.map(({ address, name, hint }) => (
+        <li>
+          <a href={address}>
+            <bdi>{name}</bdi>
+            {hint && (
+              <small>
+                <bdi>{hint}</bdi>
+              </small>
+            )}
+          </a>
+        </li>
+      ))}
+    </ul>
+  </section>
+);

@@ -1,0 +1,79 @@
+/** Where a person can go, and by which words they may look for it. */
+
+/** Who has such a page. */
+export type Audience = "everybody" | "nobody" | "user" | "operator";
+
+export interface Place {
+  address: string;
+  name: string;
+  /** Other words for it, for people who call it otherwise. */
+  words?: string;
+  for: Audience;
+}
+
+const PLACES: Place[] = [
+  { address: "/", name: "Home", words: "overview start first steps", for: "everybody" },
+  { address: "/models", name: "Models", words: "explore gallery browse", for: "everybody" },
+  { address: "/docs", name: "API reference", words: "docs help calls openapi", for: "everybody" },
+  { address: "/sign-in", name: "Sign in", words: "log in login", for: "nobody" },
+  { address: "/predictions", name: "Predictions", words: "runs jobs history", for: "user" },
+  {
+    address: "/predictions?status=failed",
+    name: "Failed predictions",
+    words: "errors",
+    for: "user",
+  },
+  { address: "/models/new", name: "Create a model", words: "new add", for: "user" },
+  { address: "/models/publish", name: "Publish a model", words: "push upload image", for: "user" },
+  {
+    address: "/tokens",
+    name: "Access tokens",
+    words: "api keys create revoke secret",
+    for: "user",
+  },
+  { address: "/account", name: "Profile", words: "username avatar picture", for: "user" },
+  {
+    address: "/account/usage",
+    name: "Usage",
+    words: "cost price billing storage csv",
+    for: "user",
+  },
+  {
+    address: "/account/security",
+    name: "Security",
+    words: "password passkey sessions sign out everywhere github",
+    for: "user",
+  },
+  { address: "/account/export", name: "Export your account", words: "download data", for: "user" },
+  { address: "/account/delete", name: "Delete your account", words: "close remove", for: "user" },
+  { address: "/fleet", name: "Fleet", words: "runners machines gpus", for: "operator" },
+  { address: "/fleet/tokens", name: "Add a runner", words: "install machine gpu", for: "operator" },
+  {
+    address: "/fleet/hardware",
+    name: "Hardware classes",
+    words: "gpu price pool",
+    for: "operator",
+  },
+  { address: "/fleet/tokens", name: "Runner tokens", words: "machine keys", for: "operator" },
+  { address: "/users", name: "Users", words: "people accounts invite suspend", for: "operator" },
+];
+
+/** Whose places a person sees. */
+export function audiencesOf(viewer: { operator: boolean } | undefined): Audience[] {
+  if (!viewer) return ["everybody", "nobody"];
+  return viewer.operator ? ["everybody", "user", "operator"] : ["everybody", "user"];
+}
+
+/** Those with all words of the query, the ones whose name has the first of them first. */
+export function findPlaces(audiences: readonly Audience[], query: string): Place[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const [first = ""] = words;
+  const found = PLACES.filter((place) => {
+    const text = `${place.name} ${place.words ?? ""}`.toLowerCase();
+    return audiences.includes(place.for) && words.every((word) => text.includes(word));
+  });
+  const { named = [], meant = [] } = Object.groupBy(found, ({ name }) =>
+    name.toLowerCase().includes(first) ? "named" : "meant",
+  );
+  return [...named, ...meant];
+}
