@@ -112,6 +112,33 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await page.locator(`[data-row="${id}"]`).getByText("canceled").waitFor();
   });
 
+  it("has a log in color, of which what is looked for stays, and what comes is looked at, too", async () => {
+    const id = await create("gated", { before: ["a"], gate: "log", after: ["b"] });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open(`/predictions/${id}`);
+    await page.locator("[data-logs] .fg-1", { hasText: "closed" }).waitFor();
+    await page.getByLabel("Level").selectOption("warning");
+    await page.locator("[data-found]", { hasText: "1 of" }).waitFor();
+    await page.getByLabel("Find in the log").fill("GATE is cl");
+    expect(await page.locator("[data-logs] mark").allTextContents()).toEqual(["gate is ", "cl"]);
+    await visitor.look();
+    await page.getByLabel("Level").selectOption("");
+    await page.getByLabel("Find in the log").fill("");
+    expect(await page.locator("[data-logs] .line:visible").first().textContent()).toContain(
+      "waits at",
+    );
+    open("log");
+    await badge(visitor, "succeeded");
+    await page.getByLabel("Find in the log").fill("nothing says this");
+    expect(await page.locator("[data-logs] .line:visible").count()).toBe(0);
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.locator(".log-tools a").click(),
+    ]);
+    expect(file.suggestedFilename()).toBe(`${id}.log.txt`);
+  });
+
   it("that fails says why, in words, and runs again at a click", async () => {
     const id = await create("sums", { numbers: [1, 2], mode: "fail" });
     const visitor = await site.visitor({ as: WHO });

@@ -77,6 +77,7 @@ export class Container {
   #session: Session | undefined;
   readonly #activity: Activity;
   readonly #occupancy: Occupancy;
+  #lastWords = "";
   #retired = false;
   /** Set if it is to be killed once its last run has left. */
   #killReason: Failure | undefined;
@@ -138,6 +139,11 @@ export class Container {
   /** Whether it is going to end without anybody's doing, and release what it holds. */
   get isEnding(): boolean {
     return this.#retired && this.users === 0 && !this.#isStuck;
+  }
+
+  /** What it printed before it exited during a run, unless that belongs to several. */
+  get lastWords(): string {
+    return this.#lastWords;
   }
 
   /** Known after the pull. */
@@ -370,6 +376,7 @@ export class Container {
     if (!this.#session) return external(message, { setupLogs: logs });
     // Output of overlapping runs must not appear in this run's error.
     const showLogs = logs !== "" && !this.#occupancy.isShared;
+    if (showLogs) this.#lastWords = logs;
     return external(showLogs ? `${message}:\n${logs}` : message);
   }
 

@@ -9,6 +9,7 @@ import type { InputFiles, ReachableInput } from "../files/input-files.ts";
 import type { OutputFiles, OutputRun } from "../files/output-files.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
 import { type RunnableJob, type RunReporter, type RunSignals, runIdOf } from "../jobs/executor.ts";
+import { LastWords } from "../jobs/last-words.ts";
 import { TokenUsage } from "../jobs/token-usage.ts";
 import type { Container, ContainerParts } from "./container.ts";
 import { asFailure, Failure, failedFinish, internal, withSetupLogs } from "./failure.ts";
@@ -27,11 +28,12 @@ export async function runJob(
   pool: ContainerPool,
   parts: RunParts,
   job: RunnableJob,
-  reporter: RunReporter,
+  reported: RunReporter,
   signals: RunSignals,
   placed?: Container,
 ): Promise<Finish> {
   const stop = AbortSignal.any([signals.cancel, signals.abandon]);
+  const reporter = new LastWords(reported);
   const claimedAt = performance.now();
   let first = placed;
   // In parallel with the container's start, which also takes time and is useless without them.
@@ -75,6 +77,7 @@ export async function runJob(
         const description = job.describe && (await container.description.told());
         const described = description ? { description } : {};
         if (shouldTryAnother(outcome, container)) continue;
+        if (run.finish.status === "failed") reporter.addToRun(container.lastWords);
         const finish = await blameGpus(run.finish, container, parts);
         return { ...finish, setup_seconds, ...measured, ...described };
       } catch (error) {
@@ -89,7 +92,9 @@ export async function runJob(
     }
   } catch (error) {
     if (stop.aborted) return CANCELED;
-    return failedFinish(withSetupLogs(job.setup_logs, asFailure(error, parts.log)));
+    const failure = asFailure(error, parts.log);
+    if (job.setup_logs) reporter.addToSetup(failure.setupLogs ?? "");
+    return failedFinish(withSetupLogs(job.setup_logs, failure));
   } finally {
     inputs.then(
       ({ close }) => close(),

@@ -4,7 +4,7 @@
  * @param torn whether the first line that is shown has lost its beginning
  */
 export function logNote(lines: number, torn: boolean): string {
-  return `${subject(lines, torn)} not shown. The event stream of the API has the full log.`;
+  return `${subject(lines, torn)} not shown. Download the log to read all of it.`;
 }
 
 function subject(lines: number, torn: boolean): string {
@@ -12,4 +12,10 @@ function subject(lines: number, torn: boolean): string {
   const whole = lines === 1 ? "1 earlier line" : `${lines} earlier lines`;
   if (torn) return `${whole} and the beginning of the next are`;
   return `${whole} ${lines === 1 ? "is" : "are"}`;
+}
+
+/** How many lines are there that somebody asked for; nothing if all were. */
+export function foundNote(found: number, lines: number, isAll: boolean): string {
+  if (isAll) return "";
+  return `${found} of ${lines} line${lines === 1 ? "" : "s"}`;
 }

@@ -1,27 +1,128 @@
-/** The last lines that the container and the model logged. */
+/** The last lines that the container and the model logged; client/parts/log-view.ts continues them. */
+import { LOG_LEVELS, type LogLevel, levelOf } from "../../domain/predictions/log-level.ts";
+import {
+  ANY_LINE,
+  isAnyLine,
+  isWanted,
+  type LogQuery,
+  withHits,
+} from "../../domain/predictions/log-search.ts";
+import { type LogLine, textOf } from "../../domain/predictions/log-tail.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
-import { logNote } from "./log-note.ts";
+import { foundNote, logNote } from "./log-note.ts";
 
-export const Logs = ({
-  view: { logs, live, dataRemoved, prediction },
-}: {
-  view: PredictionView;
-}) => (
-  <details class="prediction-logs" open={live || prediction.status === "failed"}>
-    <summary>Logs</summary>
-    <p class="hint" data-logs-hidden hidden={logs.hidden === 0 && !logs.torn}>
-      {logNote(logs.hidden, logs.torn)}
-    </p>
-    <pre
-      tabindex={0}
-      data-logs
-      data-hidden={logs.hidden}
-      data-torn={logs.torn ? "true" : undefined}
-      data-returned={logs.returned ? "true" : undefined}
+interface ReadLine {
+  line: LogLine;
+  level: LogLevel | undefined;
+  wanted: boolean;
+}
+
+export function Logs({ view, query = ANY_LINE }: { view: PredictionView; query?: LogQuery }) {
+  const { logs, live, dataRemoved, prediction } = view;
+  const { hidden, torn, ...state } = logs.state;
+  const lines = readLines(logs.lines, query);
+  const found = lines.filter(({ wanted }) => wanted).length;
+  const isAll = isAnyLine(query);
+  return (
+    <details
+      id="logs"
+      class="prediction-logs"
+      open={live || prediction.status === "failed" || !isAll}
     >
-      {/* The HTML parser drops a leading line break. */}
-      {`\n${logs.text}`}
-    </pre>
-    {!dataRemoved && <p class="hint empty-note">No logs.</p>}
-  </details>
+      <summary>Logs</summary>
+      <Tools id={prediction.id} query={query}>
+        {foundNote(found, lines.length, isAll)}
+      </Tools>
+      <p class="hint" data-logs-hidden hidden={hidden === 0 && !torn}>
+        {logNote(hidden, torn)}
+      </p>
+      <pre
+        tabindex={0}
+        data-logs
+        data-hidden={hidden}
+        data-torn={torn ? "true" : undefined}
+        data-open={logs.lines.at(-1)?.segments.length ? "true" : undefined}
+        data-state={live ? JSON.stringify(state) : undefined}
+      >
+        {lines.map((one) => (
+          <Line {...one} find={query.find} />
+        ))}
+      </pre>
+      {!dataRemoved && <p class="hint empty-note">No logs.</p>}
+    </details>
+  );
+}
+
+const LEVEL_NAMES: Record<LogLevel, string> = {
+  debug: "Debug and above",
+  info: "Info and above",
+  warning: "Warnings and errors",
+  error: "Errors",
+};
+
+/** Without client code the server looks for the lines. */
+const Tools = ({ id, query, children }: { id: string; query: LogQuery; children: string }) => (
+  <form method="get" action={`/predictions/${id}#logs`} class="log-tools" data-log-tools>
+    <input
+      type="search"
+      name="find"
+      value={query.find}
+      maxlength={200}
+      placeholder="Find in the log"
+      aria-label="Find in the log"
+      spellcheck={false}
+      autocomplete="off"
+    />
+    <select name="level" aria-label="Level">
+      <option value="">All levels</option>
+      {LOG_LEVELS.map((level) => (
+        <option value={level} selected={level === query.level}>
+          {LEVEL_NAMES[level]}
+        </option>
+      ))}
+    </select>
+    <button type="submit" class="quiet" data-find>
+      Find
+    </button>
+    <span class="hint" data-found aria-live="polite">
+      {children}
+    </span>
+    <a href={`/predictions/${id}/logs.txt`} download={`${id}.log.txt`}>
+      Download
+    </a>
+  </form>
 );
+
+function readLines(lines: LogLine[], query: LogQuery): ReadLine[] {
+  let level: LogLevel | undefined;
+  // What follows the last end of a line is no line yet.
+  const last = lines.at(-1)?.segments.length === 0 ? -1 : undefined;
+  return lines.slice(0, last).map((line) => {
+    const text = textOf(line);
+    level = levelOf(text, level);
+    return { line, level, wanted: isWanted(text, level, query) };
+  });
+}
+
+/** The same markup as in client/parts/log-line.ts. */
+const Line = ({ line, level, wanted, find }: ReadLine & { find: string }) => (
+  <span class="line" data-level={level} hidden={!wanted}>
+    {line.at !== null && <LogTime at={line.at} />}
+    <span>
+      {withHits(line.segments, find).map(({ text, style, hit }) => {
+        const content = hit ? <mark>{text}</mark> : text;
+        return style === "" ? content : <b class={style}>{content}</b>;
+      })}
+    </span>
+  </span>
+);
+
+/** In UTC; client code converts it. */
+function LogTime({ at }: { at: number }) {
+  const iso = new Date(at).toISOString();
+  return (
+    <time datetime={iso} data-clock="" title={iso}>
+      {iso.slice(11, 19)}
+    </time>
+  );
+}

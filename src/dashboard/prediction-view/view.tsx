@@ -4,6 +4,7 @@
  * server at each step, and updates the others itself, event by event.
  */
 
+import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import { setupText } from "../../domain/predictions/setup-text.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
@@ -18,7 +19,15 @@ import { Timeline } from "./timeline.tsx";
 import { Why } from "./why.tsx";
 
 /** @param host host of the page */
-export function PredictionPanel({ view, host }: { view: PredictionView; host: string }) {
+export function PredictionPanel({
+  view,
+  host,
+  logQuery,
+}: {
+  view: PredictionView;
+  host: string;
+  logQuery?: LogQuery;
+}) {
   const { prediction, output, display, live, last, omitted } = view;
   const all = `/predictions/${prediction.id}/json`;
   const pieces = outputsOf(output, { display, host, whole: !live && omitted === 0 });
@@ -67,7 +76,7 @@ export function PredictionPanel({ view, host }: { view: PredictionView; host: st
           .
         </p>
       </section>
-      <Logs view={view} />
+      <Logs view={view} query={logQuery} />
       <div data-part="metrics">
         <Metrics metrics={prediction.metrics} />
       </div>

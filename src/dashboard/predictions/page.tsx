@@ -1,4 +1,5 @@
 /** The page of one prediction: its view, input, webhooks and actions. */
+import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import type { WebhookEvent } from "../../protocol/webhook.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { PredictionPanel } from "../prediction-view/view.tsx";
@@ -11,10 +12,12 @@ export function PredictionPage({
   view,
   webhooks,
   host,
+  logQuery,
 }: {
   view: PredictionView;
   webhooks: WebhookEvent[];
   host: string;
+  logQuery: LogQuery;
 }) {
   const { id, model, created_at } = view.prediction;
   const version = `Version ${model.version_number}`;
@@ -41,7 +44,7 @@ export function PredictionPage({
         <Time at={created_at} exact />
       </p>
       <div class="prediction">
-        <PredictionPanel view={view} host={host} />
+        <PredictionPanel view={view} host={host} logQuery={logQuery} />
         <aside>
           <h2>Input</h2>
           <Input view={view} host={host} />

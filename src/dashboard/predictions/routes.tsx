@@ -1,4 +1,6 @@
 /** `/predictions`: the list of your predictions, each with its view, stream and actions. */
+import { LOG_LEVELS } from "../../domain/predictions/log-level.ts";
+import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
@@ -6,6 +8,7 @@ import { predictionQuery } from "../../protocol/prediction.ts";
 import { afterOf, eventStream } from "../../routes/predictions/event-stream.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import { AS_OPERATOR, asCaller, explainPrediction } from "../../services/predictions/explain.ts";
+import { readLogFile } from "../../services/predictions/log-file.ts";
 import {
   retryPrediction,
   viewPrediction,
@@ -60,10 +63,11 @@ export const predictionPages = pages()
       listWebhooks(services, caller, id),
     ]);
     const { owner, name } = view.prediction.model;
-    return c.render(<PredictionPage view={view} webhooks={items} host={new URL(origin).host} />, {
-      title: `Prediction of ${view.model ?? `${owner}/${name}`}`,
-      scripts: ["prediction"],
-    });
+    const { host } = new URL(origin);
+    return c.render(
+      <PredictionPage view={view} webhooks={items} host={host} logQuery={readLogQuery(c)} />,
+      { title: `Prediction of ${view.model ?? `${owner}/${name}`}`, scripts: ["prediction"] },
+    );
   })
   .get(`${ONE}/view`, requireUser, async (c) => {
     const { services, origin } = c.var;
@@ -95,6 +99,13 @@ export const predictionPages = pages()
     const { caller } = viewerOf(c);
     const { text } = await getPrediction(services, caller, c.req.param("prediction_id"), origin);
     return c.body(text, 200, { "content-type": "application/json" });
+  })
+  .get(`${ONE}/logs.txt`, requireUser, async (c) => {
+    const { prediction_id: id } = c.req.param();
+    return c.body(await readLogFile(c.var.services, viewerOf(c).caller, id), 200, {
+      "content-type": "text/plain; charset=utf-8",
+      "content-disposition": `attachment; filename="${id}.log.txt"`,
+    });
   })
   .post(`${ONE}/cancel`, requireUser, async (c) => {
     const { prediction_id: id } = c.req.param();
@@ -146,6 +157,14 @@ function readListQuery(c: PageContext): ListQuery {
     model: model ?? "",
     issue: "Enter it as owner/name.",
   };
+}
+
+const MAX_FIND_CHARS = 200;
+
+function readLogQuery(c: PageContext): LogQuery {
+  const { find = "", level } = c.req.query();
+  const known = LOG_LEVELS.find((one) => one === level);
+  return { find: find.slice(0, MAX_FIND_CHARS), level: known };
 }
 
 function firstPage(address: string): string {

@@ -1,5 +1,6 @@
 /** What the dashboard shows of a prediction, read from its whole log. */
 import { MAX_CHARS } from "../../domain/predictions/display-limits.ts";
+import { marksOf } from "../../domain/predictions/log-marks.ts";
 import { LogTail } from "../../domain/predictions/log-tail.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { PredictionRecord } from "./record.ts";
@@ -17,8 +18,8 @@ export function historyOf(record: PredictionRecord): History {
   for (const { at, attempt, events } of log.rows()) {
     for (const logEvent of events) {
       progress.add(logEvent, at);
-      if (logEvent.event === "logs") tail.add(logEvent.data);
-      if (logEvent.event === "setup") tail.add(logEvent.data.logs ?? "");
+      if (logEvent.event === "logs") tail.add(logEvent.data, at);
+      if (logEvent.event === "setup") tail.add(logEvent.data.logs ?? "", at);
       if (attempt !== life.outputAttempt) continue;
       if (logEvent.event === "stored") {
         if (values.length + omitted === 0) first = logEvent.data;
@@ -41,12 +42,7 @@ export function historyOf(record: PredictionRecord): History {
     canceling: life.state.cancel_requested_at !== null && !life.terminal,
     last: log.stored,
     standing: progress.standing(record),
-    logs: {
-      text: tail.text,
-      hidden: tail.hidden,
-      torn: tail.torn,
-      returned: tail.returned,
-    },
+    logs: { text: tail.text, marks: marksOf(tail.lines), ...tail.state },
     output: { values, omitted, first },
     input: fits ? input : null,
   };

@@ -142,6 +142,22 @@ export class LogRows {
       next = row.id + Math.max(events.length, 1);
     }
   }
+
+  /** What was logged up to the event `last`, in the same way. */
+  *textsByRow(last: number): Generator<string> {
+    for (let next = 1; next <= last; ) {
+      const row = this.#entries.next(next);
+      if (!row) return;
+      const { events }: Row = JSON.parse(row.body);
+      yield events.map(loggedBy).join("");
+      next = row.id + Math.max(events.length, 1);
+    }
+  }
+}
+
+function loggedBy({ event, data }: LogEvent): string {
+  if (event === "logs") return data;
+  return event === "setup" ? (data.logs ?? "") : "";
 }
 
 function* outputsOf(attempt: number, events: Iterable<StoredRowEvent>): Generator<Piece> {

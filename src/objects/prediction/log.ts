@@ -207,6 +207,11 @@ export class EventLog {
     return this.#rows.outputsByRow(attempt, last);
   }
 
+  /** What was logged, as far as it is stored, row by row. */
+  textsByRow(): Generator<string> {
+    return this.#rows.textsByRow(this.#stored);
+  }
+
   *#events(after: number, last: number): Generator<NumberedEvent> {
     if (after < this.#stored) yield* this.#rows.events(after, last);
     for (const one of this.#buffer) if (one.id > after && one.id <= last) yield one;

@@ -44,7 +44,7 @@ import { RunnerConnection } from "./runner-connection.ts";
 import { standingOf } from "./standing.ts";
 import { findValue, openValue } from "./stored-values.ts";
 import { Streams } from "./streams.ts";
-import { createRequestIn, HOLDER_HEADER } from "./stub.ts";
+import { createRequestIn, HOLDER_HEADER, LOG_TYPE } from "./stub.ts";
 import { Subscribers } from "./subscribers.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -224,12 +224,13 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /**
-   * For readers `/stream`, `/create` and `/content` (stub.ts: openStream, createAndFollow, openContent),
-   * `/channel` for runners.
+   * For readers `/stream`, `/create`, `/content` and `/log` (stub.ts: openStream, createAndFollow,
+   * openContent, openLogFile), `/channel` for runners.
    */
   override async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === "/content") return this.#content();
+    if (pathname === "/log") return this.#log();
     if (pathname === "/channel") {
       const holder: LeaseHolder = JSON.parse(request.headers.get(HOLDER_HEADER) ?? "");
       return this.#connection.connect(await this.#created(), holder);
@@ -253,6 +254,16 @@ export class PredictionObject extends DurableObject<Bindings> {
     const leave = enterContent(record.life.spec.user_id);
     if (!leave) return new Response(null, { status: 429 });
     return new Response(contentStream(record.content(), leave), { headers: { etag } });
+  }
+
+  /** Of one that still runs as far as it is stored. */
+  async #log(): Promise<Response> {
+    const record = await this.#created();
+    if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
+    const leave = enterContent(record.life.spec.user_id);
+    if (!leave) return new Response(null, { status: 429 });
+    const headers = { "content-type": LOG_TYPE };
+    return new Response(contentStream(record.logFile(), leave), { headers });
   }
 
   // ---- for the pool

@@ -1,6 +1,7 @@
 /** One prediction in memory: its life, its log and its webhooks, and how they are stored. */
 import type { WebhookDeadline } from "../../domain/predictions/deadlines.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
+import { logFile } from "../../domain/predictions/log-file.ts";
 import { presentPrediction } from "../../domain/predictions/prediction-resource.ts";
 import { destinationsOf } from "../../domain/webhooks/destinations.ts";
 import { Outbox, type WebhookEvent } from "../../domain/webhooks/outbox.ts";
@@ -145,6 +146,13 @@ export class PredictionRecord {
         : { input: [this.input()], output: outputOf(state.output, outputs) },
     );
     if (this.isForgotten || this.life.dataRemoved !== dataRemoved)
+      throw new Error("The data of the prediction was deleted while it was read.");
+  }
+
+  /** Its whole log as a text file. Each row is read when its text is asked for. */
+  *logFile(): Generator<Piece> {
+    yield* logFile(this.log.textsByRow());
+    if (this.isForgotten || this.life.dataRemoved)
       throw new Error("The data of the prediction was deleted while it was read.");
   }
 

@@ -1,7 +1,10 @@
 /** What the RPC methods of a prediction object take and return. Times are unix ms. */
 import { z } from "zod";
+import type { LineMarks } from "../../domain/predictions/log-marks.ts";
+import type { TailState } from "../../domain/predictions/log-tail.ts";
 import type { Standing } from "../../domain/predictions/standing.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
+import type { TerminalState } from "../../domain/predictions/terminal.ts";
 import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { JsonPieces } from "../../lib/json-splice.ts";
 import type { StoredValue } from "../../protocol/event.ts";
@@ -75,10 +78,14 @@ export interface History {
   last: number;
   standing: Standing;
   /**
-   * Of the container and of the model. `hidden` counts the lines before the text, and `torn` says
-   * whether its first line has lost its beginning.
+   * Of the container and of the model, as plain text. The marks of its lines and the terminal's state
+   * are missing if the object has the code of the last release.
    */
-  logs: { text: string; hidden: number; torn: boolean; returned: boolean };
+  logs: Omit<TailState, "terminal"> & {
+    text: string;
+    marks?: LineMarks[];
+    terminal?: TerminalState;
+  };
   /** JSON texts from the first on; if there is none, what is stored in place of the first. */
   output: { values: string[]; omitted: number; first: StoredValue | null };
   /** JSON text; null when it is too large or deleted. */

@@ -127,6 +127,22 @@ export async function openContent(
   return { pieces: contentPieces(body), etag };
 }
 
+export const LOG_TYPE = "text/plain; charset=utf-8";
+
+/**
+ * Its whole log as text.
+ * @returns undefined when its data has been deleted; `full` when its account reads as many as it may
+ */
+export async function openLogFile(stub: PredictionStub): Promise<Response | "full" | undefined> {
+  const response = await stub.fetch("https://prediction/log");
+  if (response.status === 429) return "full";
+  if (!response.ok) return undefined;
+  if (response.headers.get("content-type") === LOG_TYPE) return response;
+  // An object of the last release takes it for a reader of its stream.
+  await response.body?.cancel();
+  throw new Error("the object of the prediction has older code");
+}
+
 const queryOf = ({ after, idle_seconds, lifetime_seconds, leave, reader }: StreamOptions) =>
   new URLSearchParams({
     after: String(after),

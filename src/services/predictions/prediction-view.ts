@@ -2,9 +2,12 @@
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { BEGINNING } from "../../domain/predictions/display-limits.ts";
 import { isWaiting, type Viewer } from "../../domain/predictions/explanation.ts";
+import { linesOf } from "../../domain/predictions/log-marks.ts";
+import { type LogLine, NEW_TAIL, type TailState } from "../../domain/predictions/log-tail.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { SetupStanding } from "../../domain/predictions/standing.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
+import { NEW_TERMINAL } from "../../domain/predictions/terminal.ts";
 import { NO_MOMENTS, type Step, timeline } from "../../domain/predictions/timeline.ts";
 import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
@@ -29,13 +32,15 @@ import { refreshInputUrls, withUploadUrls } from "./refresh-input-urls.ts";
 import { resolveVersion } from "./version-resolution.ts";
 
 export interface PredictionView
-  extends Pick<History, "canceling" | "last" | "logs">,
+  extends Pick<History, "canceling" | "last">,
     Pick<History["output"], "omitted"> {
   prediction: Prediction;
   /** Its model's current `owner/name`; undefined when it was deleted or the caller may not see it. */
   model: string | undefined;
   /** Progress of the container's setup; null once it is ready. */
   setup: SetupStanding["progress"] | null;
+  /** The last lines of the container and of the model. */
+  logs: { lines: LogLine[]; state: TailState };
   /** Input, output and log are deleted. */
   dataRemoved: boolean;
   /** Whether more events will come. */
@@ -95,7 +100,7 @@ export async function viewPrediction(
     canceling,
     last,
     setup: standing.setup?.progress ?? null,
-    logs,
+    logs: logsOf(logs),
     explanation,
     steps: timeline(standing.moments, prediction),
     output: output.values.map((text): Json => JSON.parse(text)),
@@ -130,7 +135,7 @@ const DATA_REMOVED = {
   last: 0,
   setup: null,
   explanation: undefined,
-  logs: { text: "", hidden: 0, torn: false, returned: false },
+  logs: { lines: [], state: NEW_TAIL },
   output: [],
   beginning: undefined,
   chars: 0,
@@ -138,6 +143,11 @@ const DATA_REMOVED = {
   input: undefined,
   displayInput: undefined,
 } satisfies Partial<PredictionView>;
+
+const logsOf = ({ text, marks, terminal = NEW_TERMINAL, ...state }: History["logs"]) => ({
+  lines: text === "" ? [] : linesOf(text, marks),
+  state: { ...state, terminal },
+});
 
 /** A prediction in a list. `model` is as of PredictionView. */
 export interface ListedPrediction {

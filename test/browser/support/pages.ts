@@ -119,6 +119,7 @@ export const NOT_PAGES = [
   `${RUN}/why`,
   `${RUN}/events`,
   `${RUN}/json`,
+  `${RUN}/logs.txt`,
   "/uploads/:id",
   // Only after a sign-in with GitHub.
   "/welcome",

@@ -71,7 +71,7 @@ describe("a run", () => {
   });
 
   it("fails with the last words of a container that crashes", async () => {
-    const { finish } = box.run("liar", { mode: "crash" });
+    const { reporter, finish } = box.run("liar", { mode: "crash" });
     const message = expect.stringMatching(
       /^the container exited with code 139:\n[\s\S]*segmentation fault/,
     );
@@ -79,6 +79,7 @@ describe("a run", () => {
       status: "failed",
       error: { source: "external", message },
     });
+    expect(reporter.of("logs").join("")).toContain("segmentation fault\n");
     expect(box.executor.warm()).toEqual([]);
   });
 
@@ -108,10 +109,11 @@ describe("a start", () => {
     ["old", /older than Cog 0\.7/],
     ["garbage", /response is not Cog's/],
   ])("that ends in %s is told", async (SETUP, message) => {
-    const { finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP } });
+    const { reporter, finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP } });
     const error = { source: "external", message: expect.stringMatching(message) };
     expect(await finish).toMatchObject({ status: "failed", output: "none", error });
     expect((await finish).setup_seconds).toBeUndefined();
+    if (SETUP === "exit") expect(JSON.stringify(reporter.of("setup"))).toContain("the liar is up");
   });
 });
 

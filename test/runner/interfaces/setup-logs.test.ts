@@ -51,9 +51,11 @@ describe("a server that loads", () => {
 
 describe("a start that fails", () => {
   it("tells its owner the last words", async () => {
-    const { finish } = ask("fail", "c", true);
+    const { reporter, finish } = ask("fail", "c", true);
     const message = "the container exited with code 3:\nno weights: the key hunter2 was refused";
     expect(await finish).toMatchObject({ error: { source: "external", message } });
+    // Also where they belong, and only once.
+    expect(logsOf(reporter).match(/hunter2/g)).toHaveLength(1);
   });
 
   it("tells others the reason, and none of its words", async () => {

@@ -1,7 +1,7 @@
 /** A run as the server shows it, and the stream that goes on from there. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { newCustomer, textIn, view } from "../support/customer.ts";
+import { logLinesIn, newCustomer, view } from "../support/customer.ts";
 import { EventReader, eventsOf, named } from "../support/events.ts";
 import { eventually } from "../support/eventually.ts";
 import { objectOf } from "../support/objects.ts";
@@ -68,7 +68,7 @@ describe("while it goes on", () => {
     const html = await view(who, id);
     expect(html).toContain("Pulling the image, 50%");
     expect(html).toMatch(/<progress max="1" value="0.5"/);
-    expect(textIn(html, "data-logs=")).toBe("\nhalf\n");
+    expect(logLinesIn(html)).toEqual(["half"]);
     expect(stepsIn(html)).toContain("Setup: current");
   });
 
@@ -213,7 +213,7 @@ describe("when it has ended", () => {
     expect(html).toContain("The model failed:");
     expect(html).toContain("CUDA out of &lt;memory&gt;");
     expect(html).toContain('<span class="key">gb: </span>');
-    expect(html).toMatch(/<details class="prediction-logs" open/);
+    expect(html).toMatch(/<details id="logs" class="prediction-logs" open/);
   });
 
   it("leaves out what is too much for a page, and leads to all of it", async () => {
@@ -242,7 +242,28 @@ describe("when it has ended", () => {
     await channel.succeed();
     const html = await view(who, id);
     expect(html).toContain("300 earlier lines are not shown");
-    expect(textIn(html, "data-logs=")).toMatch(/^\nline 300\n/);
+    expect(logLinesIn(html)[0]).toBe("line 300");
+    const file = await who.visitor.fetch(`/predictions/${id}/logs.txt`, {});
+    expect(file.headers.get("content-disposition")).toBe(`attachment; filename="${id}.log.txt"`);
+    expect(await file.text()).toBe(lines);
+  });
+
+  it("shows the log's colors and times, and without client code the lines that are looked for", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting();
+    const { channel } = await (await who.runner()).work();
+    const logs = "INFO: \u001b[32mloaded\u001b[0m <weights>\nWARNING: slow\n\u001b]0;title";
+    await channel.report([{ event: "logs", data: logs }]);
+    await channel.succeed();
+    const html = await view(who, id);
+    expect(logLinesIn(html)).toEqual(["INFO: loaded &lt;weights&gt;", "WARNING: slow"]);
+    expect(html).toContain('<b class="fg-2">loaded</b>');
+    expect(html).toMatch(/<span class="line" data-level="info"><time datetime="20/);
+    const found = (await who.visitor.look(`/predictions/${id}?find=LOADED&level=info`)).html;
+    expect(found).toContain('<b class="fg-2"><mark>loaded</mark></b>');
+    expect(found).toMatch(/<span class="line" data-level="warning" hidden/);
+    expect(found).toContain("1 of 2 lines");
+    expect(found).toMatch(/<details id="logs" class="prediction-logs" open/);
   });
 
   it("says that a line is there without its beginning", async () => {

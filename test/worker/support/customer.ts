@@ -65,9 +65,8 @@ export async function viewOfOutputs(values: object[] | string[], output?: object
   return view(who, id);
 }
 
-/** The text of the element with an attribute. */
-export const textIn = (html: string, attribute: string) => {
-  const [, inner = ""] =
-    new RegExp(`<[^>]* ${attribute}[^>]*>(.*?)</(?:pre|section)>`, "s").exec(html) ?? [];
-  return inner.replace(/<[^>]*>/g, "").replaceAll("&quot;", '"');
-};
+/** The lines of the log, without their times. */
+export const logLinesIn = (html: string) =>
+  [...html.matchAll(/<span class="line"[^>]*>(.*?)<\/span><\/span>/gs)].map(([, inner = ""]) =>
+    inner.replace(/<time.*?<\/time>|<[^>]*>/gs, ""),
+  );

@@ -252,6 +252,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`GET ${RUN}/why`]: ownRun,
   [`GET ${RUN}/events`]: ownRun,
   [`GET ${RUN}/json`]: ownRun,
+  [`GET ${RUN}/logs.txt`]: ownRun,
   [`POST ${RUN}/cancel`]: { audience: "owner", parameters: newRun },
   [`POST ${RUN}/retry`]: ownRun,
   [`POST ${RUN}/delete`]: ownRun,

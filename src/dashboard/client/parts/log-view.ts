@@ -1,34 +1,32 @@
 /** The log: keeps the last lines, and says how many earlier ones were dropped. */
 
-import { MAX_CHARS, MAX_LOG_LINES } from "../../../domain/predictions/display-limits.ts";
-import { TerminalText } from "../../../domain/predictions/terminal-text.ts";
+import { LogTail, newLine, type TailState } from "../../../domain/predictions/log-tail.ts";
+import { NEW_TERMINAL } from "../../../domain/predictions/terminal.ts";
 import { logNote } from "../../prediction-view/log-note.ts";
+import { lineElement, lineIn } from "./log-line.ts";
+import { LogSearch } from "./log-search.ts";
 import { TextBuffer } from "./text-buffer.ts";
-
-/** A text node per flush, so that dropping the first does not touch the others. */
-interface Piece {
-  node: Text;
-  lines: number;
-}
 
 export class LogView {
   readonly #box: HTMLElement | null;
   readonly #note: HTMLElement | null;
-  readonly #pieces: Piece[] = [];
+  readonly #search: LogSearch;
+  readonly #tail: LogTail;
   readonly #buffer = new TextBuffer((text) => this.#append(text));
-  readonly #terminal: TerminalText;
   #hidden: number;
-  #torn: boolean;
-  #lines = 0;
-  #chars = 0;
+  /** When what comes next was logged is not known. */
+  #isLate = false;
+  /** By how much the service's clock is ahead of this one. */
+  readonly #ahead: number;
 
   constructor(root: HTMLElement) {
     this.#box = root.querySelector("[data-logs]");
     this.#note = root.querySelector("[data-logs-hidden]");
-    this.#hidden = Number(this.#box?.dataset.hidden ?? 0);
-    this.#torn = this.#box?.dataset.torn !== undefined;
-    this.#terminal = new TerminalText(this.#box?.dataset.returned !== undefined);
-    for (const node of this.#box?.childNodes ?? []) if (node instanceof Text) this.#count(node);
+    this.#search = LogSearch.of(root);
+    this.#ahead = Number(root.dataset.now) - Date.now();
+    const state = stateIn(this.#box);
+    this.#hidden = state.hidden;
+    this.#tail = new LogTail(state, linesIn(this.#box));
   }
 
   add(text: string): void {
@@ -39,74 +37,51 @@ export class LogView {
     this.#buffer.flush();
   }
 
-  #append(piece: string): void {
+  /** The stream is lost: what comes when it goes on may be old. */
+  lost(): void {
+    this.#isLate = true;
+  }
+
+  #append(text: string): void {
     const box = this.#box;
-    const { over, text } = this.#terminal.add(piece);
-    if (!box || (text === "" && !over)) return;
+    if (!box) return;
     // Follows the log only when it is scrolled to its end.
     const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
-    if (over) this.#eraseLine();
-    const node = new Text(text);
-    box.append(node);
-    this.#count(node);
-    this.#drop();
+    this.#tail.add(text, this.#isLate ? null : Date.now() + this.#ahead);
+    this.#isLate = false;
+    this.#tail.cut();
+    this.#show(box);
     if (atEnd) box.scrollTop = box.scrollHeight;
   }
 
-  #count(node: Text): void {
-    const lines = linesIn(node.data);
-    this.#pieces.push({ node, lines });
-    this.#lines += lines;
-    this.#chars += node.length;
-  }
-
-  /** Removes the line that is not ended. */
-  #eraseLine(): void {
-    for (let piece = this.#pieces.at(-1); piece; piece = this.#pieces.at(-1)) {
-      const { node } = piece;
-      const end = node.data.lastIndexOf("\n") + 1;
-      this.#chars -= node.length - end;
-      node.deleteData(end, node.length - end);
-      if (end > 0) return;
-      node.remove();
-      this.#pieces.pop();
-    }
-  }
-
-  /** Drops text from the beginning: whole pieces, then whole lines of the next. */
-  #drop(): void {
-    let dropped = false;
-    while (this.#lines > MAX_LOG_LINES || this.#chars > MAX_CHARS) {
-      const [first] = this.#pieces;
-      if (!first) break;
-      const { node, lines } = first;
-      const whole = this.#lines - lines >= MAX_LOG_LINES || this.#chars - node.length >= MAX_CHARS;
-      const end = whole ? node.length : this.#endOfSurplus(node.data);
-      const droppedLines = linesIn(node.data.slice(0, end));
-      this.#torn = node.data[end - 1] !== "\n";
-      dropped = true;
-      this.#hidden += droppedLines;
-      this.#lines -= droppedLines;
-      this.#chars -= end;
-      first.lines -= droppedLines;
-      if (end < node.length) node.deleteData(0, end);
-      else {
-        node.remove();
-        this.#pieces.shift();
-      }
-    }
-    if (!this.#note || !dropped) return;
+  #show(box: HTMLElement): void {
+    const { lines, state } = this.#tail;
+    // What follows the last end of a line has no element.
+    const shown = lines.at(-1)?.segments.length === 0 ? lines.slice(0, -1) : lines;
+    const changed = Math.max(0, this.#tail.takeChanged() - (lines.length - shown.length));
+    for (; this.#hidden < state.hidden; this.#hidden++) box.firstElementChild?.remove();
+    while (box.childElementCount > shown.length - changed) box.lastElementChild?.remove();
+    for (const line of shown.slice(shown.length - changed))
+      box.append(lineElement(line, box.lastElementChild, this.#search.query));
+    this.#search.count();
+    if (!this.#note || (state.hidden === 0 && !state.torn)) return;
     this.#note.hidden = false;
-    this.#note.textContent = logNote(this.#hidden, this.#torn);
-  }
-
-  /** The end of the text to drop. */
-  #endOfSurplus(text: string): number {
-    let end = Math.max(0, this.#chars - MAX_CHARS);
-    for (let lines = this.#lines - linesIn(text.slice(0, end)); lines > MAX_LOG_LINES; lines--)
-      end = text.indexOf("\n", end) + 1;
-    return end;
+    this.#note.textContent = logNote(state.hidden, state.torn);
   }
 }
 
-const linesIn = (text: string) => text.split("\n").length - 1;
+function stateIn(box: HTMLElement | null): TailState {
+  const { state, hidden, torn } = box?.dataset ?? {};
+  return {
+    returned: false,
+    terminal: NEW_TERMINAL,
+    ...(state !== undefined && JSON.parse(state)),
+    hidden: Number(hidden ?? 0),
+    torn: torn !== undefined,
+  };
+}
+
+function linesIn(box: HTMLElement | null) {
+  const lines = [...(box?.children ?? [])].map(lineIn);
+  return box?.dataset.open === undefined ? [...lines, newLine()] : lines;
+}

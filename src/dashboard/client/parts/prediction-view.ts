@@ -10,6 +10,7 @@ import { showElapsed } from "./elapsed.ts";
 import { enhance } from "./enhance.ts";
 import { attachTrees } from "./json-tree.ts";
 import { LiveStream, type LiveStreamOptions } from "./live-stream.ts";
+import { LogSearch } from "./log-search.ts";
 import { LogView } from "./log-view.ts";
 import { OutputView } from "./output-view.ts";
 import { post } from "./post.ts";
@@ -28,6 +29,7 @@ export function attachPrediction(root: HTMLElement): () => void {
     : root.querySelector<HTMLElement>("[data-prediction]");
   if (!view) return () => {};
   attachTrees(view);
+  LogSearch.of(view);
   if (view.dataset.live === undefined) return () => {};
   const live = new LivePrediction(view);
   return () => live.close();
@@ -77,7 +79,10 @@ class LivePrediction {
       address: () => `${this.#address}/events?after_id=${root.dataset.last ?? "0"}`,
       events: this.#events(),
       onConnected: () => this.#problem(undefined),
-      onLost: () => this.#problem(RECONNECTING),
+      onLost: () => {
+        this.#logs.lost();
+        this.#problem(RECONNECTING);
+      },
       mayReturn: () => this.#mayReturn(),
     });
   }
@@ -230,9 +235,11 @@ class LivePrediction {
         one.querySelector<HTMLElement>(selector),
       );
       if (!old || !stored) continue;
+      enhance(stored);
       attachTrees(stored);
       replaceElement(old, stored);
     }
+    LogSearch.of(this.#root).update();
   }
 
   /** Whether the stream has brought something newer than the server's response. */

@@ -9,6 +9,7 @@ serve(manifest, {
   async *predict({ before, gate, after }, { signal, log }) {
     log(`waits at ${gate}`);
     yield* before;
+    log("\u001b[1;33mWARNING\u001b[0m the gate is \u001b[31mclosed\u001b[0m");
     while (!existsSync(`.${gate}`)) await sleep(20, undefined, { signal });
     yield* after;
   },

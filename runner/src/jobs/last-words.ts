@@ -1,0 +1,74 @@
+/**
+ * What a run has logged last, so that of what its container printed before it died the rest can be
+ * added: the runner only sees it once the container has gone, and most lines were logged by then.
+ */
+import type { Json } from "../../../src/protocol/common.ts";
+import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
+import type { RunReporter } from "./executor.ts";
+
+/** More than is known of a container that has gone (engines/log-tail.ts). */
+const MAX_CHARS = 32 * 1024;
+
+export class LastWords implements RunReporter {
+  readonly #reporter: RunReporter;
+  #logged = "";
+
+  constructor(reporter: RunReporter) {
+    this.#reporter = reporter;
+  }
+
+  setup(progress: SetupProgress): void {
+    this.#hear(progress.logs ?? "");
+    this.#reporter.setup(progress);
+  }
+
+  logs(text: string): void {
+    this.#hear(text);
+    this.#reporter.logs(text);
+  }
+
+  /** @param printed what a container printed last that never became ready */
+  addToSetup(printed: string): void {
+    const logs = unlogged(printed, this.#logged);
+    if (logs !== "") this.setup({ phase: "starting", logs });
+  }
+
+  /** @param printed what the container printed last during the run */
+  addToRun(printed: string): void {
+    const text = unlogged(printed, this.#logged);
+    if (text !== "") this.logs(text);
+  }
+
+  output(value: Json): void {
+    this.#reporter.output(value);
+  }
+
+  reserve(bytes: number): boolean {
+    return this.#reporter.reserve(bytes);
+  }
+
+  outputJson(json: string): void {
+    this.#reporter.outputJson(json);
+  }
+
+  storedOutput(value: StoredValue): void {
+    this.#reporter.storedOutput(value);
+  }
+
+  metrics(metrics: Metrics): void {
+    this.#reporter.metrics(metrics);
+  }
+
+  #hear(text: string): void {
+    this.#logged += text;
+    if (this.#logged.length > 2 * MAX_CHARS) this.#logged = this.#logged.slice(-MAX_CHARS);
+  }
+}
+
+/** The lines of a text that were not logged, on lines of their own. */
+export function unlogged(printed: string, logged: string): string {
+  const known = new Set(logged.split("\n").map((line) => line.trimEnd()));
+  const lines = printed.split("\n").filter((line) => line !== "" && !known.has(line.trimEnd()));
+  if (lines.length === 0) return "";
+  return `${logged === "" || logged.endsWith("\n") ? "" : "\n"}${lines.join("\n")}\n`;
+}

@@ -1,0 +1,62 @@
+/** A line of the log as an element: the same markup as in prediction-view/logs.tsx. */
+import { LOG_LEVELS, type LogLevel, levelOf } from "../../../domain/predictions/log-level.ts";
+import { isWanted, type LogQuery, withHits } from "../../../domain/predictions/log-search.ts";
+import { type LogLine, type Segment, textOf } from "../../../domain/predictions/log-tail.ts";
+import { element } from "./element.ts";
+import { clockText } from "./enhance.ts";
+
+export function lineElement(line: LogLine, before: Element | null, query: LogQuery): HTMLElement {
+  const text = textOf(line);
+  const level = levelOf(text, levelIn(before));
+  const created = element("span", "line", element("span", "", ...nodesOf(line.segments, query)));
+  if (level) created.dataset.level = level;
+  created.hidden = !isWanted(text, level, query);
+  if (line.at !== null) {
+    const time = element("time", "", clockText(new Date(line.at)));
+    time.dateTime = new Date(line.at).toISOString();
+    time.dataset.clock = "";
+    created.prepend(time);
+  }
+  return created;
+}
+
+/** Shows it if it is wanted now, with the hits that it has now. @returns whether it is */
+export function updateLine(line: HTMLElement, query: LogQuery): boolean {
+  const segments = segmentsIn(line);
+  const text = segments.map((one) => one.text).join("");
+  line.hidden = !isWanted(text, levelIn(line), query);
+  const hasHits = line.querySelector("mark") !== null;
+  if (hasHits || (!line.hidden && query.find !== ""))
+    contentOf(line)?.replaceChildren(...nodesOf(segments, query));
+  return !line.hidden;
+}
+
+/** What the server or `lineElement` has made an element of. */
+export const lineIn = (line: Element): LogLine => {
+  const time = line.querySelector("time");
+  return { segments: segmentsIn(line), at: time && Date.parse(time.dateTime) };
+};
+
+function segmentsIn(line: Element): Segment[] {
+  const segments: Segment[] = [];
+  for (const node of contentOf(line)?.childNodes ?? []) {
+    const style = node instanceof HTMLElement && node.localName === "b" ? node.className : "";
+    const last = segments.at(-1);
+    if (last?.style === style) last.text += node.textContent ?? "";
+    else segments.push({ text: node.textContent ?? "", style });
+  }
+  return segments;
+}
+
+const contentOf = (line: Element) => line.querySelector(":scope > span");
+
+function levelIn(line: Element | null): LogLevel | undefined {
+  const name = line?.getAttribute("data-level");
+  return LOG_LEVELS.find((level) => level === name);
+}
+
+const nodesOf = (segments: Segment[], { find }: LogQuery): (string | Node)[] =>
+  withHits(segments, find).map(({ text, style, hit }) => {
+    const content = hit ? element("mark", "", text) : text;
+    return style === "" ? content : element("b", style, content);
+  });

@@ -1,0 +1,57 @@
+/** Which lines of a log somebody wants to see, and where in them is what was looked for. */
+import { LOG_LEVELS, type LogLevel } from "./log-level.ts";
+import type { Segment } from "./log-tail.ts";
+
+export interface LogQuery {
+  /** Empty: any text. Capitals do not matter. */
+  find: string;
+  /** This or a more serious one; undefined: any, and lines without one. */
+  level: LogLevel | undefined;
+}
+
+export const ANY_LINE: LogQuery = { find: "", level: undefined };
+
+export const isAnyLine = ({ find, level }: LogQuery) => find === "" && level === undefined;
+
+export function isWanted(
+  text: string,
+  of: LogLevel | undefined,
+  { find, level }: LogQuery,
+): boolean {
+  if (level && (!of || LOG_LEVELS.indexOf(of) < LOG_LEVELS.indexOf(level))) return false;
+  return find === "" || folded(text).includes(folded(find));
+}
+
+export interface ShownSegment extends Segment {
+  /** It is what was looked for. */
+  hit: boolean;
+}
+
+/** A line's segments, divided where hits begin and end. */
+export function withHits(segments: Segment[], find: string): ShownSegment[] {
+  const needle = folded(find);
+  if (needle === "") return segments.map((one) => ({ ...one, hit: false }));
+  const text = folded(segments.map((one) => one.text).join(""));
+  const shown: ShownSegment[] = [];
+  let start = 0;
+  let hit = text.indexOf(needle);
+  for (const { text: part, style } of segments) {
+    const end = start + part.length;
+    for (let at = start; at < end; ) {
+      const isHit = hit >= 0 && at >= hit;
+      const edge = isHit ? hit + needle.length : hit;
+      const to = edge < 0 ? end : Math.min(end, edge);
+      if (to > at) shown.push({ text: part.slice(at - start, to - start), style, hit: isHit });
+      if (isHit && to === edge) hit = text.indexOf(needle, to);
+      at = to;
+    }
+    start = end;
+  }
+  return shown;
+}
+
+/** Each unit by itself, so that places stay what they are: some letters have two as capitals. */
+const folded = (text: string): string => {
+  const lower = text.toLowerCase();
+  return lower.length === text.length ? lower : text;
+};

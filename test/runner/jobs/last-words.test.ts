@@ -1,0 +1,13 @@
+/** Of what a container printed before it died, what the log does not have. */
+import { expect, test } from "vitest";
+import { unlogged } from "../../../runner/src/jobs/last-words.ts";
+
+test.each([
+  ["nothing was logged", "a\nb", "", "a\nb\n"],
+  ["some was", "a\nb\nc", "x\na\nb\n", "c\n"],
+  ["all was, in other chunks", "a\nb\n", "a\r\nb", ""],
+  ["its last line was not ended", "b\nc", "a\nb", "\nc\n"],
+  ["nothing was printed", "", "a", ""],
+])("%s", (_, printed, logged, expected) => {
+  expect(unlogged(printed, logged)).toBe(expected);
+});
