@@ -44,6 +44,9 @@ export const predictionRow = z.strictObject({
   revision: z.number(),
   due_at: z.number().nullable(),
   kept_seconds: z.number().nullable(),
+  /** Not in older backups. */
+  token_id: z.string().nullish(),
+  token_name: z.string().nullish(),
 });
 export type StoredPrediction = z.infer<typeof predictionRow>;
 

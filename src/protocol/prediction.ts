@@ -156,6 +156,8 @@ export const onePrediction = z.object({
 
 const MAX_STATUSES = 5;
 
+const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
 /** The query of the list. */
 export const predictionQuery = pageQuery().extend({
   statuses: repeated(taskStatus, MAX_STATUSES).meta({
@@ -170,6 +172,32 @@ export const predictionQuery = pageQuery().extend({
       description:
         "Predictions of any version of this model. If no model has this name, predictions whose model had it when they ran",
       example: "demo/story",
+    }),
+  id: z
+    .string()
+    .regex(/^[0-9A-Fa-f-]{1,36}$/, "<the beginning of an id>")
+    .optional()
+    .meta({ description: "Predictions whose id begins with this", example: "01980c3e-7b0a" }),
+  token: z.string().min(1).max(100).optional().meta({
+    description:
+      "Predictions that an access token of this name has created, also one that is revoked",
+    example: "ci",
+  }),
+  created_after: moment.optional().meta({
+    description: "Predictions created at this time or later: a date (UTC), or a date and time",
+    example: "2026-11-01",
+  }),
+  created_before: moment.optional().meta({
+    description: "Predictions created before this time",
+    example: "2026-12-01T00:00:00Z",
+  }),
+  min_execution_time: z
+    .string()
+    .regex(/^\d{1,9}(?:\.\d{1,3})?$/, "<seconds>")
+    .optional()
+    .meta({
+      description: "Predictions whose model ran for at least so many seconds",
+      example: "2.5",
     }),
 });
 export type PredictionQuery = z.infer<typeof predictionQuery>;

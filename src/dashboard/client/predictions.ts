@@ -65,6 +65,17 @@ function updateRows(body: HTMLElement, rows: HTMLTableRowElement[]): void {
   }
 }
 
+/** So that the address has what is on, and nothing else. */
+document.addEventListener("submit", ({ target }) => {
+  if (!(target instanceof HTMLFormElement) || target.dataset.filters === undefined) return;
+  for (const input of target.querySelectorAll("input")) input.disabled = input.value === "";
+});
+// Back leads to the page as it was.
+window.addEventListener("pageshow", () => {
+  for (const input of document.querySelectorAll<HTMLInputElement>("[data-filters] input"))
+    input.disabled = false;
+});
+
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) clearTimeout(timer);
   else void refresh();

@@ -1,18 +1,11 @@
 /** Your predictions, newest first; client/predictions.ts keeps the list up to date. */
 import { isTerminal } from "../../domain/predictions/state.ts";
-import { type PredictionQuery, taskStatus } from "../../protocol/prediction.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { ListedPrediction } from "../../services/predictions/prediction-view.ts";
 import { duration } from "../prediction-view/duration.ts";
 import { Empty, Pager, Status, Time } from "../ui/parts.tsx";
-
-export interface ListQuery {
-  query: PredictionQuery;
-  /** Verbatim, also when invalid. */
-  model: string;
-  /** Why it is invalid. */
-  issue?: string;
-}
+import { Filters } from "./filter-form.tsx";
+import { chipsOf, type ListQuery } from "./filters.ts";
 
 export const PredictionsPage = ({
   listQuery,
@@ -27,64 +20,16 @@ export const PredictionsPage = ({
     <Filters listQuery={listQuery} />
     {page && (
       <div data-list data-first={page.previous_cursor === null ? "true" : undefined}>
-        <List listQuery={listQuery} page={page} />
+        <List isFiltered={chipsOf(listQuery).length > 0} page={page} />
       </div>
     )}
   </>
 );
 
-const Filters = ({ listQuery: { query, model, issue } }: { listQuery: ListQuery }) => (
-  <form method="get" action="/predictions" class="prediction-filters">
-    <fieldset>
-      <legend class="visually-hidden">Status</legend>
-      {taskStatus.options.map((status) => (
-        <label class="choice">
-          <input
-            type="checkbox"
-            name="statuses"
-            value={status}
-            checked={query.statuses.includes(status)}
-          />
-          {status}
-        </label>
-      ))}
-    </fieldset>
-    <label for="model">Model</label>
-    <input
-      id="model"
-      name="model"
-      value={model}
-      placeholder="owner/name"
-      maxlength={127}
-      autocapitalize="none"
-      spellcheck={false}
-      {...(issue && { "aria-invalid": "true", "aria-describedby": "model-error" })}
-    />
-    <button type="submit" class="quiet">
-      Filter
-    </button>
-    {isFiltered(query, model) && <a href="/predictions">Show all</a>}
-    {issue && (
-      <p class="field-error" id="model-error">
-        {issue}
-      </p>
-    )}
-  </form>
-);
-
-const isFiltered = ({ statuses }: PredictionQuery, model: string) =>
-  statuses.length > 0 || model !== "";
-
-function List({
-  listQuery: { query, model },
-  page,
-}: {
-  listQuery: ListQuery;
-  page: Page<ListedPrediction>;
-}) {
+function List({ isFiltered, page }: { isFiltered: boolean; page: Page<ListedPrediction> }) {
   if (page.items.length === 0)
     return page.next_url === null && page.previous_url === null ? (
-      <NoPredictions filtered={isFiltered(query, model)} />
+      <NoPredictions filtered={isFiltered} />
     ) : (
       <NoneHere page={page} />
     );
@@ -123,7 +68,7 @@ export function PredictionTable({ predictions }: { predictions: ListedPrediction
   );
 }
 
-function Row({ item: { prediction, model } }: { item: ListedPrediction }) {
+function Row({ item: { prediction, model, token } }: { item: ListedPrediction }) {
   const { id, status, created_at, setup_time, execution_time, error } = prediction;
   const { owner, name, version_number } = prediction.model;
   return (
@@ -143,6 +88,12 @@ function Row({ item: { prediction, model } }: { item: ListedPrediction }) {
       </td>
       <td data-label="Created">
         <Time at={created_at} exact />
+        {token && (
+          <small class="by">
+            {"by "}
+            <a href={`/predictions?${new URLSearchParams({ token })}`}>{token}</a>
+          </small>
+        )}
       </td>
       <td class="number" data-label="Setup">
         {secondsText(setup_time)}

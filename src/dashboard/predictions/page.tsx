@@ -42,6 +42,7 @@ export function PredictionPage({
         )}
         {", created "}
         <Time at={created_at} exact />
+        {view.token !== null && <By token={view.token} />}
       </p>
       <div class="prediction">
         <PredictionPanel view={view} host={host} logQuery={logQuery} />
@@ -65,6 +66,16 @@ export function PredictionPage({
     </>
   );
 }
+
+const By = ({ token }: { token: string }) =>
+  token === "" ? (
+    <> from the dashboard</>
+  ) : (
+    <>
+      {" by "}
+      <a href={`/predictions?${new URLSearchParams({ token })}`}>{token}</a>
+    </>
+  );
 
 const RemoveData = ({ id }: { id: string }) => (
   <>

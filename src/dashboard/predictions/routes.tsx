@@ -4,7 +4,6 @@ import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
-import { predictionQuery } from "../../protocol/prediction.ts";
 import { afterOf, eventStream } from "../../routes/predictions/event-stream.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import { AS_OPERATOR, asCaller, explainPrediction } from "../../services/predictions/explain.ts";
@@ -28,7 +27,8 @@ import { fieldText, readForm } from "../form.ts";
 import { fragment } from "../prediction-view/fragment.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
 import { Why } from "../prediction-view/why.tsx";
-import { type ListQuery, PredictionsPage } from "./list.tsx";
+import { readListQuery } from "./filters.ts";
+import { PredictionsPage } from "./list.tsx";
 import { PredictionPage } from "./page.tsx";
 
 const ONE = "/predictions/:prediction_id";
@@ -38,14 +38,16 @@ const STREAM_SECONDS = 300;
 
 export const predictionPages = pages()
   .get("/predictions", requireUser, async (c) => {
-    const listQuery = readListQuery(c);
-    const page = listQuery.issue
-      ? undefined
-      : await viewPredictions(c.var.services, viewerOf(c).caller, listQuery.query, {
-          cursor: listQuery.query.cursor,
-          size: listQuery.query.page_size,
-          url: c.req.url,
-        }).catch(throwBadPage);
+    const listQuery = readListQuery(new URL(c.req.url));
+    if (!listQuery) throw badPage();
+    const page =
+      Object.keys(listQuery.issues).length > 0
+        ? undefined
+        : await viewPredictions(c.var.services, viewerOf(c).caller, listQuery.query, {
+            cursor: listQuery.query.cursor,
+            size: listQuery.query.page_size,
+            url: c.req.url,
+          }).catch(throwBadPage);
     // New predictions appear on the first page only, so it has one address.
     if (listQuery.query.cursor !== undefined && page?.previous_cursor === null)
       return c.redirect(firstPage(c.req.url), 303);
@@ -143,22 +145,8 @@ const redirectToPrediction = (c: PageContext, message: string, id: string) =>
     : c.json({ id });
 
 /** Unknown parameters are ignored: links may carry some, as for tracking. */
-const pageQuery = predictionQuery.strip();
 
 /** Forms submit empty fields as empty strings. */
-function readListQuery(c: PageContext): ListQuery {
-  const { model, ...rest } = c.req.query();
-  const query = { ...rest, statuses: c.req.queries("statuses"), ...(model && { model }) };
-  const result = pageQuery.safeParse(query);
-  if (result.success) return { query: result.data, model: model ?? "" };
-  if (result.error.issues.some(({ path }) => path[0] !== "model")) throw badPage();
-  return {
-    query: pageQuery.parse({ ...query, model: undefined }),
-    model: model ?? "",
-    issue: "Enter it as owner/name.",
-  };
-}
-
 const MAX_FIND_CHARS = 200;
 
 function readLogQuery(c: PageContext): LogQuery {

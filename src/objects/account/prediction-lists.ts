@@ -1,5 +1,5 @@
 /** Reads the index of predictions. */
-import { and, eq, gte, inArray, lte, type SQL, sql } from "drizzle-orm";
+import { and, eq, gte, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { DrizzleSqliteDODatabase } from "drizzle-orm/durable-sqlite";
 import { mergeSorted } from "../../domain/merge-sorted.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
@@ -89,7 +89,23 @@ export function selectLastChecked(
 const upTo = (last: string, keyset: Keyset) =>
   ascends("desc", keyset) ? lte(predictions.id, last) : gte(predictions.id, last);
 
-export function rangesOf({ statuses, model, models }: PredictionFilter): Range[] {
+export function rangesOf(filter: PredictionFilter): Range[] {
+  const { from, before, token, min_execution_time: least } = filter;
+  const ids = and(
+    from ? gte(predictions.id, from) : undefined,
+    before ? lt(predictions.id, before) : undefined,
+  );
+  const checks = and(
+    token === undefined ? undefined : eq(predictions.token_name, token),
+    least === undefined ? undefined : gte(predictions.execution_time, least),
+  );
+  return placesOf(filter).map(({ within, check }) => ({
+    within: and(within, ids),
+    check: and(check, checks),
+  }));
+}
+
+function placesOf({ statuses, model, models }: PredictionFilter): Range[] {
   // `+` keeps SQLite from the index by status, which would need a sort.
   const ofStatus = among(sql`+${predictions.status}`, statuses);
   if (model && "id" in model) {

@@ -22,6 +22,8 @@ const COLUMNS = [
   "revision",
   "due_at",
   "kept_seconds",
+  "token_id",
+  "token_name",
 ] as const satisfies (keyof PredictionRow)[];
 
 const INSERT = `INSERT INTO predictions (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})`;
@@ -187,5 +189,6 @@ export class PredictionRows {
   }
 }
 
-const storedOf = (value: PredictionRow[keyof PredictionRow]) =>
-  typeof value === "boolean" ? Number(value) : value;
+/** Objects with the code of the last release leave out what was added since. */
+const storedOf = (value: PredictionRow[keyof PredictionRow] | undefined) =>
+  typeof value === "boolean" ? Number(value) : (value ?? null);

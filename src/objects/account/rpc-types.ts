@@ -21,6 +21,13 @@ export interface PredictionFilter {
   model: MeantModel | undefined;
   /** Limits the list to these models. Null: any model. */
   models: string[] | null;
+  /** From this id on, and before the other: the beginning of an id, or of those of a time. */
+  from?: string;
+  before?: string;
+  /** The name of the access token. */
+  token?: string;
+  /** Seconds. */
+  min_execution_time?: number;
 }
 
 /** With `reached` rows were looked through up to this one only; there may be others that match. */

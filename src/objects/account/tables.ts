@@ -28,6 +28,8 @@ export const predictions = sqliteTable(
     revision: integer().notNull(),
     due_at: integer(),
     kept_seconds: integer(),
+    token_id: text(),
+    token_name: text(),
   },
   (t) => [
     // Most succeed: they are found in the table, whose order the list has, and cost no row of this.
@@ -65,7 +67,8 @@ CREATE TABLE IF NOT EXISTS predictions (
   model_name TEXT NOT NULL, version_number INTEGER NOT NULL, stream INTEGER NOT NULL,
   status TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, setup_time REAL,
   execution_time REAL, error TEXT, metrics TEXT, data_removed INTEGER NOT NULL,
-  revision INTEGER NOT NULL, due_at INTEGER, kept_seconds INTEGER) WITHOUT ROWID;
+  revision INTEGER NOT NULL, due_at INTEGER, kept_seconds INTEGER,
+  token_id TEXT, token_name TEXT) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS predictions_status ON predictions (status, id) WHERE status <> 'succeeded';
 CREATE INDEX IF NOT EXISTS predictions_model ON predictions (model_id, id);
 CREATE INDEX IF NOT EXISTS predictions_due ON predictions (due_at) WHERE due_at IS NOT NULL;
@@ -84,4 +87,13 @@ CREATE TABLE IF NOT EXISTS removals (
   made_from INTEGER NOT NULL, PRIMARY KEY (due_at, kept_seconds, ended_from, made_from)) WITHOUT ROWID;
 `;
 
-export const createTables = (storage: SqlStorage) => void storage.exec(CREATE);
+/** Columns that tables of the last release lack. */
+const ADDED = ["token_id", "token_name"];
+
+export function createTables(storage: SqlStorage): void {
+  storage.exec(CREATE);
+  const columns = storage.exec<{ name: string }>("PRAGMA table_info(predictions)").toArray();
+  for (const added of ADDED)
+    if (!columns.some(({ name }) => name === added))
+      storage.exec(`ALTER TABLE predictions ADD COLUMN ${added} TEXT`);
+}

@@ -99,8 +99,8 @@ export async function authenticate(
     );
   }
   if (isSuspended(row)) throw unauthenticated(SUSPENDED);
-  const { id, user_id, scopes, models, priority } = row;
-  return { token_id: id, user_id, scopes, models, priority };
+  const { id, name, user_id, scopes, models, priority } = row;
+  return { token_id: id, token_name: name, user_id, scopes, models, priority };
 }
 
 /** Asks D1 about the token; with a pass that is not needed (runners/passes.ts). @throws ProblemError unauthenticated */

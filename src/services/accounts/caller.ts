@@ -6,6 +6,8 @@ import type { Priority } from "../../protocol/priority.ts";
 /** A user with an access token, or with a session, which covers all models. */
 export interface Caller extends Principal {
   scopes: Scope[];
+  /** Of its token. */
+  token_name?: string;
   /** What its predictions are held to. Null: any. */
   priority: Priority | null;
   /** Whether it came with a session of the dashboard. */

@@ -83,6 +83,7 @@ export async function predictionSpec(
     user_id: caller.user_id,
     account_object: accountObject,
     token_id: caller.is_session ? "" : caller.token_id,
+    token_name: caller.is_session ? "" : (caller.token_name ?? ""),
     model_id: model.id,
     model_owner_id: model.owner_id,
     model: { owner: model.owner, name: model.name, version_number: version.number },

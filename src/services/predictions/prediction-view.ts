@@ -35,6 +35,8 @@ export interface PredictionView
   extends Pick<History, "canceling" | "last">,
     Pick<History["output"], "omitted"> {
   prediction: Prediction;
+  /** As of ListedPrediction. */
+  token: string | null;
   /** Its model's current `owner/name`; undefined when it was deleted or the caller may not see it. */
   model: string | undefined;
   /** Progress of the container's setup; null once it is ready. */
@@ -81,7 +83,15 @@ export async function viewPrediction(
   const display = version ? outputDisplay(rootKeywords(version.schemas, "output")) : "text";
   if (!history) {
     const prediction = services.present.prediction(row, origin);
-    return { ...DATA_REMOVED, model, display, prediction, steps: timeline(NO_MOMENTS, prediction) };
+    const token = row.token_name;
+    return {
+      ...DATA_REMOVED,
+      token,
+      model,
+      display,
+      prediction,
+      steps: timeline(NO_MOMENTS, prediction),
+    };
   }
   const { data_removed, ...prediction }: Prediction & { data_removed: boolean } = JSON.parse(
     history.head,
@@ -94,6 +104,7 @@ export async function viewPrediction(
   const input = history.input && (await refreshInputUrls(services, caller, origin, history.input));
   return {
     prediction,
+    token: row.token_name,
     model,
     dataRemoved: data_removed,
     live,
@@ -152,6 +163,8 @@ const logsOf = ({ text, marks, terminal = NEW_TERMINAL, ...state }: History["log
 /** A prediction in a list. `model` is as of PredictionView. */
 export interface ListedPrediction {
   prediction: Prediction;
+  /** The name of the access token that created it; empty for the dashboard; null if it is not known. */
+  token: string | null;
   model: string | undefined;
 }
 
@@ -168,6 +181,7 @@ export async function viewPredictions(
   const { origin } = new URL(request.url);
   const listed = (row: PredictionRow): ListedPrediction => ({
     prediction: services.present.prediction(row, origin),
+    token: row.token_name,
     model: places.get(row.model_id),
   });
   return { ...rows, items: rows.items.map(listed) };

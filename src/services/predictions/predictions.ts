@@ -1,5 +1,6 @@
 /** Reads, lists, cancels and streams existing predictions. */
 import { accessToPrediction } from "../../domain/accounts/access.ts";
+import { type IdRange, idRange } from "../../domain/predictions/id-range.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import { conflict, notVisible } from "../../errors.ts";
 import type { MeantModel } from "../../objects/account/rpc-types.ts";
@@ -67,24 +68,37 @@ export const listOwnPredictions = (
 export async function ownPredictions<Item>(
   services: Services,
   caller: Caller,
-  { statuses, model }: PredictionQuery,
+  query: PredictionQuery,
   request: PageRequest,
   present: (row: PredictionRow) => Item,
 ): Promise<Page<Item>> {
   const account = await findAccount(services, caller.user_id);
-  const uniqueStatuses = [...new Set(statuses)].sort();
+  const { model, token, min_execution_time: least } = query;
+  const statuses = [...new Set(query.statuses)].sort();
+  const ids = idsOf(query);
   const filter = {
-    statuses: uniqueStatuses,
+    statuses,
     model: model === undefined ? undefined : await modelFilter(services, caller, model),
     models: caller.models,
+    ...ids,
+    ...(token !== undefined && { token }),
+    ...(least !== undefined && { min_execution_time: Number(least) }),
   };
+  const others = Object.values({ ...ids, token, least }).some((value) => value !== undefined)
+    ? JSON.stringify([ids, token, least])
+    : "";
   const keyOf = ({ id }: PredictionRow) => [id];
   return paginate(services, request, {
-    name: `predictions/${caller.user_id}/${model ?? ""}?${uniqueStatuses.join("&")}`,
+    name: `predictions/${caller.user_id}/${model ?? ""}?${statuses.join("&")}${others}`,
     find: async (keyset) => (await account?.list(filter, keyset)) ?? [],
     keyOf,
     present,
   });
+}
+
+function idsOf({ id, created_after, created_before }: PredictionQuery): IdRange {
+  const [after, before] = [created_after, created_before].map((time) => time && Date.parse(time));
+  return idRange(id?.toLowerCase(), after || undefined, before || undefined);
 }
 
 /** The model that has this name now; if none has, predictions of models that had it. */

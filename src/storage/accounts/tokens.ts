@@ -24,6 +24,7 @@ export const selectToken = (db: Database, hash: string) =>
   db
     .select({
       id: tokens.id,
+      name: tokens.name,
       scopes: tokens.scopes,
       models: tokens.models,
       priority: tokens.priority,

@@ -98,7 +98,7 @@ export const PAGES: Record<string, PageVisit[]> = {
 
   "/predictions": [
     page(["newcomer"], "/predictions"),
-    { ...page(operators, "/predictions", "/predictions?status=failed"), live: true },
+    { ...page(operators, "/predictions", "/predictions?statuses=failed&id=0&token=an-old-one"), live: true },
   ],
   [RUN]: [
     {

@@ -30,7 +30,7 @@ const NUMBERS =
 const FILL = [
   `INSERT INTO predictions SELECT 'p' || (a.value * 10 + b.value), '', 'm' || a.value, 'ada', 'm', 1, 0,
     iif(b.value % 3, 'succeeded', iif(b.value, 'failed', 'pending')), 0, 0, NULL, NULL, NULL, NULL, 0, 1,
-    iif(b.value % 2, a.value, NULL), iif(b.value % 2, NULL, 60) ${NUMBERS}`,
+    iif(b.value % 2, a.value, NULL), iif(b.value % 2, NULL, 60), NULL, NULL ${NUMBERS}`,
   `INSERT INTO usage SELECT '2026-11-1' || a.value, 'm' || b.value, 't', 'ada/m', 1, 0, 1, 0 ${NUMBERS}`,
   "INSERT INTO removals SELECT value, 60, value, value FROM json_each(json_array(1, 2, 3))",
   "INSERT INTO keys SELECT value, 'p1', 'o', 'h', 0 FROM json_each(json_array(1, 2, 3))",
@@ -108,6 +108,27 @@ test.each<[string, Partial<PredictionFilter>, string[], string[], string[]]>([
     [`${MODEL} (model_id=?)`],
     [`${MODEL} (model_id=? AND id<?)`],
     [`${MODEL} (model_id=? AND id>?)`],
+  ],
+  [
+    "of a time that have failed",
+    { from: "p1", before: "p9", statuses: ["failed"] },
+    [`${STATUS} (status=? AND id>? AND id<?)`],
+    [`${STATUS} (status=? AND id>? AND id<?)`],
+    [`${STATUS} (status=? AND id>? AND id<?)`],
+  ],
+  [
+    "of a time and a model, by a token",
+    { from: "p1", before: "p9", model: { id: "m1" }, token: "ci" },
+    [`${MODEL} (model_id=? AND id>? AND id<?)`],
+    [`${MODEL} (model_id=? AND id>? AND id<?)`],
+    [`${MODEL} (model_id=? AND id>? AND id<?)`],
+  ],
+  [
+    "that ran long",
+    { from: "p1", min_execution_time: 5 },
+    [`${TABLE} (id>?)`],
+    [`${TABLE} (id>? AND id<?)`],
+    [`${TABLE} (id>?)`],
   ],
   // No index has names: rows are looked through, in order, until the page is full.
   [

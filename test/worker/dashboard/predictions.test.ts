@@ -1,10 +1,12 @@
 /** The list of predictions, and what can be done with one, without client code. */
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { type Customer, newCustomer } from "../support/customer.ts";
 import { eventually } from "../support/eventually.ts";
 import { addressOf, freshPath } from "../support/receiver.ts";
 import { signedUp } from "../support/visitor.ts";
 import { settled } from "../support/webhooks.ts";
+import { newClient } from "../support/world.ts";
 
 const idsIn = (html: string) => [...html.matchAll(/data-row="([\w-]+)"/g)].map(([, id]) => id);
 
@@ -66,6 +68,42 @@ describe("the list", () => {
     expect(status).toBe(200);
     expect(html).toContain("Enter it as owner/name.");
     expect(html).toContain('value="&lt;b&gt;"');
+  });
+
+  it("is filtered by id, token, day and duration, says what is on, and leads to the list without each", async () => {
+    const who = await newCustomer();
+    const [first, second] = [await who.waiting(), await who.waiting()];
+    const { channel } = await (await who.runner()).work();
+    await channel.report([], { status: "succeeded", output: "none", execution_seconds: 2.5 });
+    const day = new Date().toISOString().slice(0, 10);
+    await eventually(async () => expect(await listed(who, "?statuses=succeeded")).toEqual([first]));
+    expect(await listed(who, `?id=${first.toUpperCase()}`)).toEqual([first]);
+    expect(await listed(who, `?from=${day}&to=${day}`)).toEqual([second, first]);
+    expect(await listed(who, "?to=2020-01-01")).toEqual([]);
+    expect(await listed(who, "?from=2020-01-01&longer=90000")).toEqual([]);
+    expect(await listed(who, "?longer=2.5")).toEqual([first]);
+    expect(await listed(who, "?token=nobody")).toEqual([]);
+    const { html } = await who.visitor.look(`/predictions?statuses=failed&id=0&from=${day}`);
+    expect(html).toContain(`href="/predictions?id=0&amp;from=${day}" aria-label="Remove: failed"`);
+    expect(html).toContain('aria-label="Remove: ID begins with 0"');
+    expect(html).toMatch(/<details open/);
+    const wrong = (await who.visitor.look("/predictions?from=yesterday&longer=-1")).html;
+    expect(wrong).toContain("Enter a date, as in 2026-11-27.");
+    expect(wrong).toContain("Enter seconds, as in 2.5.");
+  });
+
+  it("tells which token has created each, also when that is revoked", async () => {
+    const who = await newCustomer();
+    const client = await newClient(who.username, { name: "nightly & co" });
+    const id = (await client.create({ model: who.model, input: {} })).body.id;
+    await who.waiting();
+    await env.DB.prepare("DELETE FROM tokens WHERE user_id = ? AND name = ?")
+      .bind(who.user_id, "nightly & co")
+      .run();
+    expect(await listed(who, "?token=nightly+%26+co")).toEqual([id]);
+    const link = '<a href="/predictions?token=nightly+%26+co">nightly &amp; co</a>';
+    for (const path of ["/predictions", `/predictions/${id}`])
+      expect((await who.visitor.look(path)).html).toContain(`by ${link}`);
   });
 
   it.each(["?cursor=garbage", "?statuses=odd", "?page_size=many"])(

@@ -1,5 +1,6 @@
 /** GET /v1/predictions: newest first, by status, one's own alone. */
 import { expect, test } from "vitest";
+import { timeOfId } from "../../../src/lib/uuid-time.ts";
 import type { Prediction } from "../../../src/protocol/prediction.ts";
 import { newModel, type Page, pageAt, publish, referenceOf } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
@@ -83,6 +84,27 @@ test("by model, under the name that it has now, and by status besides", async ()
   const [, name] = mine.model.split("/");
   await newModel(client, { name, hardware_identifier: mine.hardware });
   expect(await listed(model)).toEqual([]);
+});
+
+test("by id, time, token and duration, together with others", async () => {
+  const mine = await newWorld();
+  const [first, second] = [await mine.waiting(), await mine.waiting()];
+  const { channel } = await (await mine.runner()).work();
+  await channel.report([], { status: "succeeded", output: "none", execution_seconds: 2.5 });
+  const listed = async (query: string) =>
+    idsOf(await page(mine.client, `/v1/predictions?${query}`));
+  await eventually(async () => expect(await listed("statuses=succeeded")).toEqual([first]));
+  expect(await listed(`id=${first}`)).toEqual([first]);
+  expect(await listed(`id=${first.slice(0, 8)}&statuses=pending`)).toEqual([second]);
+  const time = new Date(timeOfId(second)).toISOString();
+  expect(await listed(`created_after=${time}`)).toContain(second);
+  expect(await listed(`created_before=${time}`)).not.toContain(second);
+  expect(await listed("created_after=2030-01-01")).toEqual([]);
+  expect(await listed(`min_execution_time=2.5&model=${mine.model}`)).toEqual([first]);
+  expect(await listed("min_execution_time=2.6")).toEqual([]);
+  expect(await listed("token=none")).toEqual([]);
+  for (const wrong of ["id=x", "created_after=today", "min_execution_time=-1", "token="])
+    expect((await mine.client.json("GET", `/v1/predictions?${wrong}`)).status).toBe(422);
 });
 
 test("a cursor of one filter is none of another", async () => {

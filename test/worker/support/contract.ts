@@ -21,6 +21,13 @@ const flag = { type: "boolean", default: false };
 const optionalUri = { type: ["string", "null"], format: "uri" };
 const digest = { type: "string", pattern: "^sha256:[a-f0-9]{64}$" };
 
+const moment = {
+  anyOf: [
+    expect.objectContaining({ format: "date" }),
+    expect.objectContaining({ format: "date-time" }),
+  ],
+};
+
 const pages = (maximum = 50) => ({
   cursor: text,
   page_size: { type: "integer", minimum: 5, maximum, default: 25 },
@@ -108,6 +115,11 @@ export const ENDPOINTS: Record<string, Endpoint> = {
         maxItems: 5,
       },
       model: text,
+      id: text,
+      token: { ...text, minLength: 1, maxLength: 100 },
+      created_after: moment,
+      created_before: moment,
+      min_execution_time: text,
     },
     answers: { 200: ["page of Prediction"] },
   },

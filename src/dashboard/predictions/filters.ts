@@ -1,0 +1,110 @@
+/** The filters of the list as they stand in the address of its page. */
+import { type PredictionQuery, predictionQuery, taskStatus } from "../../protocol/prediction.ts";
+
+const DAY_MS = 86_400_000;
+
+export const TEXT_FILTERS = ["model", "id", "token", "from", "to", "longer"] as const;
+export type TextFilter = (typeof TEXT_FILTERS)[number];
+
+export interface ListQuery {
+  query: PredictionQuery;
+  /** Verbatim, also when invalid; empty when it is off. */
+  values: Record<TextFilter, string>;
+  /** Why one is invalid. */
+  issues: Partial<Record<TextFilter, string>>;
+}
+
+const PROBLEMS: Record<TextFilter, string> = {
+  model: "Enter it as owner/name.",
+  id: "Enter an id, or the beginning of one.",
+  token: "A name has 100 characters at most.",
+  from: "Enter a date, as in 2026-11-27.",
+  to: "Enter a date, as in 2026-11-27.",
+  longer: "Enter seconds, as in 2.5.",
+};
+
+/** By the name that the API has for it. */
+const API_NAMES: Record<TextFilter, keyof PredictionQuery> = {
+  model: "model",
+  id: "id",
+  token: "token",
+  from: "created_after",
+  to: "created_before",
+  longer: "min_execution_time",
+};
+
+/** @returns undefined for an address that no form makes */
+export function readListQuery({ searchParams }: URL): ListQuery | undefined {
+  const textOf = (name: TextFilter) => (searchParams.get(name) ?? "").trim();
+  const values: ListQuery["values"] = {
+    model: textOf("model"),
+    id: textOf("id"),
+    token: textOf("token"),
+    from: textOf("from"),
+    to: textOf("to"),
+    longer: textOf("longer"),
+  };
+  const rest = {
+    statuses: searchParams.getAll("statuses"),
+    ...given(searchParams, "cursor"),
+    ...given(searchParams, "page_size"),
+  };
+  const filters = Object.fromEntries(
+    TEXT_FILTERS.flatMap((name) =>
+      values[name] ? [[API_NAMES[name], asked(name, values[name])]] : [],
+    ),
+  );
+  const result = predictionQuery.safeParse({ ...rest, ...filters });
+  if (result.success) return { query: result.data, values, issues: {} };
+  const wrong = TEXT_FILTERS.filter((name) =>
+    result.error.issues.some(({ path }) => path[0] === API_NAMES[name]),
+  );
+  const without = predictionQuery.safeParse(rest);
+  if (!without.success) return undefined;
+  const issues = Object.fromEntries(wrong.map((name) => [name, PROBLEMS[name]]));
+  return { query: without.data, values, issues };
+}
+
+/** Up to the end of a day: before the next one. */
+function asked(name: TextFilter, value: string): string {
+  const at = name === "to" && /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? value : new Date(at + DAY_MS).toISOString().slice(0, 10);
+}
+
+const given = (params: URLSearchParams, name: string) => {
+  const value = params.get(name);
+  return value === null ? {} : { [name]: value };
+};
+
+export interface Chip {
+  /** What is on. */
+  text: string;
+  /** The list without it. */
+  address: string;
+}
+
+const LABELS: Record<TextFilter, (value: string) => string> = {
+  model: (value) => value,
+  id: (value) => `ID begins with ${value}`,
+  token: (value) => `Token ${value}`,
+  from: (value) => `From ${value}`,
+  to: (value) => `Until ${value}`,
+  longer: (value) => `At least ${value} s`,
+};
+
+/** What is on, each with the address of the list without it. */
+export function chipsOf({ query, values }: ListQuery): Chip[] {
+  const on = new URLSearchParams([
+    ...query.statuses.map((status) => ["statuses", status]),
+    ...TEXT_FILTERS.flatMap((name) => (values[name] ? [[name, values[name]]] : [])),
+  ]);
+  return [...on].map(([name, value]) => {
+    const others = new URLSearchParams(
+      [...on].filter((pair) => pair[0] !== name || pair[1] !== value),
+    );
+    const isStatus = taskStatus.safeParse(value).success && name === "statuses";
+    const label = TEXT_FILTERS.find((one) => one === name);
+    const text = isStatus || !label ? value : LABELS[label](value);
+    return { text, address: `/predictions${others.size > 0 ? `?${others}` : ""}` };
+  });
+}
