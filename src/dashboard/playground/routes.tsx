@@ -1,6 +1,7 @@
 /** `/models/{owner}/{name}/playground`: runs a model, and shows a prediction of it again. */
 import { z } from "zod";
 import { type Input, readForm } from "../../domain/schemas/input-form-values.ts";
+import { secretFields, withoutSecrets } from "../../domain/schemas/secret-fields.ts";
 import { notFound } from "../../errors.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { integerText } from "../../protocol/common.ts";
@@ -58,7 +59,10 @@ export const playgroundPages = pages()
     if (prediction && prediction.model !== `${model.owner.username}/${model.name}`)
       throw notFound(`The prediction '${id}' of this model`);
     if (!version) return renderNoVersion(c, model);
-    const given = inputOfView(prediction);
+    const sent = inputOfView(prediction);
+    const { input: given, left } = sent
+      ? withoutSecrets(sent, secretFields(version.schemas))
+      : { input: undefined, left: false };
     const form = inputFor(inputFields(version), given, as === "json");
     const input = given ?? readForm(form.fields).input;
     return renderPlayground(c, {
@@ -68,7 +72,7 @@ export const playgroundPages = pages()
       input,
       prediction,
       tab,
-      note: predictionNote(prediction, version),
+      note: predictionNote(prediction, version, left),
       // A prediction and JSON are shown in the form.
       wanted: query.view === "form" || prediction || as === "json" ? "form" : "own",
     });
@@ -147,13 +151,21 @@ const inputOfView = (view: PredictionView | undefined): Input | undefined =>
     ? view.input
     : undefined;
 
-function predictionNote(view: PredictionView | undefined, version: VersionRow): string | undefined {
+/** @param secretsLeft whether it had secrets, which are not filled in */
+function predictionNote(
+  view: PredictionView | undefined,
+  version: VersionRow,
+  secretsLeft: boolean,
+): string | undefined {
   if (!view) return undefined;
   if (view.dataRemoved)
     return "The input of this prediction was removed. The form shows the defaults.";
   if (view.input === undefined) return "The input of this prediction is too large to show here.";
   const { version_number: number } = view.prediction.model;
-  return number === version.number
-    ? undefined
-    : `This prediction ran version ${number}. The form is for version ${version.number}.`;
+  const notes = [
+    number !== version.number &&
+      `This prediction ran version ${number}. The form is for version ${version.number}.`,
+    secretsLeft && "Enter its secrets again: they are not filled in.",
+  ].filter((note) => note !== false);
+  return notes.length > 0 ? notes.join(" ") : undefined;
 }

@@ -84,7 +84,8 @@ export function PredictionPanel({
   );
 }
 
-function Head({ view: { prediction, live, canceling, dataRemoved } }: { view: PredictionView }) {
+function Head({ view }: { view: PredictionView }) {
+  const { prediction, live, canceling, dataRemoved } = view;
   const address = `/predictions/${prediction.id}`;
   return (
     <>
@@ -100,6 +101,14 @@ function Head({ view: { prediction, live, canceling, dataRemoved } }: { view: Pr
               Cancel
             </button>
           </Form>
+        )}
+        {view.model && !dataRemoved && (
+          <a
+            class="button quiet in-playground"
+            href={`/models/${view.model}/playground?prediction=${prediction.id}`}
+          >
+            {live ? "Open in playground" : "Run again with changes"}
+          </a>
         )}
         {!live && !dataRemoved && (
           <Form action={`${address}/retry`}>

@@ -49,11 +49,6 @@ export function PredictionPage({
         <aside>
           <h2>Input</h2>
           <Input view={view} host={host} />
-          {view.model && !view.dataRemoved && (
-            <p>
-              <a href={`/models/${view.model}/playground?prediction=${id}`}>Open in playground</a>
-            </p>
-          )}
           <h2>ID and URL</h2>
           <Copy text={id} />
           <Copy text={view.prediction.url} />

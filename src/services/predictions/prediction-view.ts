@@ -10,6 +10,7 @@ import { isTerminal } from "../../domain/predictions/state.ts";
 import { NEW_TERMINAL } from "../../domain/predictions/terminal.ts";
 import { NO_MOMENTS, type Step, timeline } from "../../domain/predictions/timeline.ts";
 import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
+import { secretFields, withMasks } from "../../domain/schemas/secret-fields.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notVisible } from "../../errors.ts";
 import { readTruncatedJson } from "../../lib/truncated-json.ts";
@@ -60,7 +61,7 @@ export interface PredictionView
   display: "text" | "list";
   /** undefined when it is too large or too deeply nested for a page, or deleted. */
   input: Json | undefined;
-  /** The input for display: uploads are replaced by URLs that a browser can open. */
+  /** The input for display: uploads are replaced by URLs that a browser can open, secrets by a mask. */
   displayInput: Json | undefined;
 }
 
@@ -120,7 +121,10 @@ export async function viewPrediction(
     beginning: output.first ? await beginningOf(services, id, output.first) : undefined,
     display,
     input: parseJson(input),
-    displayInput: parseJson(input && (await withUploadUrls(services, caller, origin, input))),
+    displayInput: withMasks(
+      parseJson(input && (await withUploadUrls(services, caller, origin, input))),
+      version ? secretFields(version.schemas) : [],
+    ),
   };
 }
 

@@ -96,6 +96,32 @@ describe("a run that is opened again", () => {
     ).toBe(200);
   });
 
+  it("is led to from its page, with its files where they still are, and asks for its secrets anew", async () => {
+    const input = {
+      properties: {
+        image: { type: "string", format: "uri", "x-order": 0 },
+        key: { type: "string", format: "password", "x-order": 1 },
+        prompt: { type: "string", "x-order": 2 },
+      },
+    };
+    const other = await newWorld({ visibility: "public", input });
+    const image = "https://example.com/cat.png";
+    const { body } = await client.create({
+      model: other.model,
+      input: { image, key: "hunter2", prompt: "a cat" },
+    });
+    await client.cancel(body.id);
+    const page = (await visitor.look(`/predictions/${body.id}`)).html;
+    expect(page).not.toContain("hunter2");
+    const [, address = ""] = /href="([^"]+)">Run again with changes/.exec(page) ?? [];
+    const { html } = await visitor.look(address);
+    expect(html).not.toContain("hunter2");
+    expect(control(html, "secret-1")).toContain('value=""');
+    expect(control(html, "file-0")).toContain(`value="${image}"`);
+    expect(html).toContain("a cat</textarea>");
+    expect(html).toContain("Enter its secrets again: they are not filled in.");
+  });
+
   it("shows as JSON what no field can hold", async () => {
     const { body } = await client.create({
       model: world.model,
