@@ -23,6 +23,7 @@ import { fleetPages } from "./fleet/routes.tsx";
 import { homePages } from "./home/routes.tsx";
 import { modelPages } from "./models/routes.tsx";
 import { playgroundPages } from "./playground/routes.tsx";
+import { outputPages } from "./predictions/output-routes.tsx";
 import { predictionPages } from "./predictions/routes.tsx";
 import { publishPages } from "./publish/routes.tsx";
 import { securityPages } from "./security/routes.tsx";
@@ -101,6 +102,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     userPages,
     playgroundPages,
     predictionPages,
+    outputPages,
     securityPages,
     tokenPages,
     accountPages,

@@ -1,6 +1,7 @@
 /** A JSON value as a tree: one level rendered, the rest as JSON text that client code expands. */
 import type { Child } from "hono/jsx";
 import { MAX_FOLDED_CHARS } from "../../domain/predictions/display-limits.ts";
+import { pointerTo } from "../../domain/predictions/json-part.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Branch, isBranch, paginated, sizeText } from "./branch.ts";
@@ -12,10 +13,12 @@ interface Place {
   host: string;
   /** URL of the full JSON. */
   all: string;
+  /** Which part of that this is, if that is a page that shows any part (JSON Pointer). */
+  at?: string | undefined;
 }
 
 /** The same markup as in client/parts/json-tree.ts. */
-export const JsonTree = ({ value, ...place }: Place & { value: Json }) =>
+export const JsonTree = ({ value, ...place }: Place & { value: Json; from?: number }) =>
   isBranch(value) ? (
     <details class="json" open>
       <summary>{sizeText(value)}</summary>
@@ -25,14 +28,16 @@ export const JsonTree = ({ value, ...place }: Place & { value: Json }) =>
     <code>{JSON.stringify(value)}</code>
   );
 
-function Entries({ value, host, all }: Place & { value: Branch }) {
-  const { first, rest } = paginated(Object.entries(value));
+/** @param from how many entries are left out */
+function Entries({ value, host, all, at, from = 0 }: Place & { value: Branch; from?: number }) {
+  const { first, rest } = paginated(Object.entries(value).slice(from));
+  const next = from + first.length;
   return (
     <ul>
       {first.map(([key, one]) => (
         <li>
           {isBranch(one) ? (
-            <CollapsedNode value={one} all={all}>
+            <CollapsedNode value={one} all={addressOf({ all, at }, key)}>
               <Key name={key} />
               {sizeText(one)}
             </CollapsedNode>
@@ -47,9 +52,9 @@ function Entries({ value, host, all }: Place & { value: Branch }) {
       {rest.length > 0 && (
         <li>
           <CollapsedNode
-            value={Array.isArray(value) ? value.slice(first.length) : Object.fromEntries(rest)}
-            from={first.length}
-            all={all}
+            value={Array.isArray(value) ? value.slice(next) : Object.fromEntries(rest)}
+            from={next}
+            all={addressOf({ all, at }, undefined, next)}
           >
             {`${rest.length} more`}
           </CollapsedNode>
@@ -57,6 +62,14 @@ function Entries({ value, host, all }: Place & { value: Branch }) {
       )}
     </ul>
   );
+}
+
+/** Of a part, or of its entries from one on. */
+function addressOf({ all, at }: Pick<Place, "all" | "at">, key: string | undefined, from = 0) {
+  if (at === undefined) return all;
+  const part = new URLSearchParams({ at: key === undefined ? at : pointerTo(at, key) });
+  if (from > 0) part.set("from", String(from));
+  return `${all}?${part}`;
 }
 
 /** A string may be the URL of a file. */

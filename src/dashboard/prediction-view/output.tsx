@@ -1,4 +1,5 @@
 /** Renders a value of an input or output by its kind. */
+import { MAX_TEXT_CHARS } from "../../domain/predictions/display-limits.ts";
 import { JsonTree } from "./json.tsx";
 import { isUrlKind, type Output, outputOf } from "./output-kind.ts";
 import { UrlOutput } from "./url-output.tsx";
@@ -11,11 +12,16 @@ interface Place {
 }
 
 /** The same markup as in client/parts/output-view.ts. */
-export function OutputValue({ output, host, all }: Place & { output: Output }) {
+export function OutputValue({
+  output,
+  host,
+  all,
+  grows = false,
+}: Place & { output: Output; grows?: boolean }) {
   if (isUrlKind(output)) return <UrlOutput output={output} />;
   switch (output.kind) {
     case "text":
-      return <div class="output-item text">{output.text}</div>;
+      return <Text text={output.text} isWhole={grows} />;
     case "list":
       return (
         <ul class="output-item list">
@@ -33,4 +39,19 @@ export function OutputValue({ output, host, all }: Place & { output: Output }) {
         </div>
       );
   }
+}
+
+/** The rest is laid out when somebody wants it. */
+function Text({ text, isWhole }: { text: string; isWhole: boolean }) {
+  const rest = isWhole ? "" : text.slice(MAX_TEXT_CHARS);
+  if (rest === "") return <div class="output-item text">{text}</div>;
+  return (
+    <div class="output-item text">
+      {text.slice(0, MAX_TEXT_CHARS)}
+      <details class="rest">
+        <summary>{`Show the next ${Math.ceil(rest.length / 1024)} KB`}</summary>
+        {rest}
+      </details>
+    </div>
+  );
 }

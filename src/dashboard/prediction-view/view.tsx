@@ -5,6 +5,7 @@
  */
 
 import type { LogQuery } from "../../domain/predictions/log-search.ts";
+import { tableOf } from "../../domain/predictions/output-table.ts";
 import { setupText } from "../../domain/predictions/setup-text.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
@@ -14,7 +15,7 @@ import { duration } from "./duration.ts";
 import { JsonTree } from "./json.tsx";
 import { Logs } from "./logs.tsx";
 import { OutputValue } from "./output.tsx";
-import { outputsOf } from "./output-kind.ts";
+import { isUrlKind, type Output, outputsOf } from "./output-kind.ts";
 import { Timeline } from "./timeline.tsx";
 import { Why } from "./why.tsx";
 
@@ -29,7 +30,10 @@ export function PredictionPanel({
   logQuery?: LogQuery;
 }) {
   const { prediction, output, display, live, last, omitted } = view;
-  const all = `/predictions/${prediction.id}/json`;
+  const address = `/predictions/${prediction.id}`;
+  const all = `${address}/json`;
+  const whole = `${address}/output`;
+  const isJson = view.beginning !== undefined && /^[[{]/.test(view.beginning);
   const pieces = outputsOf(output, { display, host, whole: !live && omitted === 0 });
   return (
     <div
@@ -59,19 +63,20 @@ export function PredictionPanel({
         <h2>Output</h2>
         <div data-output>
           {pieces.map((output) => (
-            <OutputValue output={output} host={host} all={all} />
+            <OutputValue output={output} host={host} all={whole} grows={live} />
           ))}
-          {view.beginning !== undefined && <div class="output-item text">{view.beginning}</div>}
+          {view.beginning !== undefined && !isJson && (
+            <div class="output-item text">{view.beginning}</div>
+          )}
         </div>
         <div data-part="note">
           <OutputNote view={view} isEmpty={pieces.length + omitted === 0} />
+          {!live && pieces.length + omitted > 0 && <Downloads view={view} pieces={pieces} />}
         </div>
         <p class="hint" data-more hidden={omitted === 0}>
-          {"The output is too large to show in full. "}
-          <a href={all}>View full JSON</a>
-          {" or "}
-          <a href={all} download={`${prediction.id}.json`}>
-            download it
+          {isJson ? "The output is too large to show here. " : "There is more of the output. "}
+          <a href={isJson ? whole : `${address}/output.txt`}>
+            {isJson ? "Open it as a tree" : "Read all of it as text"}
           </a>
           .
         </p>
@@ -158,6 +163,30 @@ function OutputNote({ view, isEmpty }: { view: PredictionView; isEmpty: boolean 
   return (
     <p class="hint">
       {prediction.status === "succeeded" ? "The model returned no output." : "No output."}
+    </p>
+  );
+}
+
+/** What is a file already needs no other. */
+function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] }) {
+  const { prediction, output, display, omitted } = view;
+  if (omitted === 0 && pieces.every(isUrlKind)) return null;
+  const address = `/predictions/${prediction.id}/output`;
+  const text = display === "list" ? `${address}.txt?lines=true` : `${address}.txt`;
+  const isTable = tableOf(output) !== undefined;
+  const files: [name: string, address: string, extension: string][] = [
+    ["Text", text, "txt"],
+    ["JSON", `${address}.json`, "json"],
+  ];
+  if (isTable) files.push(["CSV", `${address}.csv`, "csv"]);
+  return (
+    <p class="downloads">
+      {"Download "}
+      {files.map(([name, file, extension]) => (
+        <a href={file} download={`${prediction.id}.${extension}`}>
+          {name}
+        </a>
+      ))}
     </p>
   );
 }

@@ -4,7 +4,9 @@
 export const MAX_LOG_LINES = 2_000;
 /** Characters of the log, the input and the output each. */
 export const MAX_CHARS = 256 * 1024;
+/** Characters of a text that are laid out at once. */
+export const MAX_TEXT_CHARS = 100 * 1024;
 /** Characters of one branch of a tree that is folded: two embeddings of 768 numbers. */
 export const MAX_FOLDED_CHARS = 32 * 1024;
 /** Of a value that is larger on its own: bytes, or characters, of its beginning. */
-export const BEGINNING = 32 * 1024;
+export const BEGINNING = 100 * 1024;

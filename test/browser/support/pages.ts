@@ -98,7 +98,10 @@ export const PAGES: Record<string, PageVisit[]> = {
 
   "/predictions": [
     page(["newcomer"], "/predictions"),
-    { ...page(operators, "/predictions", "/predictions?statuses=failed&id=0&token=an-old-one"), live: true },
+    {
+      ...page(operators, "/predictions", "/predictions?statuses=failed&id=0&token=an-old-one"),
+      live: true,
+    },
   ],
   [RUN]: [
     {
@@ -108,6 +111,7 @@ export const PAGES: Record<string, PageVisit[]> = {
     },
     { to: operators, at: ({ running }) => [`/predictions/${running}`], live: true },
   ],
+  [`${RUN}/output`]: [{ to: operators, at: ({ text }) => [`/predictions/${text}/output`] }],
 };
 
 /** Routes that respond with something other than a full page. */
@@ -120,6 +124,9 @@ export const NOT_PAGES = [
   `${RUN}/events`,
   `${RUN}/json`,
   `${RUN}/logs.txt`,
+  `${RUN}/output.txt`,
+  `${RUN}/output.json`,
+  `${RUN}/output.csv`,
   "/uploads/:id",
   // Only after a sign-in with GitHub.
   "/welcome",

@@ -1,5 +1,6 @@
 /** What a run has put out, as its page shows it. */
 import { describe, expect, it } from "vitest";
+import type { Json } from "../../../src/protocol/common.ts";
 import { ORIGIN } from "../support/client.ts";
 import { newCustomer, view, viewOfOutputs } from "../support/customer.ts";
 import { storeValue } from "../support/files.ts";
@@ -110,10 +111,11 @@ describe("what a model puts out", () => {
 
   it("that is too large for a page has its beginning there", async () => {
     const who = await newCustomer();
-    for (const [value, beginning] of [
-      ["Off with her head! ".repeat(20_000), "Off with her head! Off with"],
-      [{ says: "x".repeat(400_000) }, "{&quot;says&quot;:&quot;xxx"],
-    ] as const) {
+    const large: [Json, string | undefined, string][] = [
+      ["Off with her head! ".repeat(20_000), "Off with her head! Off with", "output.txt"],
+      [{ says: "x".repeat(400_000), list: [1] }, undefined, "output"],
+    ];
+    for (const [value, beginning, way] of large) {
       const id = await who.waiting();
       const runner = await who.runner();
       const { job, channel } = await runner.work();
@@ -122,11 +124,12 @@ describe("what a model puts out", () => {
         output: "value",
       });
       const html = await view(who, id);
-      expect(html).toContain(`<div class="output-item text">${beginning}`);
-      expect(html).toMatch(
-        /data-more="true">The output is too large to show in full. <a href="\/predictions\/[\w-]+\/json">/,
-      );
-      expect(html.length).toBeLessThan(60_000);
+      if (beginning) expect(html).toContain(`<div class="output-item text">${beginning}`);
+      expect(html).not.toContain("&quot;says");
+      expect(html).toContain(`<a href="/predictions/${id}/${way}">`);
+      expect(html.length).toBeLessThan(130_000);
+      const json = await who.visitor.fetch(`/predictions/${id}/output.json`, {});
+      expect(await json.json()).toEqual(value);
     }
   });
 
@@ -136,7 +139,36 @@ describe("what a model puts out", () => {
     expect(html.length).toBeLessThan(5_000);
     expect(html).toContain(`<pre tabindex="0" data-from="0">${"[".repeat(120)}`);
     const long = await shown([{ vector: Array(20_000).fill(0.5) }]);
-    expect(long).toMatch(/Too large to expand here. <a href="\/predictions\/[\w-]+\/json">/);
+    expect(long).toMatch(/Too large to expand here. <a href="\/predictions\/[\w-]+\/output">/);
+  });
+
+  it("is a page whose every part has an address, however large it is, and a table if it is one", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting();
+    const { channel } = await (await who.runner()).work();
+    const records = Array.from({ length: 300 }, (_, n) => ({ n, "a/b": Array(9_000).fill(n) }));
+    const parts = [{ rows: records.slice(0, 2) }, Array(250).fill({ a: "=1", b: 2 })];
+    await channel.report(
+      parts.map((data) => ({ event: "output" as const, data })),
+      { status: "succeeded", output: "items" },
+    );
+    const pageAt = async (query: string) =>
+      (await who.visitor.look(`/predictions/${id}/output${query}`)).html;
+    const root = await pageAt("");
+    expect(root).toContain(`href="/predictions/${id}/output?at=%2F0"`);
+    expect(await pageAt("?at=%2F0%2Frows%2F1%2Fa~1b")).toContain("<summary>9000 items</summary>");
+    expect(await pageAt("?at=%2F1&from=200")).toContain('<span class="key">200: </span>');
+    expect((await who.visitor.look(`/predictions/${id}/output?at=%2F9`)).status).toBe(404);
+    expect((await who.visitor.look(`/predictions/${id}/output.csv`)).status).toBe(409);
+    const second = await who.waiting();
+    const again = await (await who.runner()).work();
+    await again.channel.report([{ event: "output", data: { a: "=1", b: 2 } }], {
+      status: "succeeded",
+      output: "items",
+    });
+    expect(await view(who, second)).toContain(`href="/predictions/${second}/output.csv"`);
+    const csv = await who.visitor.fetch(`/predictions/${second}/output.csv`, {});
+    expect(await csv.text()).toBe("a,b\r\n'=1,2\r\n");
   });
 
   it("is a tree, whose long lists and inner parts are folded", async () => {

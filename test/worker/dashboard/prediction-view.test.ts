@@ -225,9 +225,14 @@ describe("when it has ended", () => {
     await channel.output("y".repeat(100_000));
     await channel.succeed("end");
     const html = await view(who, id);
-    expect(html).toContain(`<div class="output-item text">${part}${part}</div>`);
+    // 100 KB at once, and the rest folded.
+    expect(html).toContain(`<div class="output-item text">${part}${"x".repeat(2_400)}<details`);
+    expect(html).toContain("<summary>Show the next 96 KB</summary>");
     expect(html).not.toMatch(/yy|end<\/div>/);
-    expect(html).toMatch(/data-more="true">The output is too large to show in full/);
+    expect(html).toMatch(/data-more="true">There is more of the output/);
+    const text = await who.visitor.fetch(`/predictions/${id}/output.txt`, {});
+    expect(text.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    expect(await text.text()).toBe(`${part}${part}${"y".repeat(100_000)}end`);
     const response = await who.visitor.fetch(`/predictions/${id}/json`, {});
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(await response.json()).toEqual(await who.client.get(id));

@@ -1,0 +1,60 @@
+/** The output as a tree, of which any part has an address: however large it is, a page has a part of it. */
+import type { Json } from "../../protocol/common.ts";
+import { JsonTree } from "../prediction-view/json.tsx";
+
+/** Characters of a text that is a part: all of it is in the file. */
+const MAX_TEXT_CHARS = 256 * 1024;
+
+export interface OutputPart {
+  /** Which one it is (JSON Pointer). */
+  at: string;
+  value: Json;
+  /** How many of its entries are left out. */
+  from: number;
+}
+
+export function OutputPage({ id, part, host }: { id: string; part: OutputPart; host: string }) {
+  const { at, value, from } = part;
+  const address = `/predictions/${id}/output`;
+  const names = at.split("/").slice(1);
+  return (
+    <>
+      <p class="breadcrumb">
+        <a href="/predictions">Predictions</a>
+        {" / "}
+        <a href={`/predictions/${id}`}>{`…${id.slice(-12)}`}</a>
+      </p>
+      <h1>Output</h1>
+      <p class="downloads">
+        {"Download "}
+        <a href={`${address}.txt`} download={`${id}.txt`}>
+          Text
+        </a>
+        <a href={`${address}.json`} download={`${id}.json`}>
+          JSON
+        </a>
+      </p>
+      {names.length > 0 && (
+        <p class="output-path">
+          <a href={address}>Output</a>
+          {names.map((name, n) => (
+            <>
+              {" / "}
+              <a
+                href={`${address}?${new URLSearchParams({ at: `/${names.slice(0, n + 1).join("/")}` })}`}
+              >
+                <bdi>{name.replaceAll("~1", "/").replaceAll("~0", "~")}</bdi>
+              </a>
+            </>
+          ))}
+        </p>
+      )}
+      {from > 0 && <p class="hint">{`From entry ${from} on.`}</p>}
+      {typeof value === "string" ? (
+        <div class="output-item text">{value.slice(0, MAX_TEXT_CHARS)}</div>
+      ) : (
+        <JsonTree value={value} host={host} all={address} at={at} from={from} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+/** `/predictions/{id}/output`: the output as a page and as files. */
+import { z } from "zod";
+import { partAt } from "../../domain/predictions/json-part.ts";
+import { notFound } from "../../errors.ts";
+import { integerText } from "../../protocol/common.ts";
+import {
+  type OutputOf,
+  outputJson,
+  outputTable,
+  outputText,
+  wholeOutput,
+} from "../../services/predictions/output-files.ts";
+import { requireUser, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { OutputPage } from "./output-page.tsx";
+
+const ADDRESS = "/predictions/:prediction_id/output";
+
+/** Invalid parameters are ignored: people edit URLs by hand. */
+const partQuery = z.object({
+  at: z.string().max(10_000).default("").catch(""),
+  from: integerText(0, 999_999_999).default(0).catch(0),
+});
+
+const outputOf = (c: PageContext): OutputOf => ({
+  caller: viewerOf(c).caller,
+  id: c.req.param("prediction_id") ?? "",
+  origin: c.var.origin,
+});
+
+const TEXT = { "content-type": "text/plain; charset=utf-8" };
+const JSON_TYPE = { "content-type": "application/json" };
+const CSV = { "content-type": "text/csv; charset=utf-8" };
+
+export const outputPages = pages()
+  .get(ADDRESS, requireUser, async (c) => {
+    const of = outputOf(c);
+    const { at, from } = partQuery.parse(c.req.query());
+    const value = partAt(await wholeOutput(c.var.services, of), at);
+    if (value === undefined) throw notFound("This part of the output");
+    const { host } = new URL(c.var.origin);
+    return c.render(<OutputPage id={of.id} part={{ at, value, from }} host={host} />, {
+      title: "Output",
+      scripts: ["output"],
+    });
+  })
+  .get(`${ADDRESS}.txt`, requireUser, async (c) => {
+    const between = c.req.query("lines") === undefined ? "" : "\n";
+    const text = await outputText(c.var.services, outputOf(c), between);
+    return c.body(text.pipeThrough(new TextEncoderStream()), 200, TEXT);
+  })
+  .get(`${ADDRESS}.json`, requireUser, async (c) => {
+    const json = await outputJson(c.var.services, outputOf(c));
+    return c.body(json.pipeThrough(new TextEncoderStream()), 200, JSON_TYPE);
+  })
+  .get(`${ADDRESS}.csv`, requireUser, async (c) =>
+    c.body(await outputTable(c.var.services, outputOf(c)), 200, CSV),
+  );

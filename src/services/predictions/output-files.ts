@@ -1,0 +1,67 @@
+/** The output of a prediction as a file of its own: as text, as JSON, or as a table. */
+import { JsonMember } from "../../domain/predictions/json-member.ts";
+import { csvOf, tableOf } from "../../domain/predictions/output-table.ts";
+import { OutputText } from "../../domain/predictions/output-text.ts";
+import { conflict, ProblemError } from "../../errors.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Caller } from "../accounts/caller.ts";
+import type { Services } from "../services.ts";
+import { getPrediction } from "./predictions.ts";
+
+/** Characters of an output that is read as a whole. */
+const MAX_WHOLE_CHARS = 16_000_000;
+
+/** Whose output, and for which origin its addresses are. */
+export interface OutputOf {
+  caller: Caller;
+  id: string;
+  origin: string;
+}
+
+/** @throws ProblemError not_found */
+export async function outputJson(
+  services: Services,
+  { caller, id, origin }: OutputOf,
+): Promise<ReadableStream<string>> {
+  const { text } = await getPrediction(services, caller, id, origin);
+  const body = new Response(text).body ?? new Blob([]).stream();
+  const member = new JsonMember("output");
+  return body.pipeThrough(new TextDecoderStream()).pipeThrough(
+    new TransformStream<string, string>({
+      transform: (piece, controller) => controller.enqueue(member.add(piece)),
+    }),
+  );
+}
+
+/** @param between what separates its strings @throws ProblemError not_found */
+export async function outputText(
+  services: Services,
+  of: OutputOf,
+  between: string,
+): Promise<ReadableStream<string>> {
+  const text = new OutputText(between);
+  return (await outputJson(services, of)).pipeThrough(
+    new TransformStream<string, string>({
+      transform: (piece, controller) => controller.enqueue(text.add(piece)),
+      flush: (controller) => controller.enqueue(text.end()),
+    }),
+  );
+}
+
+/** @throws ProblemError not_found, conflict when it is no table; too_large */
+export async function outputTable(services: Services, of: OutputOf): Promise<string> {
+  const rows = tableOf(await wholeOutput(services, of));
+  if (!rows) throw conflict("This output is no table. Read it as JSON or as text.");
+  return csvOf(rows);
+}
+
+/** @throws ProblemError not_found, too_large */
+export async function wholeOutput(services: Services, of: OutputOf): Promise<Json> {
+  let json = "";
+  for await (const piece of await outputJson(services, of)) {
+    json += piece;
+    if (json.length > MAX_WHOLE_CHARS)
+      throw new ProblemError("too_large", "It is too large for this: read it as JSON.");
+  }
+  return JSON.parse(json === "" ? "null" : json);
+}
