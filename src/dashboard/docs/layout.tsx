@@ -13,6 +13,8 @@ interface Props {
   assets: Manifest;
   /** What was searched for. */
   query?: string;
+  /** Besides that of every page. */
+  scripts?: string[];
   /** More navigation, below the list of pages. */
   navigation?: Child;
 }
@@ -24,11 +26,12 @@ export const DocsLayout = ({
   assets,
   query = "",
   navigation,
+  scripts = [],
   children,
 }: PropsWithChildren<Props>) => (
   <html lang="en">
     <head>
-      <Head title={title} assets={assets} style="docs.css" scripts={["page"]} />
+      <Head title={title} assets={assets} style="docs.css" scripts={["page", ...scripts]} />
       <meta name="description" content={description} />
     </head>
     <body>

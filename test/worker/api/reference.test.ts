@@ -36,6 +36,8 @@ test("it has every operation, with a call to paste", () => {
   expect(all(/<code>(curl )/g)).toHaveLength(operations.length);
   expect(html).toContain(`curl -X POST &#39;${ORIGIN}/v1/predictions&#39;`);
   expect(html).toContain("Bearer $AUSPEX_TOKEN");
+  expect(all(/data-language="(python)"/g)).toHaveLength(operations.length);
+  expect(all(/data-language="(js)"/g)).toHaveLength(operations.length);
 });
 
 const callOf = (id: string) => {
@@ -105,6 +107,7 @@ test("nothing is fetched from elsewhere, and no script runs but the site's own",
   expect(new Set(outside)).toEqual(new Set(ELSEWHERE));
   expect(html.match(/<script[^>]*>[^<]*/g)).toEqual([
     expect.stringMatching(/^<script type="module" src="\/assets\/page-\w+\.js">$/),
+    expect.stringMatching(/^<script type="module" src="\/assets\/docs-\w+\.js">$/),
   ]);
   expect(html).not.toMatch(/\son\w+=|style="/i);
   const policy = response.headers.get("content-security-policy")?.split("; ") ?? [];

@@ -11,9 +11,9 @@ import type {
   ResponseObject,
   Schemas,
 } from "../../../openapi/types.ts";
-import { Copy } from "../../ui/parts.tsx";
-import { curlOf } from "./curl.ts";
 import { Inline, Prose } from "./prose.tsx";
+import { requestOf } from "./request.ts";
+import { Samples } from "./samples.tsx";
 import { Fields, limitsOf, Type } from "./schema.tsx";
 
 interface Props {
@@ -33,7 +33,7 @@ export function Operation({ document, one }: Props) {
       </p>
       <Request operation={operation} schemas={schemas} />
       <h4>Example request</h4>
-      <Copy text={curlOf(one, base, schemas)} />
+      <Samples name={operation.operationId} request={requestOf(one, base, schemas)} />
       <h4>Responses</h4>
       <Responses answers={operation.responses ?? {}} schemas={schemas} />
     </Article>

@@ -31,6 +31,7 @@ export function ReferencePage({ document, assets }: { document: Document; assets
       path={REFERENCE}
       assets={assets}
       navigation={<Navigation groups={groups} />}
+      scripts={["docs"]}
     >
       <h1>{info.title} API</h1>
       <p class="base">

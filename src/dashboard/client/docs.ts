@@ -1,0 +1,32 @@
+/** The reference: all its samples are in the language that was chosen last. */
+const KEY = "code-language";
+
+const radios = [...document.querySelectorAll<HTMLInputElement>("[data-languages] input")];
+
+function choose(language: string): void {
+  for (const radio of radios) if (radio.value === language) radio.checked = true;
+}
+
+/** Storage may be off. */
+function remembered(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+choose(remembered() ?? "");
+
+document.addEventListener("change", ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || !radios.includes(target)) return;
+  // Samples above change their height: what was chosen stays where it is.
+  const before = target.getBoundingClientRect().top;
+  choose(target.value);
+  scrollBy({ top: target.getBoundingClientRect().top - before, behavior: "instant" });
+  try {
+    localStorage.setItem(KEY, target.value);
+  } catch {
+    // It is chosen for this page alone.
+  }
+});

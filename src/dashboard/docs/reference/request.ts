@@ -1,0 +1,69 @@
+/** The example request of an operation, from the examples of the OpenAPI document: what samples say. */
+import { exampleOf } from "../../../openapi/example.ts";
+import { findSignature } from "../../../openapi/parameters.ts";
+import { isBinary } from "../../../openapi/reference.ts";
+import type {
+  Content,
+  DocumentedOperation,
+  Operation,
+  Parameter,
+  Schemas,
+} from "../../../openapi/types.ts";
+
+export interface SampleRequest {
+  url: string;
+  /** In capitals. */
+  method: string;
+  /** The variable with the token; undefined when none is needed. */
+  token: "OPERATOR_TOKEN" | "AUSPEX_TOKEN" | undefined;
+  body: Media | undefined;
+  answer: Media | undefined;
+}
+
+export interface Media {
+  type: string;
+  isBytes: boolean;
+  example: unknown;
+}
+
+/** @param base the base URL, without a trailing slash */
+export function requestOf(
+  { path, method, operation }: DocumentedOperation,
+  base: string,
+  schemas: Schemas,
+): SampleRequest {
+  const parameters = (operation.parameters ?? []).filter((one): one is Parameter => "name" in one);
+  const textOf = ({ schema = {} }: Parameter) =>
+    encodeURIComponent(String(exampleOf(schema, schemas)));
+  const filled = parameters
+    .filter((one) => one.in === "path")
+    .reduce((text, one) => text.replace(`{${one.name}}`, textOf(one)), path);
+  const query = parameters
+    .filter((one) => one.in === "query" && one.required)
+    .map((one) => `${one.name}=${textOf(one)}`)
+    .join("&");
+  const body = operation.requestBody;
+  return {
+    url: base + filled + (query && `?${query}`),
+    method: method.toUpperCase(),
+    token: tokenOf(operation),
+    body: firstOf(body && "content" in body ? body.content : {}),
+    answer: firstOf(operation.responses?.[200]?.content ?? {}),
+  };
+}
+
+/** The media type of the sample. */
+function firstOf(content: Content): Media | undefined {
+  const [first] = Object.entries(content);
+  if (!first) return undefined;
+  const [type, { schema = {}, example }] = first;
+  return { type, isBytes: isBinary(schema), example };
+}
+
+/** Where a signed URL is an alternative, the sample uses the token: a signature cannot be made up. */
+function tokenOf(operation: Operation): SampleRequest["token"] {
+  const { security = [{ accessToken: [] }] } = operation;
+  const isPublic = security.some((way) => Object.keys(way).length === 0);
+  if (isPublic && findSignature(operation)?.required !== false) return undefined;
+  return security.some((way) => "operatorToken" in way) ? "OPERATOR_TOKEN" : "AUSPEX_TOKEN";
+}
