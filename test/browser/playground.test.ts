@@ -55,6 +55,13 @@ it("a picture of one's own is sent and comes back as the model has made it", asy
   expect(downloading.suggestedFilename()).toMatch(/\.png$/);
   await page.getByText("succeeded", { exact: true }).first().waitFor();
   await visitor.look();
+  await picture.click();
+  const large = page.getByRole("dialog", { name: "Picture" });
+  const sourceOf = (image: HTMLImageElement) => image.src;
+  expect(await large.locator("img").evaluate(sourceOf)).toBe(await picture.evaluate(sourceOf));
+  await visitor.look();
+  await page.keyboard.press("Escape");
+  await large.waitFor({ state: "detached" });
   // The address of what was sent stands in the field, for the next run, and for the code.
   const address = await page.getByLabel("image", { exact: true }).inputValue();
   expect(address).toMatch(/\/v1\/uploads\/[\w-]+$/);

@@ -251,13 +251,19 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await receiver.close();
   });
 
-  it("puts out what is no text as a tree that unfolds", async () => {
+  it("compares embeddings, whose values are a tree that unfolds", async () => {
     const id = await create("meaning", { input: ["cat", "kitten"] });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     await visitor.open(`/predictions/${id}`);
     await badge(visitor, "succeeded");
     const unfold = async () => {
+      await page.getByText(/^2 embeddings of \d+ numbers$/).waitFor();
+      const distance = page.locator(".distances tbody tr").first().locator("td").last();
+      const far = Number(await distance.textContent());
+      expect(far).toBeGreaterThan(0);
+      expect(far).toBeLessThan(2);
+      await page.getByText("All values").click();
       await page.getByText("data: 2 items").click();
       await page.getByText("0: 3 fields").click();
       await page.getByText(/^embedding: \d+ items$/).click();
@@ -269,6 +275,30 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await visitor.open(`/predictions/${id}`);
     await unfold();
     await visitor.look();
+  });
+
+  it("writes Markdown as text or as what it means, as one has chosen, also while it comes", async () => {
+    const before = ["# Alice\n\nShe was **very** [late](https://a.example/)."];
+    const id = await create("gated", { before, gate: "prose", after: ["- <b>end</b>"] });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open(`/predictions/${id}`);
+    const texts = page.locator("[data-output] .text");
+    await texts.getByText("late").waitFor();
+    await page.getByRole("radio", { name: "Markdown" }).check();
+    const prose = page.locator("[data-output] .prose");
+    expect(await prose.locator("strong").textContent()).toBe("very");
+    expect(await texts.first().isVisible()).toBe(false);
+    open("prose");
+    await badge(visitor, "succeeded");
+    // What is no Markdown is text.
+    expect(await prose.locator("li").textContent()).toBe("<b>end</b>");
+    await visitor.look();
+    await page.reload();
+    expect(await prose.locator("a").getAttribute("rel")).toBe("noopener noreferrer nofollow");
+    await page.getByRole("radio", { name: "Text" }).check();
+    expect(await texts.allInnerTexts()).toEqual([...before, "- <b>end</b>"]);
+    expect(await prose.first().isVisible()).toBe(false);
   });
 
   it("that puts out too much for a page shows its beginning, and leads to all of it", async () => {

@@ -5,6 +5,8 @@
 
 import { messageText } from "../../domain/predictions/message-text.ts";
 import type { Json } from "../../protocol/common.ts";
+import { embeddingsIn, type Vector } from "./embeddings.ts";
+import { picturesIn } from "./pictures.ts";
 
 export type Output =
   | { kind: "text"; text: string }
@@ -13,10 +15,12 @@ export type Output =
   | { kind: "link"; address: string; text: string }
   /** Each item is displayed by its own kind. */
   | { kind: "list"; items: string[] }
+  /** @property value that they are in */
+  | { kind: "embeddings"; vectors: Vector[]; value: Json }
   | { kind: "json"; value: Json };
 
 /** Outputs that are URLs. */
-export type UrlKind = Exclude<Output, { kind: "text" | "list" | "json" }>;
+export type UrlKind = Exclude<Output, { kind: "text" | "list" | "embeddings" | "json" }>;
 
 export const isUrlKind = (output: Output): output is UrlKind => "address" in output;
 
@@ -76,6 +80,10 @@ export function outputOf(value: Json, host: string, isFirst = true): Output {
   if (typeof value === "string") return textOutput(value, host);
   if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string"))
     return { kind: "list", items: value };
+  const vectors = embeddingsIn(value);
+  if (vectors) return { kind: "embeddings", vectors, value };
+  const pictures = picturesIn(value);
+  if (pictures) return { kind: "list", items: pictures };
   const text = messageText(value, isFirst);
   return text === undefined ? { kind: "json", value } : { kind: "text", text };
 }

@@ -1,6 +1,7 @@
 /** Renders a value of an input or output by its kind. */
 import { MAX_TEXT_CHARS } from "../../domain/predictions/display-limits.ts";
-import { JsonTree } from "./json.tsx";
+import { Embeddings } from "./embeddings-view.tsx";
+import { JsonTree } from "./json-tree.tsx";
 import { isUrlKind, type Output, outputOf } from "./output-kind.ts";
 import { UrlOutput } from "./url-output.tsx";
 
@@ -31,6 +32,16 @@ export function OutputValue({
             </li>
           ))}
         </ul>
+      );
+    case "embeddings":
+      return (
+        <div class="output-item">
+          <Embeddings vectors={output.vectors} />
+          <details>
+            <summary>All values</summary>
+            <JsonTree value={output.value} host={host} all={all} />
+          </details>
+        </div>
       );
     case "json":
       return (

@@ -43,7 +43,13 @@ export function UrlOutput({ output }: { output: UrlKind }) {
 /** The picture, which leads to itself alone. Browsers open no data URL as a page. */
 function Picture({ output: { address, name } }: { output: Named }) {
   const picture = <img src={address} alt={name} loading="lazy" />;
-  return address.startsWith("data:") ? picture : <a href={address}>{picture}</a>;
+  return address.startsWith("data:") ? (
+    picture
+  ) : (
+    <a href={address} data-zoom>
+      {picture}
+    </a>
+  );
 }
 
 const Download = ({ output: { address, name } }: { output: Named }) => (

@@ -12,7 +12,7 @@ import type { PredictionView } from "../../services/predictions/prediction-view.
 import { Form } from "../ui/layout.tsx";
 import { Status } from "../ui/parts.tsx";
 import { duration } from "./duration.ts";
-import { JsonTree } from "./json.tsx";
+import { JsonTree } from "./json-tree.tsx";
 import { Logs } from "./logs.tsx";
 import { OutputValue } from "./output.tsx";
 import { isUrlKind, type Output, outputsOf } from "./output-kind.ts";
@@ -60,7 +60,10 @@ export function PredictionPanel({
         {prediction.error && <ErrorMessage error={prediction.error} host={host} all={all} />}
       </div>
       <section class="prediction-output">
-        <h2>Output</h2>
+        <div class="output-head">
+          <h2>Output</h2>
+          <MarkdownMode id={prediction.id} />
+        </div>
         <div data-output>
           {pieces.map((output) => (
             <OutputValue output={output} host={host} all={whole} grows={live} />
@@ -88,6 +91,19 @@ export function PredictionPanel({
     </div>
   );
 }
+
+/** How texts are shown; client code reveals it. */
+const MarkdownMode = ({ id }: { id: string }) => (
+  <fieldset class="segments" data-markdown-mode hidden>
+    <legend class="visually-hidden">Show text as</legend>
+    {["text", "markdown"].map((mode) => (
+      <label>
+        <input type="radio" name={`mode-${id}`} value={mode} checked={mode === "text"} />
+        <span>{mode === "text" ? "Text" : "Markdown"}</span>
+      </label>
+    ))}
+  </fieldset>
+);
 
 function Head({ view }: { view: PredictionView }) {
   const { prediction, live, canceling, dataRemoved } = view;

@@ -1,6 +1,6 @@
 /** The output as a tree, of which any part has an address: however large it is, a page has a part of it. */
 import type { Json } from "../../protocol/common.ts";
-import { JsonTree } from "../prediction-view/json.tsx";
+import { JsonTree } from "../prediction-view/json-tree.tsx";
 
 /** Characters of a text that is a part: all of it is in the file. */
 const MAX_TEXT_CHARS = 256 * 1024;

@@ -184,6 +184,32 @@ describe("what a model puts out", () => {
     );
   });
 
+  it("is a tree, whose small parts unfold without client code", async () => {
+    const html = await shown([{ point: { x: 1, list: [true] } }]);
+    expect(html).toContain(
+      '<summary><span class="key">list: </span>1 item</summary><ul><li><span class="key">0: </span><span class="boolean">true</span>',
+    );
+  });
+
+  it("is a table of embeddings with their distances", async () => {
+    const data = [
+      [1, 0],
+      [0, 2],
+    ].map((embedding, index) => ({ object: "embedding", index, embedding }));
+    const html = await shown([{ object: "list", data, model: "meaning" }]);
+    expect(html).toContain("<caption>2 embeddings of 2 numbers</caption>");
+    expect(html).toContain('<td class="number">2</td><td class="vector">0, 2</td>');
+    expect(html).toContain('<td class="number near-0">1.000</td>');
+    expect(html).toContain('<span class="key">model: </span><span class="string">');
+  });
+
+  it("is pictures where an answer has them as base64", async () => {
+    const data = [{ b64_json: "iVBORw0KGgo=" }, { b64_json: "/9j/4AAQ" }];
+    const html = await shown([{ created: 1, data }]);
+    expect(html).toContain('<img src="data:image/png;base64,iVBORw0KGgo="');
+    expect(html).toContain('<img src="data:image/jpeg;base64,/9j/4AAQ"');
+  });
+
   it("is what was said, of a chat in pieces or whole", async () => {
     const chunk = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
     const usage = { choices: [], usage: { total_tokens: 3 } };

@@ -31,7 +31,7 @@ const entriesOf = (value: Branch, from: number): Entry[] =>
     ? value.map((one, n): Entry => [String(from + n), one])
     : Object.entries(value);
 
-/** The tree with its first level expanded: the same markup as in prediction-view/json.tsx. */
+/** The tree with its first level expanded: the same markup as in prediction-view/json-tree.tsx. */
 export function jsonTree(value: Branch): HTMLDetailsElement {
   const content = [element("summary", "", sizeText(value)), list(Object.entries(value))];
   const tree = element("details", "json", ...content);

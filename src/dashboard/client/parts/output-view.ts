@@ -2,6 +2,7 @@
 import { BEGINNING, MAX_CHARS } from "../../../domain/predictions/display-limits.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { isBranch } from "../../prediction-view/branch.ts";
+import { countText } from "../../prediction-view/embeddings.ts";
 import { isUrlKind, type Output, outputOf, pieceOf } from "../../prediction-view/output-kind.ts";
 import { element } from "./element.ts";
 import { jsonTree } from "./json-tree.ts";
@@ -14,11 +15,14 @@ export class OutputView {
   readonly #box: HTMLElement | null;
   readonly #more: HTMLElement | null;
   readonly #joinsText: boolean;
+  readonly #onText: () => void;
   readonly #buffer = new TextBuffer((text) => this.#appendText(text));
   #chars: number;
   #empty: boolean;
 
-  constructor(root: HTMLElement) {
+  /** @param onText called when text has been shown */
+  constructor(root: HTMLElement, onText: () => void) {
+    this.#onText = onText;
     this.#box = root.querySelector("[data-output]");
     this.#more = root.querySelector("[data-more]");
     this.#joinsText = root.dataset.display === "text";
@@ -51,6 +55,7 @@ export class OutputView {
     if (output.kind === "text" && this.#joinsText) return this.#buffer.add(output.text);
     this.flush();
     this.#box?.append(...elementsFor(output));
+    this.#onText();
   }
 
   flush(): void {
@@ -60,14 +65,14 @@ export class OutputView {
   #appendText(text: string): void {
     const last = this.#box?.lastElementChild;
     if (!last?.matches(".output-item.text"))
-      return this.#box?.append(...elementsFor({ kind: "text", text }));
-    const { lastChild } = last;
-    if (lastChild instanceof Text) lastChild.appendData(text);
+      this.#box?.append(...elementsFor({ kind: "text", text }));
+    else if (last.lastChild instanceof Text) last.lastChild.appendData(text);
     else last.append(text);
+    this.#onText();
   }
 }
 
-/** The same markup as in prediction-view/output.tsx. */
+/** The same markup as in prediction-view/output.tsx, but for what the server renders at the end. */
 function elementsFor(output: Output): HTMLElement[] {
   if (isUrlKind(output)) return [urlOutput(output)];
   switch (output.kind) {
@@ -78,6 +83,11 @@ function elementsFor(output: Output): HTMLElement[] {
         element("li", "", ...elementsFor(outputOf(item, location.host))),
       );
       return [element("ul", "output-item list", ...items)];
+    }
+    case "embeddings": {
+      const place = element("p", "output-item hint", countText(output.vectors));
+      place.dataset.byServer = "";
+      return [place];
     }
     case "json":
       return [

@@ -12,10 +12,12 @@ import { attachTrees } from "./json-tree.ts";
 import { LiveStream, type LiveStreamOptions } from "./live-stream.ts";
 import { LogSearch } from "./log-search.ts";
 import { LogView } from "./log-view.ts";
+import { MarkdownMode } from "./markdown-mode.ts";
 import { OutputView } from "./output-view.ts";
 import { post } from "./post.ts";
 import { replaceElement } from "./replace-element.ts";
 import { keepExplained } from "./why.ts";
+import { attachZoom, makeZoomable } from "./zoom.ts";
 
 /**
  * Dispatches `prediction-ended` when the end is displayed; not when loading the end has failed, which
@@ -30,8 +32,10 @@ export function attachPrediction(root: HTMLElement): () => void {
   if (!view) return () => {};
   attachTrees(view);
   LogSearch.of(view);
+  attachZoom(view);
+  const markdown = new MarkdownMode(view);
   if (view.dataset.live === undefined) return () => {};
-  const live = new LivePrediction(view);
+  const live = new LivePrediction(view, markdown);
   return () => live.close();
 }
 
@@ -55,6 +59,7 @@ class LivePrediction {
   readonly #address: string;
   readonly #stream: LiveStream;
   readonly #output: OutputView;
+  readonly #markdown: MarkdownMode;
   readonly #logs: LogView;
   readonly #stopTicking: () => void;
   readonly #stopExplaining: () => void;
@@ -66,11 +71,12 @@ class LivePrediction {
   #refreshTimer: number | undefined;
   #pendingRefresh: Promise<void> = Promise.resolve();
 
-  constructor(root: HTMLElement) {
+  constructor(root: HTMLElement, markdown: MarkdownMode) {
     const { prediction: id = "" } = root.dataset;
     this.#root = root;
     this.#address = `/predictions/${id}`;
-    this.#output = new OutputView(root);
+    this.#output = new OutputView(root, () => markdown.update());
+    this.#markdown = markdown;
     this.#logs = new LogView(root);
     this.#stopTicking = showElapsed(root);
     this.#stopExplaining = keepExplained(root, this.#address);
@@ -225,7 +231,8 @@ class LivePrediction {
       attachTrees(part);
       replaceElement(old, part);
     }
-    if (state === "ended" && this.#hasGap) this.#replaceAppended(page);
+    const isLess = this.#hasGap || this.#root.querySelector("[data-by-server]") !== null;
+    if (state === "ended" && isLess) this.#replaceAppended(page);
     return state;
   }
 
@@ -237,9 +244,11 @@ class LivePrediction {
       if (!old || !stored) continue;
       enhance(stored);
       attachTrees(stored);
+      makeZoomable(stored);
       replaceElement(old, stored);
     }
     LogSearch.of(this.#root).update();
+    this.#markdown.update();
   }
 
   /** Whether the stream has brought something newer than the server's response. */

@@ -1,6 +1,7 @@
-/** A URL as image, audio, video or link: the same markup as in prediction-view/url-output.tsx. */
+/** A URL as image, audio, video or link: the same markup as in prediction-view/url-output.tsx, but for pictures without an address. */
 import type { UrlKind } from "../../prediction-view/output-kind.ts";
 import { element } from "./element.ts";
+import { zoomButton } from "./zoom.ts";
 
 export function urlOutput(output: UrlKind): HTMLElement {
   switch (output.kind) {
@@ -8,9 +9,10 @@ export function urlOutput(output: UrlKind): HTMLElement {
       const image = element("img", "");
       image.src = output.address;
       image.alt = output.name;
-      // Browsers open no data URL as a page.
-      const whole = output.address.startsWith("data:") ? image : linkTo(output.address, image);
-      return element("figure", "output-item media", whole, download(output));
+      const { address } = output;
+      const opener = address.startsWith("data:") ? zoomButton(image) : linkTo(address, image);
+      opener.dataset.zoom = "";
+      return element("figure", "output-item media", opener, download(output));
     }
     case "audio":
     case "video": {

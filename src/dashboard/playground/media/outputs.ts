@@ -2,6 +2,7 @@
 import { isObject } from "../../../lib/json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { outputOf } from "../../prediction-view/output-kind.ts";
+import { pictureIn } from "../../prediction-view/pictures.ts";
 import { Sound } from "./sound.ts";
 
 export type MediaItem =
@@ -102,21 +103,6 @@ function segmentIn(value: Json): Segment[] {
   const end = value.end ?? to;
   if (typeof start !== "number" || typeof value.text !== "string") return [];
   return [{ start, end: typeof end === "number" ? end : undefined, text: value.text.trim() }];
-}
-
-/** The first characters of each format, in base64. */
-const FORMATS: [start: string, type: string][] = [
-  ["iVBOR", "png"],
-  ["/9j/", "jpeg"],
-  ["UklGR", "webp"],
-  ["R0lGOD", "gif"],
-];
-
-/** A data URL of what the convention has as base64. */
-function pictureIn({ b64_json }: Part): string | undefined {
-  if (typeof b64_json !== "string") return undefined;
-  const [, type = "png"] = FORMATS.find(([start]) => b64_json.startsWith(start)) ?? [];
-  return `data:image/${type};base64,${b64_json}`;
 }
 
 /** `1:02.5` */

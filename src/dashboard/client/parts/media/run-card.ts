@@ -5,6 +5,7 @@ import { element } from "../element.ts";
 import { jsonTree } from "../json-tree.ts";
 import { post } from "../post.ts";
 import { type Ending, PredictionStream } from "../prediction-stream.ts";
+import { zoomButton } from "../zoom.ts";
 import { blobAddress } from "./blob-address.ts";
 
 export interface RunOptions {
@@ -121,7 +122,7 @@ export class RunCard {
       const image = element("img", "");
       image.src = address;
       image.alt = this.#options.label || name;
-      return [image];
+      return [zoomButton(image)];
     }
     const player = element(kind, "");
     player.src = address;

@@ -2,6 +2,7 @@
 import type { Input } from "../../../../domain/schemas/input-form-values.ts";
 import type { Result } from "../playground.ts";
 import { requiredElement } from "../playground-form.ts";
+import { attachZoom } from "../zoom.ts";
 import { RunCard } from "./run-card.ts";
 
 /** Older ones are found among the predictions. */
@@ -26,6 +27,7 @@ export class MediaRuns implements Result {
     this.#empty = requiredElement(root, "[data-no-runs]", HTMLElement);
     this.#status = requiredElement(root, "[data-announce-result]", HTMLElement);
     this.#useAsInput = useAsInput;
+    attachZoom(this.#list);
     const { user, model } = root.dataset;
     this.#key = `auspex.runs.1:${user}:${model}`;
     for (const kept of readKept(sessionStorage.getItem(this.#key)).toReversed()) this.#add(kept);

@@ -1,4 +1,7 @@
-/** A JSON value as a tree: one level rendered, the rest as JSON text that client code expands. */
+/**
+ * A JSON value as a tree: one level and small parts of it rendered, the rest as JSON text that client
+ * code expands.
+ */
 import type { Child } from "hono/jsx";
 import { MAX_FOLDED_CHARS } from "../../domain/predictions/display-limits.ts";
 import { pointerTo } from "../../domain/predictions/json-part.ts";
@@ -7,6 +10,7 @@ import type { Json } from "../../protocol/common.ts";
 import { type Branch, isBranch, paginated, sizeText } from "./branch.ts";
 import { isUrlKind, outputOf } from "./output-kind.ts";
 import { UrlOutput } from "./url-output.tsx";
+import { writtenOut } from "./written-out.ts";
 
 interface Place {
   /** Host of the page. */
@@ -22,21 +26,42 @@ export const JsonTree = ({ value, ...place }: Place & { value: Json; from?: numb
   isBranch(value) ? (
     <details class="json" open>
       <summary>{sizeText(value)}</summary>
-      <Entries value={value} {...place} />
+      <Entries value={value} written={writtenOut(value)} {...place} />
     </details>
   ) : (
     <code>{JSON.stringify(value)}</code>
   );
 
 /** @param from how many entries are left out */
-function Entries({ value, host, all, at, from = 0 }: Place & { value: Branch; from?: number }) {
+function Entries({
+  value,
+  written,
+  host,
+  all,
+  at,
+  from = 0,
+}: Place & { value: Branch; written: Set<Branch>; from?: number }) {
   const { first, rest } = paginated(Object.entries(value).slice(from));
   const next = from + first.length;
   return (
     <ul>
       {first.map(([key, one]) => (
         <li>
-          {isBranch(one) ? (
+          {isBranch(one) && written.has(one) ? (
+            <details>
+              <summary>
+                <Key name={key} />
+                {sizeText(one)}
+              </summary>
+              <Entries
+                value={one}
+                written={written}
+                host={host}
+                all={all}
+                at={at === undefined ? undefined : pointerTo(at, key)}
+              />
+            </details>
+          ) : isBranch(one) ? (
             <CollapsedNode value={one} all={addressOf({ all, at }, key)}>
               <Key name={key} />
               {sizeText(one)}

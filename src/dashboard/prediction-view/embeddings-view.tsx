@@ -1,0 +1,90 @@
+/** Embeddings as a table: how long they are, how they begin, and how far they are from each other. */
+import { cosineDistance, countText, norm, type Vector } from "./embeddings.ts";
+
+/** Rows of the table. */
+const MAX_ROWS = 100;
+/** Rows and columns of the distances: more would be no table that anybody reads. */
+const MAX_COMPARED = 12;
+/** Numbers of each that are shown. */
+const FIRST = 4;
+
+/** Client code has the server render them again when the prediction has ended. */
+export const Embeddings = ({ vectors }: { vectors: Vector[] }) => (
+  <>
+    <div class="scroll" tabindex={0}>
+      <table class="embeddings">
+        <caption>{countText(vectors)}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Vector</th>
+            <th scope="col" class="number">
+              Dimension
+            </th>
+            <th scope="col" class="number">
+              Length
+            </th>
+            <th scope="col">First values</th>
+          </tr>
+        </thead>
+        <tbody>
+          {vectors.slice(0, MAX_ROWS).map((vector, n) => (
+            <tr>
+              <th scope="row">{String(n)}</th>
+              <td class="number">{String(vector.length)}</td>
+              <td class="number">{short(norm(vector))}</td>
+              <td class="vector">
+                {vector.slice(0, FIRST).map(short).join(", ")}
+                {vector.length > FIRST && ", …"}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+    {vectors.length > MAX_ROWS && <p class="hint">{`${vectors.length - MAX_ROWS} more`}</p>}
+    {vectors.length > 1 && <Distances vectors={vectors.slice(0, MAX_COMPARED)} />}
+    {vectors.length > MAX_COMPARED && (
+      <p class="hint">{`Between the first ${MAX_COMPARED} of ${vectors.length}.`}</p>
+    )}
+  </>
+);
+
+const Distances = ({ vectors }: { vectors: Vector[] }) => (
+  <div class="scroll" tabindex={0}>
+    <table class="distances">
+      <caption>Cosine distance: 0 is the same direction, 1 is unrelated</caption>
+      <thead>
+        <tr>
+          <td />
+          {vectors.map((_, n) => (
+            <th scope="col" class="number">
+              {String(n)}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {vectors.map((a, row) => (
+          <tr>
+            <th scope="row">{String(row)}</th>
+            {vectors.map((b, column) => (
+              <Distance value={row === column ? 0 : cosineDistance(a, b)} />
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+/** The nearer, the darker; the number says the same. */
+const Distance = ({ value }: { value: number | undefined }) => (
+  <td class={value === undefined ? "number" : `number near-${nearness(value)}`}>
+    {value === undefined ? "–" : value.toFixed(3)}
+  </td>
+);
+
+/** 4 for 0 to 0.25, down to 0 from 1. */
+const nearness = (distance: number) => Math.max(0, 4 - Math.floor(distance * 4));
+
+const short = (value: number) => String(Number(value.toPrecision(4)));

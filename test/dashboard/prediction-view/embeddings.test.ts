@@ -1,0 +1,67 @@
+/** Which outputs are embeddings, and how far they are from each other. */
+import { expect, test } from "vitest";
+import {
+  cosineDistance,
+  countText,
+  embeddingsIn,
+  norm,
+} from "../../../src/dashboard/prediction-view/embeddings.ts";
+import { outputOf } from "../../../src/dashboard/prediction-view/output-kind.ts";
+
+const row = (length: number, value = 0.5) => Array<number>(length).fill(value);
+
+test("rows of numbers are embeddings when they are long and equally so", () => {
+  expect(embeddingsIn([row(8), row(8)])).toEqual([row(8), row(8)]);
+  expect(embeddingsIn(row(64))).toEqual([row(64)]);
+  for (const other of [
+    [row(4), row(4)],
+    [row(8), row(9)],
+    [[...row(8), "x"], row(9)],
+    row(63),
+    [],
+    [[]],
+    "text",
+    null,
+  ])
+    expect(embeddingsIn(other)).toBeUndefined();
+});
+
+test("what OpenAI's API answers is read, also in base64", () => {
+  const answer = (...embeddings: (number[] | string)[]) => ({
+    object: "list",
+    data: embeddings.map((embedding, index) => ({ object: "embedding", index, embedding })),
+  });
+  expect(embeddingsIn(answer([1, 0], [0, 1]))).toEqual([
+    [1, 0],
+    [0, 1],
+  ]);
+  expect(embeddingsIn(answer([1, 0]).data)).toEqual([[1, 0]]);
+  expect(embeddingsIn({ embedding: [1, 2, 3] })).toEqual([[1, 2, 3]]);
+  const base64 = Buffer.from(new Float32Array([0.5, -1]).buffer).toString("base64");
+  expect(embeddingsIn(answer(base64))).toEqual([[0.5, -1]]);
+  expect(embeddingsIn(answer("no base64"))).toBeUndefined();
+  expect(embeddingsIn(answer("AAA="))).toBeUndefined();
+  expect(embeddingsIn({ data: [] })).toBeUndefined();
+  expect(embeddingsIn({ data: [{ id: 1 }] })).toBeUndefined();
+});
+
+test("the distance is 0 for the same direction, 1 for a right angle, 2 for the opposite", () => {
+  expect(cosineDistance([1, 2], [2, 4])).toBeCloseTo(0, 12);
+  expect(cosineDistance([1, 0], [0, 5])).toBe(1);
+  expect(cosineDistance([1, 1], [-3, -3])).toBeCloseTo(2, 12);
+  expect(cosineDistance([0, 0], [1, 1])).toBeUndefined();
+  expect(cosineDistance([1e200, 0], [1e200, 0])).toBeUndefined();
+  expect(norm([3, 4])).toBe(5);
+  expect(countText([[1, 2]])).toBe("1 embedding of 2 numbers");
+  expect(countText([row(3), row(3)])).toBe("2 embeddings of 3 numbers");
+});
+
+test("an answer with nothing but pictures is a list of them", () => {
+  const png = "iVBORw0KGgo=";
+  expect(outputOf({ created: 1, data: [{ b64_json: png }] }, "auspex.test")).toEqual({
+    kind: "list",
+    items: [`data:image/png;base64,${png}`],
+  });
+  const said = { data: [{ b64_json: png, revised_prompt: "A cat" }] };
+  expect(outputOf(said, "auspex.test").kind).toBe("json");
+});

@@ -1,0 +1,22 @@
+/** How much of a tree is written out. */
+import { expect, test } from "vitest";
+import { writtenOut } from "../../../src/dashboard/prediction-view/written-out.ts";
+
+test("small parts are, with all that is in them", () => {
+  const inner = { b: [1, 2] };
+  const root = { a: inner, c: 3 };
+  expect(writtenOut(root)).toEqual(new Set([inner, inner.b]));
+});
+
+test("large parts and deep ones are not, and others still are", () => {
+  const small = [1];
+  const large = Array(301).fill(0);
+  const deep = JSON.parse("[".repeat(20) + "]".repeat(20));
+  expect(writtenOut({ large, deep, small })).toEqual(new Set([small]));
+  expect(writtenOut([[large]])).toEqual(new Set());
+});
+
+test("no more than 300 entries are in all", () => {
+  const parts = Array.from({ length: 1_000 }, (_, n) => [n, n]);
+  expect(writtenOut(parts).size).toBe(100);
+});
