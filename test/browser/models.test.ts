@@ -80,6 +80,8 @@ it("is found by everybody, who is told how to call it from where they are", asyn
   expect(code.join()).toContain(`${site.url}/v1/vendora`);
   for (const path of ["", "/versions", "/versions/1", "/api"])
     await visitor.open(`/models/lewis/rabbit${path}`);
+  // The language is remembered.
+  expect(await page.getByRole("radio", { name: "curl" }).isChecked()).toBe(true);
   await visitor.open("/models?q=nothing+like+that");
 });
 

@@ -1,7 +1,9 @@
-/** Every page: copy buttons, local times, the user menu and confirmations. */
+/** Every page: copy buttons, local times, the user menu, confirmations and choices that are kept. */
+import { keepChoice, restoreChoices } from "./parts/choices.ts";
 import { enhance } from "./parts/enhance.ts";
 
 enhance(document);
+restoreChoices(document);
 
 document.addEventListener("click", (event) => {
   if (!(event.target instanceof Element)) return;
@@ -23,6 +25,8 @@ document.addEventListener("submit", (event) => {
   const question = event.target instanceof HTMLElement && event.target.dataset.confirm;
   if (question && !confirm(question)) event.preventDefault();
 });
+
+document.addEventListener("change", ({ target }) => keepChoice(target));
 
 const COPIED_MS = 2_000;
 

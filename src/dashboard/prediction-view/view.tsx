@@ -94,7 +94,7 @@ export function PredictionPanel({
 
 /** How texts are shown; client code reveals it. */
 const MarkdownMode = ({ id }: { id: string }) => (
-  <fieldset class="segments" data-markdown-mode hidden>
+  <fieldset class="segments" data-choice="markdown" hidden>
     <legend class="visually-hidden">Show text as</legend>
     {["text", "markdown"].map((mode) => (
       <label>

@@ -1,28 +1,26 @@
-/** The texts of an output as they are or as Markdown: what is chosen is remembered, for all pages. */
+/** The texts of an output as they are, or as Markdown. */
 import { MarkdownView } from "./chat/markdown-view.ts";
-
-const KEY = "auspex.markdown.1";
+import { restoreChoices } from "./choices.ts";
 
 export class MarkdownMode {
   readonly #root: HTMLElement;
+  readonly #radio: HTMLInputElement | null;
   readonly #views = new Map<HTMLElement, MarkdownView>();
-  #isOn = remembered();
 
   constructor(root: HTMLElement) {
     this.#root = root;
-    const choice = root.querySelector<HTMLElement>("[data-markdown-mode]");
+    const choice = root.querySelector<HTMLElement>('[data-choice="markdown"]');
+    this.#radio = choice?.querySelector('[value="markdown"]') ?? null;
     if (!choice) return;
     choice.hidden = false;
-    for (const radio of choice.querySelectorAll<HTMLInputElement>("input")) {
-      radio.checked = (radio.value === "markdown") === this.#isOn;
-      radio.addEventListener("change", () => this.#turn(radio.value === "markdown"));
-    }
+    restoreChoices(root);
+    choice.addEventListener("change", () => this.#turn());
     this.update();
   }
 
   /** To be called when text has come. */
   update(): void {
-    if (!this.#isOn) return;
+    if (!this.#radio?.checked) return;
     for (const text of this.#root.querySelectorAll<HTMLElement>("[data-output] .text")) {
       const view = this.#views.get(text) ?? new MarkdownView("output-item prose");
       this.#views.set(text, view);
@@ -32,29 +30,12 @@ export class MarkdownMode {
     }
   }
 
-  #turn(on: boolean): void {
-    this.#isOn = on;
-    remember(on);
+  #turn(): void {
+    const isOn = this.#radio?.checked ?? false;
     for (const [text, view] of this.#views) {
-      text.hidden = on;
-      view.root.hidden = !on;
+      text.hidden = isOn;
+      view.root.hidden = !isOn;
     }
     this.update();
-  }
-}
-
-function remembered(): boolean {
-  try {
-    return localStorage.getItem(KEY) === "on";
-  } catch {
-    return false;
-  }
-}
-
-function remember(on: boolean): void {
-  try {
-    localStorage.setItem(KEY, on ? "on" : "off");
-  } catch {
-    // Not allowed: then it is so for this page alone.
   }
 }

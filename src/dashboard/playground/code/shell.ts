@@ -2,18 +2,7 @@
 import { readableJson } from "../../../lib/readable-json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import type { ApiId, Input } from "./bodies.ts";
-
-const PATHS: Record<ApiId, string> = {
-  predictions: "/v1/predictions",
-  chat: "/v1/vendora/chat/completions",
-  responses: "/v1/vendora/responses",
-  messages: "/v1/vendorb/messages",
-  embeddings: "/v1/vendora/embeddings",
-  images: "/v1/vendora/images/generations",
-  edits: "/v1/vendora/images/edits",
-  speech: "/v1/vendora/audio/speech",
-  transcriptions: "/v1/vendora/audio/transcriptions",
-};
+import { PATHS } from "./paths.ts";
 
 /** Quoted for a POSIX shell. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

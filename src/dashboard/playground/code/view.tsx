@@ -7,7 +7,7 @@ import { type CodeSample, LANGUAGES } from "./samples.ts";
 
 export const Code = ({ samples }: { samples: CodeSample[] }) => (
   <div class="code-samples">
-    <fieldset class="segments">
+    <fieldset class="segments" data-choice="language">
       <legend class="visually-hidden">Language</legend>
       {Object.entries(LANGUAGES).map(([language, name]) => (
         <label>
