@@ -3,17 +3,20 @@ import { enhance } from "./parts/enhance.ts";
 import { Playground, type Result } from "./parts/playground.ts";
 import { requiredElement } from "./parts/playground-form.ts";
 import { attachPrediction } from "./parts/prediction-view.ts";
+import { RecentRuns } from "./parts/recent-runs.ts";
 
 class PredictionResult implements Result {
   readonly #address: string;
   readonly #view: HTMLElement;
   #detach: () => void;
   #shown = predictionInAddress();
+  readonly #runs: RecentRuns;
 
   constructor(root: HTMLElement) {
     this.#address = root.dataset.playground ?? "";
     this.#view = requiredElement(root, '[data-panel="output"]', HTMLElement);
     this.#detach = attachPrediction(this.#view);
+    this.#runs = new RecentRuns(root);
     // The server shows a run with its input. Back to an anchor of the page is no other run.
     addEventListener("popstate", () => {
       if (predictionInAddress() !== this.#shown) location.reload();
@@ -32,6 +35,7 @@ class PredictionResult implements Result {
     this.#view.innerHTML = await response.text();
     enhance(this.#view);
     this.#detach = attachPrediction(this.#view);
+    this.#runs.refresh();
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
+import type { RecentRun } from "../../services/predictions/recent-runs.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { modelAddress } from "../models/header.tsx";
@@ -24,6 +25,8 @@ export interface PlaygroundState {
   /** A note about the prediction that is shown. */
   note?: string | undefined;
   prediction?: PredictionView | undefined;
+  /** The last of the model, of whoever looks. */
+  runs: RecentRun[];
   tab: Tab;
 }
 

@@ -9,6 +9,7 @@ import { codeSamples } from "./code/samples.ts";
 import { Code } from "./code/view.tsx";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
 import { InputForm } from "./input-form.tsx";
+import { RecentRuns } from "./runs/recent.tsx";
 import { type MediaView, ownView, VIEW_NAMES, type View } from "./views.ts";
 
 interface Props {
@@ -70,6 +71,14 @@ function FormView({ play, viewer, origin }: Props) {
           <InputForm play={play} />
         </section>
         <div class="playground-result">
+          {view === "form" && (
+            <RecentRuns
+              runs={play.runs}
+              address={modelAddress(model, "/playground")}
+              current={prediction?.prediction.id}
+              host={new URL(origin).host}
+            />
+          )}
           <nav class="tabs" aria-label="Result">
             {TABS.map(([tab, name]) => (
               <a

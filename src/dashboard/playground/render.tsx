@@ -6,6 +6,7 @@ import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { ProblemError } from "../../errors.ts";
 import { readModel } from "../../services/models/models.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
+import { recentRuns } from "../../services/predictions/recent-runs.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { viewerOf } from "../access.ts";
@@ -60,7 +61,7 @@ export async function findVersion(
 }
 
 /** Without what is loaded here. */
-export type RenderedState = Omit<PlaygroundState, "versions" | "shape" | "view"> & {
+export type RenderedState = Omit<PlaygroundState, "versions" | "shape" | "view" | "runs"> & {
   /** Its own where it is not the form. */
   wanted: "own" | "form";
 };
@@ -75,16 +76,27 @@ export async function renderPlayground(
   const { model, version } = play;
   const { owner, name } = model;
   const request = { cursor: undefined, size: MAX_LISTED, url: c.req.url };
-  const { page } = await listVersions(services, viewer.caller, owner.username, name, request);
+  const reference = `${owner.username}/${name}`;
+  const view: View = (wanted === "own" && ownView(version)) || "form";
+  const [{ page }, runs] = await Promise.all([
+    listVersions(services, viewer.caller, owner.username, name, request),
+    // Client code asks for what they were given: the page does not wait for that.
+    view === "form"
+      ? recentRuns(services, viewer.caller, reference, { url: c.req.url, withContent: false })
+      : [],
+  ]);
   const numbers = page.items.map(({ number }) => number);
   const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
   // Schemas that the form cannot use are still valid to publish.
   const shape = browserSchema.safeParse(versionSchema(version.schemas, "input")).data;
-  const view: View = (wanted === "own" && ownView(version)) || "form";
   c.status(status);
   return c.render(
-    <PlaygroundPage play={{ ...play, versions, shape, view }} viewer={viewer} origin={origin} />,
-    { title: `Playground of ${owner.username}/${name}`, scripts: [SCRIPTS[view]] },
+    <PlaygroundPage
+      play={{ ...play, versions, runs, shape, view }}
+      viewer={viewer}
+      origin={origin}
+    />,
+    { title: `Playground of ${reference}`, scripts: [SCRIPTS[view]] },
   );
 }
 

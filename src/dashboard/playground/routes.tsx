@@ -9,10 +9,13 @@ import { createPredictionOfVersion } from "../../protocol/prediction.ts";
 import { parseBody } from "../../routes/router.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { type PredictionView, viewPrediction } from "../../services/predictions/prediction-view.ts";
+import { recentRuns } from "../../services/predictions/recent-runs.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { fieldText } from "../form.ts";
+import { modelAddress } from "../models/header.tsx";
+import { fragment } from "../prediction-view/fragment.tsx";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
 import {
   convertInput,
@@ -23,6 +26,8 @@ import {
 } from "./input.ts";
 import { rejectionOf } from "./rejection.ts";
 import { findVersion, type RenderedState, renderNoVersion, renderPlayground } from "./render.tsx";
+import { RecentRuns } from "./runs/recent.tsx";
+import { renderComparison } from "./runs/render-comparison.tsx";
 import { uploadPages } from "./upload-routes.ts";
 import { isMediaView } from "./views.ts";
 
@@ -34,6 +39,8 @@ const playgroundQuery = z.object({
   prediction: z.string().optional(),
   as: z.string().optional(),
   view: z.string().optional(),
+  /** Another run, to be compared with `prediction`. */
+  compare: z.string().optional(),
   tab: z.enum(["output", "code"]).default("output").catch("output"),
 });
 
@@ -47,7 +54,8 @@ export const playgroundPages = pages()
   .route("/", uploadPages)
   .get(ADDRESS, requireUser, async (c) => {
     const query = playgroundQuery.parse(c.req.query());
-    const { version: number, prediction: id, as, tab } = query;
+    const { version: number, prediction: id, as, tab, compare } = query;
+    if (compare !== undefined) return renderComparison(c, id, compare);
     const { services, origin } = c.var;
     const prediction =
       id === undefined ? undefined : await viewPrediction(services, viewerOf(c).caller, id, origin);
@@ -76,6 +84,24 @@ export const playgroundPages = pages()
       // A prediction and JSON are shown in the form.
       wanted: query.view === "form" || prediction || as === "json" ? "form" : "own",
     });
+  })
+  .get(`${ADDRESS}/runs`, requireUser, async (c) => {
+    const { services, origin } = c.var;
+    const { caller } = viewerOf(c);
+    const { model } = await findVersion(c);
+    const runs = await recentRuns(services, caller, `${model.owner.username}/${model.name}`, {
+      url: c.req.url,
+      withContent: true,
+    });
+    return fragment(
+      c,
+      <RecentRuns
+        runs={runs}
+        address={modelAddress(model, "/playground")}
+        current={playgroundQuery.parse(c.req.query()).prediction}
+        host={new URL(origin).host}
+      />,
+    );
   })
   .post(ADDRESS, requireUser, async (c) => {
     if (c.req.header("content-type")?.startsWith("application/json")) {

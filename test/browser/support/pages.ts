@@ -92,6 +92,8 @@ export const PAGES: Record<string, PageVisit[]> = {
         `/models/${model}/playground?prediction=${text}`,
         `/models/${model}/playground?tab=code`,
         `/models/${model}/playground?as=json`,
+        `/models/${model}/playground?prediction=${text}&compare=${text}`,
+        `/models/${model}/playground?compare=`,
       ],
     },
   ],
@@ -119,6 +121,7 @@ export const NOT_PAGES = [
   // Parts of pages, streams and files.
   "/account/export",
   "/account/usage.csv",
+  `${MODEL}/playground/runs`,
   `${RUN}/view`,
   `${RUN}/why`,
   `${RUN}/events`,

@@ -198,6 +198,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     publicParameters: newShownVariable,
   },
   [`GET ${ONE_MODEL}/playground`]: { audience: "owner", parameters: newVersion },
+  [`GET ${ONE_MODEL}/playground/runs`]: { audience: "owner", parameters: newVersion },
   [`POST ${ONE_MODEL}/playground`]: {
     audience: "owner",
     parameters: newVersion,

@@ -1,0 +1,202 @@
+/** Two runs of a model beside each other: what they were given, how long they took, what came of it. */
+import type { Child } from "hono/jsx";
+import type { Json } from "../../../protocol/common.ts";
+import type { PredictionView } from "../../../services/predictions/prediction-view.ts";
+import type { RecentRun } from "../../../services/predictions/recent-runs.ts";
+import type { DetailedModelRow } from "../../../storage/models/models.ts";
+import type { Viewer } from "../../context.ts";
+import { ModelHeader, modelAddress } from "../../models/header.tsx";
+import { duration } from "../../prediction-view/duration.ts";
+import { OutputValue } from "../../prediction-view/output.tsx";
+import { outputOf } from "../../prediction-view/output-kind.ts";
+import { PredictionPanel } from "../../prediction-view/view.tsx";
+import { Empty, Time } from "../../ui/parts.tsx";
+import { type Difference, differences, type MarkedText, markedTexts } from "./differences.ts";
+import { labelOf } from "./label.ts";
+
+export interface ComparedRun {
+  view: PredictionView;
+  /** Undefined where none is known. */
+  price: number | undefined;
+}
+
+type Both = [a: ComparedRun, b: ComparedRun];
+
+export interface Comparison {
+  model: DetailedModelRow;
+  runs: RecentRun[];
+  /** Undefined while fewer than two are chosen. */
+  both: Both | undefined;
+  host: string;
+}
+
+export const ComparePage = ({ comparison, viewer }: { comparison: Comparison; viewer: Viewer }) => (
+  <>
+    <ModelHeader model={comparison.model} viewer={viewer} page="/playground" />
+    <h2>Compare two runs</h2>
+    <Choice comparison={comparison} />
+    {comparison.both ? (
+      <Both both={comparison.both} host={comparison.host} />
+    ) : (
+      <Empty title="Two runs are needed">
+        <p>Choose two above. Runs of this model in its playground or by the API are there.</p>
+      </Empty>
+    )}
+  </>
+);
+
+function Choice({ comparison: { model, runs, both } }: { comparison: Comparison }) {
+  const address = modelAddress(model, "/playground");
+  return (
+    <form action={address} class="compare-choice">
+      {NAMES.map((name, n) => (
+        <p>
+          <label for={`compare-${name}`}>{`Run ${n === 0 ? "A" : "B"}`}</label>
+          <select id={`compare-${name}`} name={name}>
+            <Options runs={runs} chosen={both?.[n]?.view.prediction} />
+          </select>
+        </p>
+      ))}
+      <button type="submit" class="quiet">
+        Compare
+      </button>
+      <a
+        class="compare-back"
+        href={both ? `${address}?prediction=${both[0].view.prediction.id}` : address}
+      >
+        Back to the playground
+      </a>
+    </form>
+  );
+}
+
+const NAMES = ["prediction", "compare"] as const;
+
+/** Also one that is older than those. */
+function Options({
+  runs,
+  chosen,
+}: {
+  runs: RecentRun[];
+  chosen: PredictionView["prediction"] | undefined;
+}) {
+  const isAmong = runs.some(({ prediction }) => prediction.id === chosen?.id);
+  const all: RecentRun[] =
+    chosen && !isAmong ? [...runs, { prediction: chosen, content: undefined }] : runs;
+  return (
+    <>
+      {all.map(({ prediction: { id, status, created_at }, content }) => (
+        <option value={id} selected={id === chosen?.id}>
+          {[created_at.slice(0, 16).replace("T", " "), status, content && labelOf(content.input)]
+            .filter(Boolean)
+            .join(" · ")}
+        </option>
+      ))}
+    </>
+  );
+}
+
+function Both({ both, host }: { both: Both; host: string }) {
+  const [a, b] = both.map(({ view }) => view);
+  const fields = differences(a?.displayInput, b?.displayInput);
+  const changed = fields.filter(({ isSame }) => !isSame);
+  const same = fields.filter(({ isSame }) => isSame);
+  return (
+    <>
+      <table class="comparison">
+        <thead>
+          <tr>
+            <td />
+            <th scope="col">A</th>
+            <th scope="col">B</th>
+          </tr>
+        </thead>
+        <tbody>
+          <Facts both={both} />
+          {changed.map((field) => (
+            <Changed field={field} host={host} />
+          ))}
+        </tbody>
+      </table>
+      {both.some(({ view }) => view.displayInput === undefined) && (
+        <p class="hint">An input that was removed or is too large for a page is not compared.</p>
+      )}
+      {same.length > 0 && (
+        <details class="same-fields">
+          <summary>{`The same in both: ${same.map(({ name }) => name).join(", ")}`}</summary>
+          <dl class="input">
+            {same.map(({ name, a: value }) => (
+              <>
+                <dt>{name}</dt>
+                <dd>{value !== undefined && <Value value={value} host={host} />}</dd>
+              </>
+            ))}
+          </dl>
+        </details>
+      )}
+      <div class="compared">
+        {both.map(({ view }, n) => (
+          <section aria-label={`Run ${n === 0 ? "A" : "B"}`}>
+            <h3>{`Run ${n === 0 ? "A" : "B"}`}</h3>
+            <PredictionPanel view={view} host={host} />
+          </section>
+        ))}
+      </div>
+    </>
+  );
+}
+
+const Facts = ({ both }: { both: Both }) => (
+  <>
+    {FACTS.map(([name, shown]) => (
+      <tr>
+        <th scope="row">{name}</th>
+        {both.map((run, n) => (
+          <td data-label={n === 0 ? "A" : "B"}>{shown(run)}</td>
+        ))}
+      </tr>
+    ))}
+  </>
+);
+
+const seconds = (text: string | null) => (text === null ? "–" : duration(Number(text)));
+
+const FACTS: [name: string, shown: (run: ComparedRun) => Child][] = [
+  ["Created", ({ view }) => <Time at={view.prediction.created_at} exact />],
+  ["Version", ({ view }) => String(view.prediction.model.version_number)],
+  ["Setup", ({ view }) => seconds(view.prediction.setup_time)],
+  ["Execution", ({ view }) => seconds(view.prediction.execution_time)],
+  ["Price", ({ price }) => (price === undefined ? "–" : priceText(price))],
+];
+
+/** Two digits that say something: runs cost small parts of a unit. */
+const priceText = (price: number) =>
+  price >= 1 ? price.toFixed(2) : String(Number(price.toPrecision(2)));
+
+function Changed({ field: { name, a, b }, host }: { field: Difference; host: string }) {
+  const [x, y] = typeof a === "string" && typeof b === "string" ? markedTexts(a, b) : [];
+  return (
+    <tr class="differs">
+      <th scope="row">
+        {name} <small>differs</small>
+      </th>
+      <td data-label="A">{x ? <Marked text={x} /> : <Value value={a} host={host} />}</td>
+      <td data-label="B">{y ? <Marked text={y} /> : <Value value={b} host={host} />}</td>
+    </tr>
+  );
+}
+
+const Marked = ({ text: [before, changed, after] }: { text: MarkedText }) => (
+  <span class="marked-text" dir="auto">
+    {before}
+    {changed && <mark>{changed}</mark>}
+    {after}
+  </span>
+);
+
+const Value = ({ value, host }: { value: Json | undefined; host: string }) =>
+  value === undefined ? (
+    <span class="hint">not given</span>
+  ) : (
+    <OutputValue output={outputOf(value, host)} host={host} all="" />
+  );

@@ -1,0 +1,58 @@
+/** The last runs of the model, above the result: each leads back to its input and output. */
+import { isTerminal } from "../../../domain/predictions/state.ts";
+import type { RecentRun } from "../../../services/predictions/recent-runs.ts";
+import { Time } from "../../ui/parts.tsx";
+import { labelOf, pictureOf } from "./label.ts";
+
+interface Props {
+  runs: RecentRun[];
+  /** The playground's address. */
+  address: string;
+  /** The id of the prediction that is shown. */
+  current: string | undefined;
+  host: string;
+}
+
+/** client/parts/recent-runs.ts loads it again, with what the runs were given. */
+export const RecentRuns = ({ runs, address, current, host }: Props) => (
+  <nav
+    class="recent-runs"
+    aria-label="Recent runs"
+    data-recent={`${address}/runs`}
+    data-live={runs.some(({ prediction }) => !isTerminal(prediction.status)) ? "true" : undefined}
+    hidden={runs.length === 0}
+  >
+    <ol>
+      {runs.map(({ prediction: { id, status, created_at }, content }) => (
+        <li>
+          <a
+            href={`${address}?prediction=${id}`}
+            aria-current={id === current ? "page" : undefined}
+          >
+            <Picture address={content && pictureOf(content.output, host)} />
+            <span class="run-label" dir="auto">
+              {(content && labelOf(content.input)) || `Run …${id.slice(-4)}`}
+            </span>
+            <span class={`status ${status}`}>
+              <span class="visually-hidden">{status}</span>
+              <Time at={created_at} />
+            </span>
+          </a>
+        </li>
+      ))}
+    </ol>
+    {runs.length > 1 && <a href={compareAddress(address, runs, current)}>Compare two runs</a>}
+  </nav>
+);
+
+/** The one that is shown, or the newest, with the one before it. */
+function compareAddress(address: string, runs: RecentRun[], current: string | undefined): string {
+  const ids = runs.map(({ prediction }) => prediction.id);
+  const [newest = ""] = ids;
+  const shown = current ?? newest;
+  const before = ids[ids.indexOf(shown) + 1] ?? newest;
+  return `${address}?prediction=${shown}&compare=${before}`;
+}
+
+const Picture = ({ address }: { address: string | undefined }) =>
+  address === undefined ? null : <img src={address} alt="" width="40" height="40" loading="lazy" />;

@@ -1,0 +1,56 @@
+/** The last runs of a model by one person, with as much of each as is needed to know it again. */
+import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import { logger } from "../../log.ts";
+import { predictionWithId } from "../../objects/prediction/stub.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Prediction } from "../../protocol/prediction.ts";
+import type { Caller } from "../accounts/caller.ts";
+import type { Services } from "../services.ts";
+import { ownPredictions } from "./predictions.ts";
+
+const RUNS = 10;
+/** A run whose input and output are longer is not read for a few words. */
+const MAX_CHARS = 16 * 1024;
+
+export interface RecentRun {
+  prediction: Prediction;
+  /** Undefined where they were not asked for, were deleted, or are too large. */
+  content: { input: Json; output: Json } | undefined;
+}
+
+/**
+ * Newest first.
+ * @param model `owner/name`
+ * @param withContent costs a request to the object of each
+ */
+export async function recentRuns(
+  services: Services,
+  caller: Caller,
+  model: string,
+  { url, withContent }: { url: string; withContent: boolean },
+): Promise<RecentRun[]> {
+  const query = { statuses: [], model, page_size: RUNS, cursor: undefined };
+  const request = { cursor: undefined, size: RUNS, url };
+  const { items } = await ownPredictions(services, caller, query, request, (row) => row);
+  const { origin } = new URL(url);
+  return Promise.all(
+    items.map(async (row) => ({
+      prediction: services.present.prediction(row, origin),
+      content: withContent && !row.data_removed ? await contentOf(services, row) : undefined,
+    })),
+  );
+}
+
+/** What cannot be read now is left out: the list is of use without it. */
+async function contentOf({ env }: Services, row: PredictionRow): Promise<RecentRun["content"]> {
+  try {
+    const snapshot = await predictionWithId(env, row.object_id)?.get(MAX_CHARS);
+    const [text] = snapshot?.body ?? [];
+    if (snapshot?.body?.length !== 1 || typeof text !== "string") return undefined;
+    const { input, output }: { input: Json; output: Json } = JSON.parse(text);
+    return { input, output };
+  } catch (error) {
+    logger.warn("A recent run cannot be read", { prediction_id: row.id, error });
+    return undefined;
+  }
+}

@@ -1,0 +1,75 @@
+/** What runs are known by, and how two of them differ. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { differences, markedTexts } from "../../../src/dashboard/playground/runs/differences.ts";
+import { labelOf, pictureOf } from "../../../src/dashboard/playground/runs/label.ts";
+
+describe("a run in a list", () => {
+  test("is known by the longest text that it was given, on one line", () => {
+    expect(labelOf({ style: "ink", prompt: "A fox\n in   snow", seed: 1 })).toBe("A fox in snow");
+    expect(labelOf({ prompt: "x".repeat(500) })).toBe(`${"x".repeat(89)}…`);
+    expect(labelOf({ image: "https://a.example/long/address.png", mode: "up" })).toBe("up");
+  });
+
+  test("is known by the last message of a conversation", () => {
+    const said = (content: unknown) =>
+      JSON.parse(JSON.stringify({ messages: [{ content: "Hi" }, { role: "user", content }] }));
+    expect(labelOf(said("And now?"))).toBe("And now?");
+    expect(labelOf(said([{ type: "image_url" }, { type: "text", text: "What is it?" }]))).toBe(
+      "What is it?",
+    );
+    expect(labelOf(said(null))).toBe('messages: [{"content":"Hi"},{"role":"user","content":null}]');
+  });
+
+  test("is known by its numbers where it has no text", () => {
+    expect(labelOf({ numbers: [1, 2], fast: true })).toBe("numbers: [1,2], fast: true");
+    expect(labelOf({ image: "data:image/png;base64,AAAA" })).toBe("");
+    expect(labelOf([1])).toBe("");
+  });
+
+  test("has the first picture of this deployment", () => {
+    const file = (name: string) =>
+      `https://auspex.test/v1/files/a-b/${name}?expires=9999999999&signature=x`;
+    const host = "auspex.test";
+    expect(pictureOf([file("a.wav"), file("b.png")], host)).toContain("/v1/files/a-b/b.png?");
+    expect(pictureOf(file("b.png"), host)).toContain("/b.png");
+    expect(pictureOf("https://elsewhere.example/b.png", host)).toBeUndefined();
+    expect(pictureOf("data:image/png;base64,AAAA", host)).toBeUndefined();
+    expect(pictureOf({ a: file("b.png") }, host)).toBeUndefined();
+  });
+});
+
+describe("two inputs", () => {
+  test("differ by field, whatever the order; what differs comes first", () => {
+    const a = { same: { x: 1, y: [2] }, prompt: "one", only: null };
+    const b = { prompt: "two", same: { y: [2], x: 1 }, other: 0 };
+    expect(differences(a, b)).toEqual([
+      { name: "prompt", a: "one", b: "two", isSame: false },
+      { name: "only", a: null, b: undefined, isSame: false },
+      { name: "other", a: undefined, b: 0, isSame: false },
+      { name: "same", a: a.same, b: b.same, isSame: true },
+    ]);
+    expect(differences(undefined, undefined)).toEqual([]);
+  });
+
+  test("names of objects are no names of prototypes", () => {
+    const a = JSON.parse('{"o": {"toString": 1}}');
+    expect(differences(a, { o: { x: 1 } })[0]?.isSame).toBe(false);
+  });
+
+  test("texts are marked by words", () => {
+    expect(markedTexts("A red fox in snow", "A blue fox in snow")).toEqual([
+      ["A ", "red", " fox in snow"],
+      ["A ", "blue", " fox in snow"],
+    ]);
+    expect(markedTexts("a b", "a b c")).toEqual([
+      ["a b", "", ""],
+      ["a b", " c", ""],
+    ]);
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (a, b) => {
+        expect(markedTexts(a, b).map((parts) => parts.join(""))).toEqual([a, b]);
+      }),
+    );
+  });
+});

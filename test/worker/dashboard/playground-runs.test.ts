@@ -1,0 +1,90 @@
+/** The last runs of a model beside its playground, and two of them compared. */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { newCustomer } from "../support/customer.ts";
+
+/** A customer with ended runs of these inputs. */
+async function withRuns(...inputs: object[]) {
+  const who = await newCustomer();
+  const runner = await who.runner();
+  const ids: string[] = [];
+  for (const input of inputs) {
+    ids.push(await who.waiting({ input }));
+    const { channel } = await runner.work();
+    await channel.report([{ event: "output", data: `of ${JSON.stringify(input)}` }], {
+      status: "succeeded",
+      output: "items",
+      execution_seconds: 2,
+    });
+  }
+  const address = `/models/${who.model}/playground`;
+  const look = async (path: string) => (await who.visitor.look(`${address}${path}`)).html;
+  return { who, ids, address, look };
+}
+
+describe("recent runs", () => {
+  it("are known by what they were given, newest first, and lead back to it", async () => {
+    const { ids, address, look } = await withRuns({ prompt: "A fox" }, { prompt: "A <hare>" });
+    const html = await look(`/runs?prediction=${ids[0]}`);
+    expect(html.indexOf("A &lt;hare&gt;")).toBeLessThan(html.indexOf("A fox"));
+    expect(html).toContain(`<a href="${address}?prediction=${ids[0]}" aria-current="page">`);
+    expect(html).toContain(`<a href="${address}?prediction=${ids[1]}">`);
+    expect(html).toContain(`prediction=${ids[0]}&amp;compare=${ids[1]}`);
+    // The page has them without waiting for their inputs.
+    const page = await look("");
+    expect(page).toContain(`<a href="${address}?prediction=${ids[1]}">`);
+    expect(page).not.toContain("A fox");
+  });
+
+  it("are one's own, and none of another model", async () => {
+    const [one, other] = await Promise.all([withRuns({ prompt: "mine" }), withRuns({})]);
+    expect(await other.look("/runs")).not.toContain("mine");
+    const { html } = await other.who.visitor.look(`${one.address}/runs`);
+    expect(html).toMatch(/<nav[^>]*class="recent-runs"[^>]*hidden/);
+    expect(html).not.toContain("mine");
+  });
+
+  it("whose data was removed are still there", async () => {
+    const { who, ids, look } = await withRuns({ prompt: "forgotten" });
+    await who.client.ok("DELETE", `/v1/predictions/${ids[0]}`);
+    const html = await look("/runs");
+    expect(html).toContain(`Run …${ids[0]?.slice(-4)}`);
+    expect(html).not.toContain("forgotten");
+  });
+});
+
+describe("two runs", () => {
+  it("are compared: what differs is marked, the rest is folded", async () => {
+    const { ids, look } = await withRuns(
+      { prompt: "A red fox", width: 64 },
+      { prompt: "A blue fox", width: 64, seed: 7 },
+    );
+    const html = await look(`?prediction=${ids[0]}&compare=${ids[1]}`);
+    expect(html).toContain("A <mark>red</mark> fox");
+    expect(html).toContain("A <mark>blue</mark> fox");
+    expect(html).toContain("The same in both: width");
+    expect(html).toMatch(/seed <small>differs<\/small>.*not given.*7/s);
+    for (const id of ids) expect(html).toContain(`data-prediction="${id}"`);
+    expect(html).toContain('<th scope="row">Price</th><td data-label="A">–</td>');
+  });
+
+  it("have a price where the operator has set one", async () => {
+    const { ids, look } = await withRuns({ a: 1 }, { a: 2 });
+    const page = () => look(`?prediction=${ids[0]}&compare=${ids[1]}`);
+    await env.DB.prepare("UPDATE hardware SET price_per_hour = 3600").run();
+    expect(await page()).toContain('<th scope="row">Price</th><td data-label="A">2.00</td>');
+    await env.DB.prepare("UPDATE hardware SET price_per_hour = NULL").run();
+  });
+
+  it("have to be one's own and of this model", async () => {
+    const [one, other] = await Promise.all([withRuns({}), withRuns({})]);
+    const [mine, theirs] = [one.ids[0], other.ids[0]];
+    const status = async (query: string) =>
+      (await one.who.visitor.look(`${one.address}?${query}`)).status;
+    expect(await status(`prediction=${mine}&compare=${theirs}`)).toBe(404);
+    expect(await status(`prediction=${theirs}&compare=${mine}`)).toBe(404);
+    const elsewhere = `${other.address}?prediction=${mine}&compare=${mine}`;
+    expect((await one.who.visitor.look(elsewhere)).status).toBe(404);
+    expect(await one.look("?compare=")).toContain("Two runs are needed");
+  });
+});
