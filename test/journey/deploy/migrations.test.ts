@@ -87,8 +87,13 @@ test("an update applies what is new, and an older version leaves the database al
 
 test("a migration that fails leaves nothing, and is not recorded", async () => {
   const broken = "CREATE TABLE second (id);\nINSERT INTO missing VALUES (1);";
-  const folder = folderWith({ "0000_first.sql": FIRST, "0001_second.sql": broken });
-  await expect(terminal.run(migrations(folder))).rejects.toThrow(/no such table: missing/);
+  const first = folderWith({ "0000_first.sql": FIRST });
+  const both = folderWith({ "0000_first.sql": FIRST, "0001_second.sql": broken });
+  // Those of an empty database go together, and fail together.
+  await expect(terminal.run(migrations(both))).rejects.toThrow(/no such table: missing/);
+  expect(schemaOf(remote)).toEqual([]);
+  await terminal.run(migrations(first));
+  await expect(terminal.run(migrations(both))).rejects.toThrow(/no such table: missing/);
   expect(appliedIn(remote)).toEqual([{ name: "0000_first.sql" }]);
   expect(schemaOf(remote).map(({ name }) => name)).toEqual(["first"]);
 });
