@@ -9,6 +9,7 @@ import { SAMPLE } from "../journey/support/duotone.ts";
 import { uploadFile } from "../journey/support/upload-file.ts";
 import { walk } from "./support/keyboard.ts";
 import { PAGES, type PageContent } from "./support/pages.ts";
+import { withoutRepetition } from "./support/repetition.ts";
 import { prefer } from "./support/scheme.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
@@ -105,6 +106,22 @@ describe("the documentation", () => {
     await visitor.narrow();
     await shoot(visitor, `${address}-phone`);
     await visitor.widen();
+  });
+
+  it("of which axe sees one part of each kind, and gets to see what is like no other", async () => {
+    const { page } = visitor;
+    await page.goto(REFERENCE);
+    await page
+      .locator("article")
+      .last()
+      .evaluate((article) => article.append(new Image()));
+    const elements = () => page.locator("*").count();
+    const all = await elements();
+    const giveBack = await withoutRepetition(page);
+    expect(await elements()).toBeLessThan(all / 4);
+    expect(await page.locator("article img").count()).toBe(1);
+    await giveBack();
+    expect(await elements()).toBe(all);
   });
 
   it("leads from page to page, copies code, and leads back", async () => {

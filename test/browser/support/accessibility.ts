@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type axe from "axe-core";
 import type { Page } from "playwright-core";
+import { withoutRepetition } from "./repetition.ts";
 import { prefer } from "./scheme.ts";
 
 declare global {
@@ -29,11 +30,14 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
   known.add(kind);
   // Evaluated over the debugger, where the page's content security policy does not reach.
   await page.evaluate(await source);
+  const giveBack = await withoutRepetition(page);
   await prefer(page, "dark");
   const dark = await run(page, ["color-contrast"]);
   await prefer(page, "light");
+  const light = await run(page);
+  await giveBack();
   return [
-    ...(await run(page)).map((fault) => `in light: ${fault}`),
+    ...light.map((fault) => `in light: ${fault}`),
     ...dark.map((fault) => `in dark: ${fault}`),
   ];
 }
