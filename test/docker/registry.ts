@@ -12,6 +12,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { copyExample } from "../../src/dev/examples.ts";
+import { manifest } from "../../src/protocol/oci.ts";
+import { giveBaseLayer, keepBaseLayer } from "./base-layer.ts";
 
 const run = promisify(execFile);
 const modules = fileURLToPath(new URL("../../node_modules", import.meta.url));
@@ -23,6 +25,12 @@ export interface Pushed {
   digest: string;
 }
 
+export interface Manifest {
+  digest: string;
+  /** Digests, from the base up. */
+  layers: string[];
+}
+
 export interface Registry {
   /** `localhost:PORT` */
   host: string;
@@ -31,6 +39,8 @@ export interface Registry {
    * @param lines more for its Dockerfile
    */
   push(name: string, owner?: string, lines?: string): Promise<Pushed>;
+  /** Pushes what Docker has under `localhost:PORT/` and this path. @returns its manifest */
+  send(path: string): Promise<Manifest>;
   /** Also removes from Docker what was pushed here or pulled from here. */
   stop(): Promise<void>;
 }
@@ -104,7 +114,8 @@ export async function startRegistry(): Promise<Registry> {
   const port = await freePort();
   const host = `localhost:${port}`;
   const config = join(folder, "config.yml");
-  await writeFile(config, configuration(port, join(folder, "data")));
+  const data = join(folder, "data");
+  await writeFile(config, configuration(port, data));
   const child = spawn("docker-registry", ["serve", config], { stdio: "ignore" });
 
   async function stop(): Promise<void> {
@@ -122,11 +133,18 @@ export async function startRegistry(): Promise<Registry> {
     const repository = `${host}/${path}`;
     await buildExample(name, repository, lines);
     try {
-      await docker("push", "--quiet", repository);
+      return { repository, digest: (await send(path)).digest };
     } finally {
       await docker("image", "rm", repository);
     }
-    return { repository, digest: await digestOf(port, path) };
+  }
+
+  async function send(path: string): Promise<Manifest> {
+    await giveBaseLayer(data, path);
+    await docker("push", "--quiet", `${host}/${path}`);
+    const sent = await manifestOf(port, path);
+    await keepBaseLayer(data, sent.layers[0] ?? "");
+    return sent;
   }
 
   try {
@@ -135,7 +153,7 @@ export async function startRegistry(): Promise<Registry> {
     await stop();
     throw error;
   }
-  return { host, push, stop };
+  return { host, push, send, stop };
 }
 
 /** By reference, not by id: the same image may be in use under the name of another registry. */
@@ -160,15 +178,15 @@ function configuration(port: number, root: string): string {
   });
 }
 
-/** The digest under which the registry keeps the newest image of a repository. */
-async function digestOf(port: number, path: string): Promise<string> {
+/** Of the newest image of a repository. */
+async function manifestOf(port: number, path: string): Promise<Manifest> {
   const response = await fetch(`http://127.0.0.1:${port}/v2/${path}/manifests/latest`, {
-    method: "HEAD",
     headers: { accept: "application/vnd.docker.distribution.manifest.v2+json" },
   });
   const digest = response.headers.get("docker-content-digest");
   if (!response.ok || digest === null) throw new Error(`No ${path} in the registry`);
-  return digest;
+  const { layers } = manifest.parse(await response.json());
+  return { digest, layers: layers.map((layer) => layer.digest) };
 }
 
 async function ready(child: ChildProcess, port: number): Promise<void> {

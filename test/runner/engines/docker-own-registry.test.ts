@@ -1,5 +1,5 @@
 /** Images of the deployment's own registry, over real Docker and a registry that cuts connections. */
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** Bytes of each layer: as random as those of weights, so that they are as large compressed. */
 const LAYER = 6_000_000;
-const layer = (name: string) => `RUN head -c ${LAYER} /dev/urandom > /${name} # ${Math.random()}`;
+const layer = (name: string) => `RUN head -c ${LAYER} /dev/urandom > /${name}`;
 
 describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
   let box: DockerBox;
@@ -49,6 +49,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     box = await DockerBox.start();
     registry = await OwnRegistryProxy.start(box.registry);
     await buildExample("hello");
+    own = await registry.push("auspex-test/hello", [layer("a"), layer("b"), layer("c")]);
   }, 120_000);
 
   afterAll(async () => {
@@ -59,9 +60,11 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
 
   beforeEach(async () => {
     log = recordedLog();
-    own = await registry.push("auspex-test/hello", [layer("a"), layer("b"), layer("c")]);
     registry.recover();
     registry.blobs.length = 0;
+    // Nothing is known of it yet.
+    rmSync(join(box.folder, "state"), { recursive: true, force: true });
+    if (await docker("images", "--quiet", localName())) await docker("image", "rm", localName());
     await open();
   });
 

@@ -63,14 +63,12 @@ export class DockerBox {
     const manifest = { name: model, schemas: { prediction: { input: {}, output: {} } } };
     writeFileSync(join(context, "auspex.json"), JSON.stringify(manifest));
     appendFileSync(join(context, "Dockerfile"), `\n${(options.commands ?? []).join("\n")}\n`);
-    const repository = `${this.registry.host}/test/${model}`;
+    const path = `test/${model}`;
+    const repository = `${this.registry.host}/${path}`;
     const flags = (options.labels ?? []).flatMap((label) => ["--label", label]);
     await docker("build", "--quiet", "--tag", repository, ...flags, context);
-    await docker("push", "--quiet", repository);
-    const [reference = ""] = JSON.parse(
-      await docker("image", "inspect", "--format", "{{json .RepoDigests}}", repository),
-    );
-    const image = { repository, digest: reference.split("@")[1] ?? "" };
+    const { digest } = await this.registry.send(path);
+    const image = { repository, digest };
     this.images[model] = image;
     return image;
   }

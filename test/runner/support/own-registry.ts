@@ -14,7 +14,6 @@ import {
 } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { manifest } from "../../../src/protocol/oci.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
 import { docker, type Registry } from "../../docker/registry.ts";
 
@@ -75,23 +74,12 @@ export class OwnRegistryProxy {
     try {
       writeFileSync(join(context, "Dockerfile"), `FROM ${base}\n${commands.join("\n")}\n`);
       await docker("build", "--quiet", "--no-cache", "--tag", name, context);
-      await docker("push", "--quiet", name);
+      const sent = await this.#registry.send(repository);
+      await docker("image", "rm", name);
+      return { repository, grant: this.grant, ...sent };
     } finally {
       rmSync(context, { recursive: true });
     }
-    await docker("image", "rm", name);
-    const { digest, layers } = await this.#manifest(repository);
-    return { repository, digest, grant: this.grant, layers };
-  }
-
-  async #manifest(repository: string): Promise<{ digest: string; layers: string[] }> {
-    const response = await fetch(
-      `http://${this.#registry.host}/v2/${repository}/manifests/latest`,
-      { headers: { accept: "application/vnd.docker.distribution.manifest.v2+json" } },
-    );
-    const { layers } = manifest.parse(await response.json());
-    const digest = response.headers.get("docker-content-digest") ?? "";
-    return { digest, layers: layers.map((layer) => layer.digest) };
   }
 
   async stop(): Promise<void> {
