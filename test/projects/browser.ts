@@ -7,7 +7,7 @@ export default defineProject({
   test: {
     name: "browser",
     include: ["test/browser/**/*.test.ts"],
-    globalSetup: "test/journey/global-setup.ts",
+    globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
     ...REAL_PROCESSES,
     // What is imported is the same for all files, and heavy: Miniflare, wrangler, playwright.
     isolate: false,

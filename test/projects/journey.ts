@@ -7,7 +7,7 @@ export default defineProject({
   test: {
     name: "journey",
     include: ["test/journey/**/*.test.ts"],
-    globalSetup: "test/journey/global-setup.ts",
+    globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
     ...REAL_PROCESSES,
     // What is imported is the same for all files, and heavy: Miniflare, wrangler.
     isolate: false,

@@ -7,6 +7,7 @@ export default defineProject({
   test: {
     name: "runner",
     include: ["test/runner/**/*.test.ts", "test/cli/**/*.test.ts"],
+    globalSetup: "test/processes/packages.ts",
     ...REAL_PROCESSES,
     // What is imported is the same for all files.
     isolate: false,

@@ -24,7 +24,7 @@ const project = (name: string, skew: Skew, include: string[]): TestProjectInline
   test: {
     name,
     include,
-    globalSetup: "test/skew/global-setup.ts",
+    globalSetup: ["test/processes/packages.ts", "test/skew/global-setup.ts"],
     provide: { skew },
     ...REAL_PROCESSES,
     isolate: false,

@@ -7,8 +7,8 @@ import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ROOT } from "../../../src/dev/bundle.ts";
 import { manifest } from "../../../src/protocol/oci.ts";
+import { COMMAND } from "../../processes/packages.ts";
 import { archiveOf, type Format, fakeDocker } from "../support/archives.ts";
 import { Home } from "../support/command.ts";
 import { Edge } from "../support/edge.ts";
@@ -198,7 +198,7 @@ const hasScript = spawnSync("script", ["--version"]).stdout?.includes("util-linu
 test.skipIf(!hasScript)("Ctrl+C in a terminal, where it is drawn, does the same", async () => {
   await useEngine("oci");
   edge.fate = (method) => (method === "PATCH" ? "held" : "pass");
-  const command = [process.execPath, join(ROOT, "src/cli/main.ts"), "publish", "story"];
+  const command = [process.execPath, COMMAND, "publish", "story"];
   const terminal = spawn("script", ["-qec", command.join(" "), "/dev/null"], {
     cwd: home.folder,
     env: { ...home.environment, TERM: "xterm", SHELL: "/bin/sh" },

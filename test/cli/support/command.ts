@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { ROOT } from "../../../src/dev/bundle.ts";
+import { COMMAND } from "../../processes/packages.ts";
 
 export interface Ended {
   code: number | null;
@@ -45,7 +45,7 @@ export class Home {
   }
 
   start(args: string[], { environment, input = "" }: StartOptions = {}): Started {
-    const child = spawn(process.execPath, [join(ROOT, "src/cli/main.ts"), ...args], {
+    const child = spawn(process.execPath, [COMMAND, ...args], {
       cwd: this.folder,
       env: { ...this.environment, ...environment },
     });

@@ -1,9 +1,8 @@
 /** `auspex` in a terminal, where somebody can be asked. `script`, which every Unix has, gives it one. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { ROOT } from "../../../src/dev/bundle.ts";
+import { COMMAND } from "../../processes/packages.ts";
 import type { Home } from "./command.ts";
 
 interface Dialogue {
@@ -16,7 +15,7 @@ interface Dialogue {
 /** @returns how it ended, and all that was on the screen */
 export async function inTerminal(home: Home, args: string[], { keys, after }: Dialogue) {
   // A terminal of its own has no size.
-  const sized = ["stty cols 100 rows 30;", process.execPath, join(ROOT, "src/cli/main.ts")];
+  const sized = ["stty cols 100 rows 30;", process.execPath, COMMAND];
   const command = [...sized, ...args].join(" ");
   const call =
     process.platform === "darwin"

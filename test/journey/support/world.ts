@@ -13,6 +13,7 @@ import { publishModels, type Seed, seed } from "../../../src/dev/seed.ts";
 import { runnerState } from "../../../src/protocol/operator.ts";
 import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
 import { Cable } from "../../processes/cable.ts";
+import { RUNNER } from "../../processes/packages.ts";
 import { workerdPid } from "../../processes/workerd.ts";
 import { OPERATOR_TOKEN, USERNAME } from "./access.ts";
 import { startWorker } from "./deployment.ts";
@@ -118,7 +119,7 @@ export class World {
       slots: 4,
       stateFolder,
       ...(this.#models && { models: { owner: this.#user.username, folder } }),
-      ...(inject("skew")?.runners && { command: [process.execPath, inject("release").runner] }),
+      command: [process.execPath, inject("skew")?.runners ? inject("release").runner : RUNNER],
       ...options,
     });
     this.#runners.push(runner);
