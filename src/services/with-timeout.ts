@@ -8,10 +8,11 @@ const TIMEOUT_MS = 3_000;
 export async function withTimeout<Result>(
   call: Promise<Result>,
   objectName: string,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<Result | undefined> {
   try {
-    if (await settlesWithin(call, TIMEOUT_MS)) return await call;
-    throw new Error(`no answer in ${TIMEOUT_MS} ms`);
+    if (await settlesWithin(call, timeoutMs)) return await call;
+    throw new Error(`no answer in ${timeoutMs} ms`);
   } catch (error) {
     logger.warn("Durable Object did not answer", { object: objectName, error });
     return undefined;

@@ -7,7 +7,7 @@ import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 const SAMPLE = join(ROOT, "runner/examples/duotone/sample.jpg");
-const playground = (model: string) => `/models/${OPERATOR}/${model}/playground`;
+const playground = (model: string) => `/models/${OPERATOR}/${model}`;
 
 let site: Site;
 

@@ -171,7 +171,7 @@ describe("with a keyboard alone", () => {
           "/account",
           "/predictions",
           `/predictions/${things.picture}`,
-          `/models/${MODEL}/playground`,
+          `/models/${MODEL}`,
           `/models/${MODEL}/settings`,
         ],
       ],

@@ -11,7 +11,7 @@ import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 const SAMPLE = join(ROOT, "runner/examples/duotone/sample.jpg");
-const playground = (model: string) => `/models/${OPERATOR}/${model}/playground`;
+const playground = (model: string) => `/models/${OPERATOR}/${model}`;
 const formOf = (model: string) => `${playground(model)}?view=form`;
 
 let site: Site;
@@ -230,7 +230,7 @@ it("another version has what was typed", async () => {
   await publish({ steps: { type: "integer", default: 30 }, word: { type: "string" } });
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
-  await visitor.open("/models/grace/twice/playground");
+  await visitor.open("/models/grace/twice");
   await page.getByLabel("word").fill("cat");
   await page.getByLabel("Version").selectOption("1");
   await page.getByLabel("steps").and(page.locator('[value="20"]')).waitFor();

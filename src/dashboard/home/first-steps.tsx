@@ -103,8 +103,8 @@ function stepsOf({ progress, origin, username, publish }: Props): Step[] {
       how: (
         <p>
           Fill in its input in{" "}
-          <a href={name === undefined ? "/models" : `/models/${name}/playground`}>its playground</a>
-          , and run it there.
+          <a href={name === undefined ? "/models" : `/models/${name}`}>its playground</a>, and run
+          it there.
         </p>
       ),
     },

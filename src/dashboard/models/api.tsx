@@ -6,7 +6,7 @@ import type { Viewer } from "../context.ts";
 import { codeSamples } from "../playground/code/samples.ts";
 import { Code } from "../playground/code/view.tsx";
 import { ModelHeader, modelAddress } from "./header.tsx";
-import { NoVersion } from "./overview.tsx";
+import { NoVersion } from "./no-version.tsx";
 
 export const ApiPage = ({
   model,

@@ -1,11 +1,13 @@
 /** The header of every page of a model: name, visibility, description and tabs. */
+import type { Outlook } from "../../domain/models/outlook.ts";
 import type { Visibility } from "../../protocol/model.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { Tabs } from "../ui/parts.tsx";
+import { Facts } from "./facts.tsx";
 
 /** A page of a model, as the end of its path. */
-type ModelPage = "" | "/versions" | "/api" | "/playground" | "/variables" | "/settings";
+type ModelPage = "" | "/overview" | "/api" | "/versions" | "/variables" | "/settings";
 
 export const modelAddress = (
   { owner, name }: Pick<DetailedModelRow, "owner" | "name">,
@@ -16,10 +18,13 @@ export const ModelHeader = ({
   model,
   viewer,
   page,
+  outlook,
 }: {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
   page: ModelPage;
+  /** What to expect of a run, where that is shown. */
+  outlook?: Outlook | undefined;
 }) => (
   <header class="model-header">
     <h1>
@@ -29,6 +34,7 @@ export const ModelHeader = ({
     </h1>
     <VisibilityBadge visibility={model.visibility} />
     {model.description && <p class="description">{model.description}</p>}
+    {outlook && <Facts model={model} outlook={outlook} />}
     <Tabs
       label={`Pages of ${model.name}`}
       current={modelAddress(model, page)}
@@ -41,10 +47,10 @@ export const ModelHeader = ({
 );
 
 const PAGES: [page: ModelPage, name: string][] = [
-  ["", "Overview"],
-  ["/versions", "Versions"],
+  ["", "Playground"],
+  ["/overview", "Overview"],
   ["/api", "API"],
-  ["/playground", "Playground"],
+  ["/versions", "Versions"],
 ];
 
 const OWNER_PAGES: typeof PAGES = [

@@ -1,8 +1,7 @@
-/** A model's first page: its overview, with details in a sidebar. */
+/** What a model's owner says of it, with details in a sidebar. */
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
-import { type PublishState, PublishWays } from "../publish/ways.tsx";
 import { Markdown } from "../ui/markdown.tsx";
 import { Empty, Time } from "../ui/parts.tsx";
 import { Detail } from "./detail.tsx";
@@ -15,25 +14,15 @@ interface Props {
   viewer: Viewer | undefined;
 }
 
-/** @param publish the ways to publish, for the owner of a model without a version */
-export const OverviewPage = ({
-  model,
-  viewer,
-  publish,
-}: Props & { publish: PublishState | undefined }) => (
+export const OverviewPage = ({ model, viewer }: Props) => (
   <>
-    <ModelHeader model={model} viewer={viewer} page="" />
+    <ModelHeader model={model} viewer={viewer} page="/overview" />
     <div class="with-aside">
       <div>
-        {publish ? (
-          <FirstVersion model={model} publish={publish} />
-        ) : (
-          !model.latest_version && <NoVersion model={model} viewer={viewer} />
-        )}
         {model.overview ? (
           <Markdown text={model.overview} />
         ) : (
-          model.latest_version && <NoOverview model={model} viewer={viewer} />
+          <NoOverview model={model} viewer={viewer} />
         )}
       </div>
       <aside aria-label="Details">
@@ -41,32 +30,6 @@ export const OverviewPage = ({
       </aside>
     </div>
   </>
-);
-
-const FirstVersion = ({ model, publish }: { model: DetailedModelRow; publish: PublishState }) => (
-  <>
-    <h2>No version yet</h2>
-    <p>
-      Publish the first one in one of these ways, or{" "}
-      <a href={modelAddress(model, "/versions/new")}>fill in a form</a> for an image that you have
-      pushed.
-    </p>
-    <PublishWays state={publish} level={3} />
-  </>
-);
-
-export const NoVersion = ({ model, viewer }: Props) => (
-  <Empty title="No version yet">
-    {isOwner(model, viewer) ? (
-      <p>
-        <a class="button primary" href={modelAddress(model, "/publish")}>
-          Publish the first version
-        </a>
-      </p>
-    ) : (
-      <p>The owner has not published a version. Check back later.</p>
-    )}
-  </Empty>
 );
 
 const NoOverview = ({ model, viewer }: Props) => (

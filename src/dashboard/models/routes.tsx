@@ -8,19 +8,21 @@ import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { listVersions } from "../../services/models/versions.ts";
 import type { PageRequest } from "../../services/pagination.ts";
+import { readOutlook } from "../../services/runners/serving.ts";
 import { type PageContext, pages } from "../context.ts";
 import { emptyDraft } from "../form.ts";
 import { publishState } from "../publish/state.ts";
 import { ApiPage } from "./api.tsx";
-import { isOwner } from "./header.tsx";
 import { type ModelQuery, ModelsPage } from "./list.tsx";
 import { loadVersion } from "./load-version.ts";
+import { renderNoVersion } from "./no-version.tsx";
 import { OverviewPage } from "./overview.tsx";
 import { ownModelPages } from "./own-routes.tsx";
 import { ownVersionPages } from "./own-version-routes.tsx";
 import { OwnerPage } from "./owner.tsx";
 import { VersionPage } from "./version.tsx";
 import { VersionsPage } from "./versions.tsx";
+import { VisitorPage } from "./visitor.tsx";
 
 /** Invalid parameters are ignored: people edit URLs by hand. */
 const modelQuery = z.object({
@@ -99,14 +101,23 @@ export const modelPages = pages()
       { title: `Models by ${owner.username}` },
     );
   })
-  .get("/models/:owner/:name", async (c) => {
+  .get("/models/:owner/:name", async (c, next) => {
+    // Whoever is signed in, or opens a run, which is somebody's: the playground.
+    if (c.var.viewer || c.req.query("prediction") !== undefined) return next();
     const { owner, name } = c.req.param();
-    const { viewer } = c.var;
     const model = await loadModel(c, owner, name);
-    const isBare = !model.latest_version && isOwner(model, viewer);
-    const publish = isBare ? await publishState(c, model) : undefined;
-    return c.render(<OverviewPage model={model} viewer={viewer} publish={publish} />, {
+    const { latest_version: version } = model;
+    if (!version) return renderNoVersion(c, model);
+    const outlook = await readOutlook(c.var.services, undefined, model, version);
+    return c.render(<VisitorPage model={model} version={version} outlook={outlook} />, {
       title: `${owner}/${name}`,
+    });
+  })
+  .get("/models/:owner/:name/overview", async (c) => {
+    const { owner, name } = c.req.param();
+    const model = await loadModel(c, owner, name);
+    return c.render(<OverviewPage model={model} viewer={c.var.viewer} />, {
+      title: `Overview of ${owner}/${name}`,
     });
   })
   .get("/models/:owner/:name/versions", async (c) => {

@@ -36,7 +36,7 @@ export function VersionPage({ model, version, image, viewer, origin, draft }: Ve
           Version {number}{" "}
           {number === model.latest_version?.number && <span class="badge">latest</span>}
         </h2>
-        <a class="button quiet" href={modelAddress(model, `/playground?version=${number}`)}>
+        <a class="button quiet" href={modelAddress(model, `?version=${number}`)}>
           Try it
         </a>
       </div>
@@ -45,8 +45,8 @@ export function VersionPage({ model, version, image, viewer, origin, draft }: Ve
       {version.awaits && (
         <p class="warning-note">
           <strong>Waiting for a first start.</strong> Its image does not say what it takes and
-          answers. <a href={modelAddress(model, `/playground?version=${number}`)}>Run it once</a>:
-          when that run ends, its runner reports it, and this page is complete.
+          answers. <a href={modelAddress(model, `?version=${number}`)}>Run it once</a>: when that
+          run ends, its runner reports it, and this page is complete.
         </p>
       )}
       <dl class="details side-by-side">

@@ -5,7 +5,7 @@ import type { VersionSummaryRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
 import { Pager, Time } from "../ui/parts.tsx";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
-import { NoVersion } from "./overview.tsx";
+import { NoVersion } from "./no-version.tsx";
 
 export const VersionsPage = ({
   model,

@@ -1,4 +1,5 @@
 /** What the playground shows, and the address that leads back to it. */
+import type { Outlook } from "../../domain/models/outlook.ts";
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
@@ -28,6 +29,8 @@ export interface PlaygroundState {
   /** The last of the model, of whoever looks. */
   runs: RecentRun[];
   tab: Tab;
+  /** What to expect of a run of the latest version. */
+  outlook: Outlook;
 }
 
 export type Tab = "output" | "code";
@@ -43,5 +46,5 @@ export function addressIn(
   if (prediction && shown === "form") query.set("prediction", prediction.prediction.id);
   if (other.asJson ?? form.asJson) query.set("as", "json");
   if ((other.tab ?? tab) === "code") query.set("tab", "code");
-  return `${modelAddress(model, "/playground")}?${query}`;
+  return `${modelAddress(model)}?${query}`;
 }

@@ -12,7 +12,7 @@ export function InputForm({ play }: { play: PlaygroundState }) {
   const { fields, raw, asJson, issues } = form;
   const draft: Draft = { issues, ...(problem !== undefined && { problem }) };
   return (
-    <Form action={modelAddress(model, "/playground")} id="playground-form">
+    <Form action={modelAddress(model)} id="playground-form">
       <input type="hidden" name="version" value={String(version.number)} />
       <input type="hidden" name="view" value={play.view} />
       {note && <p class="hint">{note}</p>}
@@ -66,7 +66,7 @@ export function InputForm({ play }: { play: PlaygroundState }) {
               {asJson ? "Edit as form" : "Edit as JSON"}
             </a>
           )}
-          <a href={modelAddress(model, "/playground")}>Reset</a>
+          <a href={modelAddress(model)}>Reset</a>
         </span>
       </div>
     </Form>

@@ -20,7 +20,7 @@ interface Props {
 
 export const PlaygroundPage = ({ play, viewer, origin }: Props) => (
   <>
-    <ModelHeader model={play.model} viewer={viewer} page="/playground" />
+    <ModelHeader model={play.model} viewer={viewer} page="" outlook={play.outlook} />
     <Content play={play} viewer={viewer} origin={origin} />
   </>
 );
@@ -53,7 +53,7 @@ function FormView({ play, viewer, origin }: Props) {
       )}
       <div
         class="playground"
-        data-playground={modelAddress(model, "/playground")}
+        data-playground={modelAddress(model)}
         data-model={referenceOf(play)}
         data-version={version.number}
         data-pinned={pinnedOf(play)}
@@ -74,7 +74,7 @@ function FormView({ play, viewer, origin }: Props) {
           {view === "form" && (
             <RecentRuns
               runs={play.runs}
-              address={modelAddress(model, "/playground")}
+              address={modelAddress(model)}
               current={prediction?.prediction.id}
               host={new URL(origin).host}
             />
@@ -213,7 +213,7 @@ const VersionSelect = ({ play }: { play: PlaygroundState }) => (
 
 /** Of a chat: another page, to which the conversation comes along. */
 const VersionForm = ({ play }: { play: PlaygroundState }) => (
-  <form class="playground-version" action={modelAddress(play.model, "/playground")}>
+  <form class="playground-version" action={modelAddress(play.model)}>
     <input type="hidden" name="view" value={play.view} />
     <label for={VERSION_FIELD}>Version</label>
     <select id={VERSION_FIELD} name="version">

@@ -7,12 +7,11 @@ import { ProblemError } from "../../errors.ts";
 import { readModel } from "../../services/models/models.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
+import { readOutlook } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";
-import { ModelHeader } from "../models/header.tsx";
-import { NoVersion } from "../models/overview.tsx";
 import type { PlaygroundState } from "./address.ts";
 import { PlaygroundPage } from "./page.tsx";
 import { ownView, type View } from "./views.ts";
@@ -61,7 +60,10 @@ export async function findVersion(
 }
 
 /** Without what is loaded here. */
-export type RenderedState = Omit<PlaygroundState, "versions" | "shape" | "view" | "runs"> & {
+export type RenderedState = Omit<
+  PlaygroundState,
+  "versions" | "shape" | "view" | "runs" | "outlook"
+> & {
   /** Its own where it is not the form. */
   wanted: "own" | "form";
 };
@@ -78,12 +80,13 @@ export async function renderPlayground(
   const request = { cursor: undefined, size: MAX_LISTED, url: c.req.url };
   const reference = `${owner.username}/${name}`;
   const view: View = (wanted === "own" && ownView(version)) || "form";
-  const [{ page }, runs] = await Promise.all([
+  const [{ page }, runs, outlook] = await Promise.all([
     listVersions(services, viewer.caller, owner.username, name, request),
     // Client code asks for what they were given: the page does not wait for that.
     view === "form"
       ? recentRuns(services, viewer.caller, reference, { url: c.req.url, withContent: false })
       : [],
+    readOutlook(services, viewer.caller, model, version),
   ]);
   const numbers = page.items.map(({ number }) => number);
   const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
@@ -92,19 +95,10 @@ export async function renderPlayground(
   c.status(status);
   return c.render(
     <PlaygroundPage
-      play={{ ...play, versions, runs, shape, view }}
+      play={{ ...play, versions, runs, shape, view, outlook }}
       viewer={viewer}
       origin={origin}
     />,
-    { title: `Playground of ${reference}`, scripts: [SCRIPTS[view]] },
+    { title: reference, scripts: [SCRIPTS[view]] },
   );
 }
-
-export const renderNoVersion = (c: PageContext, model: DetailedModelRow) =>
-  c.render(
-    <>
-      <ModelHeader model={model} viewer={viewerOf(c)} page="/playground" />
-      <NoVersion model={model} viewer={viewerOf(c)} />
-    </>,
-    { title: `Playground of ${model.owner.username}/${model.name}` },
-  );

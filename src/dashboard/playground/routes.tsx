@@ -1,4 +1,4 @@
-/** `/models/{owner}/{name}/playground`: runs a model, and shows a prediction of it again. */
+/** `/models/{owner}/{name}`, for whoever is signed in: runs a model, and shows a prediction of it again. */
 import { z } from "zod";
 import { type Input, readForm } from "../../domain/schemas/input-form-values.ts";
 import { secretFields, withoutSecrets } from "../../domain/schemas/secret-fields.ts";
@@ -16,6 +16,7 @@ import { type PageContext, pages } from "../context.ts";
 import { fieldText } from "../form.ts";
 import { modelAddress } from "../models/header.tsx";
 import { fragment } from "../prediction-view/fragment.tsx";
+import { renderNoVersion } from "../models/no-version.tsx";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
 import {
   convertInput,
@@ -25,13 +26,13 @@ import {
   readInputForm,
 } from "./input.ts";
 import { rejectionOf } from "./rejection.ts";
-import { findVersion, type RenderedState, renderNoVersion, renderPlayground } from "./render.tsx";
+import { findVersion, type RenderedState, renderPlayground } from "./render.tsx";
 import { RecentRuns } from "./runs/recent.tsx";
 import { renderComparison } from "./runs/render-comparison.tsx";
 import { uploadPages } from "./upload-routes.ts";
 import { isMediaView } from "./views.ts";
 
-const ADDRESS = "/models/:owner/:name/playground";
+const ADDRESS = "/models/:owner/:name";
 
 /** Invalid parameters are ignored: people edit URLs by hand. */
 const playgroundQuery = z.object({
@@ -97,7 +98,7 @@ export const playgroundPages = pages()
       c,
       <RecentRuns
         runs={runs}
-        address={modelAddress(model, "/playground")}
+        address={modelAddress(model)}
         current={playgroundQuery.parse(c.req.query()).prediction}
         host={new URL(origin).host}
       />,

@@ -126,7 +126,7 @@ function Head({ view }: { view: PredictionView }) {
         {view.model && !dataRemoved && (
           <a
             class="button quiet in-playground"
-            href={`/models/${view.model}/playground?prediction=${prediction.id}`}
+            href={`/models/${view.model}?prediction=${prediction.id}`}
           >
             {live ? "Open in playground" : "Run again with changes"}
           </a>

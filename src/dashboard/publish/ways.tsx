@@ -112,8 +112,8 @@ function FirstAnswer({ state: { names, exists, hasRunner, operator }, level }: P
       <p>
         {exists ? (
           <>
-            Once the version is there, fill in the input in{" "}
-            <a href={`${model}/playground`}>its playground</a> and run it.
+            Once the version is there, fill in the input in <a href={model}>its playground</a> and
+            run it.
           </>
         ) : (
           <>

@@ -25,6 +25,7 @@ import {
   type OfferResult,
   type PoolClaim,
   type PoolHolders,
+  type PoolOutlook,
   type PoolStatus,
   type PoolTelling,
   poolClaim,
@@ -144,6 +145,13 @@ export class PoolObject extends DurableObject<Bindings> {
   ): PoolHolders {
     const holders = this.#crew.holders(job);
     return { runners: holders.slice(0, most), more: Math.max(0, holders.length - most) };
+  }
+
+  /** What to expect of a run with such a container. */
+  outlook(job: Pick<WaitingJob, "hardware" | "image" | "container_key">): PoolOutlook {
+    const { setup_ms, run_ms } = this.#state.estimates.measuredOf(job.container_key);
+    const isWarm = this.#crew.holders(job).some((holder) => holder.isWarm);
+    return { isWarm, setup_ms: setup_ms ?? null, run_ms: run_ms ?? null };
   }
 
   /** @returns null for a job that is not known here: it is on its way, or its run has begun */

@@ -41,5 +41,14 @@ export interface PoolHolders {
   more: number;
 }
 
+/** What to expect of a run, as far as its pool knows: of containers with the same key only. */
+export interface PoolOutlook {
+  /** Whether a container is ready and has room. */
+  isWarm: boolean;
+  /** How long a container takes to be ready, and a run in it, as measured lately. */
+  setup_ms: number | null;
+  run_ms: number | null;
+}
+
 /** `none`: the job should come over the queue. `full`: its account has too many waiting jobs. */
 export type OfferResult = "taken" | "none" | "full";

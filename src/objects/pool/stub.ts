@@ -28,6 +28,7 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "reportDismissed",
       "suspendedRunners",
       "holders",
+      "outlook",
       "status",
       "explain",
       "tell",

@@ -1,4 +1,5 @@
 /** Who would run a model: whether there is a runner for it, and which ones need not download its image. */
+import { type Outlook, outlookOf } from "../../domain/models/outlook.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
@@ -67,10 +68,34 @@ export async function findImagePlaces(
   return { runners, more: found.more };
 }
 
+/** A pool that is slower than this is left out of a page that has more to show. */
+const OUTLOOK_MS = 500;
+
+/**
+ * What the caller can expect of a run of a version, as far as its pool knows: of the containers that the
+ * run could use, and so of no other account's where containers are not shared.
+ * @param caller undefined: a visitor
+ */
+export async function readOutlook(
+  services: Services,
+  caller: Caller | undefined,
+  model: DetailedModelRow,
+  version: VersionRow,
+): Promise<Outlook> {
+  const hardware = hardwareOf(model, version);
+  const row = await findHardware(services.db, hardware);
+  const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
+  const { isolation = DEFAULT_ISOLATION } = version.configuration;
+  if (!pool) return outlookOf(undefined, isolation, row?.price_per_hour ?? null);
+  const job = { hardware, ...(await requirements(services, caller, model, version, row)) };
+  const told = await withTimeout(pool.outlook(job), `pool ${row.pool}`, OUTLOOK_MS);
+  return outlookOf(told, isolation, row.price_per_hour);
+}
+
 /** As a prediction of the caller's would have them (services/predictions/prediction-spec.ts). */
 async function requirements(
   { db, settings }: Services,
-  { user_id }: Caller,
+  caller: Caller | undefined,
   { id: model_id }: DetailedModelRow,
   { number, configuration, repository, container_image_digest: digest }: VersionRow,
   hardware: HardwareRow,
@@ -83,7 +108,7 @@ async function requirements(
     hardware,
     variables: pickVariables(names, variables),
     isolation: configuration.isolation ?? DEFAULT_ISOLATION,
-    user_id,
+    user_id: caller?.user_id ?? "",
     prediction_id: "",
   });
   return { image: `${configuration.image ?? repository}@${digest}`, container_key: container };

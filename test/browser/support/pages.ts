@@ -74,7 +74,20 @@ export const PAGES: Record<string, PageVisit[]> = {
   ],
   "/models/new": [page(people, "/models/new")],
   "/models/publish": [page(people, "/models/publish")],
-  [MODEL]: ofModel("", toStrangers("")),
+  [MODEL]: [
+    ...ofModel("", toStrangers("")),
+    {
+      to: operators,
+      at: ({ model, text }) => [
+        `/models/${model}?prediction=${text}`,
+        `/models/${model}?tab=code`,
+        `/models/${model}?as=json`,
+        `/models/${model}?prediction=${text}&compare=${text}`,
+        `/models/${model}?compare=`,
+      ],
+    },
+  ],
+  [`${MODEL}/overview`]: ofModel("/overview", toStrangers("/overview", ["nobody"])),
   [`${MODEL}/versions`]: ofModel("/versions", toStrangers("/versions", ["nobody"])),
   [`${MODEL}/versions/:number{[1-9][0-9]{0,8}}`]: [
     { to: everybody, at: ({ model }) => [`/models/${model}/versions/1`] },
@@ -84,19 +97,6 @@ export const PAGES: Record<string, PageVisit[]> = {
   [`${MODEL}/settings`]: ofModel("/settings"),
   [`${MODEL}/versions/new`]: ofModel("/versions/new"),
   [`${MODEL}/variables`]: ofModel("/variables"),
-  [`${MODEL}/playground`]: [
-    ...ofModel("/playground", toStrangers("/playground", ["newcomer"])),
-    {
-      to: operators,
-      at: ({ model, text }) => [
-        `/models/${model}/playground?prediction=${text}`,
-        `/models/${model}/playground?tab=code`,
-        `/models/${model}/playground?as=json`,
-        `/models/${model}/playground?prediction=${text}&compare=${text}`,
-        `/models/${model}/playground?compare=`,
-      ],
-    },
-  ],
 
   "/predictions": [
     page(["newcomer"], "/predictions"),
@@ -121,7 +121,7 @@ export const NOT_PAGES = [
   // Parts of pages, streams and files.
   "/account/export",
   "/account/usage.csv",
-  `${MODEL}/playground/runs`,
+  `${MODEL}/runs`,
   `${RUN}/view`,
   `${RUN}/why`,
   `${RUN}/events`,

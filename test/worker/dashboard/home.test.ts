@@ -20,7 +20,7 @@ it("leads from nothing to a model that answers, and says what there is by then",
   await visitor.send(`/models/${username}/story/versions/new`, NEW_VERSION);
   const published = await home();
   expect(stepsIn(published)).toEqual(["[Publish a model]", "Run it", "Call it from anywhere"]);
-  expect(published).toContain(`href="/models/${username}/story/playground"`);
+  expect(published).toContain(`href="/models/${username}/story">its playground`);
   const client = await newClient(username);
   const { id } = (await client.create({ model: `${username}/story`, input: {} })).body;
   const overview = await home();

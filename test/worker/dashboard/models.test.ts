@@ -22,7 +22,9 @@ describe("a model", () => {
     expect(path).toBe(`/models/${username}/story`);
     expect((await visitor.look(path)).html).toContain("Next, publish its first version");
 
-    const { html, status } = await new Visitor().look(path);
+    const { html: first } = await new Visitor().look(path);
+    expect(textOf(first)).toContain("No version yet");
+    const { html, status } = await new Visitor().look(`${path}/overview`);
     expect(status).toBe(200);
     expect(html).toContain("Goes on with a story");
     expect(html).toContain("<h2>How</h2>");
@@ -32,7 +34,6 @@ describe("a model", () => {
     expect(html).not.toContain("cover.png");
     expect(html).not.toContain("/settings");
     expect(textOf(html)).toContain("Predictions 0");
-    expect(textOf(html)).toContain("No version yet");
 
     const { html: list } = await new Visitor().look(`/models?category=${category}`);
     expect(list).toContain(`href="${path}"`);
@@ -103,7 +104,7 @@ describe("a model", () => {
 });
 
 /** All that is below a model's address. */
-const PAGES = ["", "/versions", "/versions/1", "/versions/new", "/api", "/settings"];
+const PAGES = ["", "/overview", "/versions", "/versions/1", "/versions/new", "/api", "/settings"];
 const ACTIONS = ["/settings", "/delete", "/versions/new", "/versions/1/delete"];
 
 describe("a model of somebody else", () => {
@@ -134,7 +135,7 @@ describe("a model of somebody else", () => {
     const { visitor, path } = await owner();
     await visitor.send(`${path}/versions/new`, NEW_VERSION);
     const { visitor: stranger } = await signedUp();
-    for (const page of ["", "/versions", "/versions/1", "/api"]) {
+    for (const page of ["", "/overview", "/versions", "/versions/1", "/api"]) {
       expect((await stranger.look(path + page)).status).toBe(200);
       expect((await new Visitor().look(path + page)).status).toBe(200);
     }
@@ -221,7 +222,7 @@ describe("a model that is running", () => {
     const { id } = (await client.create({ model: `${username}/story`, input: {} })).body;
     // Accounts tell D1 their counts through a queue.
     await eventually(
-      async () => expect(textOf((await visitor.look(path)).html)).toContain("Predictions 1"),
+      async () => expect(textOf((await visitor.look(path)).html)).toContain("Runs so far 1"),
       6_000,
     );
     await sweep();

@@ -15,7 +15,7 @@ describe("another version", () => {
       container_image_digest: DIGEST,
       schemas: { prediction: { input: after, output: {} } },
     });
-    return `/models/${model}/playground`;
+    return `/models/${model}`;
   }
 
   it("has what was typed, by name and where it fits", async () => {
@@ -91,9 +91,7 @@ describe("a run that is opened again", () => {
     const { status, html } = await visitor.look(`${PAGE}?prediction=${body.id}`);
     expect(status).toBe(404);
     expect(html).not.toContain("elsewhere");
-    expect(
-      (await visitor.look(`/models/${other.model}/playground?prediction=${body.id}`)).status,
-    ).toBe(200);
+    expect((await visitor.look(`/models/${other.model}?prediction=${body.id}`)).status).toBe(200);
   });
 
   it("is led to from its page, with its files where they still are, and asks for its secrets anew", async () => {
@@ -161,7 +159,7 @@ describe("a run that is opened again", () => {
     const { body } = await client.create({ model: `${model}:1`, input: { prompt: "before" } });
     await client.json("POST", `/v1/predictions/${body.id}/cancel`);
     await client.ok("DELETE", `/v1/models/${model}/versions/1`);
-    const page = `/models/${model}/playground?prediction=${body.id}`;
+    const page = `/models/${model}?prediction=${body.id}`;
     const deleted = await visitor.look(page);
     expect(deleted.html).toContain("This prediction ran version 1. The form is for version 2.");
     expect(deleted.html).toContain("before</textarea>");

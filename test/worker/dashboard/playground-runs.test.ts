@@ -17,7 +17,7 @@ async function withRuns(...inputs: object[]) {
       execution_seconds: 2,
     });
   }
-  const address = `/models/${who.model}/playground`;
+  const address = `/models/${who.model}`;
   const look = async (path: string) => (await who.visitor.look(`${address}${path}`)).html;
   return { who, ids, address, look };
 }

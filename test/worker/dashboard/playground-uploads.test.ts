@@ -31,7 +31,7 @@ describe("uploads of a session", () => {
     const completed = await visitor.call("POST", `/uploads/${begun.id}/complete`, { etags });
     const { url, status } = await completed.json<Upload>();
     expect(status).toBe("completed");
-    const id = await run({ image: url }, visitor, `/models/${model}/playground`);
+    const id = await run({ image: url }, visitor, `/models/${model}`);
     const { body } = await client.json<{ input: object }>("GET", `/v1/predictions/${id}`);
     expect(body.input).toEqual({ image: url });
   });

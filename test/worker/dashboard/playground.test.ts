@@ -33,7 +33,7 @@ describe("the page", () => {
     const steps = { type: "integer", description: "How many", minimum: 1, maximum: 50 };
     const input = { type: "object", properties: { prompt, steps } };
     const { model } = await newWorld({ input, visibility: "public" });
-    const { html } = await visitor.look(`/models/${model}/playground`);
+    const { html } = await visitor.look(`/models/${model}`);
     expect(textOf(html)).toContain("How many · 1 to 50");
     expect(textOf(html)).not.toContain("A theme ·");
   });
@@ -55,7 +55,7 @@ describe("the page", () => {
 
   it("has JSON alone for a version that names no properties", async () => {
     const { model } = await newWorld({ input: { type: "object" }, visibility: "public" });
-    const { html } = await visitor.look(`/models/${model}/playground`);
+    const { html } = await visitor.look(`/models/${model}`);
     expect(html).not.toContain("data-fields-panel");
     expect(html).not.toContain("data-switch-mode");
   });
@@ -66,7 +66,7 @@ describe("the page", () => {
       compatibilities: { vendora_chat_completions: true },
       configuration: { interface: "vendora" },
     });
-    const page = `/models/${model}/playground`;
+    const page = `/models/${model}`;
     const { html } = await visitor.look(page);
     expect(html).toContain('id="messages-0"');
     expect(html).toContain("client.chat.completions.create");
@@ -80,7 +80,7 @@ describe("the page", () => {
     const { visitor: own, images, model } = await newOwnImages();
     await images.push("v1", { Entrypoint: ["vllm", "serve"] });
     await images.publish({ image: "v1" });
-    const page = `/models/${model}/playground`;
+    const page = `/models/${model}`;
     const { html } = await own.look(page);
     expect(textOf(html)).toContain("its inputs are not known yet. Enter them as JSON");
     expect(html).toMatch(/<textarea id="input" name="input"/);
@@ -92,19 +92,16 @@ describe("the page", () => {
   it("says how to publish a version where there is none, to whom it concerns", async () => {
     const name = unique("empty");
     await client.ok("POST", "/v1/models", { name, visibility: "public" });
-    const { html } = await visitor.look(`/models/${username}/${name}/playground`);
+    const { html } = await visitor.look(`/models/${username}/${name}`);
     expect(html).toContain(`/models/${username}/${name}/publish`);
     const stranger = await signedUp();
-    const other = await stranger.visitor.look(`/models/${username}/${name}/playground`);
+    const other = await stranger.visitor.look(`/models/${username}/${name}`);
     expect(other.html).toContain("The owner has not published a version");
   });
 
   it("is not there for a model that is not, or not for them", async () => {
     const hidden = await newWorld();
-    for (const page of [
-      `/models/${hidden.model}/playground`,
-      "/models/nobody/nothing/playground",
-    ]) {
+    for (const page of [`/models/${hidden.model}`, "/models/nobody/nothing"]) {
       expect((await visitor.look(page)).status).toBe(404);
     }
     expect((await visitor.look(`${PAGE}?version=7`)).status).toBe(404);
@@ -205,7 +202,7 @@ describe("what a version's schema asks", () => {
   it("cannot hold up the service, and what takes too long is left to the container", async () => {
     const input = { properties: { a: { type: "string", pattern: "^(?=(a+)+$)" } } };
     const { client: owner, model } = await newWorld({ input, visibility: "public" });
-    const page = `/models/${model}/playground`;
+    const page = `/models/${model}`;
     const a = `${"a".repeat(34)}!`;
     await visitor.look(page);
     expect((await visitor.call("POST", page, { input: { a } })).status).toBe(200);
@@ -220,7 +217,7 @@ describe("what a version's schema asks", () => {
     const schema = { type: "object", required: ["__proto__"], properties };
     const { model } = await newWorld({ input: schema, visibility: "public" });
     const input = JSON.parse('{"__proto__": "x"}');
-    const id = await run(input, visitor, `/models/${model}/playground`);
+    const id = await run(input, visitor, `/models/${model}`);
     const { body } = await client.json<{ input: object }>("GET", `/v1/predictions/${id}`);
     expect(JSON.stringify(body.input)).toBe('{"__proto__":"x"}');
   });
@@ -228,7 +225,7 @@ describe("what a version's schema asks", () => {
   it("is met by an upload's path alone, as without validation", async () => {
     const input = { properties: { image: { type: "string", format: "uri" } } };
     const { model } = await newWorld({ input, visibility: "public" });
-    const page = `/models/${model}/playground`;
+    const page = `/models/${model}`;
     await visitor.look(page);
     const path = `/v1/uploads/${crypto.randomUUID()}`;
     const missing = await visitor.call("POST", page, { input: { image: path } });

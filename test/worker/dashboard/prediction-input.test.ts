@@ -21,7 +21,7 @@ describe("what it was given", () => {
     expect(html).toContain("&lt;b&gt;Alice&lt;/b&gt;");
     expect(html).toContain("<code>20</code>");
     expect(html).toContain(`<img src="${dot}"`);
-    expect(html).toContain(`/models/${who.model}/playground?prediction=${id}`);
+    expect(html).toContain(`/models/${who.model}?prediction=${id}`);
   });
 
   it("has a new address for a file whose old one has expired, while it is there", async () => {
@@ -52,7 +52,7 @@ describe("what it was given", () => {
     expect(pictures).toHaveLength(2);
     const file = await nobody.fetch(pictures[0]?.replaceAll("&amp;", "&") ?? "");
     expect(await file.arrayBuffer()).toEqual(bytesOf(100).buffer);
-    const form = await who.visitor.look(`/models/${who.model}/playground?prediction=${id}`);
+    const form = await who.visitor.look(`/models/${who.model}?prediction=${id}`);
     expect(form.html).toContain(address);
     await who.visitor.look(`/predictions/${id}`);
     const { location = "" } = await who.visitor.send(`/predictions/${id}/retry`);
@@ -72,7 +72,7 @@ describe("what it was given", () => {
     const deep = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
     const nested = await who.waiting({ input: { p: deep(125), list: Array(6).fill(deep(120)) } });
     expect((await page(who, nested)).length).toBeLessThan(30_000);
-    const form = await who.visitor.look(`/models/${who.model}/playground?prediction=${nested}`);
+    const form = await who.visitor.look(`/models/${who.model}?prediction=${nested}`);
     expect([form.status, form.html.length < 150_000]).toEqual([200, true]);
   });
 

@@ -148,7 +148,7 @@ describe("of a model that has changed", () => {
     const page = (await who.visitor.look(`/predictions/${id}`)).html;
     expect(page).toContain(`<a href="/models/${model}">${model}</a>`);
     expect(page).toContain(`/models/${model}/versions/1`);
-    expect(page).toContain(`/models/${model}/playground?prediction=${id}`);
+    expect(page).toContain(`/models/${model}?prediction=${id}`);
     expect(page).not.toContain(`/models/${who.model}`);
     // As it was called when it ran, while no other model is.
     expect(await listed(who, `?model=${who.model}`)).toEqual([id]);

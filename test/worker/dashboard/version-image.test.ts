@@ -28,7 +28,7 @@ it("shows the image's size and platform, and that it waits for a first start", a
   expect(textOf(html)).toMatch(
     /Waiting for a first start.*Image size 5\.1 kB compressed Platform.*linux\/amd64/s,
   );
-  expect(html).toContain(`href="/models/${model}/playground?version=1"`);
+  expect(html).toContain(`href="/models/${model}?version=1"`);
   expect(await page(2)).not.toContain("Waiting for a first start");
 });
 

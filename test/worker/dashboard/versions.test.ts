@@ -103,7 +103,7 @@ describe("a version", () => {
     await visitor.send(`${path}/versions/new`, { ...NEW_VERSION, isolation: "prediction" });
     expect(await said("/versions/1")).toBe("Shared by all accounts");
     expect(await said("/versions/2")).toBe("Separate for each prediction");
-    expect(await said("")).toBe("Separate for each prediction");
+    expect(await said("/overview")).toBe("Separate for each prediction");
   });
 
   it("tells everybody whom its container reaches", async () => {
@@ -118,7 +118,7 @@ describe("a version", () => {
     expect(await said("/versions/1")).toContain("Network access Public internet");
     expect(await said("/versions/2")).toContain("Network access No network");
     expect(await said("/versions/3")).toContain("Network access huggingface.co, *.hf.co");
-    expect(await said("")).toContain("Network access huggingface.co, *.hf.co");
+    expect(await said("/overview")).toContain("Network access huggingface.co, *.hf.co");
     const { html } = await visitor.look(`${path}/versions/new`);
     expect(html).toMatch(/value="hosts" checked=""/);
     expect(html).toContain("huggingface.co\n*.hf.co");

@@ -113,7 +113,7 @@ test("the pages show them: the version, its form in the playground, how to call 
   const { html } = await visitor.look(`/models/${world.model}/versions/2`);
   expect(html).toContain("prompt");
   expect(html).toContain("How big");
-  const { html: play } = await visitor.look(`/models/${world.model}/playground`);
+  const { html: play } = await visitor.look(`/models/${world.model}`);
   expect(play).toMatch(
     /<label for="enum-1">size.*<select id="enum-1".*>small<.*>large<.*<\/select>/s,
   );

@@ -174,6 +174,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`GET ${ONE_MODEL}/publish`]: ownModel,
   [`POST ${ONE_MODEL}/publish`]: { ...ownModel, status: 200 },
   [`GET ${ONE_MODEL}`]: hiddenModel,
+  [`GET ${ONE_MODEL}/overview`]: hiddenModel,
   [`GET ${ONE_MODEL}/versions`]: hiddenModel,
   [`GET ${ONE_MODEL}/versions/${NUMBER}`]: hiddenModel,
   [`GET ${ONE_MODEL}/api`]: hiddenModel,
@@ -197,9 +198,8 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     parameters: newVariable,
     publicParameters: newShownVariable,
   },
-  [`GET ${ONE_MODEL}/playground`]: { audience: "owner", parameters: newVersion },
-  [`GET ${ONE_MODEL}/playground/runs`]: { audience: "owner", parameters: newVersion },
-  [`POST ${ONE_MODEL}/playground`]: {
+  [`GET ${ONE_MODEL}/runs`]: { audience: "owner", parameters: newVersion },
+  [`POST ${ONE_MODEL}`]: {
     audience: "owner",
     parameters: newVersion,
     form: () => ({ json: "{}" }),

@@ -34,7 +34,7 @@ export const control = (html: string, id: string) =>
 /** A world with this input, and somebody else who is signed in. */
 export async function newPlayground() {
   const world = await newWorld({ input: INPUT, visibility: "public" });
-  const page = `/models/${world.model}/playground`;
+  const page = `/models/${world.model}`;
   const { visitor, username } = await signedUp();
   const client = await newClient(username);
 

@@ -28,7 +28,7 @@ export function Chat({ play, user, origin }: Props) {
   return (
     <div
       class="chat"
-      data-chat={modelAddress(model, "/playground")}
+      data-chat={modelAddress(model)}
       data-model={reference}
       data-version={number}
       data-pinned={pinned}

@@ -32,7 +32,7 @@ export interface Comparison {
 
 export const ComparePage = ({ comparison, viewer }: { comparison: Comparison; viewer: Viewer }) => (
   <>
-    <ModelHeader model={comparison.model} viewer={viewer} page="/playground" />
+    <ModelHeader model={comparison.model} viewer={viewer} page="" />
     <h2>Compare two runs</h2>
     <Choice comparison={comparison} />
     {comparison.both ? (
@@ -46,7 +46,7 @@ export const ComparePage = ({ comparison, viewer }: { comparison: Comparison; vi
 );
 
 function Choice({ comparison: { model, runs, both } }: { comparison: Comparison }) {
-  const address = modelAddress(model, "/playground");
+  const address = modelAddress(model);
   return (
     <form action={address} class="compare-choice">
       {NAMES.map((name, n) => (

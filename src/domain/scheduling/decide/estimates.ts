@@ -49,6 +49,15 @@ export class EstimateTable {
     return this.#known(key, "run");
   }
 
+  /** What was measured of this key itself: nothing is guessed from others. */
+  measuredOf(key: string): Measured {
+    const { setup, run } = this.#keys.get(key) ?? none();
+    return {
+      ...(setup.count > 0 && { setup_ms: setup.mean }),
+      ...(run.count > 0 && { run_ms: run.mean }),
+    };
+  }
+
   add(key: string, { setup_ms, run_ms }: Measured): void {
     const own = this.#keys.get(key) ?? none();
     this.#keys.delete(key);

@@ -1,0 +1,47 @@
+/** What a model's header tells of it: whether it starts at once, what a run takes and costs, and how many there were. */
+import type { Child } from "hono/jsx";
+import { type Outlook, priceText } from "../../domain/models/outlook.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { duration } from "../prediction-view/duration.ts";
+
+export function Facts({ model, outlook }: { model: DetailedModelRow; outlook: Outlook }) {
+  const { run_seconds, run_price } = outlook;
+  const runs = model.predictions_count;
+  return (
+    <dl class="facts">
+      <Readiness outlook={outlook} />
+      {run_seconds !== null && <Fact name="A run takes">about {duration(run_seconds)}</Fact>}
+      {run_price !== null && (
+        <Fact name="A run costs">
+          {run_price === 0 ? "nothing" : `about ${priceText(run_price)}`}
+        </Fact>
+      )}
+      <Fact name="Runs so far">{runs.toLocaleString("en")}</Fact>
+    </dl>
+  );
+}
+
+function Readiness({ outlook: { state, setup_seconds } }: { outlook: Outlook }) {
+  if (state === "unknown") return null;
+  if (state === "warm")
+    return (
+      <Fact name="Now">
+        <span class="status succeeded">Warm</span> starts at once
+      </Fact>
+    );
+  return (
+    <Fact name="Now">
+      <span class="status">Cold</span>{" "}
+      {setup_seconds === null
+        ? "the next run starts a container"
+        : `starts in about ${duration(setup_seconds)}`}
+    </Fact>
+  );
+}
+
+const Fact = ({ name, children }: { name: string; children?: Child }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);

@@ -1,0 +1,47 @@
+/** What to expect of a run of a model, before it is run. */
+import type { Isolation } from "../../protocol/model.ts";
+
+export interface Outlook {
+  /** `warm`: a container is ready and has room. `cold`: a run waits for one. `unknown`: its pool did not say. */
+  state: "warm" | "cold" | "unknown";
+  /** How long a container takes until it is ready; null: not measured. */
+  setup_seconds: number | null;
+  /** How long a run takes in it; null: not measured. */
+  run_seconds: number | null;
+  /** Of such a run, in the operator's currency; null: not measured, or the hardware has no price. */
+  run_price: number | null;
+}
+
+/** What a pool says of the containers that would take the run. */
+export interface Told {
+  isWarm: boolean;
+  setup_ms: number | null;
+  run_ms: number | null;
+}
+
+/** @param told undefined: it did not answer. @param pricePerHour of the hardware, if it has one */
+export function outlookOf(
+  told: Told | undefined,
+  isolation: Isolation,
+  pricePerHour: number | null,
+): Outlook {
+  const run = told?.run_ms ?? null;
+  return {
+    // With a container of its own, each run waits for one.
+    state:
+      told === undefined ? "unknown" : told.isWarm && isolation !== "prediction" ? "warm" : "cold",
+    setup_seconds: secondsOf(told?.setup_ms ?? null),
+    run_seconds: secondsOf(run),
+    run_price: run === null || pricePerHour === null ? null : priceOf(run / 1_000, pricePerHour),
+  };
+}
+
+const secondsOf = (ms: number | null) => (ms === null ? null : ms / 1_000);
+
+/** What so long on a machine costs. */
+export const priceOf = (seconds: number, pricePerHour: number): number =>
+  (seconds * pricePerHour) / 3_600;
+
+/** In digits that mean something: an estimate has two. */
+export const priceText = (price: number): string =>
+  price.toLocaleString("en", { maximumSignificantDigits: 2, maximumFractionDigits: 20 });

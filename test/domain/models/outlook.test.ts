@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { outlookOf, priceText } from "../../../src/domain/models/outlook.ts";
+
+const told = { isWarm: true, setup_ms: 42_000, run_ms: 1_800 };
+
+test("a run costs what its machine costs for as long as it takes", () => {
+  expect(outlookOf(told, "model", 2)).toEqual({
+    state: "warm",
+    setup_seconds: 42,
+    run_seconds: 1.8,
+    run_price: 0.001,
+  });
+});
+
+test("hardware without a price, and a run that was never measured, have no price", () => {
+  expect(outlookOf(told, "model", null).run_price).toBeNull();
+  expect(outlookOf({ ...told, run_ms: null }, "model", 2)).toMatchObject({
+    run_seconds: null,
+    run_price: null,
+  });
+});
+
+test("hardware that costs nothing has a price", () => {
+  expect(outlookOf(told, "model", 0).run_price).toBe(0);
+});
+
+test("a pool that does not answer is taken for neither warm nor cold", () => {
+  expect(outlookOf(undefined, "model", 2)).toEqual({
+    state: "unknown",
+    setup_seconds: null,
+    run_seconds: null,
+    run_price: null,
+  });
+});
+
+test("where each run has a container of its own, none is warm", () => {
+  expect(outlookOf(told, "prediction", 2).state).toBe("cold");
+  expect(outlookOf({ ...told, isWarm: false }, "account", 2).state).toBe("cold");
+});
+
+test.each([
+  [0, "0"],
+  [0.000004567, "0.0000046"],
+  [0.0512, "0.051"],
+  [1.25, "1.3"],
+  [1234, "1,200"],
+])("%d is written as %s", (price, text) => {
+  expect(priceText(price)).toBe(text);
+});
