@@ -1,7 +1,7 @@
 /** What the page of a version shows. */
 import { describeImage } from "../../services/images/describe-image.ts";
 import { readModel } from "../../services/models/models.ts";
-import { readVersion } from "../../services/models/versions.ts";
+import { readVersion, readVersionBefore } from "../../services/models/versions.ts";
 import { findImagePlaces } from "../../services/runners/serving.ts";
 import type { PageContext } from "../context.ts";
 import { isOwner } from "./header.tsx";
@@ -21,10 +21,11 @@ export async function loadVersion(
   ]);
   const namesRunners = viewer?.operator ?? false;
   const seesPlaces = viewer !== undefined && (namesRunners || isOwner(model, viewer));
-  const [described, places] = await Promise.all([
+  const [described, before, places] = await Promise.all([
     describeImage(services, viewer?.caller, model, version),
+    readVersionBefore(services, version),
     seesPlaces ? findImagePlaces(services, viewer.caller, model, version) : undefined,
   ]);
   const image = { described, places: seesPlaces ? (places ?? null) : undefined, namesRunners };
-  return { model, version, viewer, origin, image };
+  return { model, version, before, viewer, origin, image };
 }

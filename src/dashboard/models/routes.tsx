@@ -6,7 +6,7 @@ import { listCategories } from "../../services/models/categories.ts";
 import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
-import { listVersions } from "../../services/models/versions.ts";
+import { listVersions, readCompared } from "../../services/models/versions.ts";
 import type { PageRequest } from "../../services/pagination.ts";
 import { readOutlook } from "../../services/runners/serving.ts";
 import { type PageContext, pages } from "../context.ts";
@@ -127,9 +127,12 @@ export const modelPages = pages()
       loadModel(c, owner, name),
       listVersions(services, viewer?.caller, owner, name, pageRequest(c)),
     ]);
-    return c.render(<VersionsPage model={model} viewer={viewer} versions={versions.page} />, {
-      title: `Versions of ${owner}/${name}`,
-    });
+    const numbers = versions.page.items.map(({ number }) => number);
+    const compared = await readCompared(services, model, numbers);
+    return c.render(
+      <VersionsPage model={model} viewer={viewer} versions={versions.page} compared={compared} />,
+      { title: `Versions of ${owner}/${name}` },
+    );
   })
   .get("/models/:owner/:name/versions/:number{[1-9][0-9]{0,8}}", async (c) => {
     const { owner, name, number } = c.req.param();

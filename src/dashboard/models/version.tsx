@@ -2,12 +2,13 @@
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
-import type { VersionRow } from "../../storage/models/versions.ts";
+import type { ComparedVersion, VersionRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
 import { Problem, Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
+import { Changes, isComparable } from "./changes.tsx";
 import { COMPATIBILITIES } from "./compatibilities.ts";
 import { Detail } from "./detail.tsx";
 import { egressText } from "./egress.ts";
@@ -19,13 +20,16 @@ import { SchemaView } from "./schema-view.tsx";
 export interface VersionPageProps {
   model: DetailedModelRow;
   version: VersionRow;
+  /** The version before it. */
+  before: ComparedVersion | undefined;
   image: VersionImage;
   viewer: Viewer | undefined;
   origin: string;
   draft: Draft;
 }
 
-export function VersionPage({ model, version, image, viewer, origin, draft }: VersionPageProps) {
+export function VersionPage(props: VersionPageProps) {
+  const { model, version, before, image, viewer, origin, draft } = props;
   const { number, schemas, release_notes } = version;
   return (
     <>
@@ -59,6 +63,9 @@ export function VersionPage({ model, version, image, viewer, origin, draft }: Ve
         <ImageDetails model={model} version={version} image={image} origin={origin} />
         <Configuration model={model} version={version} />
       </dl>
+      {before && isComparable(before) && isComparable(version) && (
+        <Changes before={before} after={schemas} />
+      )}
       <SchemaView title="Input" schema={versionSchema(schemas, "input")} />
       <SchemaView title="Output" schema={versionSchema(schemas, "output")} />
       <p class="hint">

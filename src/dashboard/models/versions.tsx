@@ -1,9 +1,10 @@
 /** The versions of a model, newest first. */
 import type { Page } from "../../services/pagination.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
-import type { VersionSummaryRow } from "../../storage/models/versions.ts";
+import type { ListedSchemas, VersionSummaryRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
 import { Pager, Time } from "../ui/parts.tsx";
+import { ChangedNames, isComparable } from "./changes.tsx";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 import { NoVersion } from "./no-version.tsx";
 
@@ -11,10 +12,13 @@ export const VersionsPage = ({
   model,
   viewer,
   versions,
+  compared,
 }: {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
   versions: Page<VersionSummaryRow>;
+  /** Those of the page and the one before them, newest first. */
+  compared: ListedSchemas[];
 }) => {
   const { latest_version: latest } = model;
   return (
@@ -36,6 +40,7 @@ export const VersionsPage = ({
                 <tr>
                   <th scope="col">Version</th>
                   <th scope="col">Release notes</th>
+                  <th scope="col">Input and output</th>
                   <th scope="col">Published</th>
                 </tr>
               </thead>
@@ -48,6 +53,9 @@ export const VersionsPage = ({
                       {awaits && <span class="badge">waits for its first start</span>}
                     </th>
                     <td>{release_notes || "—"}</td>
+                    <td>
+                      <ChangesOf number={number} compared={compared} />
+                    </td>
                     <td>
                       <Time at={created_at} />
                     </td>
@@ -64,3 +72,11 @@ export const VersionsPage = ({
     </>
   );
 };
+
+function ChangesOf({ number, compared }: { number: number; compared: ListedSchemas[] }) {
+  const at = compared.findIndex((one) => one.number === number);
+  const [version, before] = at < 0 ? [] : compared.slice(at, at + 2);
+  if (!version?.schemas || !before?.schemas) return <>—</>;
+  if (!isComparable(version) || !isComparable(before)) return <>—</>;
+  return <ChangedNames before={before.schemas} after={version.schemas} />;
+}

@@ -2,11 +2,15 @@
 import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
 import type { Configuration, CreateVersion } from "../../protocol/model.ts";
 import { isLimitReached } from "../../storage/database.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import {
   deleteVersion as deleteRow,
   findVersion,
+  findVersionBefore,
   insertVersion,
   isFileGone,
+  type ListedSchemas,
+  listCompared,
   type VersionRow,
   type VersionSummaryRow,
   listVersions as versionsOf,
@@ -84,6 +88,27 @@ export async function readVersion(
   if (!version) throw versionNotFound(`${owner}/${name}`, number);
   return { version, shared: visibility !== "private" };
 }
+
+/** In a list, schemas that are larger than this are not compared. */
+const COMPARED_CHARS = 20_000;
+
+/**
+ * The versions of a page of a list, and the one before them, to be compared.
+ * @param numbers newest first
+ */
+export const readCompared = async (
+  { db }: Services,
+  { id }: Pick<DetailedModelRow, "id">,
+  numbers: number[],
+): Promise<ListedSchemas[]> => {
+  const [newest] = numbers;
+  if (newest === undefined) return [];
+  return listCompared(db, id, newest, { limit: numbers.length + 1, chars: COMPARED_CHARS });
+};
+
+/** The one before a version, if there is any. */
+export const readVersionBefore = ({ db }: Services, { model_id, number }: VersionRow) =>
+  findVersionBefore(db, model_id, number);
 
 /** What was accepted runs to its end. @throws ProblemError not_found, forbidden */
 export async function deleteVersion(

@@ -1,4 +1,4 @@
-import { and, eq, gte, inArray, isNotNull, sql } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, isNotNull, lt, lte, sql } from "drizzle-orm";
 import type { WeightFile } from "../../protocol/weights.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, failedOn } from "../database.ts";
@@ -89,6 +89,51 @@ export function listVersions(db: Database, modelId: string, keyset: Keyset) {
 }
 
 export type VersionSummaryRow = Awaited<ReturnType<typeof listVersions>>[number];
+
+/** Its schemas, to compare those of another with. */
+const compared = {
+  number: versions.number,
+  awaits: versions.awaits,
+  schemas: versions.schemas,
+};
+
+/** The version before a number, which need not be the number before. */
+export const findVersionBefore = (db: Database, modelId: string, number: number) =>
+  db
+    .select(compared)
+    .from(versions)
+    .where(and(eq(versions.model_id, modelId), lt(versions.number, number)))
+    .orderBy(desc(versions.number))
+    .limit(1)
+    .get();
+
+export type ComparedVersion = NonNullable<Awaited<ReturnType<typeof findVersionBefore>>>;
+
+/**
+ * Versions from a number down, newest first.
+ * @param chars larger schemas are left out
+ */
+export const listCompared = (
+  db: Database,
+  modelId: string,
+  number: number,
+  { limit, chars }: { limit: number; chars: number },
+) =>
+  db
+    .select({
+      ...compared,
+      schemas: sql<ComparedVersion["schemas"] | null>`
+        iif(length(${versions.schemas}) <= ${chars}, ${versions.schemas}, NULL)`.mapWith(
+        (text: string) => JSON.parse(text),
+      ),
+    })
+    .from(versions)
+    .where(and(eq(versions.model_id, modelId), lte(versions.number, number)))
+    .orderBy(desc(versions.number))
+    .limit(limit)
+    .all();
+
+export type ListedSchemas = Awaited<ReturnType<typeof listCompared>>[number];
 
 /**
  * All versions of an owner's models, in full: by the model's id and their number. With a join SQLite

@@ -93,6 +93,30 @@ describe("a version", () => {
     expect(html).toContain("How big");
   });
 
+  it("tells what it changes for callers, against the version before", async () => {
+    const { visitor, path } = await owner();
+    const publish = (properties: object, more: object = {}) =>
+      visitor.send(`${path}/versions/new`, {
+        ...NEW_VERSION,
+        input: JSON.stringify({ type: "object", properties }),
+        ...more,
+      });
+    await publish({ steps: { type: "integer", default: 20 }, old: { type: "string" } });
+    await publish({ steps: { type: "integer", default: 30 }, size: { enum: ["s", "l"] } });
+    await publish({}, { input: "{}", output: '{"type": "string"}' });
+    await visitor.send(`${path}/versions/2/delete`);
+    await publish({}, { input: "{}", output: '{"type": "string"}' });
+    const read = async (page: string) => textOf((await new Visitor().look(path + page)).html);
+    expect(await read("/versions/1")).not.toContain("Changes since");
+    expect(await read("/versions/3")).toContain(
+      "Changes since version 1 Input changed all of it type object → anything removed steps integer, default 20 removed old text Output changed all of it type anything → text",
+    );
+    expect(await read("/versions/4")).toContain("since version 3 It takes and returns the same.");
+    expect(await read("/versions")).toMatch(
+      /4 latest First None .* 3 First changed input removed steps removed old changed output .* 1 First — /,
+    );
+  });
+
   it("tells everybody whose runs share its container", async () => {
     const { visitor, path } = await owner();
     const said = async (page: string) =>

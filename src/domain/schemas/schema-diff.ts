@@ -1,0 +1,143 @@
+/**
+ * What callers notice of a new version: which fields of a schema were added, removed or changed. Titles,
+ * descriptions and the order of fields change nothing for them.
+ */
+import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../protocol/common.ts";
+import {
+  enumOptions,
+  type Keywords,
+  listOf,
+  objectOf,
+  SchemaResolver,
+} from "./input-form-schema.ts";
+
+/** What is compared of a field, in the order in which it is told. */
+export const FACTS = [
+  "type",
+  "required",
+  "default",
+  "options",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "pattern",
+] as const;
+export type Fact = (typeof FACTS)[number];
+
+type Facts = { [fact in Fact]?: Json };
+
+export interface Difference {
+  fact: Fact;
+  /** Undefined: there was none, or is none any more. */
+  before: Json | undefined;
+  after: Json | undefined;
+}
+
+export interface FieldChange {
+  /** `size`, `crop.width` inside an object, `words[]` for the items of a list; empty for the whole. */
+  name: string;
+  change: "added" | "removed" | "changed";
+  /** Of a field that was added or removed: all that is known of it. */
+  differences: Difference[];
+}
+
+/** Schemas can refer to themselves, and can be wide: what is beyond is not compared. */
+const MAX_DEPTH = 4;
+const MAX_FIELDS = 500;
+
+/** In the order of the schema after, then what was removed in that of the schema before. */
+export function schemaChanges(before: Json, after: Json): FieldChange[] {
+  const [old, now] = [fieldsOf(before), fieldsOf(after)];
+  const changes = [...now].flatMap(([name, facts]): FieldChange[] => {
+    const known = old.get(name);
+    const differences = between(known ?? {}, facts);
+    if (!known) return [{ name, change: "added", differences }];
+    return differences.length === 0 ? [] : [{ name, change: "changed", differences }];
+  });
+  const removed = [...old]
+    .filter(([name]) => !now.has(name))
+    .map(
+      ([name, facts]): FieldChange => ({
+        name,
+        change: "removed",
+        differences: between(facts, {}),
+      }),
+    );
+  return [...changes, ...removed];
+}
+
+const between = (before: Facts, after: Facts): Difference[] =>
+  FACTS.flatMap((fact) => {
+    const one = { fact, before: before[fact], after: after[fact] };
+    return JSON.stringify(one.before) === JSON.stringify(one.after) ? [] : [one];
+  });
+
+/** By name. The first is the schema itself. */
+function fieldsOf(schema: Json): Map<string, Facts> {
+  const resolver = SchemaResolver.of(schema);
+  const fields = new Map<string, Facts>();
+
+  function read(part: Json | undefined, name: string, required: boolean, depth: number): void {
+    if (depth > MAX_DEPTH || fields.size >= MAX_FIELDS) return;
+    const keywords = resolver.resolve(part);
+    fields.set(name, factsOf(keywords, required));
+    const needed = new Set(listOf(keywords.required));
+    for (const [inner, one] of inOrder(keywords, resolver))
+      read(one, name === "" ? inner : `${name}.${inner}`, needed.has(inner), depth + 1);
+    // The type names the items of a list, unless there is more to say of them.
+    if (isObject(keywords.items) && "properties" in resolver.resolve(keywords.items))
+      read(keywords.items, `${name}[]`, false, depth + 1);
+  }
+
+  read(schema, "", false, 0);
+  return fields;
+
+  function factsOf(keywords: Keywords, required: boolean): Facts {
+    const facts: Facts = { type: typeOf(keywords, resolver), ...(required && { required }) };
+    const options = enumOptions(keywords);
+    if (options) facts.options = options;
+    for (const fact of FACTS) {
+      const value = keywords[fact];
+      if (fact !== "type" && fact !== "required" && fact !== "options" && value !== undefined)
+        facts[fact] = value;
+    }
+    return facts;
+  }
+}
+
+/** By `x-order`, as the form has them. */
+const inOrder = ({ properties }: Keywords, resolver: SchemaResolver): [string, Json][] =>
+  Object.entries(objectOf(properties)).toSorted(
+    ([, a], [, b]) => orderOf(resolver.resolve(a)) - orderOf(resolver.resolve(b)),
+  );
+
+const orderOf = ({ "x-order": order }: Keywords): number =>
+  typeof order === "number" ? order : Number.MAX_SAFE_INTEGER;
+
+/** `integer`, `text, a URL`, `list of number`, `anything`. */
+function typeOf(keywords: Keywords, resolver: SchemaResolver): string {
+  const { type, format, items } = keywords;
+  const types = [type ?? []].flat().filter((one) => typeof one === "string" && one !== "null");
+  if (types.length === 0) return enumOptions(keywords) ? "one of a list" : "anything";
+  const names = types.map((one) =>
+    one === "array" && isObject(items)
+      ? `list of ${typeOf(resolver.resolve(items), resolver)}`
+      : nameOf(String(one), format),
+  );
+  return names.join(" or ");
+}
+
+const NAMES: Record<string, string> = { array: "list", boolean: "yes or no", string: "text" };
+
+const nameOf = (type: string, format: Json | undefined): string => {
+  const name = NAMES[type] ?? type;
+  if (type !== "string" || typeof format !== "string") return name;
+  return format === "uri" ? "file" : `${name} (${format})`;
+};
