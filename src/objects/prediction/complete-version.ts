@@ -1,5 +1,6 @@
 /** Completes a version by what its container's server tells, when it is first started. */
 import { ANY_SCHEMAS, described } from "../../domain/images/server-description.ts";
+import { makesOf } from "../../domain/models/makes.ts";
 import { faultOfSchemas } from "../../domain/schemas/check-version-schemas.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
@@ -22,7 +23,7 @@ export async function completeVersion(
   const db = database(env.DB);
   const found = await findAwaiting(db, model_id, number);
   if (!found) return;
-  const { version, owner_id } = found;
+  const { version, name, owner_id } = found;
   const awaits = version.awaits ?? [];
   const known = {
     schemas: awaits.includes("schemas") ? undefined : version.schemas,
@@ -35,7 +36,8 @@ export async function completeVersion(
   const schemas = fault === undefined ? told.schemas : ANY_SCHEMAS;
   const allowance = { user_id: owner_id, max_bytes: settings(env).accountBytes };
   try {
-    await complete(db, version, { schemas, compatibilities }, allowance);
+    const makes = makesOf({ schemas, compatibilities }, name);
+    await complete(db, version, { schemas, compatibilities, makes }, allowance);
   } catch (error) {
     if (!isOverQuota(error)) throw error;
     // It stays as it is: a start tells again, once its owner has made room.

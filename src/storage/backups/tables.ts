@@ -37,6 +37,7 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.modelCategories),
   described(schema.versions, LARGE_ROWS),
   described(schema.modelVariables, LARGE_ROWS),
+  described(schema.examples, LARGE_ROWS),
   // Before what it releases: it goes last, so whatever a backup has of a deleted model is still to be released.
   described(schema.registryReleased),
   described(schema.registryBlobs),

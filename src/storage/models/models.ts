@@ -299,7 +299,7 @@ const setCategories = (db: Database, modelId: string, slugs: string[]) => [
 /** Fails (`isLimitReached`) if the owner has `max` models, and like `writeWithinQuota`. */
 export async function insertModel(
   db: Database,
-  row: Omit<ModelRow, "seq" | "last_version" | "hidden_at">,
+  row: Omit<ModelRow, "seq" | "last_version" | "hidden_at" | "makes" | "cover_key">,
   slugs: string[],
   max: number,
   allowance: StorageQuota,

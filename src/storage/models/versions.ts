@@ -1,4 +1,5 @@
-import { and, desc, eq, gte, inArray, isNotNull, lt, lte, sql } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import type { Makes } from "../../domain/models/makes.ts";
 import type { WeightFile } from "../../protocol/weights.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, failedOn } from "../database.ts";
@@ -25,11 +26,14 @@ export interface ConfigurationSources {
  */
 export async function insertVersion(
   db: Database,
-  row: Omit<VersionRow, "number" | "configuration" | "own_configuration" | "weight_files">,
+  version: Omit<VersionRow, "number" | "configuration" | "own_configuration" | "weight_files"> & {
+    makes: Makes | undefined;
+  },
   { given, files, read }: ConfigurationSources,
   max: number,
   allowance: StorageQuota,
 ): Promise<VersionRow> {
+  const { makes, ...row } = version;
   const own = given
     ? sql`${JSON.stringify(given)}`
     : sql`coalesce((SELECT coalesce(own_configuration, configuration) FROM versions
@@ -50,7 +54,12 @@ export async function insertVersion(
             WHERE model_id = ${row.model_id} ORDER BY number DESC LIMIT 1), '[]')`,
     })
     .returning();
-  const [inserted] = await writeWithinQuota(db, allowance, inserting);
+  const [inserted] = await writeWithinQuota(
+    db,
+    allowance,
+    inserting,
+    setMakes(db, row.model_id, makes),
+  );
   if (!inserted) throw new Error("the insert of a version returned no row");
   return inserted;
 }
@@ -166,7 +175,7 @@ export const fillSize = (db: Database, modelId: string, number: number, size: nu
 /** A version that awaits its first start, and whose it is. */
 export const findAwaiting = (db: Database, modelId: string, number: number) =>
   db
-    .select({ version: versions, owner_id: models.owner_id })
+    .select({ version: versions, name: models.name, owner_id: models.owner_id })
     .from(versions)
     .innerJoin(models, eq(models.id, versions.model_id))
     .where(and(isOne(modelId, number), isNotNull(versions.awaits)))
@@ -179,15 +188,26 @@ export const findAwaiting = (db: Database, modelId: string, number: number) =>
 export async function completeVersion(
   db: Database,
   { model_id, number }: Pick<VersionRow, "model_id" | "number">,
-  told: Pick<VersionRow, "compatibilities" | "schemas">,
+  {
+    makes,
+    ...told
+  }: Pick<VersionRow, "compatibilities" | "schemas"> & { makes: Makes | undefined },
   allowance: StorageQuota,
 ): Promise<void> {
   const completing = db
     .update(versions)
     .set({ ...told, awaits: null })
     .where(and(isOne(model_id, number), isNotNull(versions.awaits)));
-  await writeWithinQuota(db, allowance, completing);
+  const latest = sql`last_version = ${number}`;
+  await writeWithinQuota(db, allowance, completing, setMakes(db, model_id, makes, latest));
 }
+
+/** Of its latest version. */
+const setMakes = (db: Database, modelId: string, makes: Makes | undefined, where?: SQL) =>
+  db
+    .update(models)
+    .set({ makes: makes ?? null })
+    .where(and(eq(models.id, modelId), where));
 
 /** What was accepted runs to its end. @param keepUntil how long it may need the version's files */
 export async function deleteVersion(

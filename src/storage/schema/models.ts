@@ -5,10 +5,13 @@ import {
   index,
   integer,
   primaryKey,
+  real,
   sqliteTable,
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
+import type { Makes } from "../../domain/models/makes.ts";
+import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Configuration, Schemas, Visibility } from "../../protocol/model.ts";
 import type { ImageWeight, WeightFile } from "../../protocol/weights.ts";
 import { users } from "./accounts.ts";
@@ -36,6 +39,10 @@ export const models = sqliteTable(
     seq: integer().unique(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
+    /** What its latest version makes; null: nothing that is known. Triggers list it by that. */
+    makes: text().$type<Makes>(),
+    /** The picture of its gallery entry, in R2: a file of one of its examples. */
+    cover_key: text(),
     /** When it became private, by a trigger. Null: it has never been anything else. */
     hidden_at: integer(),
   },
@@ -115,6 +122,35 @@ export const modelVariables = sqliteTable(
   (t) => [primaryKey({ columns: [t.model_id, t.name] })],
 );
 
+/**
+ * Runs that owners show on their model's page: copies, which outlive their prediction. Their files are in
+ * R2, below the id. Without a foreign key: a row stays until its files are gone.
+ */
+export const examples = sqliteTable(
+  "examples",
+  {
+    id: text().primaryKey(),
+    model_id: text().notNull(),
+    /** Of the model's, from the lowest. */
+    position: integer().notNull(),
+    prediction_id: text().notNull(),
+    version_number: integer().notNull(),
+    input: text({ mode: "json" }).$type<Record<string, Json>>().notNull(),
+    output: text({ mode: "json" }).$type<Json>().notNull(),
+    execution_seconds: real(),
+    created_at: integer().notNull(),
+    /** When the sweep removes it. Null: it is shown. While it is copied it is neither. */
+    removes_at: integer(),
+  },
+  (t) => [
+    index("examples_model").on(t.model_id, t.position).where(sql`removes_at IS NULL`),
+    uniqueIndex("examples_prediction")
+      .on(t.model_id, t.prediction_id)
+      .where(sql`removes_at IS NULL`),
+    index("examples_removes").on(t.removes_at).where(sql`removes_at IS NOT NULL`),
+  ],
+);
+
 export const categories = sqliteTable("categories", {
   slug: text().primaryKey(),
   name: text().notNull(),
@@ -171,7 +207,8 @@ export const modelCounts = sqliteTable(
 
 /**
  * The lists a model appears in unless it is private: those of all models and of its owner's, each
- * for any category and for each category of its own. Every list of models is a range of this table.
+ * for any category, for each category of its own, and for what it makes, as `makes:text`. Every list of
+ * models is a range of this table.
  */
 export const listings = sqliteTable(
   "listings",

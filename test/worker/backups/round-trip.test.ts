@@ -3,6 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LOST } from "../../../src/domain/backups/history-row.ts";
+import type { Model } from "../../../src/protocol/model.ts";
 import { giveUp, neighbour, run, settled } from "../support/accounts.ts";
 import {
   download,
@@ -55,6 +56,12 @@ beforeAll(async () => {
   await former.client.ok("PATCH", "/v1/user", { username: unique("renamed") });
   await operator.ok("DELETE", `/v1/operator/usernames/${former.username}`);
   await setVariable(owner, referenceOf(await newModel(owner)), "HF_TOKEN", "hf_x");
+  const { id: shown } = await owner.ok<Model>("GET", `/v1/models/${model}`);
+  await run(
+    "INSERT INTO examples VALUES (?, ?, 1, 'a prediction', 1, '{}', '\"out\"', 0.5, 1, NULL)",
+    unique("example"),
+    shown,
+  );
   const leaving = await newWorld();
   await leaving.client.cancel((await leaving.client.create({ model, input: {} })).body.id);
   await tellCounts();
