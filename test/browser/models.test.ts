@@ -32,10 +32,13 @@ it("is made with a page of its own, and its first version published", async () =
     .fill("# How late\n\n![A watch](https://example.com/watch.png)\n\n<b onclick=x>very</b>");
   await page.getByRole("button", { name: "Create model" }).click();
   await visitor.arrives("/models/lewis/rabbit");
+  await page.getByRole("link", { name: "Overview" }).click();
+  await visitor.arrives("/models/lewis/rabbit/overview");
   expect(await page.getByRole("heading", { name: "How late" }).count()).toBe(1);
   expect(await page.getByRole("link", { name: "A watch" }).getAttribute("rel")).toContain("ugc");
   expect(await page.getByText("<b onclick=x>very</b>").count()).toBe(1);
 
+  await page.getByRole("link", { name: "Playground" }).click();
   await page.getByRole("link", { name: "fill in a form" }).click();
   await visitor.arrives("/models/lewis/rabbit/versions/new");
   expect(await page.getByLabel("Digest", { exact: true }).isVisible()).toBe(false);
@@ -131,4 +134,24 @@ it("is deleted once its owner means it: a version after a question, the model by
   await page.getByRole("button", { name: "Delete hare" }).click();
   await visitor.arrives("/models/lewis");
   await page.getByText("You have no models yet").waitFor();
+});
+
+it("models are found while one types, and Back leaves the search", async () => {
+  const visitor = await site.visitor();
+  const { page } = visitor;
+  await page.goto("/sign-in");
+  await visitor.open("/models");
+  const field = page.getByRole("searchbox", { name: "Search models" });
+  await field.pressSequentially("stor");
+  await page.waitForURL("**/models?q=stor");
+  await page.getByText(/^\d+ models? found$/).waitFor();
+  expect(await page.getByRole("link", { name: "ada/story" }).count()).toBe(1);
+  expect(await field.evaluate((one) => one === document.activeElement)).toBe(true);
+  await field.pressSequentially("zzzz");
+  await page.getByText("No models match “storzzzz”").waitFor();
+  await field.fill("");
+  await page.getByRole("combobox", { name: "Category" }).waitFor();
+  expect(new URL(page.url()).search).toBe("");
+  await page.goBack();
+  await visitor.arrives("/sign-in");
 });

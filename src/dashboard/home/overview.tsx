@@ -1,16 +1,17 @@
 /** What has happened lately, for whoever is past the first steps. */
 import type { ModelItem } from "../../protocol/model.ts";
 import type { ListedPrediction } from "../../services/predictions/prediction-view.ts";
-import { ModelRows } from "../models/list.tsx";
+import { type Gallery, ModelCards } from "../models/list.tsx";
 import { PredictionTable } from "../predictions/list.tsx";
 
 interface Props {
   username: string;
   models: ModelItem[];
+  gallery: Gallery;
   predictions: ListedPrediction[];
 }
 
-export const Overview = ({ username, models, predictions }: Props) => (
+export const Overview = ({ username, models, gallery, predictions }: Props) => (
   <div class="overview">
     {predictions.length > 0 && (
       <section aria-labelledby="latest-title">
@@ -29,7 +30,7 @@ export const Overview = ({ username, models, predictions }: Props) => (
           <h2 id="models-title">Your models</h2>
           <a href={`/models/${username}`}>All of them</a>
         </div>
-        <ModelRows models={models} />
+        <ModelCards models={models} gallery={gallery} />
       </section>
     )}
   </div>

@@ -1,5 +1,6 @@
 /** `/`: the landing page of visitors, the first steps of new users, and what is new for others. */
 import { listTokens } from "../../services/accounts/tokens.ts";
+import { readGallery } from "../../services/models/gallery.ts";
 import { listOwnModels } from "../../services/models/models.ts";
 import { viewPredictions } from "../../services/predictions/prediction-view.ts";
 import { isServed } from "../../services/runners/serving.ts";
@@ -27,6 +28,8 @@ async function home(c: PageContext, { caller, user, operator }: Viewer) {
     listTokens(services, user.id, { ...first, size: 1 }),
     operator ? isServed(services, undefined) : undefined,
   ]);
+  const ids = models.items.map(({ id }) => id);
+  const gallery = await readGallery(services, caller, ids, origin);
   const progress = {
     hasRunner,
     model: models.items[0],
@@ -51,7 +54,12 @@ async function home(c: PageContext, { caller, user, operator }: Viewer) {
           />
         </>
       )}
-      <Overview username={user.username} models={models.items} predictions={predictions.items} />
+      <Overview
+        username={user.username}
+        models={models.items}
+        gallery={gallery}
+        predictions={predictions.items}
+      />
     </>
   );
 }

@@ -1,10 +1,13 @@
-/** The list of models: all of them, or search results. The page of an owner is made of the same parts. */
+/** The gallery of models: all of them, or search results. The page of an owner is made of the same parts. */
+import { MAKES, type Makes } from "../../domain/models/makes.ts";
 import type { Category } from "../../protocol/category.ts";
 import type { ModelItem, ModelSort } from "../../protocol/model.ts";
+import type { GalleryFacts } from "../../services/models/gallery.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Viewer } from "../context.ts";
 import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
 import { VisibilityBadge } from "./header.tsx";
+import { Picture } from "./picture.tsx";
 
 /** The query of the page; empty strings for no filter. */
 export interface ModelQuery {
@@ -18,9 +21,13 @@ interface Props {
   query: ModelQuery;
   categories: Category[];
   models: Page<ModelItem>;
+  gallery: Gallery;
 }
 
-export function ModelsPage({ viewer, query, categories, models }: Props) {
+/** By id. */
+export type Gallery = Map<string, GalleryFacts>;
+
+export function ModelsPage({ viewer, query, categories, models, gallery }: Props) {
   const { q } = query;
   return (
     <>
@@ -30,15 +37,29 @@ export function ModelsPage({ viewer, query, categories, models }: Props) {
       </div>
       {viewer && <OwnerTabs current="/models" username={viewer.user.username} />}
       <Search q={q} />
-      {q === "" && <Filters query={query} categories={categories} action="/models" />}
-      {models.items.length === 0 ? (
-        <NoModels viewer={viewer} query={query} />
-      ) : (
-        <ModelRows models={models.items} />
-      )}
-      <Pager previous={models.previous_url} next={models.next_url} />
+      <p class="visually-hidden" role="status" data-found>
+        {q !== "" && foundText(models)}
+      </p>
+      <div data-models>
+        {q === "" && <Filters query={query} categories={categories} action="/models" />}
+        {models.items.length === 0 ? (
+          <NoModels viewer={viewer} query={query} />
+        ) : (
+          <ModelCards models={models.items} gallery={gallery} />
+        )}
+        <Pager previous={models.previous_url} next={models.next_url} />
+      </div>
     </>
   );
+}
+
+/** For whoever does not see that the list has changed. */
+function foundText({ items, next_url }: Page<ModelItem>): string {
+  const { length } = items;
+  if (length === 0) return "No models found";
+  return length === 1
+    ? "1 model found"
+    : `${length}${next_url === null ? "" : " or more"} models found`;
 }
 
 export const NewModel = () => (
@@ -46,6 +67,16 @@ export const NewModel = () => (
     New model
   </a>
 );
+
+const MAKES_NAMES: Record<Makes, string> = {
+  text: "Text",
+  pictures: "Pictures",
+  sound: "Sound",
+  video: "Video",
+  embeddings: "Embeddings",
+  files: "Files",
+  data: "Data",
+};
 
 export const OwnerTabs = ({ current, username }: { current: string; username: string }) => (
   <Tabs
@@ -58,10 +89,10 @@ export const OwnerTabs = ({ current, username }: { current: string; username: st
   />
 );
 
-export const ModelRows = ({ models }: { models: ModelItem[] }) => (
-  <ul class="models">
+export const ModelCards = ({ models, gallery }: { models: ModelItem[]; gallery: Gallery }) => (
+  <ul class="gallery">
     {models.map((model) => (
-      <ModelRow model={model} />
+      <ModelCard model={model} facts={gallery.get(model.id)} />
     ))}
   </ul>
 );
@@ -79,6 +110,7 @@ const Search = ({ q }: { q: string }) => (
         value={q}
         maxlength={50}
         placeholder="Name, owner or description"
+        data-search
       />
       <button type="submit" class="quiet">
         Search
@@ -102,11 +134,22 @@ export const Filters = ({
       Category{" "}
       <select name="category">
         <option value="">All</option>
-        {categories.map(({ slug, name }) => (
-          <option value={slug} selected={slug === query.category}>
-            {name}
-          </option>
-        ))}
+        <optgroup label="What they make">
+          {MAKES.map((makes) => (
+            <option value={`makes:${makes}`} selected={`makes:${makes}` === query.category}>
+              {MAKES_NAMES[makes]}
+            </option>
+          ))}
+        </optgroup>
+        {categories.length > 0 && (
+          <optgroup label="Categories">
+            {categories.map(({ slug, name }) => (
+              <option value={slug} selected={slug === query.category}>
+                {name}
+              </option>
+            ))}
+          </optgroup>
+        )}
       </select>
     </label>
     <label>
@@ -124,27 +167,32 @@ export const Filters = ({
   </form>
 );
 
-function ModelRow({ model }: { model: ModelItem }) {
+function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | undefined }) {
   const owner = "username" in model.owner ? model.owner.username : model.owner.name;
   const count = model.predictions_count;
+  const path = `${owner}/${model.name}`;
   return (
     <li>
-      <h2>
-        <a href={`/models/${owner}/${model.name}`}>
-          {owner}/<b>{model.name}</b>
-        </a>{" "}
-        <VisibilityBadge visibility={model.visibility} />
-      </h2>
-      {model.description && <p class="description">{model.description}</p>}
-      <p class="model-meta">
-        <span>{count === 1 ? "1 prediction" : `${count.toLocaleString("en")} predictions`}</span>
-        <span>
-          updated <Time at={model.updated_at} />
-        </span>
-        {model.categories.map(({ slug, name }) => (
-          <a href={`/models?category=${slug}`}>{name}</a>
-        ))}
-      </p>
+      <Picture name={path} cover={facts?.cover} />
+      <div class="card-text">
+        <h2>
+          <a href={`/models/${path}`}>
+            {owner}/<b>{model.name}</b>
+          </a>{" "}
+          <VisibilityBadge visibility={model.visibility} />
+        </h2>
+        {model.description && <p class="description">{model.description}</p>}
+        <p class="model-meta">
+          {facts?.makes && <span>{MAKES_NAMES[facts.makes]}</span>}
+          <span>{count === 1 ? "1 prediction" : `${count.toLocaleString("en")} predictions`}</span>
+          <span>
+            updated <Time at={model.updated_at} />
+          </span>
+          {model.categories.map(({ slug, name }) => (
+            <a href={`/models?category=${slug}`}>{name}</a>
+          ))}
+        </p>
+      </div>
     </li>
   );
 }

@@ -8,9 +8,10 @@ import { type PublishState, PublishWays } from "../publish/ways.tsx";
 import { Empty, Pager } from "../ui/parts.tsx";
 import {
   Filters,
+  type Gallery,
   isFiltered,
+  ModelCards,
   type ModelQuery,
-  ModelRows,
   NewModel,
   NoMatch,
   OwnerTabs,
@@ -22,13 +23,15 @@ interface Props {
   query: ModelQuery;
   categories: Category[];
   models: Page<ModelItem>;
+  gallery: Gallery;
   /** The ways to publish, for a viewer without any model who looks at their own. */
   publish: PublishState | undefined;
 }
 
 export const ownerAddress = (username: string) => `/models/${username}`;
 
-export function OwnerPage({ owner, viewer, query, categories, models, publish }: Props) {
+export function OwnerPage(props: Props) {
+  const { owner, viewer, query, categories, models, gallery, publish } = props;
   const address = ownerAddress(owner.username);
   const isOwn = viewer?.user.id === owner.id;
   return (
@@ -48,7 +51,7 @@ export function OwnerPage({ owner, viewer, query, categories, models, publish }:
         </>
       )}
       {models.items.length > 0 ? (
-        <ModelRows models={models.items} />
+        <ModelCards models={models.items} gallery={gallery} />
       ) : (
         <NoModels owner={owner} query={query} publish={publish} />
       )}

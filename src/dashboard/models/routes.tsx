@@ -1,19 +1,20 @@
 /** /models and the public pages of a model. */
 import { z } from "zod";
-import { modelSort } from "../../protocol/model.ts";
+import { type ModelItem, modelSort } from "../../protocol/model.ts";
 import { getUser } from "../../services/accounts/users.ts";
 import { listCategories } from "../../services/models/categories.ts";
+import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { listVersions, readCompared } from "../../services/models/versions.ts";
-import type { PageRequest } from "../../services/pagination.ts";
+import type { Page, PageRequest } from "../../services/pagination.ts";
 import { readOutlook } from "../../services/runners/serving.ts";
 import { type PageContext, pages } from "../context.ts";
 import { emptyDraft } from "../form.ts";
 import { publishState } from "../publish/state.ts";
 import { ApiPage } from "./api.tsx";
-import { type ModelQuery, ModelsPage } from "./list.tsx";
+import { type Gallery, type ModelQuery, ModelsPage } from "./list.tsx";
 import { loadVersion } from "./load-version.ts";
 import { renderNoVersion } from "./no-version.tsx";
 import { OverviewPage } from "./overview.tsx";
@@ -41,7 +42,22 @@ const pageRequest = (c: PageContext): PageRequest => ({
 });
 
 /** @param owner of all by default */
-function loadModels(c: PageContext, { q, category, sort }: ModelQuery, owner?: string) {
+async function loadModels(
+  c: PageContext,
+  query: ModelQuery,
+  owner?: string,
+): Promise<[Page<ModelItem>, Gallery]> {
+  const { services, viewer, origin } = c.var;
+  const page = await findModels(c, query, owner);
+  const ids = page.items.map(({ id }) => id);
+  return [page, await readGallery(services, viewer, ids, origin)];
+}
+
+function findModels(
+  c: PageContext,
+  { q, category, sort }: ModelQuery,
+  owner?: string,
+): Promise<Page<ModelItem>> {
   const { services, viewer } = c.var;
   const request = pageRequest(c);
   if (owner === undefined && q !== "") return searchModels(services, viewer?.caller, q, request);
@@ -69,22 +85,26 @@ export const modelPages = pages()
   .route("/", ownVersionPages)
   .get("/models", async (c) => {
     const query = modelQuery.parse(c.req.query());
-    const [models, categories] = await Promise.all([loadModels(c, query), loadCategories(c)]);
+    const [[models, gallery], categories] = await Promise.all([
+      loadModels(c, query),
+      loadCategories(c),
+    ]);
     return c.render(
       <ModelsPage
         viewer={c.var.viewer}
         query={query}
         categories={categories.items}
         models={models}
+        gallery={gallery}
       />,
-      { title: query.q === "" ? "Models" : `Models: ${query.q}` },
+      { scripts: ["models"], title: query.q === "" ? "Models" : `Models: ${query.q}` },
     );
   })
   .get("/models/:owner", async (c) => {
     const query = modelQuery.parse(c.req.query());
     const { services, viewer } = c.var;
     const owner = await getUser(services, c.req.param("owner"));
-    const [models, categories] = await Promise.all([
+    const [[models, gallery], categories] = await Promise.all([
       loadModels(c, query, owner.username),
       loadCategories(c),
     ]);
@@ -96,6 +116,7 @@ export const modelPages = pages()
         query={query}
         categories={categories.items}
         models={models}
+        gallery={gallery}
         publish={isBare ? await publishState(c, undefined) : undefined}
       />,
       { title: `Models by ${owner.username}` },

@@ -146,6 +146,14 @@ export const findModelPlaces = (db: Database, ids: string[]) =>
     .where(inArray(models.id, ids))
     .all();
 
+/** What galleries show of models. @param ids 100 at most */
+export const findGalleryFacts = (db: Database, ids: string[]) =>
+  db
+    .select({ id: models.id, makes: models.makes, cover_key: models.cover_key })
+    .from(models)
+    .where(inArray(models.id, ids))
+    .all();
+
 export type DetailedModelRow = NonNullable<Awaited<ReturnType<typeof findModel>>>;
 
 /**

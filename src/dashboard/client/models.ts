@@ -1,0 +1,45 @@
+/** Searches models as one types. The address follows without steps in the browser's history: Back leaves the page. */
+import { enhance } from "./parts/enhance.ts";
+
+/** So long after the last key. */
+const PAUSE_MS = 200;
+
+const field = document.querySelector<HTMLInputElement>("[data-search]");
+const status = document.querySelector<HTMLElement>("[data-found]");
+let timer: number | undefined;
+let asking: AbortController | undefined;
+let shown = field?.value ?? "";
+
+function addressOf(q: string): string {
+  return q === "" ? "/models" : `/models?q=${encodeURIComponent(q)}`;
+}
+
+async function search(q: string): Promise<void> {
+  asking?.abort();
+  if (q === shown) return;
+  asking = new AbortController();
+  const { signal } = asking;
+  try {
+    const response = await fetch(addressOf(q), { headers: { accept: "text/html" }, signal });
+    if (!response.ok || response.redirected) return;
+    show(q, new DOMParser().parseFromString(await response.text(), "text/html"), signal);
+  } catch {
+    // Another search has begun, or there is no connection: Enter asks again and says why.
+  }
+}
+
+function show(q: string, page: Document, signal: AbortSignal): void {
+  const [list, old] = [page, document].map((one) => one.querySelector("[data-models]"));
+  if (signal.aborted || !list || !old) return;
+  shown = q;
+  enhance(list);
+  old.replaceWith(list);
+  history.replaceState(history.state, "", addressOf(q));
+  document.title = page.title;
+  if (status) status.textContent = page.querySelector("[data-found]")?.textContent ?? "";
+}
+
+field?.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = window.setTimeout(() => void search(field.value.trim()), PAUSE_MS);
+});

@@ -1,0 +1,38 @@
+/** What a gallery shows of models beside what lists of them have. */
+import type { Makes } from "../../domain/models/makes.ts";
+import { findGalleryFacts } from "../../storage/models/models.ts";
+import { signedFileUrl } from "../files/signed-urls.ts";
+import type { Services } from "../services.ts";
+import { databaseFor } from "./public-reads.ts";
+
+export interface GalleryFacts {
+  makes: Makes | null;
+  /** The URL of its picture, for as long as a page is open. */
+  cover: string | undefined;
+}
+
+const URL_MS = 3_600_000;
+
+/**
+ * @param ids of models that the caller sees, 100 at most
+ * @param caller undefined: a visitor
+ */
+export async function readGallery(
+  services: Services,
+  caller: object | undefined,
+  ids: string[],
+  origin: string,
+): Promise<Map<string, GalleryFacts>> {
+  if (ids.length === 0) return new Map();
+  const rows = await findGalleryFacts(databaseFor(services, caller), ids);
+  const expires = Date.now() + URL_MS;
+  return new Map(
+    await Promise.all(
+      rows.map(async ({ id, makes, cover_key: key }): Promise<[string, GalleryFacts]> => {
+        const cover =
+          key === null ? undefined : await signedFileUrl(services, origin, key, expires);
+        return [id, { makes, cover }];
+      }),
+    ),
+  );
+}
