@@ -15,8 +15,8 @@ import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { fieldText } from "../form.ts";
 import { modelAddress } from "../models/header.tsx";
-import { fragment } from "../prediction-view/fragment.tsx";
 import { renderNoVersion } from "../models/no-version.tsx";
+import { fragment } from "../prediction-view/fragment.tsx";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
 import {
   convertInput,

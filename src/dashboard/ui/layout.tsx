@@ -87,7 +87,9 @@ function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string
       >
         <Icon name="find" />
         Find
-        <span class="keys" aria-hidden="true">Ctrl K</span>
+        <span class="keys" aria-hidden="true">
+          Ctrl K
+        </span>
       </a>
       {places.map(({ place: [address, name, icon], isFirst }) => (
         <a
