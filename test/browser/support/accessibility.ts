@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type axe from "axe-core";
 import type { Page } from "playwright-core";
-import { withoutRepetition } from "./repetition.ts";
+import { repetitionOn } from "./repetition.ts";
 import { prefer } from "./scheme.ts";
 
 declare global {
@@ -15,27 +15,29 @@ declare global {
 /** Half a megabyte less than what the package gives as its source. */
 const source = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Pages that were looked at in this run, without what makes each its own: once is enough. */
-const known = new Set<string>();
-
-const VARIABLE = /[0-9a-f-]{8,}|\d+/g;
+/** By the width of the window, the shapes that were looked at in this run: once is enough. */
+const seen = new Map<number | undefined, Set<number>>();
 
 /** Others are advice. */
 const GRAVE: unknown[] = ["serious", "critical"];
 
 /** One line for each serious or critical fault. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  const kind = `${page.viewportSize()?.width} ${(await page.content()).replace(VARIABLE, "")}`;
-  if (known.has(kind)) return [];
-  known.add(kind);
+  const width = page.viewportSize()?.width;
+  const known = seen.get(width) ?? new Set();
+  seen.set(width, known);
+  const repetition = await repetitionOn(page);
+  const shapes = await repetition.evaluate((one) => one.shapes);
+  if (shapes.every((shape) => known.has(shape))) return [];
+  for (const shape of shapes) known.add(shape);
   // Evaluated over the debugger, where the page's content security policy does not reach.
   await page.evaluate(await source);
-  const giveBack = await withoutRepetition(page);
+  await repetition.evaluate((one) => one.takeOut());
   await prefer(page, "dark");
   const dark = await run(page, ["color-contrast"]);
   await prefer(page, "light");
   const light = await run(page);
-  await giveBack();
+  await repetition.evaluate((one) => one.giveBack());
   return [
     ...light.map((fault) => `in light: ${fault}`),
     ...dark.map((fault) => `in dark: ${fault}`),

@@ -1,61 +1,79 @@
-/** What a page says again and again in the same shape: to look at one of each is enough. */
-import type { Page } from "playwright-core";
+/** What pages have again and again in the same shape: to look at one of each is enough. */
+import type { JSHandle, Page } from "playwright-core";
+
+/**
+ * The shape of an element is what there is to find fault with, whatever its words: its tag, its classes and
+ * attributes and those above it, whether it is empty, is filled in, has an id that another has, or is too large
+ * for its place.
+ */
+interface Repetition {
+  /** Of all elements, as hashes. */
+  shapes: number[];
+  /** Takes out, until it is given back, each part that has only shapes that were before it. */
+  takeOut(): void;
+  giveBack(): void;
+}
 
 /** A page with fewer elements takes no longer than to look for what repeats, and may be in use meanwhile. */
 const MANY = 1_000;
 
-/**
- * Takes out of a large page, until it is given back, each part of lists, tables and texts that has nothing of its own to
- * look at: whose every element has the tags, classes and attributes above and in it that an earlier one
- * has, is as empty or full, and as much too large for its place. Of the reference, which is some 20,000
- * elements, a tenth stays.
- *
- * @returns gives it back
- */
-export async function withoutRepetition(page: Page): Promise<() => Promise<void>> {
-  const restore = await page.evaluateHandle((many) => {
-    if (document.querySelectorAll("*").length < many) return () => {};
+export const repetitionOn = (page: Page): Promise<JSHandle<Repetition>> =>
+  page.evaluateHandle((many) => {
     const parts = "article, section, details, ul, li, tr, p, pre";
-    const seen = new Set<string>();
-    const repeated: Element[] = [];
+    const root = document.documentElement;
+
+    const hash = (text: string, above: number): number => {
+      let sum = above;
+      for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 16777619);
+      return sum;
+    };
 
     const shapeOf = (element: Element): string => {
       const attributes = [...element.attributes].map(({ name, value }) =>
-        ["class", "role", "style", "type"].includes(name) ? `${name}=${value}` : name,
+        // Words may mean something; lengths, names, addresses and texts do not.
+        /^[a-z -]{0,40}$/.test(value) || ["class", "style"].includes(name)
+          ? `${name}=${value.replace(/[\d.]+/g, "")}`
+          : name,
       );
-      const isEmpty = !element.textContent?.trim();
-      const overflows =
-        element.scrollWidth > element.clientWidth || element.scrollHeight > element.clientHeight;
-      return [element.localName, ...attributes.sort(), isEmpty, overflows].join(" ");
+      const field = element instanceof HTMLInputElement ? element : undefined;
+      return [
+        element.localName,
+        ...attributes.sort(),
+        !element.textContent?.trim(),
+        element.scrollWidth > element.clientWidth || element.scrollHeight > element.clientHeight,
+        element.id !== "" && document.querySelectorAll(`#${CSS.escape(element.id)}`).length > 1,
+        field && [field.checked, field.value === "", field.validity.valid],
+      ].join(" ");
     };
 
-    const shapesIn = (element: Element, above: string): string[] => {
-      const shape = `${above} > ${shapeOf(element)}`;
+    const shapesIn = (element: Element, above: number): number[] => {
+      const shape = hash(shapeOf(element), above);
       return [shape, ...[...element.children].flatMap((child) => shapesIn(child, shape))];
     };
 
-    const visit = (element: Element, above: string): void => {
-      if (element.matches(parts) && shapesIn(element, above).every((shape) => seen.has(shape))) {
-        repeated.push(element);
-        return;
+    const places: { place: Comment; element: Element }[] = [];
+    const takeOut = () => {
+      if (document.querySelectorAll("*").length < many) return;
+      const seen = new Set<number>();
+      const repeated: Element[] = [];
+      const visit = (element: Element, above: number): void => {
+        if (element.matches(parts) && shapesIn(element, above).every((one) => seen.has(one))) {
+          repeated.push(element);
+          return;
+        }
+        const shape = hash(shapeOf(element), above);
+        seen.add(shape);
+        for (const child of element.children) visit(child, shape);
+      };
+      visit(root, 0);
+      for (const element of repeated) {
+        const place = document.createComment("");
+        element.replaceWith(place);
+        places.push({ place, element });
       }
-      const shape = `${above} > ${shapeOf(element)}`;
-      seen.add(shape);
-      for (const child of element.children) visit(child, shape);
     };
-
-    visit(document.body, "");
-    const places = repeated.map((element) => {
-      const place = document.createComment("");
-      element.replaceWith(place);
-      return { place, element };
-    });
-    return () => {
-      for (const { place, element } of places) place.replaceWith(element);
+    const giveBack = () => {
+      for (const { place, element } of places.splice(0)) place.replaceWith(element);
     };
+    return { shapes: [...new Set(shapesIn(root, 0))], takeOut, giveBack };
   }, MANY);
-  return async () => {
-    await restore.evaluate((giveBack) => giveBack());
-    await restore.dispose();
-  };
-}
