@@ -1,5 +1,6 @@
 /** Usage: totals, by model, by access token and by day. */
 import { tokenName, type UsageCount, type UsageReport } from "../../domain/accounts/usage.ts";
+import { priceText } from "../../domain/predictions/price.ts";
 import { byteText } from "../../lib/byte-text.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import { duration } from "../prediction-view/duration.ts";
@@ -93,12 +94,6 @@ const amountOf = ({ bytes, max_bytes }: UserUsage["images"]) =>
 /** Where no hardware has a price, none is shown. */
 const isPriced = ({ price }: UsageCount) => price > 0;
 
-/** In the operator's currency. Little is shown by what it begins with. */
-const price = (value: number) =>
-  value >= 0.1 || value === 0
-    ? value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })
-    : value.toLocaleString("en", { maximumSignificantDigits: 2 });
-
 const number = (value: number) => value.toLocaleString("en");
 
 const Totals = ({ total }: { total: UsageCount }) => (
@@ -107,7 +102,7 @@ const Totals = ({ total }: { total: UsageCount }) => (
       ["Predictions", number(total.predictions)],
       ["Failed", number(total.failed)],
       ["Execution time", duration(total.execution_seconds)],
-      ...(isPriced(total) ? [["Price", price(total.price)]] : []),
+      ...(isPriced(total) ? [["Price", priceText(total.price)]] : []),
     ].map(([name, value]) => (
       <div>
         <dt>{name}</dt>
@@ -199,7 +194,7 @@ const Counts = ({ count, total }: { count: UsageCount; total: UsageCount }) => (
     <td class="number">{number(count.predictions)}</td>
     <td class="number">{number(count.failed)}</td>
     <td class="number">{duration(count.execution_seconds)}</td>
-    {isPriced(total) && <td class="number">{price(count.price)}</td>}
+    {isPriced(total) && <td class="number">{priceText(count.price)}</td>}
   </>
 );
 
@@ -251,7 +246,7 @@ const ByDay = ({ report: { days, models, total } }: { report: UsageReport }) => 
                 <th scope="row">{day}</th>
                 <td class="number">{number(count.predictions)}</td>
                 <td class="number">{number(count.failed)}</td>
-                {isPriced(total) && <td class="number">{price(count.price)}</td>}
+                {isPriced(total) && <td class="number">{priceText(count.price)}</td>}
                 {counts.map(({ predictions }) => (
                   <td class="number">{number(predictions)}</td>
                 ))}

@@ -1,6 +1,7 @@
 /** What a model's header tells of it: whether it starts at once, what a run takes and costs, and how many there were. */
 import type { Child } from "hono/jsx";
-import { type Outlook, priceText } from "../../domain/models/outlook.ts";
+import type { Outlook } from "../../domain/models/outlook.ts";
+import { priceText } from "../../domain/predictions/price.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { duration } from "../prediction-view/duration.ts";
 
@@ -31,7 +32,7 @@ function Readiness({ outlook: { state, setup_seconds } }: { outlook: Outlook }) 
     );
   return (
     <Fact name="Now">
-      <span class="status">Cold</span>{" "}
+      <span class="status cold">Cold</span>{" "}
       {setup_seconds === null
         ? "the next run starts a container"
         : `starts in about ${duration(setup_seconds)}`}

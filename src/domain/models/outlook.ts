@@ -1,5 +1,6 @@
 /** What to expect of a run of a model, before it is run. */
 import type { Isolation } from "../../protocol/model.ts";
+import { priceOf } from "../predictions/price.ts";
 
 export interface Outlook {
   /** `warm`: a container is ready and has room. `cold`: a run waits for one. `unknown`: its pool did not say. */
@@ -37,11 +38,3 @@ export function outlookOf(
 }
 
 const secondsOf = (ms: number | null) => (ms === null ? null : ms / 1_000);
-
-/** What so long on a machine costs. */
-export const priceOf = (seconds: number, pricePerHour: number): number =>
-  (seconds * pricePerHour) / 3_600;
-
-/** In digits that mean something: an estimate has two. */
-export const priceText = (price: number): string =>
-  price.toLocaleString("en", { maximumSignificantDigits: 2, maximumFractionDigits: 20 });

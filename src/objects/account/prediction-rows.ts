@@ -1,5 +1,7 @@
 /** Writes the index of predictions, and counts what it writes. All of a call is one transaction. */
+
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
+import { priceOf } from "../../domain/predictions/price.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 
@@ -38,8 +40,6 @@ const ADD_USAGE = `INSERT INTO usage (day, model_id, token_id, model, prediction
     predictions = predictions + excluded.predictions, failed = failed + excluded.failed,
     execution_seconds = execution_seconds + excluded.execution_seconds,
     price = price + excluded.price`;
-
-const HOUR_S = 3_600;
 
 type Ended = Pick<
   PredictionUpdate,
@@ -174,7 +174,7 @@ export class PredictionRows {
       sign,
       sign * Number(row.status === "failed"),
       seconds,
-      (seconds * (row.price_per_hour ?? 0)) / HOUR_S,
+      priceOf(seconds, row.price_per_hour ?? 0),
     );
   }
 

@@ -1,4 +1,5 @@
 /** What a run has cost. */
+import { priceOf } from "../../domain/predictions/price.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
@@ -22,5 +23,5 @@ export async function runPrice(
   const hardware =
     own === undefined && ofModel ? ofModel : await findHardware(db, own ?? DEFAULT_HARDWARE);
   const { price_per_hour = null } = hardware ?? {};
-  return price_per_hour === null ? undefined : (price_per_hour * Number(execution_time)) / 3_600;
+  return price_per_hour === null ? undefined : priceOf(Number(execution_time), price_per_hour);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { outlookOf, priceText } from "../../../src/domain/models/outlook.ts";
+import { outlookOf } from "../../../src/domain/models/outlook.ts";
 
 const told = { isWarm: true, setup_ms: 42_000, run_ms: 1_800 };
 
@@ -36,14 +36,4 @@ test("a pool that does not answer is taken for neither warm nor cold", () => {
 test("where each run has a container of its own, none is warm", () => {
   expect(outlookOf(told, "prediction", 2).state).toBe("cold");
   expect(outlookOf({ ...told, isWarm: false }, "account", 2).state).toBe("cold");
-});
-
-test.each([
-  [0, "0"],
-  [0.000004567, "0.0000046"],
-  [0.0512, "0.051"],
-  [1.25, "1.3"],
-  [1234, "1,200"],
-])("%d is written as %s", (price, text) => {
-  expect(priceText(price)).toBe(text);
 });

@@ -1,5 +1,7 @@
 /** Two runs of a model beside each other: what they were given, how long they took, what came of it. */
+
 import type { Child } from "hono/jsx";
+import { priceText } from "../../../domain/predictions/price.ts";
 import type { Json } from "../../../protocol/common.ts";
 import type { PredictionView } from "../../../services/predictions/prediction-view.ts";
 import type { RecentRun } from "../../../services/predictions/recent-runs.ts";
@@ -168,10 +170,6 @@ const FACTS: [name: string, shown: (run: ComparedRun) => Child][] = [
   ["Execution", ({ view }) => seconds(view.prediction.execution_time)],
   ["Price", ({ price }) => (price === undefined ? "–" : priceText(price))],
 ];
-
-/** Two digits that say something: runs cost small parts of a unit. */
-const priceText = (price: number) =>
-  price >= 1 ? price.toFixed(2) : String(Number(price.toPrecision(2)));
 
 function Changed({ field: { name, a, b }, host }: { field: Difference; host: string }) {
   const [x, y] = typeof a === "string" && typeof b === "string" ? markedTexts(a, b) : [];
