@@ -4,6 +4,7 @@ import { sweepAccounts } from "./accounts/delete-account.ts";
 import { sweepSuspended } from "./accounts/suspension.ts";
 import { sweepBackups } from "./backups/make-backup.ts";
 import { sweepUploads } from "./files/sweep-uploads.ts";
+import { sweepExamples } from "./models/examples.ts";
 import { sweepListings } from "./models/prediction-counts.ts";
 import { reEncrypt } from "./re-encrypt.ts";
 import { sweepRegistry } from "./registry/sweep-registry.ts";
@@ -15,6 +16,7 @@ import { sweepSessions } from "./sign-in/sweep.ts";
 export const SWEEPS = {
   listings: sweepListings,
   uploads: sweepUploads,
+  examples: sweepExamples,
   registry: sweepRegistry,
   accounts: sweepAccounts,
   sessions: sweepSessions,

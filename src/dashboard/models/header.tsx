@@ -7,7 +7,7 @@ import { Tabs } from "../ui/parts.tsx";
 import { Facts } from "./facts.tsx";
 
 /** A page of a model, as the end of its path. */
-type ModelPage = "" | "/overview" | "/api" | "/versions" | "/variables" | "/settings";
+type ModelPage = "" | "/examples" | "/overview" | "/api" | "/versions" | "/variables" | "/settings";
 
 export const modelAddress = (
   { owner, name }: Pick<DetailedModelRow, "owner" | "name">,
@@ -48,6 +48,7 @@ export const ModelHeader = ({
 
 const PAGES: [page: ModelPage, name: string][] = [
   ["", "Playground"],
+  ["/examples", "Examples"],
   ["/overview", "Overview"],
   ["/api", "API"],
   ["/versions", "Versions"],

@@ -14,6 +14,7 @@ import { type PageContext, pages } from "../context.ts";
 import { emptyDraft } from "../form.ts";
 import { publishState } from "../publish/state.ts";
 import { ApiPage } from "./api.tsx";
+import { examplePages } from "./example-routes.tsx";
 import { type Gallery, type ModelQuery, ModelsPage } from "./list.tsx";
 import { loadVersion } from "./load-version.ts";
 import { renderNoVersion } from "./no-version.tsx";
@@ -83,6 +84,7 @@ const loadModel = (c: PageContext, owner: string, name: string) =>
 export const modelPages = pages()
   .route("/", ownModelPages)
   .route("/", ownVersionPages)
+  .route("/", examplePages)
   .get("/models", async (c) => {
     const query = modelQuery.parse(c.req.query());
     const [[models, gallery], categories] = await Promise.all([

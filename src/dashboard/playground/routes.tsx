@@ -7,6 +7,7 @@ import { limitRate } from "../../middleware/rate-limit.ts";
 import { integerText } from "../../protocol/common.ts";
 import { createPredictionOfVersion } from "../../protocol/prediction.ts";
 import { parseBody } from "../../routes/router.ts";
+import { readExample } from "../../services/models/examples.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { type PredictionView, viewPrediction } from "../../services/predictions/prediction-view.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
@@ -38,6 +39,8 @@ const ADDRESS = "/models/:owner/:name";
 const playgroundQuery = z.object({
   version: integerText(1, 999_999_999).optional().catch(undefined),
   prediction: z.string().optional(),
+  /** Whose input the form shows. */
+  example: z.string().optional(),
   as: z.string().optional(),
   view: z.string().optional(),
   /** Another run, to be compared with `prediction`. */
@@ -68,7 +71,11 @@ export const playgroundPages = pages()
     if (prediction && prediction.model !== `${model.owner.username}/${model.name}`)
       throw notFound(`The prediction '${id}' of this model`);
     if (!version) return renderNoVersion(c, model);
-    const sent = inputOfView(prediction);
+    const example =
+      query.example === undefined
+        ? undefined
+        : await readExample(services, model.id, query.example, origin);
+    const sent = inputOfView(prediction) ?? example?.input;
     const { input: given, left } = sent
       ? withoutSecrets(sent, secretFields(version.schemas))
       : { input: undefined, left: false };
@@ -83,7 +90,7 @@ export const playgroundPages = pages()
       tab,
       note: predictionNote(prediction, version, left),
       // A prediction and JSON are shown in the form.
-      wanted: query.view === "form" || prediction || as === "json" ? "form" : "own",
+      wanted: query.view === "form" || prediction || example || as === "json" ? "form" : "own",
     });
   })
   .get(`${ADDRESS}/runs`, requireUser, async (c) => {

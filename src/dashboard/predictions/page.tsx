@@ -2,6 +2,7 @@
 import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import type { WebhookEvent } from "../../protocol/webhook.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
+import { PinExample } from "../models/examples.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
@@ -13,7 +14,10 @@ export function PredictionPage({
   webhooks,
   host,
   logQuery,
+  ownModel,
 }: {
+  /** Its model as `owner/name`, if it is the viewer's own. */
+  ownModel: string | undefined;
   view: PredictionView;
   webhooks: WebhookEvent[];
   host: string;
@@ -54,6 +58,7 @@ export function PredictionPage({
           <Copy text={view.prediction.url} />
           <div data-after-end>
             <Webhooks predictionId={id} events={webhooks} />
+            {ownModel !== undefined && isPinnable(view) && <PinExample model={ownModel} id={id} />}
             {!view.live && !view.dataRemoved && <RemoveData id={id} />}
           </div>
         </aside>
@@ -71,6 +76,8 @@ const By = ({ token }: { token: string }) =>
       <a href={`/predictions?${new URLSearchParams({ token })}`}>{token}</a>
     </>
   );
+const isPinnable = ({ prediction, dataRemoved }: PredictionView) =>
+  prediction.status === "succeeded" && !dataRemoved;
 
 const RemoveData = ({ id }: { id: string }) => (
   <>

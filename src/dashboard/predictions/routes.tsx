@@ -66,8 +66,15 @@ export const predictionPages = pages()
     ]);
     const { owner, name } = view.prediction.model;
     const { host } = new URL(origin);
+    const isOwn = view.model?.split("/")[0] === viewerOf(c).user.username;
     return c.render(
-      <PredictionPage view={view} webhooks={items} host={host} logQuery={readLogQuery(c)} />,
+      <PredictionPage
+        view={view}
+        webhooks={items}
+        host={host}
+        logQuery={readLogQuery(c)}
+        ownModel={isOwn ? view.model : undefined}
+      />,
       { title: `Prediction of ${view.model ?? `${owner}/${name}`}`, scripts: ["prediction"] },
     );
   })

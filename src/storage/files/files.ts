@@ -7,6 +7,7 @@
  *   {prediction id}/data-{number}        a data URI of its input
  *   {prediction id}/form-{number}-{name} a file of the form that its input came as
  *   {prediction id}/values/{name}        a large value of the event log, or the input
+ *   {example id}/{number}-{name}         a copy of a file of the run that it shows
  */
 
 export interface FileFacts {

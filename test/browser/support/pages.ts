@@ -87,6 +87,7 @@ export const PAGES: Record<string, PageVisit[]> = {
       ],
     },
   ],
+  [`${MODEL}/examples`]: ofModel("/examples", toStrangers("/examples", ["nobody"])),
   [`${MODEL}/overview`]: ofModel("/overview", toStrangers("/overview", ["nobody"])),
   [`${MODEL}/versions`]: ofModel("/versions", toStrangers("/versions", ["nobody"])),
   [`${MODEL}/versions/:number{[1-9][0-9]{0,8}}`]: [

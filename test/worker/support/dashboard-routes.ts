@@ -1,6 +1,7 @@
 /** Every page and action of the dashboard: who can open it, and with what parameters. */
 import { env } from "cloudflare:workers";
 import type { DashboardUser } from "./dashboard-users.ts";
+import { newExample, newPinnable, newShownExample } from "./examples.ts";
 import {
   MODEL,
   newAvatar,
@@ -70,6 +71,11 @@ const ownModel: DashboardRoute = {
   audience: "owner",
   parameters: newVersion,
   publicParameters: newShownVersion,
+};
+const ownExample: DashboardRoute = {
+  audience: "owner",
+  parameters: newExample,
+  publicParameters: newShownExample,
 };
 /** Pages of a private model, which does not exist for others. */
 const hiddenModel: DashboardRoute = {
@@ -175,6 +181,15 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`POST ${ONE_MODEL}/publish`]: { ...ownModel, status: 200 },
   [`GET ${ONE_MODEL}`]: hiddenModel,
   [`GET ${ONE_MODEL}/overview`]: hiddenModel,
+  [`GET ${ONE_MODEL}/examples`]: hiddenModel,
+  [`POST ${ONE_MODEL}/examples`]: {
+    audience: "owner",
+    parameters: newPinnable,
+    form: ({ prediction_id = "" }) => ({ prediction_id }),
+  },
+  [`POST ${ONE_MODEL}/examples/:example/unpin`]: ownExample,
+  [`POST ${ONE_MODEL}/examples/:example/up`]: ownExample,
+  [`POST ${ONE_MODEL}/examples/:example/cover`]: ownExample,
   [`GET ${ONE_MODEL}/versions`]: hiddenModel,
   [`GET ${ONE_MODEL}/versions/${NUMBER}`]: hiddenModel,
   [`GET ${ONE_MODEL}/api`]: hiddenModel,

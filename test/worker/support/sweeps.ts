@@ -106,6 +106,15 @@ export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups">, Sweep> = {
       expect(await operator.ok("GET", path)).toMatchObject({ status: "canceled" });
     };
   },
+  async examples() {
+    const id = crypto.randomUUID();
+    await env.FILES.put(`${id}/0-out.txt`, "out");
+    await run("INSERT INTO examples VALUES (?, 'gone', 1, '', 1, '{}', 'null', NULL, 0, 0)", id);
+    return async () => {
+      expect(await env.FILES.head(`${id}/0-out.txt`)).toBeNull();
+      expect(await run("SELECT id FROM examples WHERE id = ?", id)).toEqual([]);
+    };
+  },
   async revoked_tokens() {
     const { runner } = await newWorld();
     const { id } = await runner();

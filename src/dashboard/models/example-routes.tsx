@@ -1,0 +1,52 @@
+/** /models/{owner}/{name}/examples: what everybody sees of them, and what their owner does with them. */
+import {
+  coverFrom,
+  examplesOf,
+  moveExampleUp,
+  pinExample,
+  unpinExample,
+} from "../../services/models/examples.ts";
+import { readModel } from "../../services/models/models.ts";
+import { requireUser, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { redirectWithFlash } from "../flash.ts";
+import { fieldText, readForm } from "../form.ts";
+import { ExamplesPage } from "./examples.tsx";
+
+const ALL = "/models/:owner/:name/examples";
+
+type Change = typeof unpinExample;
+
+/** An action of the owner on one of them, and what is said afterwards. */
+const changing = (change: Change, done: string) => async (c: PageContext) => {
+  const { owner = "", name = "", example = "" } = c.req.param();
+  await change(c.var.services, viewerOf(c).caller, [owner, name], example);
+  return redirectWithFlash(c, done, `/models/${owner}/${name}/examples`);
+};
+
+export const examplePages = pages()
+  .get(ALL, async (c) => {
+    const { services, viewer, origin } = c.var;
+    const { owner, name } = c.req.param();
+    const model = await readModel(services, viewer?.caller, owner, name);
+    const examples = await examplesOf(services, model.id, origin);
+    const { host } = new URL(origin);
+    return c.render(
+      <ExamplesPage model={model} viewer={viewer} examples={examples} host={host} />,
+      { title: `Examples of ${owner}/${name}` },
+    );
+  })
+  .post(ALL, requireUser, async (c) => {
+    const { services, origin } = c.var;
+    const { owner, name } = c.req.param();
+    const id = fieldText(await readForm(c), "prediction_id");
+    await pinExample(services, viewerOf(c).caller, [owner, name], id, origin);
+    return redirectWithFlash(c, "Pinned as an example.", `/models/${owner}/${name}/examples`);
+  })
+  .post(`${ALL}/:example/unpin`, requireUser, changing(unpinExample, "Example removed."))
+  .post(`${ALL}/:example/up`, requireUser, changing(moveExampleUp, "Example moved up."))
+  .post(
+    `${ALL}/:example/cover`,
+    requireUser,
+    changing(coverFrom, "This is the picture of the model now."),
+  );

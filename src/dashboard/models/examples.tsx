@@ -1,0 +1,139 @@
+/** The examples of a model: what went in and what came out, each with what its owner can do with it. */
+import { MAX_EXAMPLES } from "../../domain/models/example-content.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Example } from "../../protocol/example.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { Viewer } from "../context.ts";
+import { duration } from "../prediction-view/duration.ts";
+import { OutputValue } from "../prediction-view/output.tsx";
+import { isUrlKind, outputOf, outputsOf } from "../prediction-view/output-kind.ts";
+import { Form } from "../ui/layout.tsx";
+import { Empty } from "../ui/parts.tsx";
+import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
+
+interface Props {
+  model: DetailedModelRow;
+  viewer: Viewer | undefined;
+  examples: Example[];
+  /** Of the page: files of others are linked, not loaded. */
+  host: string;
+}
+
+export const ExamplesPage = (props: Props) => {
+  const { model, viewer, examples } = props;
+  return (
+    <>
+      <ModelHeader model={model} viewer={viewer} page="/examples" />
+      {examples.length === 0 ? (
+        <NoExamples model={model} viewer={viewer} />
+      ) : (
+        <ol class="examples">
+          {examples.map((one, n) => (
+            <li>
+              <OneExample {...props} example={one} n={n} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </>
+  );
+};
+
+const NoExamples = ({ model, viewer }: Pick<Props, "model" | "viewer">) => (
+  <Empty title="No examples yet">
+    {isOwner(model, viewer) ? (
+      <p>
+        <a href={modelAddress(model)}>Run the model</a>, open the prediction, and choose “Pin as an
+        example”: up to {MAX_EXAMPLES} runs are shown here to everybody who may see the model.
+      </p>
+    ) : (
+      <p>
+        Its owner shows no runs. <a href={modelAddress(model)}>Run it yourself</a>.
+      </p>
+    )}
+  </Empty>
+);
+
+function OneExample({ model, viewer, host, example, n }: Props & { example: Example; n: number }) {
+  const { id, version_number: number, execution_time } = example;
+  const outputs = outputsIn(example.output, host);
+  const at = modelAddress(model, `/examples/${id}`);
+  const all = modelAddress(model, "/examples");
+  return (
+    <article class="example" aria-labelledby={`example-${n}`}>
+      <div class="title-row">
+        <h2 id={`example-${n}`}>Example {n + 1}</h2>
+        <p class="hint">
+          <a href={modelAddress(model, `/versions/${number}`)}>Version {number}</a>
+          {execution_time !== null && `, ran ${duration(Number(execution_time))}`}
+        </p>
+      </div>
+      <div class="example-sides">
+        <section aria-label={`Input of example ${n + 1}`}>
+          <h3>Input</h3>
+          <dl class="input">
+            {Object.entries(example.input).map(([name, value]) => (
+              <>
+                <dt>{name}</dt>
+                <dd>
+                  <OutputValue output={outputOf(value, host)} host={host} all={all} />
+                </dd>
+              </>
+            ))}
+          </dl>
+        </section>
+        <section aria-label={`Output of example ${n + 1}`}>
+          <h3>Output</h3>
+          {outputs.map((output) => (
+            <OutputValue output={output} host={host} all={all} />
+          ))}
+        </section>
+      </div>
+      <div class="actions">
+        <a class="button" href={modelAddress(model, `?example=${id}`)}>
+          Use these inputs
+        </a>
+        {isOwner(model, viewer) && (
+          <>
+            {n > 0 && <Action action={`${at}/up`} name="Move up" of={n} />}
+            {outputs.some(({ kind }) => kind === "image") && (
+              <Action action={`${at}/cover`} name="Use as the model’s picture" of={n} />
+            )}
+            <Action action={`${at}/unpin`} name="Remove" of={n} />
+          </>
+        )}
+      </div>
+    </article>
+  );
+}
+
+const Action = ({ action, name, of }: { action: string; name: string; of: number }) => (
+  <Form action={action}>
+    <button type="submit" class="quiet">
+      {name}
+      <span class="visually-hidden">: example {of + 1}</span>
+    </button>
+  </Form>
+);
+
+/** A list with files is shown item by item; other strings are pieces of one text. */
+function outputsIn(output: Json, host: string) {
+  const values = Array.isArray(output) ? output : [output];
+  const hasFiles = values.some((value) => isUrlKind(outputOf(value, host)));
+  return outputsOf(values, { display: hasFiles ? "list" : "text", host, whole: true });
+}
+
+/** On the page of a prediction that has succeeded, of a model of one's own. */
+export const PinExample = ({ model, id }: { model: string; id: string }) => (
+  <>
+    <h2>Example</h2>
+    <p class="hint">
+      Shows input, output and files on the model’s page, as copies: they stay when this data is
+      removed. Secret inputs and logs are not copied.
+    </p>
+    <Form action={`/models/${model}/examples`}>
+      <input type="hidden" name="prediction_id" value={id} />
+      <button type="submit">Pin as an example</button>
+    </Form>
+  </>
+);

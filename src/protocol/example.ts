@@ -1,0 +1,27 @@
+/** Examples of a model: runs that its owner shows. */
+import { z } from "zod";
+import { json, jsonObject, timestamp, uuid } from "./common.ts";
+import { oneModel } from "./model.ts";
+
+export const example = z
+  .object({
+    id: uuid,
+    version_number: z.int().meta({ description: "The version that ran" }),
+    input: jsonObject.meta({
+      description: "Its input, without secret fields. URLs of its files are valid for an hour",
+    }),
+    output: json.meta({ description: "Its output, likewise" }),
+    execution_time: z.string().nullable().meta({ description: "Of the run, in seconds" }),
+    created_at: timestamp,
+  })
+  .meta({ id: "Example" });
+export type Example = z.infer<typeof example>;
+
+export const pinExample = z
+  .strictObject({
+    prediction_id: uuid.meta({ description: "A prediction of yours that has succeeded" }),
+  })
+  .meta({ id: "PinExample" });
+export type PinExample = z.infer<typeof pinExample>;
+
+export const oneExample = oneModel.extend({ example_id: uuid });

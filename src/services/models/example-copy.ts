@@ -1,0 +1,166 @@
+/** What becomes an example: a run of its model's owner, with copies of its files. */
+import {
+  fileNamed,
+  MAX_FILE_BYTES,
+  MAX_FILES,
+  MAX_INPUT_CHARS,
+  MAX_OUTPUT_CHARS,
+  mapStrings,
+  ownFile,
+  stringsOf,
+  withoutSecrets,
+} from "../../domain/models/example-content.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import { conflict, notFound } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../protocol/common.ts";
+import { predictionWithIO } from "../../protocol/prediction.ts";
+import { factsOf, fileKey, getFile, headFile, putFile } from "../../storage/files/files.ts";
+import { findOwnUploads } from "../../storage/files/uploads.ts";
+import { findVersion } from "../../storage/models/versions.ts";
+import type { Caller } from "../accounts/caller.ts";
+import { accessToSource } from "../files/files.ts";
+import { findOwnPrediction, getPrediction } from "../predictions/predictions.ts";
+import type { Services } from "../services.ts";
+
+/** One of the run's, and its name among the example's. */
+export interface CopiedFile {
+  from: string;
+  name: string;
+}
+
+interface Run {
+  version_number: number;
+  execution_seconds: number | null;
+  files: CopiedFile[];
+  /** With the names of the files as the example's own. */
+  inputFor: (exampleId: string) => Record<string, Json>;
+  outputFor: (exampleId: string) => Json;
+}
+
+/** What surrounds input and output, with the error and metrics. */
+const MAX_REST_CHARS = 100_000;
+
+/** @throws ProblemError not_found; conflict for what cannot be an example */
+export async function readRun(
+  services: Services,
+  caller: Caller,
+  modelId: string,
+  predictionId: string,
+  origin: string,
+): Promise<Run> {
+  const row = await findOwnPrediction(services, caller, predictionId);
+  if (row.model_id !== modelId) throw notFound(`The prediction '${predictionId}' of this model`);
+  const { text } = await getPrediction(services, caller, predictionId, origin);
+  const whole = await textUpTo(text, MAX_INPUT_CHARS + MAX_OUTPUT_CHARS + MAX_REST_CHARS);
+  if (whole === undefined) throw tooLarge("It");
+  const run = predictionWithIO.parse(JSON.parse(whole));
+  // As the prediction says: its row may lag behind.
+  if (run.status !== "succeeded")
+    throw conflict("Only a prediction that has succeeded can be an example.");
+  if (run.data_removed || !isObject(run.input))
+    throw conflict("The data of this prediction has been removed.");
+  const version = await findVersion(services.db, modelId, row.version_number);
+  // Its schema says what is secret.
+  if (!version) throw conflict("The version of this prediction has been deleted.");
+  const input = withoutSecrets(versionSchema(version.schemas, "input"), run.input);
+  const { output } = run;
+  if (JSON.stringify(input).length > MAX_INPUT_CHARS) throw tooLarge("Its input");
+  if (JSON.stringify(output).length > MAX_OUTPUT_CHARS) throw tooLarge("Its output");
+  const named = await filesIn(services, caller, origin, [input, output]);
+  const renamed = (exampleId: string) => (one: string) => {
+    const file = named.get(one);
+    return file ? ownFile(exampleId, file.name) : one;
+  };
+  return {
+    version_number: row.version_number,
+    execution_seconds: run.execution_time === null ? null : Number(run.execution_time),
+    files: [...new Map([...named.values()].map((file) => [file.name, file])).values()],
+    inputFor: (id) =>
+      Object.fromEntries(
+        Object.entries(input).map(([name, value]) => [name, mapStrings(value, renamed(id))]),
+      ),
+    outputFor: (id) => mapStrings(output, renamed(id)),
+  };
+}
+
+/** By the strings that name them. What is not the caller's own stays an address. */
+async function filesIn(
+  services: Services,
+  caller: Caller,
+  origin: string,
+  values: Json[],
+): Promise<Map<string, CopiedFile>> {
+  const { filesOrigin } = services.settings;
+  const origins = [origin, ...(filesOrigin === undefined ? [] : [filesOrigin])];
+  const named = new Map<string, CopiedFile>();
+  const byKey = new Map<string, CopiedFile>();
+  let bytes = 0;
+  for (const text of new Set(values.flatMap((value) => [...stringsOf(value)]))) {
+    const file = fileNamed(text, origins);
+    const key = file && (await keyOf(services, caller, file));
+    if (key === undefined) continue;
+    const known = byKey.get(key);
+    if (known) {
+      named.set(text, known);
+      continue;
+    }
+    const found = await headFile(services.env.FILES, key);
+    if (!found) throw conflict("A file of this prediction has been deleted.");
+    bytes += found.size;
+    const copied = { from: key, name: `${byKey.size}-${key.slice(key.lastIndexOf("/") + 1)}` };
+    byKey.set(key, copied);
+    named.set(text, copied);
+    if (byKey.size > MAX_FILES || bytes > MAX_FILE_BYTES)
+      throw conflict(
+        `An example can have at most ${MAX_FILES} files of ${MAX_FILE_BYTES / 1024 ** 2} MB in all.`,
+      );
+  }
+  return named;
+}
+
+/** undefined for a file of somebody else. */
+async function keyOf(
+  services: Services,
+  caller: Caller,
+  { source, name }: { source: string; name: string | undefined },
+): Promise<string | undefined> {
+  if (name === undefined) {
+    const [upload] = await findOwnUploads(services.db, caller.user_id, [source]);
+    return upload && upload.completed_at !== null ? upload.key : undefined;
+  }
+  const access = await accessToSource(services, caller, source);
+  return access === "granted" ? fileKey(source, name) : undefined;
+}
+
+export async function copyFiles(
+  { env }: Services,
+  exampleId: string,
+  files: CopiedFile[],
+): Promise<void> {
+  for (const { from, name } of files) {
+    const file = await getFile(env.FILES, from);
+    if (!file) throw conflict("A file of this prediction has been deleted.");
+    await putFile(env.FILES, fileKey(exampleId, name), file.body, factsOf(file));
+  }
+}
+
+/** undefined: it is longer. Nothing more is read of it then. */
+async function textUpTo(text: string | ReadableStream, max: number): Promise<string | undefined> {
+  if (typeof text === "string") return text.length > max ? undefined : text;
+  const parts: string[] = [];
+  let length = 0;
+  const decoder = new TextDecoder();
+  for await (const chunk of text) {
+    const part = decoder.decode(chunk, { stream: true });
+    length += part.length;
+    if (length > max) return undefined;
+    parts.push(part);
+  }
+  return parts.join("") + decoder.decode();
+}
+
+const tooLarge = (what: string) =>
+  conflict(
+    `${what} is too large for an example: ${MAX_INPUT_CHARS.toLocaleString("en")} characters of input and ${MAX_OUTPUT_CHARS.toLocaleString("en")} of output at most, as JSON.`,
+  );

@@ -1,0 +1,224 @@
+/** Examples: runs that a model's owner shows on its page, as copies that outlive them. */
+import { v7 as uuid } from "uuid";
+import {
+  MAX_EXAMPLES,
+  mapStrings,
+  ownFileName,
+  stringsOf,
+} from "../../domain/models/example-content.ts";
+import { secondsText } from "../../domain/predictions/prediction-resource.ts";
+import { conflict, notFound } from "../../errors.ts";
+import { logger } from "../../log.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Example } from "../../protocol/example.ts";
+import { isDuplicate } from "../../storage/database.ts";
+import { deleteAll, factsOf, fileKey, headFile } from "../../storage/files/files.ts";
+import {
+  deleteExample,
+  type ExampleRow,
+  findExample,
+  hideExample,
+  insertExample,
+  listRemoved,
+  listExamples as rowsOf,
+  setCover,
+  showExample,
+  swapExamples,
+} from "../../storage/models/examples.ts";
+import type { Caller } from "../accounts/caller.ts";
+import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import { orConflict } from "../conflicts.ts";
+import { signedFileUrl } from "../files/signed-urls.ts";
+import type { Services } from "../services.ts";
+import { copyFiles, readRun } from "./example-copy.ts";
+import { readModel, readOwnModel } from "./models.ts";
+
+type Place = [owner: string, name: string];
+
+/** Whoever looks at them may take a while. */
+const URL_MS = 3_600_000;
+/** What is copied for longer than this is given up. */
+const COPYING_MS = 10 * 60_000;
+
+/** In their order. @throws ProblemError not_found */
+export async function listExamples(
+  services: Services,
+  caller: Caller | undefined,
+  [owner, name]: Place,
+  origin: string,
+): Promise<Example[]> {
+  const { id } = await readModel(services, caller, owner, name);
+  return examplesOf(services, id, origin);
+}
+
+/** Of a model that the caller sees. */
+export const examplesOf = async (
+  services: Services,
+  modelId: string,
+  origin: string,
+): Promise<Example[]> =>
+  Promise.all((await rowsOf(services.db, modelId)).map((row) => presented(services, row, origin)));
+
+/** One of a model that the caller sees; undefined: there is none. */
+export async function readExample(
+  services: Services,
+  modelId: string,
+  id: string,
+  origin: string,
+): Promise<Example | undefined> {
+  const row = await findExample(services.db, modelId, id);
+  return row && presented(services, row, origin);
+}
+
+/**
+ * Copies a run. Its row is there before its files, so that the sweep finds what was not copied to the end.
+ * @throws ProblemError not_found, forbidden; conflict for a run that cannot be shown, or one too many
+ */
+export async function pinExample(
+  services: Services,
+  caller: Caller,
+  [owner, name]: Place,
+  predictionId: string,
+  origin: string,
+): Promise<Example> {
+  const model = await readOwnModel(services, caller, owner, name);
+  const { db } = services;
+  if ((await rowsOf(db, model.id)).length >= MAX_EXAMPLES) throw full();
+  const run = await readRun(services, caller, model.id, predictionId, origin);
+  const id = uuid();
+  const now = Date.now();
+  const row: ExampleRow = {
+    id,
+    model_id: model.id,
+    position: 0,
+    prediction_id: predictionId,
+    version_number: run.version_number,
+    input: run.inputFor(id),
+    output: run.outputFor(id),
+    execution_seconds: run.execution_seconds,
+    created_at: now,
+    removes_at: now + COPYING_MS,
+  };
+  await insertExample(db, row);
+  try {
+    await copyFiles(services, id, run.files);
+    const showing = showExample(db, row, MAX_EXAMPLES, quotaOf(services, caller.user_id));
+    const isShown = await orConflict(
+      withinQuota(services, showing),
+      isDuplicate,
+      "This prediction is an example already.",
+    );
+    if (!isShown) throw full();
+  } catch (error) {
+    await removeFiles(services, id);
+    throw error;
+  }
+  return presented(services, row, origin);
+}
+
+/** @throws ProblemError not_found, forbidden */
+export async function unpinExample(
+  services: Services,
+  caller: Caller,
+  place: Place,
+  id: string,
+): Promise<void> {
+  const { row } = await ownExample(services, caller, place, id);
+  await hideExample(services.db, row, Date.now());
+  await removeFiles(services, id);
+}
+
+/** Before the one that it stands behind. @throws ProblemError not_found, forbidden */
+export async function moveExampleUp(
+  services: Services,
+  caller: Caller,
+  place: Place,
+  id: string,
+): Promise<void> {
+  const { model, row } = await ownExample(services, caller, place, id);
+  const rows = await rowsOf(services.db, model.id);
+  const before = rows[rows.findIndex((one) => one.id === row.id) - 1];
+  if (before) await swapExamples(services.db, row, before);
+}
+
+/**
+ * Its first picture becomes that of its model.
+ * @throws ProblemError not_found, forbidden; conflict for one without a picture
+ */
+export async function coverFrom(
+  services: Services,
+  caller: Caller,
+  place: Place,
+  id: string,
+): Promise<void> {
+  const { model, row } = await ownExample(services, caller, place, id);
+  for (const key of keysIn(row)) {
+    const file = await headFile(services.env.FILES, key);
+    if (file && PICTURE.test(factsOf(file).mime_type))
+      return void (await setCover(services.db, model.id, key));
+  }
+  throw conflict("The output of this example has no picture.");
+}
+
+const PICTURE = /^image\/(?:png|jpeg|webp|gif|avif)$/;
+
+/** Those that are due, as far as R2 answers. */
+export async function sweepExamples(services: Services, now: number): Promise<void> {
+  for (const { id } of await listRemoved(services.db, now, SWEPT)) await removeFiles(services, id);
+}
+
+const SWEPT = 50;
+
+/** If it fails, the sweep does it. */
+async function removeFiles({ env, db }: Services, id: string): Promise<void> {
+  try {
+    await deleteAll(env.FILES, id);
+    await deleteExample(db, id);
+  } catch (error) {
+    logger.warn("Example not removed", { example_id: id, error });
+  }
+}
+
+async function ownExample(services: Services, caller: Caller, [owner, name]: Place, id: string) {
+  const model = await readOwnModel(services, caller, owner, name);
+  const row = await findExample(services.db, model.id, id);
+  if (!row) throw notFound(`The example '${id}'`);
+  return { model, row };
+}
+
+const full = () =>
+  conflict(`A model can have at most ${MAX_EXAMPLES} examples. Remove one, then pin this one.`);
+
+/** The files of its output, in their order. */
+const keysIn = ({ id, output }: ExampleRow) =>
+  ownFilesIn(id, output).map((text) => fileKey(id, ownFileName(id, text) ?? ""));
+
+async function presented(services: Services, row: ExampleRow, origin: string): Promise<Example> {
+  const expires = Date.now() + URL_MS;
+  const urls = new Map<string, string>();
+  for (const value of [row.input, row.output])
+    for (const text of ownFilesIn(row.id, value))
+      urls.set(
+        text,
+        await signedFileUrl(
+          services,
+          origin,
+          fileKey(row.id, ownFileName(row.id, text) ?? ""),
+          expires,
+        ),
+      );
+  const shown = (text: string) => urls.get(text) ?? text;
+  return {
+    id: row.id,
+    version_number: row.version_number,
+    input: Object.fromEntries(
+      Object.entries(row.input).map(([name, value]) => [name, mapStrings(value, shown)]),
+    ),
+    output: mapStrings(row.output, shown),
+    execution_time: secondsText(row.execution_seconds),
+    created_at: new Date(row.created_at).toISOString(),
+  };
+}
+
+const ownFilesIn = (id: string, value: Json) =>
+  [...stringsOf(value)].filter((text) => ownFileName(id, text) !== undefined);

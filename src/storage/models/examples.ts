@@ -1,0 +1,91 @@
+/** Examples of models: runs that their owners show. */
+import { and, asc, eq, like, lte, sql } from "drizzle-orm";
+import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
+import type { Database } from "../database.ts";
+import { examples, models } from "../schema/index.ts";
+
+export type ExampleRow = typeof examples.$inferSelect;
+
+/** As the index has it: with a parameter in its place it would not be used. */
+const isShown = sql`removes_at IS NULL`;
+
+/** In their order. */
+export const listExamples = (db: Database, modelId: string) =>
+  db
+    .select()
+    .from(examples)
+    .where(and(eq(examples.model_id, modelId), isShown))
+    .orderBy(asc(examples.position), asc(examples.id))
+    .all();
+
+export const findExample = (db: Database, modelId: string, id: string) =>
+  db
+    .select()
+    .from(examples)
+    .where(and(eq(examples.id, id), eq(examples.model_id, modelId), isShown))
+    .get();
+
+export const insertExample = (db: Database, row: ExampleRow) => db.insert(examples).values(row);
+
+/**
+ * Shows one whose files have been copied, as the last. Fails (`isDuplicate`) if the run is shown already,
+ * and like `writeWithinQuota`.
+ * @returns whether the model is there and has fewer than `max`
+ */
+export async function showExample(
+  db: Database,
+  { id, model_id }: Pick<ExampleRow, "id" | "model_id">,
+  max: number,
+  allowance: StorageQuota,
+): Promise<boolean> {
+  const shown = sql`FROM examples WHERE model_id = ${model_id} AND removes_at IS NULL`;
+  const showing = db
+    .update(examples)
+    .set({
+      removes_at: null,
+      position: sql`(SELECT coalesce(max(position), 0) + 1 ${shown})`,
+    })
+    .where(
+      and(
+        eq(examples.id, id),
+        sql`(SELECT count(*) ${shown}) < ${max}`,
+        sql`EXISTS (SELECT 1 FROM models WHERE id = ${model_id})`,
+      ),
+    )
+    .returning({ id: examples.id });
+  return (await writeWithinQuota(db, allowance, showing)).length > 0;
+}
+
+/** It is shown no more, and its model's picture is none of its files. */
+export const hideExample = (db: Database, { id, model_id }: ExampleRow, now: number) =>
+  db.batch([
+    db
+      .update(examples)
+      .set({ removes_at: now })
+      .where(and(eq(examples.id, id), isShown)),
+    db
+      .update(models)
+      .set({ cover_key: null })
+      .where(and(eq(models.id, model_id), like(models.cover_key, `${id}/%`))),
+  ]);
+
+/** Their places are exchanged. */
+export const swapExamples = (db: Database, one: ExampleRow, other: ExampleRow) =>
+  db.batch([
+    db.update(examples).set({ position: other.position }).where(eq(examples.id, one.id)),
+    db.update(examples).set({ position: one.position }).where(eq(examples.id, other.id)),
+  ]);
+
+export const setCover = (db: Database, modelId: string, key: string | null) =>
+  db.update(models).set({ cover_key: key }).where(eq(models.id, modelId));
+
+export const listRemoved = (db: Database, now: number, limit: number) =>
+  db
+    .select({ id: examples.id })
+    .from(examples)
+    .where(and(sql`removes_at IS NOT NULL`, lte(examples.removes_at, now)))
+    .limit(limit)
+    .all();
+
+export const deleteExample = (db: Database, id: string) =>
+  db.delete(examples).where(and(eq(examples.id, id), sql`removes_at IS NOT NULL`));

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import {
+  fileNamed,
+  ownFileName,
+  withoutSecrets,
+} from "../../../src/domain/models/example-content.ts";
+
+test("secrets are left out, wherever the schema has them", () => {
+  const secret = { type: "string", "x-cog-secret": true };
+  const schema = {
+    properties: {
+      key: { type: "string", format: "password" },
+      keys: { type: "array", items: secret },
+      inner: { $ref: "#/components/schemas/Inner" },
+      list: { type: "array", items: { $ref: "#/components/schemas/Inner" } },
+      prompt: { type: "string" },
+    },
+    additionalProperties: { writeOnly: true },
+    components: { schemas: { Inner: { properties: { token: secret, size: {} } } } },
+  };
+  const inner = { token: "t", size: 1 };
+  const input = { key: "k", keys: ["k"], inner, list: [inner], prompt: "p", unknown: "u" };
+  expect(withoutSecrets(schema, input)).toEqual({
+    inner: { size: 1 },
+    list: [{ size: 1 }],
+    prompt: "p",
+  });
+});
+
+test("an input of any shape stays as it is where nothing is secret", () => {
+  const input = JSON.parse('{"__proto__": {"a": [1, null]}, "b": "c"}');
+  expect(JSON.stringify(withoutSecrets({}, input))).toBe(JSON.stringify(input));
+});
+
+const ORIGINS = ["https://here.example", "https://files.example"];
+const ID = "01a21b7d-ddf5-754a-80ed-436a03674f00";
+
+test.each([
+  [
+    `https://here.example/v1/files/${ID}/a-out.png?expires=1&signature=x`,
+    { source: ID, name: "a-out.png" },
+  ],
+  [`https://files.example/v1/files/${ID}/a`, { source: ID, name: "a" }],
+  [`/v1/uploads/${ID}`, { source: ID, name: undefined }],
+  [`https://elsewhere.example/v1/files/${ID}/a`, undefined],
+  [`https://here.example/v1/files/${ID}/a/b`, undefined],
+  ["a text about /v1/files", undefined],
+])("%s names %j", (text, named) => {
+  expect(fileNamed(text, ORIGINS)).toEqual(named);
+});
+
+test("an example's own files are those below its id", () => {
+  expect(ownFileName("e1", "/v1/files/e1/0-out.png")).toBe("0-out.png");
+  expect(ownFileName("e1", "/v1/files/e2/0-out.png")).toBeUndefined();
+});

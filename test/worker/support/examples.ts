@@ -1,0 +1,76 @@
+/** Examples of models, and runs that become ones. */
+import { env } from "cloudflare:workers";
+import type { Json } from "../../../src/protocol/common.ts";
+import type { Model, Visibility } from "../../../src/protocol/model.ts";
+import { newModel, publish, referenceOf } from "./catalogue.ts";
+import { ORIGIN } from "./client.ts";
+import type { DashboardUser } from "./dashboard-users.ts";
+import type { RouteParameters } from "./route-parameters.ts";
+import { FakeRunner } from "./runner.ts";
+import { newRunnerToken, operator, unique } from "./world.ts";
+
+interface Wanted {
+  visibility?: Visibility;
+  /** The schema of the input. */
+  schema?: Record<string, Json>;
+}
+
+/** A model of somebody's, and how to run it to its end. */
+export async function newRunnable(
+  { client }: Pick<DashboardUser, "client">,
+  { visibility = "private", schema = {} }: Wanted = {},
+) {
+  const hardware = unique("hw");
+  await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: hardware });
+  const model = await newModel(client, { visibility, hardware_identifier: hardware });
+  const reference = referenceOf(model);
+  const schemas = { prediction: { input: schema, output: {} } };
+  await publish(client, reference, { schemas });
+  const runner = await FakeRunner.begin(await newRunnerToken(hardware), hardware, "box");
+  const [owner = "", name = ""] = reference.split("/");
+
+  /** @param outputOf by the prediction's id; a text in R2 is there for each file that it names */
+  async function run(input: object, outputOf: (id: string) => Json): Promise<string> {
+    const { id } = (await client.create({ model: reference, input })).body;
+    const { channel } = await runner.work();
+    const events = [{ event: "output" as const, data: outputOf(id) }];
+    const finish = {
+      status: "succeeded" as const,
+      output: "value" as const,
+      execution_seconds: 1.5,
+    };
+    await channel.report(events, finish);
+    channel.close();
+    return id;
+  }
+  return { model, reference, owner, name, path: `/models/${reference}`, run };
+}
+
+/** A file of a run, as its runner has uploaded it. */
+export async function outputFile(id: string, name: string, bytes: string, type: string) {
+  await env.FILES.put(`${id}/${name}`, bytes, { httpMetadata: { contentType: type } });
+  return `${ORIGIN}/v1/files/${id}/${name}?expires=9999999999&signature=x`;
+}
+
+/** A run that is not an example yet. */
+export async function newPinnable(person: DashboardUser): Promise<RouteParameters> {
+  const { owner, name, run } = await newRunnable(person);
+  return { owner, name, prediction_id: await run({}, () => "out") };
+}
+
+/** The second of two, with a picture. */
+export const newExample = (person: DashboardUser) => exampleOf(person, "private");
+export const newShownExample = (person: DashboardUser) => exampleOf(person, "public");
+
+async function exampleOf({ client }: DashboardUser, visibility: Visibility) {
+  const model: Model = await newModel(client, { visibility });
+  await publish(client, referenceOf(model));
+  const [owner = "", name = ""] = referenceOf(model).split("/");
+  const [first, example] = [crypto.randomUUID(), crypto.randomUUID()];
+  await outputFile(example, "0-out.png", "png", "image/png");
+  for (const [n, id] of [first, example].entries())
+    await env.DB.prepare("INSERT INTO examples VALUES (?, ?, ?, ?, 1, '{}', ?, 1.5, 0, NULL)")
+      .bind(id, model.id, n, id, JSON.stringify(`/v1/files/${id}/0-out.png`))
+      .run();
+  return { owner, name, example };
+}
