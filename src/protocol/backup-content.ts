@@ -44,9 +44,8 @@ export const predictionRow = z.strictObject({
   revision: z.number(),
   due_at: z.number().nullable(),
   kept_seconds: z.number().nullable(),
-  /** Not in older backups. */
-  token_id: z.string().nullish(),
-  token_name: z.string().nullish(),
+  token_id: z.string(),
+  token_name: z.string(),
 });
 export type StoredPrediction = z.infer<typeof predictionRow>;
 

@@ -18,7 +18,7 @@ const PLACES: Place[] = [
   { address: "/sign-in", name: "Sign in", words: "log in login", for: "nobody" },
   { address: "/predictions", name: "Predictions", words: "runs jobs history", for: "user" },
   {
-    address: "/predictions?status=failed",
+    address: "/predictions?statuses=failed",
     name: "Failed predictions",
     words: "errors",
     for: "user",

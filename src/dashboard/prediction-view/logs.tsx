@@ -88,7 +88,7 @@ const Tools = ({ id, query, children }: { id: string; query: LogQuery; children:
       {children}
     </span>
     <a href={`/predictions/${id}/logs.txt`} download={`${id}.log.txt`}>
-      Download
+      Download the log
     </a>
   </form>
 );

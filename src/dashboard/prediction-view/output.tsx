@@ -59,7 +59,7 @@ function Text({ text, isWhole }: { text: string; isWhole: boolean }) {
   return (
     <div class="output-item text">
       {text.slice(0, MAX_TEXT_CHARS)}
-      <details class="rest">
+      <details class="output-rest">
         <summary>{`Show the next ${Math.ceil(rest.length / 1024)} KB`}</summary>
         {rest}
       </details>

@@ -74,7 +74,6 @@ export function PredictionPanel({
         </div>
         <div data-part="note">
           <OutputNote view={view} isEmpty={pieces.length + omitted === 0} />
-          {!live && pieces.length + omitted > 0 && <Downloads view={view} pieces={pieces} />}
         </div>
         <p class="hint" data-more hidden={omitted === 0}>
           {isJson ? "The output is too large to show here. " : "There is more of the output. "}
@@ -83,6 +82,9 @@ export function PredictionPanel({
           </a>
           .
         </p>
+        <div data-part="files">
+          {!live && pieces.length + omitted > 0 && <Downloads view={view} pieces={pieces} />}
+        </div>
       </section>
       <Logs view={view} query={logQuery} />
       <div data-part="metrics">

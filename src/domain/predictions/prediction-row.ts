@@ -32,16 +32,15 @@ export interface PredictionRow {
   kept_seconds: number | null;
   /**
    * The access token that created it and its name, which stays when the token is revoked; empty for a
-   * session of the dashboard. Null: it was created before they were kept.
+   * session of the dashboard.
    */
-  token_id: string | null;
-  token_name: string | null;
+  token_id: string;
+  token_name: string;
 }
 
 /** What a prediction tells its account. */
 export interface PredictionUpdate extends PredictionRow {
   user_id: string;
-  token_id: string;
   /** Of its hardware, in the operator's currency; null if not set. */
   price_per_hour: number | null;
 }
@@ -92,7 +91,7 @@ export function predictionRow(
     user_id: spec.user_id,
     token_id: spec.token_id,
     price_per_hour: spec.price_per_hour,
-    token_name: spec.token_name ?? null,
+    token_name: spec.token_name,
   };
 }
 

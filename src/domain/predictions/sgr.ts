@@ -95,9 +95,12 @@ function nearest(red: number, green: number, blue: number): number {
   return max > 200 ? bits + 8 : bits;
 }
 
+const FLAGS = ["bold", "dim", "italic", "underline"] as const;
+
 /** The names of its CSS classes; empty for plain text. */
-export function classesOf({ fg, bg, inverse, ...flags }: Style): string {
-  const names = Object.entries(flags).flatMap(([name, on]) => (on ? [name] : []));
+export function classesOf(style: Style): string {
+  const { fg, bg, inverse } = style;
+  const names: string[] = FLAGS.filter((name) => style[name]);
   const isSwapped = inverse && (fg !== null || bg !== null);
   const [text, ground] = isSwapped ? [bg, fg] : [fg, bg];
   if (inverse && !isSwapped) names.push("inverse");

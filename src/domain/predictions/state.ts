@@ -46,8 +46,7 @@ export interface PredictionSpec {
   account_object: string;
   /** The access token that created it; empty for a session of the dashboard. */
   token_id: string;
-  /** Its name. Missing if an older release has created it. */
-  token_name?: string;
+  token_name: string;
   model_id: string;
   model_owner_id: string;
   model: { owner: string; name: string; version_number: number };

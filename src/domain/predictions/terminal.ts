@@ -35,14 +35,14 @@ export class Terminal {
   #mode: Mode;
   #parameters: string;
   #style: Style;
-  #classes: string;
+  /** Of the style; undefined until there is text in it. */
+  #classes: string | undefined;
 
   constructor(screen: Screen, { mode, parameters, style } = NEW_TERMINAL) {
     this.#screen = screen;
     this.#mode = mode;
     this.#parameters = parameters;
     this.#style = style;
-    this.#classes = classesOf(style);
   }
 
   get state(): TerminalState {
@@ -59,7 +59,10 @@ export class Terminal {
     CONTROL.lastIndex = from;
     const control = CONTROL.exec(piece);
     const end = control?.index ?? piece.length;
-    if (end > from) this.#screen.text(piece.slice(from, end), this.#classes);
+    if (end > from) {
+      this.#classes ??= classesOf(this.#style);
+      this.#screen.text(piece.slice(from, end), this.#classes);
+    }
     const character = control?.[0];
     if (character === ESCAPE) this.#mode = "escape";
     else if (character === "\n") this.#screen.newLine();
@@ -99,7 +102,7 @@ export class Terminal {
     const isWhole = this.#parameters.length < MAX_PARAMETERS;
     if (character === "m" && isWhole && /^[\d;:]*$/.test(this.#parameters)) {
       this.#style = withSgr(this.#style, this.#parameters);
-      this.#classes = classesOf(this.#style);
+      this.#classes = undefined;
     }
     return at + 1;
   }

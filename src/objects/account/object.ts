@@ -201,7 +201,7 @@ export class AccountObject extends DurableObject<Bindings> {
     this.#remember("user_id", user_id);
     if (open_from !== undefined) this.#counters.openFrom(open_from);
     for (const row of writeRows(this.ctx.storage.sql, this.env, rows, at))
-      this.#rows.addUsage({ ...row, token_id: "", price_per_hour: null });
+      this.#rows.addUsage({ ...row, price_per_hour: null });
     this.#arm(Date.now() + RETRY_MS);
   }
 

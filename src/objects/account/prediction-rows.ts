@@ -130,7 +130,6 @@ export class PredictionRows {
         due_at: null,
         kept_seconds: null,
         user_id: userId,
-        token_id: "",
         price_per_hour: null,
       },
       () => true,

@@ -28,8 +28,8 @@ export const predictions = sqliteTable(
     revision: integer().notNull(),
     due_at: integer(),
     kept_seconds: integer(),
-    token_id: text(),
-    token_name: text(),
+    token_id: text().notNull(),
+    token_name: text().notNull(),
   },
   (t) => [
     // Most succeed: they are found in the table, whose order the list has, and cost no row of this.
@@ -68,7 +68,7 @@ CREATE TABLE IF NOT EXISTS predictions (
   status TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, setup_time REAL,
   execution_time REAL, error TEXT, metrics TEXT, data_removed INTEGER NOT NULL,
   revision INTEGER NOT NULL, due_at INTEGER, kept_seconds INTEGER,
-  token_id TEXT, token_name TEXT) WITHOUT ROWID;
+  token_id TEXT NOT NULL DEFAULT '', token_name TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS predictions_status ON predictions (status, id) WHERE status <> 'succeeded';
 CREATE INDEX IF NOT EXISTS predictions_model ON predictions (model_id, id);
 CREATE INDEX IF NOT EXISTS predictions_due ON predictions (due_at) WHERE due_at IS NOT NULL;
@@ -87,13 +87,4 @@ CREATE TABLE IF NOT EXISTS removals (
   made_from INTEGER NOT NULL, PRIMARY KEY (due_at, kept_seconds, ended_from, made_from)) WITHOUT ROWID;
 `;
 
-/** Columns that tables of the last release lack. */
-const ADDED = ["token_id", "token_name"];
-
-export function createTables(storage: SqlStorage): void {
-  storage.exec(CREATE);
-  const columns = storage.exec<{ name: string }>("PRAGMA table_info(predictions)").toArray();
-  for (const added of ADDED)
-    if (!columns.some(({ name }) => name === added))
-      storage.exec(`ALTER TABLE predictions ADD COLUMN ${added} TEXT`);
-}
+export const createTables = (storage: SqlStorage) => void storage.exec(CREATE);

@@ -23,6 +23,8 @@ const row: StoredPrediction = {
   metrics: null,
   data_removed: 0,
   revision: 9,
+  token_id: "",
+  token_name: "",
   due_at: 77,
   kept_seconds: null,
 };

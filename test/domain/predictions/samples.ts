@@ -10,6 +10,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   user_id: "019a0000-0000-7000-8000-000000000002",
   account_object: "a".repeat(64),
   token_id: "019a0000-0000-7000-8000-000000000004",
+  token_name: "CI",
   model_id: "019a0000-0000-7000-8000-000000000003",
   model_owner_id: "019a0000-0000-7000-8000-000000000005",
   model: { owner: "ada", name: "story", version_number: 1 },

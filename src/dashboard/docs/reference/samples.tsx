@@ -20,8 +20,7 @@ export const Samples = ({
   request: SampleRequest;
 }) => (
   <div class="code-samples">
-    <fieldset class="segments" data-languages>
-      <legend class="visually-hidden">Language</legend>
+    <fieldset class="segments" aria-label="Language" data-languages>
       {LANGUAGES.map(([language, label]) => (
         <label>
           <input
