@@ -1,6 +1,6 @@
 /** A model's life through its pages: made, published, called, changed, found, deleted. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { Site } from "./support/site.ts";
+import { OPERATOR, Site } from "./support/site.ts";
 
 let site: Site;
 
@@ -154,4 +154,25 @@ it("models are found while one types, and Back leaves the search", async () => {
   expect(new URL(page.url()).search).toBe("");
   await page.goBack();
   await visitor.arrives("/sign-in");
+});
+
+it("a run is pinned as an example, and its inputs are used again", async () => {
+  await site.world.runner("one");
+  const visitor = await site.visitor({ as: OPERATOR });
+  const { page } = visitor;
+  await visitor.open(`/models/${OPERATOR}/story?view=form`);
+  await page.getByLabel(/^prompt/).fill("Alice was");
+  await page.getByLabel(/^max_tokens/).fill("8");
+  await page.getByLabel(/^delay_ms/).fill("0");
+  await page.getByRole("button", { name: /^Run/ }).first().click();
+  await page.waitForURL(/prediction=/);
+  await page.getByText("succeeded", { exact: true }).first().waitFor();
+  const id = new URL(page.url()).searchParams.get("prediction");
+  await visitor.open(`/predictions/${id}`);
+  await page.getByRole("button", { name: "Pin as an example" }).click();
+  await visitor.arrives(`/models/${OPERATOR}/story/examples`);
+  await page.getByRole("link", { name: "Use these inputs" }).click();
+  await page.waitForURL(/example=/);
+  expect(await page.getByLabel(/^prompt/).inputValue()).toBe("Alice was");
+  await visitor.look();
 });
