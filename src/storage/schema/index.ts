@@ -6,6 +6,7 @@ export * from "./keys.ts";
 export * from "./models.ts";
 export * from "./registry.ts";
 export * from "./runners.ts";
+export * from "./shares.ts";
 export * from "./sign-in.ts";
 export * from "./sign-up.ts";
 export * from "./webhooks.ts";
