@@ -284,8 +284,9 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const { page } = visitor;
     await visitor.open(`/predictions/${id}`);
     const texts = page.locator("[data-output] .text");
+    const markdown = page.getByRole("button", { name: "Markdown" });
     await texts.getByText("late").waitFor();
-    await page.getByRole("radio", { name: "Markdown" }).check();
+    await markdown.click();
     const prose = page.locator("[data-output] .prose");
     expect(await prose.locator("strong").textContent()).toBe("very");
     expect(await texts.first().isVisible()).toBe(false);
@@ -296,7 +297,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await visitor.look();
     await page.reload();
     expect(await prose.locator("a").getAttribute("rel")).toBe("noopener noreferrer nofollow");
-    await page.getByRole("radio", { name: "Text" }).check();
+    await markdown.click();
     expect(await texts.allInnerTexts()).toEqual([...before, "- <b>end</b>"]);
     expect(await prose.first().isVisible()).toBe(false);
   });

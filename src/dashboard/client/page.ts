@@ -1,5 +1,5 @@
 /** Every page: copy buttons, local times, the user menu, confirmations and choices that are kept. */
-import { keepChoice, restoreChoices } from "./parts/choices.ts";
+import { noteChoice, restoreChoices } from "./parts/choices.ts";
 import { enhance } from "./parts/enhance.ts";
 
 enhance(document);
@@ -26,7 +26,7 @@ document.addEventListener("submit", (event) => {
   if (question && !confirm(question)) event.preventDefault();
 });
 
-document.addEventListener("change", ({ target }) => keepChoice(target));
+document.addEventListener("change", ({ target }) => noteChoice(target));
 
 const COPIED_MS = 2_000;
 

@@ -82,10 +82,7 @@ export async function renderPlayground(
   const view: View = (wanted === "own" && ownView(version)) || "form";
   const [{ page }, runs, outlook] = await Promise.all([
     listVersions(services, viewer.caller, owner.username, name, request),
-    // Client code asks for what they were given: the page does not wait for that.
-    view === "form"
-      ? recentRuns(services, viewer.caller, reference, { url: c.req.url, withContent: false })
-      : [],
+    view === "form" ? recentRuns(services, viewer.caller, reference, c.req.url) : [],
     readOutlook(services, viewer.caller, model, version),
   ]);
   const numbers = page.items.map(({ number }) => number);

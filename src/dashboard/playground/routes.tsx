@@ -97,10 +97,12 @@ export const playgroundPages = pages()
     const { services, origin } = c.var;
     const { caller } = viewerOf(c);
     const { model } = await findVersion(c);
-    const runs = await recentRuns(services, caller, `${model.owner.username}/${model.name}`, {
-      url: c.req.url,
-      withContent: true,
-    });
+    const runs = await recentRuns(
+      services,
+      caller,
+      `${model.owner.username}/${model.name}`,
+      c.req.url,
+    );
     return fragment(
       c,
       <RecentRuns

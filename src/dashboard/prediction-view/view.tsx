@@ -14,6 +14,7 @@ import { Status } from "../ui/parts.tsx";
 import { duration } from "./duration.ts";
 import { JsonTree } from "./json-tree.tsx";
 import { Logs } from "./logs.tsx";
+import { MarkdownButton } from "./markdown-button.tsx";
 import { OutputValue } from "./output.tsx";
 import { isUrlKind, type Output, outputsOf } from "./output-kind.ts";
 import { Timeline } from "./timeline.tsx";
@@ -62,7 +63,7 @@ export function PredictionPanel({
       <section class="prediction-output">
         <div class="output-head">
           <h2>Output</h2>
-          <MarkdownMode id={prediction.id} />
+          <MarkdownButton />
         </div>
         <div data-output>
           {pieces.map((output) => (
@@ -93,19 +94,6 @@ export function PredictionPanel({
     </div>
   );
 }
-
-/** How texts are shown; client code reveals it. */
-const MarkdownMode = ({ id }: { id: string }) => (
-  <fieldset class="segments" data-choice="markdown" hidden>
-    <legend class="visually-hidden">Show text as</legend>
-    {["text", "markdown"].map((mode) => (
-      <label>
-        <input type="radio" name={`mode-${id}`} value={mode} checked={mode === "text"} />
-        <span>{mode === "text" ? "Text" : "Markdown"}</span>
-      </label>
-    ))}
-  </fieldset>
-);
 
 function Head({ view }: { view: PredictionView }) {
   const { prediction, live, canceling, dataRemoved } = view;

@@ -1,5 +1,6 @@
 /** The last runs of a model by one person, with as much of each as is needed to know it again. */
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import { settlesWithin } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";
 import { predictionWithId } from "../../objects/prediction/stub.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -9,25 +10,27 @@ import type { Services } from "../services.ts";
 import { ownPredictions } from "./predictions.ts";
 
 const RUNS = 10;
+/** The list is of use without what comes later. */
+const PATIENCE_MS = 300;
 /** A run whose input and output are longer is not read for a few words. */
 const MAX_CHARS = 16 * 1024;
 
 export interface RecentRun {
   prediction: Prediction;
-  /** Undefined where they were not asked for, were deleted, or are too large. */
+  /** Undefined where they were deleted, are too large, or come too late. */
   content: { input: Json; output: Json } | undefined;
 }
 
 /**
  * Newest first.
  * @param model `owner/name`
- * @param withContent costs a request to the object of each
+ * @param url of the request
  */
 export async function recentRuns(
   services: Services,
   caller: Caller,
   model: string,
-  { url, withContent }: { url: string; withContent: boolean },
+  url: string,
 ): Promise<RecentRun[]> {
   const query = { statuses: [], model, page_size: RUNS, cursor: undefined };
   const request = { cursor: undefined, size: RUNS, url };
@@ -36,12 +39,15 @@ export async function recentRuns(
   return Promise.all(
     items.map(async (row) => ({
       prediction: services.present.prediction(row, origin),
-      content: withContent && !row.data_removed ? await contentOf(services, row) : undefined,
+      content: row.data_removed ? undefined : await inTime(contentOf(services, row)),
     })),
   );
 }
 
-/** What cannot be read now is left out: the list is of use without it. */
+const inTime = async (content: Promise<RecentRun["content"]>) =>
+  (await settlesWithin(content, PATIENCE_MS)) ? content : undefined;
+
+/** What cannot be read now is left out. */
 async function contentOf({ env }: Services, row: PredictionRow): Promise<RecentRun["content"]> {
   try {
     const snapshot = await predictionWithId(env, row.object_id)?.get(MAX_CHARS);

@@ -1,29 +1,32 @@
-/** What was chosen last of a few: fieldsets name the key under which the browser remembers it. */
+/** What was chosen last of a few, which the browser remembers. */
 
 const PREFIX = "auspex.choice.";
 
-/** Checks what was chosen last, on a page or on a fragment loaded later. */
+/** Checks what was chosen last: fieldsets name the key under which it is kept. */
 export function restoreChoices(root: ParentNode): void {
   for (const place of root.querySelectorAll<HTMLElement>("[data-choice]")) {
-    const chosen = stored(place.dataset.choice ?? "");
+    const chosen = keptChoice(place.dataset.choice ?? "");
     for (const radio of place.querySelectorAll<HTMLInputElement>("input"))
       if (radio.value === chosen) radio.checked = true;
   }
 }
 
-/** Remembers what is chosen. @param target of an event `change` */
-export function keepChoice(target: EventTarget | null): void {
+/** @param target of an event `change` */
+export function noteChoice(target: EventTarget | null): void {
   if (!(target instanceof HTMLInputElement)) return;
   const key = target.closest<HTMLElement>("[data-choice]")?.dataset.choice;
-  if (key === undefined) return;
+  if (key !== undefined) keepChoice(key, target.value);
+}
+
+export function keepChoice(key: string, value: string): void {
   try {
-    localStorage.setItem(PREFIX + key, target.value);
+    localStorage.setItem(PREFIX + key, value);
   } catch {
     // Not allowed: then it is so for this page alone.
   }
 }
 
-function stored(key: string): string | null {
+export function keptChoice(key: string): string | null {
   try {
     return localStorage.getItem(PREFIX + key);
   } catch {

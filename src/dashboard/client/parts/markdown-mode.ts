@@ -1,26 +1,32 @@
 /** The texts of an output as they are, or as Markdown. */
 import { MarkdownView } from "./chat/markdown-view.ts";
-import { restoreChoices } from "./choices.ts";
+import { keepChoice, keptChoice } from "./choices.ts";
+
+const KEY = "markdown";
 
 export class MarkdownMode {
   readonly #root: HTMLElement;
-  readonly #radio: HTMLInputElement | null;
   readonly #views = new Map<HTMLElement, MarkdownView>();
+  #isOn = keptChoice(KEY) === "on";
 
   constructor(root: HTMLElement) {
     this.#root = root;
-    const choice = root.querySelector<HTMLElement>('[data-choice="markdown"]');
-    this.#radio = choice?.querySelector('[value="markdown"]') ?? null;
-    if (!choice) return;
-    choice.hidden = false;
-    restoreChoices(root);
-    choice.addEventListener("change", () => this.#turn());
+    const button = root.querySelector<HTMLButtonElement>("[data-markdown]");
+    if (!button) return;
+    button.hidden = false;
+    button.ariaPressed = String(this.#isOn);
+    button.addEventListener("click", () => {
+      this.#isOn = !this.#isOn;
+      button.ariaPressed = String(this.#isOn);
+      keepChoice(KEY, this.#isOn ? "on" : "off");
+      this.#turn();
+    });
     this.update();
   }
 
   /** To be called when text has come. */
   update(): void {
-    if (!this.#radio?.checked) return;
+    if (!this.#isOn) return;
     for (const text of this.#root.querySelectorAll<HTMLElement>("[data-output] .text")) {
       const view = this.#views.get(text) ?? new MarkdownView("output-item prose");
       this.#views.set(text, view);
@@ -31,10 +37,9 @@ export class MarkdownMode {
   }
 
   #turn(): void {
-    const isOn = this.#radio?.checked ?? false;
     for (const [text, view] of this.#views) {
-      text.hidden = isOn;
-      view.root.hidden = !isOn;
+      text.hidden = this.#isOn;
+      view.root.hidden = !this.#isOn;
     }
     this.update();
   }

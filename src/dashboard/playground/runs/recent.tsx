@@ -13,7 +13,7 @@ interface Props {
   host: string;
 }
 
-/** client/parts/recent-runs.ts loads it again, with what the runs were given. */
+/** client/parts/recent-runs.ts keeps it up to date. */
 export const RecentRuns = ({ runs, address, current, host }: Props) => (
   <nav
     class="recent-runs"

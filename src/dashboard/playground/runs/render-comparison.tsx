@@ -17,7 +17,7 @@ export async function renderComparison(c: PageContext, a: string | undefined, b:
   const reference = `${model.owner.username}/${model.name}`;
   const read = (id: string) => readRun(c, model, id);
   const [runs, first, second] = await Promise.all([
-    recentRuns(services, viewer.caller, reference, { url: c.req.url, withContent: true }),
+    recentRuns(services, viewer.caller, reference, c.req.url),
     a ? read(a) : undefined,
     b ? read(b) : undefined,
   ]);
