@@ -27,6 +27,8 @@ import { outputPages } from "./predictions/output-routes.tsx";
 import { predictionPages } from "./predictions/routes.tsx";
 import { publishPages } from "./publish/routes.tsx";
 import { securityPages } from "./security/routes.tsx";
+import { privateHeaders } from "./shares/headers.ts";
+import { sharePages } from "./shares/routes.tsx";
 import { signInPages } from "./sign-in/routes.tsx";
 import { tokenPages } from "./tokens/routes.tsx";
 import { ErrorPage } from "./ui/error.tsx";
@@ -71,6 +73,8 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     )
     .use(requestId({ limitLength: 128 }))
     .use(noStoreByDefault)
+    // Before those of all pages: what is set last stays.
+    .use(privateHeaders)
     .use(pageHeaders)
     .use(requestBody)
     .use(async (c, next) => {
@@ -106,6 +110,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     securityPages,
     tokenPages,
     accountPages,
+    sharePages,
     fleetPages,
   ])
     dashboard.route("/", group);

@@ -11,6 +11,7 @@ import { sweepRegistry } from "./registry/sweep-registry.ts";
 import { sweepPools } from "./runners/pools.ts";
 import { sweepRevokedTokens } from "./runners/revocation.ts";
 import type { Services } from "./services.ts";
+import { sweepShares } from "./shares/shares.ts";
 import { sweepSessions } from "./sign-in/sweep.ts";
 
 export const SWEEPS = {
@@ -20,6 +21,7 @@ export const SWEEPS = {
   registry: sweepRegistry,
   accounts: sweepAccounts,
   sessions: sweepSessions,
+  shares: sweepShares,
   suspended: sweepSuspended,
   revoked_tokens: sweepRevokedTokens,
   pools: sweepPools,

@@ -1,7 +1,8 @@
 /** `/models/{owner}/{name}`, for whoever is signed in: runs a model, and shows a prediction of it again. */
 import { z } from "zod";
 import { type Input, readForm } from "../../domain/schemas/input-form-values.ts";
-import { secretFields, withoutSecrets } from "../../domain/schemas/secret-fields.ts";
+import { secretFieldsOf, withoutSecrets } from "../../domain/schemas/secret-fields.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { notFound } from "../../errors.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { integerText } from "../../protocol/common.ts";
@@ -77,7 +78,7 @@ export const playgroundPages = pages()
         : await readExample(services, model.id, query.example, origin);
     const sent = inputOfView(prediction) ?? example?.input;
     const { input: given, left } = sent
-      ? withoutSecrets(sent, secretFields(version.schemas))
+      ? withoutSecrets(sent, secretFieldsOf(versionSchema(version.schemas, "input")))
       : { input: undefined, left: false };
     const form = inputFor(inputFields(version), given, as === "json");
     const input = given ?? readForm(form.fields).input;

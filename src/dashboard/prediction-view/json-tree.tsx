@@ -15,8 +15,8 @@ import { writtenOut } from "./written-out.ts";
 interface Place {
   /** Host of the page. */
   host: string;
-  /** URL of the full JSON. */
-  all: string;
+  /** URL of the full JSON, where there is one. */
+  all: string | undefined;
   /** Which part of that this is, if that is a page that shows any part (JSON Pointer). */
   at?: string | undefined;
 }
@@ -115,7 +115,7 @@ function CollapsedNode({
 }: {
   value: Branch;
   from?: number;
-  all: string;
+  all: string | undefined;
   children: Child;
 }) {
   const text = collapsedText(value);
@@ -125,7 +125,7 @@ function CollapsedNode({
       {text === undefined ? (
         <p class="hint">
           {"Too large to expand here. "}
-          <a href={all}>View full JSON</a>
+          {all !== undefined && <a href={all}>View full JSON</a>}
         </p>
       ) : (
         <pre tabindex={0} data-from={from}>

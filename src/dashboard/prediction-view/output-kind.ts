@@ -98,10 +98,12 @@ function textOutput(text: string, host: string): Output {
   if (text.length > MAX_ADDRESS || !/^https?:\/\/\S+$/.test(text) || !URL.canParse(text))
     return { kind: "text", text };
   const url = new URL(text);
-  const [, name] = /^\/v1\/files\/[\w-]+\/([\w.-]+)$/.exec(url.pathname) ?? [];
+  const [, share, name] =
+    /^\/(?:v1|shared\/(\w+))\/files\/[\w-]+\/([\w.-]+)$/.exec(url.pathname) ?? [];
   if (url.host !== host || name === undefined) return { kind: "link", address: url.href, text };
-  // An expired link would lead nowhere.
-  if (Number(url.searchParams.get("expires")) * 1000 < Date.now()) return { kind: "text", text };
+  // An expired link would lead nowhere. Those of a share end with it.
+  if (share === undefined && Number(url.searchParams.get("expires")) * 1000 < Date.now())
+    return { kind: "text", text };
   const extension = name.split(".").at(-1)?.toLowerCase() ?? "";
   return { kind: MEDIA[extension] ?? "file", address: url.pathname + url.search, name };
 }

@@ -8,8 +8,8 @@ import { UrlOutput } from "./url-output.tsx";
 interface Place {
   /** Host of the page: nothing is loaded from others. */
   host: string;
-  /** URL of the full JSON. */
-  all: string;
+  /** URL of the full JSON, where there is one. */
+  all: string | undefined;
 }
 
 /** The same markup as in client/parts/output-view.ts. */

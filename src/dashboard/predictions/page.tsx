@@ -4,6 +4,7 @@ import type { WebhookEvent } from "../../protocol/webhook.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { PinExample } from "../models/examples.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
+import { ShareForm } from "../shares/form.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
 import { Input } from "./input.tsx";
@@ -59,7 +60,12 @@ export function PredictionPage({
           <div data-after-end>
             <Webhooks predictionId={id} events={webhooks} />
             {ownModel !== undefined && isPinnable(view) && <PinExample model={ownModel} id={id} />}
-            {!view.live && !view.dataRemoved && <RemoveData id={id} />}
+            {!view.live && !view.dataRemoved && (
+              <>
+                <ShareForm id={id} />
+                <RemoveData id={id} />
+              </>
+            )}
           </div>
         </aside>
       </div>

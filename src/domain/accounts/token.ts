@@ -5,9 +5,9 @@ const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_CHARS = 43; // 62^43 > 2^256
 const CHECK_CHARS = 6; // 62^6 > 2^32
 
-export type TokenKind = "aus" | "ausr" | "ausi";
+export type TokenKind = "aus" | "ausr" | "ausi" | "auss";
 
-/** `aus_` (access), `ausr_` (runner) or `ausi_` (invitation), 256 random bits in base62, and their CRC-32. */
+/** `aus_` (access), `ausr_` (runner), `ausi_` (invitation) or `auss_` (share): 256 random bits in base62, and their CRC-32. */
 export function newToken(kind: TokenKind): string {
   const random = base62(crypto.getRandomValues(new Uint8Array(32)), RANDOM_CHARS);
   return `${kind}_${random}${checksum(random)}`;

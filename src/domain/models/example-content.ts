@@ -1,7 +1,6 @@
-/** What an example copies of a run: without secrets, and with files of its own. */
+/** What an example copies of a run, with files of its own. */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import { objectOf, SchemaResolver } from "../schemas/input-form-schema.ts";
 
 export const MAX_EXAMPLES = 12;
 /** As JSON text. An account has room for some hundred of them. */
@@ -10,36 +9,6 @@ export const MAX_OUTPUT_CHARS = 100_000;
 export const MAX_FILES = 20;
 /** Of one example's files together. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
-
-/** Deeper than any form shows. */
-const MAX_DEPTH = 8;
-
-/** Without the fields that its schema calls secret, wherever they are. */
-export function withoutSecrets(schema: Json, input: Record<string, Json>): Record<string, Json> {
-  const resolver = SchemaResolver.of(schema);
-
-  function clean(part: Json | undefined, value: Json, depth: number): Json {
-    if (depth > MAX_DEPTH) return value;
-    const { properties, items, additionalProperties } = resolver.resolve(part);
-    if (Array.isArray(value)) return value.map((one) => clean(items, one, depth + 1));
-    if (!isObject(value)) return value;
-    const known = objectOf(properties);
-    const of = (name: string) => (Object.hasOwn(known, name) ? known[name] : additionalProperties);
-    return Object.fromEntries(
-      Object.entries(value)
-        .filter(([name]) => !isSecret(of(name)))
-        .map(([name, one]) => [name, clean(of(name), one, depth + 1)]),
-    );
-  }
-
-  function isSecret(part: Json | undefined): boolean {
-    const { format, writeOnly, "x-cog-secret": secret, items } = resolver.resolve(part);
-    if (format === "password" || writeOnly === true || secret === true) return true;
-    return items !== undefined && isSecret(items);
-  }
-
-  return objectOf(clean(schema, input, 0));
-}
 
 /** Each string of a value, changed. */
 export function mapStrings(value: Json, change: (text: string) => string): Json {

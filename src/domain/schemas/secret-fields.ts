@@ -1,27 +1,85 @@
-/** The fields of an input that hold a secret: pages neither show what was sent in them, nor fill them in. */
+/** Which fields of an input are secret. A field that has something secret in it is one, too. */
+import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import type { Schemas } from "../../protocol/model.ts";
-import { formFields } from "./input-form.ts";
-import { versionSchema } from "./version-schemas.ts";
+import { objectOf, SchemaResolver } from "./input-form-schema.ts";
+import { resolvePointer } from "./json-pointer.ts";
 
-export const secretFields = (schemas: Schemas): string[] =>
-  formFields(versionSchema(schemas, "input"))
-    .filter(({ kind }) => kind === "secret")
-    .map(({ name }) => name);
+export type IsSecret = (name: string) => boolean;
+
+/** What is looked at for all fields together: what is left of a schema that has more counts as secret. */
+const MAX_PARTS = 50_000;
+
+/** Models whose schema does not say so take secrets, too. */
+const SECRET_NAME = /secret|passw|credential|authorization|api_?key|(?:^|_)token$/i;
+
+/** By what the schema says: pages neither show what was sent in these fields, nor fill them in. */
+export function secretFieldsOf(schema: Json): IsSecret {
+  const { properties } = new SchemaResolver(schema).resolve(schema);
+  const known = new Map(Object.entries(objectOf(properties)));
+  const search = new SecretSearch(schema);
+  // Of a field that no property describes, any part of the schema may be meant.
+  return (name) => search.isIn(known.get(name) ?? schema);
+}
+
+/** What others are not shown: also by the name of a field. */
+export function hiddenFieldsOf(schema: Json): IsSecret {
+  const isSecret = secretFieldsOf(schema);
+  return (name) => SECRET_NAME.test(name) || isSecret(name);
+}
 
 const MASK = "••••••••";
 
-export function withMasks(input: Json | undefined, secrets: string[]): Json | undefined {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
-  const masks = secrets.filter((name) => Object.hasOwn(input, name)).map((name) => [name, MASK]);
-  return { ...input, ...Object.fromEntries(masks) };
+export function withMasks(input: Json | undefined, isSecret: IsSecret): Json | undefined {
+  if (!isObject(input)) return input;
+  return Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [name, isSecret(name) ? MASK : value]),
+  );
 }
 
 /** @returns also whether there were any */
 export function withoutSecrets(
   input: Record<string, Json>,
-  secrets: string[],
+  isSecret: IsSecret,
 ): { input: Record<string, Json>; left: boolean } {
-  const kept = Object.entries(input).filter(([name]) => !secrets.includes(name));
-  return { input: Object.fromEntries(kept), left: kept.length < Object.keys(input).length };
+  const all = Object.entries(input);
+  const kept = all.filter(([name]) => !isSecret(name));
+  return { input: Object.fromEntries(kept), left: kept.length < all.length };
 }
+
+class SecretSearch {
+  readonly #root: Json;
+  /** Where nothing secret is. */
+  readonly #clean = new Set<Json>();
+  readonly #verdicts = new Map<Json, boolean>();
+  #looked = 0;
+
+  constructor(root: Json) {
+    this.#root = root;
+  }
+
+  isIn(part: Json): boolean {
+    const verdict = this.#verdicts.get(part) ?? this.#look(part);
+    this.#verdicts.set(part, verdict);
+    return verdict;
+  }
+
+  /** Looks at every part, whatever keyword leads to it: a form reads only some. */
+  #look(part: Json): boolean {
+    const seen = new Set<Json>();
+    const left = [part];
+    for (let one = left.pop(); one !== undefined; one = left.pop()) {
+      if (typeof one !== "object" || one === null || seen.has(one) || this.#clean.has(one)) continue;
+      seen.add(one);
+      this.#looked += 1;
+      if (this.#looked > MAX_PARTS || (isObject(one) && isMarked(one))) return true;
+      if (isObject(one) && typeof one.$ref === "string")
+        left.push(resolvePointer(this.#root, one.$ref) ?? null);
+      for (const inner of Object.values(one)) left.push(inner);
+    }
+    for (const one of seen) this.#clean.add(one);
+    return false;
+  }
+}
+
+const isMarked = (part: { [keyword: string]: Json }): boolean =>
+  part.format === "password" || part["x-cog-secret"] === true || part.writeOnly === true;

@@ -10,7 +10,8 @@ import { isTerminal } from "../../domain/predictions/state.ts";
 import { NEW_TERMINAL } from "../../domain/predictions/terminal.ts";
 import { NO_MOMENTS, type Step, timeline } from "../../domain/predictions/timeline.ts";
 import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
-import { secretFields, withMasks } from "../../domain/schemas/secret-fields.ts";
+import { secretFieldsOf, withMasks } from "../../domain/schemas/secret-fields.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notVisible } from "../../errors.ts";
 import { readTruncatedJson } from "../../lib/truncated-json.ts";
@@ -123,7 +124,7 @@ export async function viewPrediction(
     input: parseJson(input),
     displayInput: withMasks(
       parseJson(input && (await withUploadUrls(services, caller, origin, input))),
-      version ? secretFields(version.schemas) : [],
+      version ? secretFieldsOf(versionSchema(version.schemas, "input")) : () => false,
     ),
   };
 }

@@ -13,6 +13,7 @@ import {
   models,
   registryBytes,
   registryUploads,
+  shares,
   tokens,
   uploads,
   usernames,
@@ -57,6 +58,7 @@ export const closeAccount = (db: Database, id: string, now: number) =>
 /** Sessions, credentials and passkeys are deleted with the login. */
 const shutOut = (db: Database, id: string) => [
   db.delete(tokens).where(eq(tokens.user_id, id)),
+  db.delete(shares).where(eq(shares.user_id, id)),
   db.delete(webhookEndpoints).where(eq(webhookEndpoints.user_id, id)),
   db.delete(invitations).where(eq(invitations.user_id, id)),
   db.delete(logins).where(eq(logins.id, id)),

@@ -61,6 +61,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account": [page(people, "/account")],
   "/account/security": [page(people, "/account/security")],
   "/account/usage": [page(people, "/account/usage", "/account/usage?days=90")],
+  "/account/shares": [page(people, "/account/shares")],
   "/account/delete": [page(people, "/account/delete")],
   "/tokens": [page(people, "/tokens")],
 
@@ -132,6 +133,9 @@ export const NOT_PAGES = [
   `${RUN}/output.json`,
   `${RUN}/output.csv`,
   "/uploads/:id",
+  // A page of its own, which test/worker/dashboard/shares.test.ts reads.
+  "/shared/:token",
+  "/shared/:token/files/:source/:name",
   // Only after a sign-in with GitHub.
   "/welcome",
 ];

@@ -2,35 +2,7 @@ import { expect, test } from "vitest";
 import {
   fileNamed,
   ownFileName,
-  withoutSecrets,
 } from "../../../src/domain/models/example-content.ts";
-
-test("secrets are left out, wherever the schema has them", () => {
-  const secret = { type: "string", "x-cog-secret": true };
-  const schema = {
-    properties: {
-      key: { type: "string", format: "password" },
-      keys: { type: "array", items: secret },
-      inner: { $ref: "#/components/schemas/Inner" },
-      list: { type: "array", items: { $ref: "#/components/schemas/Inner" } },
-      prompt: { type: "string" },
-    },
-    additionalProperties: { writeOnly: true },
-    components: { schemas: { Inner: { properties: { token: secret, size: {} } } } },
-  };
-  const inner = { token: "t", size: 1 };
-  const input = { key: "k", keys: ["k"], inner, list: [inner], prompt: "p", unknown: "u" };
-  expect(withoutSecrets(schema, input)).toEqual({
-    inner: { size: 1 },
-    list: [{ size: 1 }],
-    prompt: "p",
-  });
-});
-
-test("an input of any shape stays as it is where nothing is secret", () => {
-  const input = JSON.parse('{"__proto__": {"a": [1, null]}, "b": "c"}');
-  expect(JSON.stringify(withoutSecrets({}, input))).toBe(JSON.stringify(input));
-});
 
 const ORIGINS = ["https://here.example", "https://files.example"];
 const ID = "01a21b7d-ddf5-754a-80ed-436a03674f00";

@@ -15,6 +15,7 @@ import {
   newRun,
   newRunnerPlace,
   newSession,
+  newShare,
   newShownVariable,
   newShownVersion,
   newStoppedRunner,
@@ -159,6 +160,16 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "POST /account/avatar/remove": { ...each, parameters: newAvatar },
   "GET /account/usage": each,
   "GET /account/usage.csv": each,
+  "GET /account/shares": each,
+  "POST /account/shares/:id/revoke": { audience: "owner", parameters: newShare },
+  "GET /shared/:token": { ...open, parameters: newShare },
+  // A run that was canceled has no files.
+  "GET /shared/:token/files/:source/:name": {
+    ...open,
+    parameters: async (person) => ({ ...(await newShare(person)), source: "run", name: "a.png" }),
+    status: 404,
+    anonymousStatus: 404,
+  },
   "GET /account/export": each,
   "GET /account/delete": each,
   "POST /account/delete": {
@@ -277,6 +288,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`POST ${RUN}/cancel`]: { audience: "owner", parameters: newRun },
   [`POST ${RUN}/retry`]: ownRun,
   [`POST ${RUN}/delete`]: ownRun,
+  [`POST ${RUN}/share`]: { ...ownRun, status: 200, form: () => ({ days: "7" }) },
   [`POST ${RUN}/webhooks/:event_id/redeliver`]: {
     ...ownRun,
     form: () => ({ receiver: "" }),

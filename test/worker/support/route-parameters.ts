@@ -124,6 +124,15 @@ export async function newEndedRun(person: DashboardUser): Promise<RouteParameter
   });
 }
 
+/** A link to an ended run: its token is told once. */
+export async function newShare(person: DashboardUser): Promise<RouteParameters> {
+  const { prediction_id = "" } = await newEndedRun(person);
+  await person.visitor.look(`/predictions/${prediction_id}`);
+  const { html } = await person.visitor.send(`/predictions/${prediction_id}/share`, { days: "1" });
+  const [, token = ""] = /\/shared\/(auss_\w+)/.exec(html) ?? [];
+  return { ...(await newestId("shares")), token };
+}
+
 interface Told {
   id: string;
   deliveries: { state: string }[];

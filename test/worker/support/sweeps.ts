@@ -96,6 +96,20 @@ export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups">, Sweep> = {
       expect(await run("SELECT day FROM sign_up_attempts WHERE day = '2020-01-01'")).toEqual([]);
     };
   },
+  async shares() {
+    const { user_id } = await newUser();
+    const id = unique("share");
+    await run(
+      "INSERT INTO shares VALUES (?, ?, '', ?, 0, ?)",
+      id,
+      user_id,
+      unique("hash"),
+      Date.now() - 1,
+    );
+    return async () => {
+      expect(await run("SELECT id FROM shares WHERE id = ?", id)).toEqual([]);
+    };
+  },
   /** Its predictions were made by an isolate that did not know it yet. */
   async suspended() {
     const { user_id, username, waiting } = await newWorld();

@@ -196,5 +196,5 @@ const Value = ({ value, host }: { value: Json | undefined; host: string }) =>
   value === undefined ? (
     <span class="hint">not given</span>
   ) : (
-    <OutputValue output={outputOf(value, host)} host={host} all="" />
+    <OutputValue output={outputOf(value, host)} host={host} all={undefined} />
   );

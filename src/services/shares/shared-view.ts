@@ -1,0 +1,117 @@
+/** A shared prediction as its link shows it, and its files. */
+import {
+  namesSource,
+  OWN_SOURCE,
+  sharedInput,
+  withSharedFiles,
+} from "../../domain/predictions/shared-content.ts";
+import { hiddenFieldsOf } from "../../domain/schemas/secret-fields.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import { ProblemError } from "../../errors.ts";
+import type { Json } from "../../protocol/common.ts";
+import { fileKey } from "../../storage/files/files.ts";
+import { findVersion } from "../../storage/models/versions.ts";
+import type { ShareRow } from "../../storage/shares/shares.ts";
+import { fileResponse } from "../files/file-response.ts";
+import { signedFileUrl } from "../files/signed-urls.ts";
+import { type PredictionView, viewPrediction } from "../predictions/prediction-view.ts";
+import { findOwnPrediction, predictionStub } from "../predictions/predictions.ts";
+import type { Services } from "../services.ts";
+import { openShare, ownerOf, shareGone } from "./shares.ts";
+
+export interface SharedView
+  extends Pick<PredictionView, "output" | "beginning" | "omitted" | "display"> {
+  status: PredictionView["prediction"]["status"];
+  /** Without its owner: that may be who shares it. */
+  model: { name: string; version: number };
+  created_at: string;
+  execution_time: string | null;
+  expires_at: number;
+  /** Undefined when it is too large for a page, or when nobody knows which fields are secret. */
+  input: { [name: string]: Json } | undefined;
+}
+
+/** @throws ProblemError not_found */
+export async function readShared(
+  services: Services,
+  token: string,
+  origin: string,
+): Promise<SharedView> {
+  const share = await openShare(services, token);
+  const { prediction_id: id } = share;
+  const [row, view] = await Promise.all([
+    findOwnPrediction(services, ownerOf(share), id),
+    viewPrediction(services, ownerOf(share), id, origin),
+  ]).catch(hidden);
+  if (view.dataRemoved) throw shareGone();
+  const version = await findVersion(services.db, row.model_id, row.version_number);
+  const place = {
+    predictionId: id,
+    origins: [origin, services.settings.filesOrigin],
+    address: `${origin}/shared/${token}`,
+  };
+  const shared = <Value extends Json>(value: Value): Value =>
+    JSON.parse(withSharedFiles(JSON.stringify(value), place));
+  const input =
+    version &&
+    sharedInput(view.displayInput, hiddenFieldsOf(versionSchema(version.schemas, "input")));
+  const { status, model, created_at, execution_time } = view.prediction;
+  return {
+    status,
+    model: { name: model.name, version: model.version_number },
+    created_at,
+    execution_time,
+    expires_at: share.expires_at,
+    output: shared(view.output),
+    beginning: view.beginning === undefined ? undefined : shared(view.beginning),
+    omitted: view.omitted,
+    display: view.display,
+    input: input && shared(input),
+  };
+}
+
+/** How long a file may still be read at the origin of the files, where that is another. */
+const REDIRECT_SECONDS = 300;
+
+/** A file that it has made, or that was sent to it. @throws ProblemError not_found */
+export async function readSharedFile(
+  services: Services,
+  { token, source, name }: { token: string; source: string; name: string },
+  request: Request,
+  origin: string,
+): Promise<Response> {
+  const share = await openShare(services, token);
+  const isOwn = source === OWN_SOURCE;
+  if (!(await isOfShare(services, share, isOwn ? undefined : source))) throw shareGone();
+  const key = fileKey(isOwn ? share.prediction_id : source, name);
+  const { filesOrigin } = services.settings;
+  if (filesOrigin === undefined) return fileResponse(services, key, request);
+  const expires = Math.min(Date.now() + REDIRECT_SECONDS * 1_000, share.expires_at);
+  return Response.redirect(await signedFileUrl(services, origin, key, expires), 302);
+}
+
+/** @param upload undefined for a file of its own */
+async function isOfShare(
+  services: Services,
+  share: ShareRow,
+  upload: string | undefined,
+): Promise<boolean> {
+  const owner = ownerOf(share);
+  const row = await findOwnPrediction(services, owner, share.prediction_id).catch(hidden);
+  if (row.data_removed) return false;
+  if (upload === undefined) return true;
+  const version = await findVersion(services.db, row.model_id, row.version_number);
+  const history = await (await predictionStub(services, owner, share.prediction_id)).history();
+  if (!version || history?.input == null) return false;
+  // Not what only a secret field names.
+  const isSecret = hiddenFieldsOf(versionSchema(version.schemas, "input"));
+  return namesSource(
+    JSON.stringify(sharedInput(JSON.parse(history.input), isSecret) ?? {}),
+    upload,
+  );
+}
+
+/** Why it is not there is nobody's business. */
+function hidden(error: unknown): never {
+  throw error instanceof ProblemError && error.code === "not_found" ? shareGone() : error;
+}

@@ -1,0 +1,57 @@
+import { and, eq, gt, isNull, lt, sql } from "drizzle-orm";
+import type { Database } from "../database.ts";
+import { type Keyset, range } from "../keyset.ts";
+import { shares, users } from "../schema/index.ts";
+
+export type ShareRow = typeof shares.$inferSelect;
+
+/** Unless the account has `max` that have not expired. @returns whether it was inserted */
+export async function insertShare(db: Database, row: ShareRow, max: number): Promise<boolean> {
+  const { id, user_id, prediction_id, hash, created_at, expires_at } = row;
+  const result = await db.run(sql`INSERT INTO shares
+    (id, user_id, prediction_id, hash, created_at, expires_at)
+    SELECT ${id}, ${user_id}, ${prediction_id}, ${hash}, ${created_at}, ${expires_at}
+    WHERE (SELECT count(*) FROM shares WHERE user_id = ${user_id} AND expires_at > ${created_at}) < ${max}`);
+  return result.meta.changes > 0;
+}
+
+/** One that has not expired, of an account that is neither suspended nor deleted. */
+export async function findShare(db: Database, hash: string, now: number) {
+  const [found] = await db
+    .select({ share: shares })
+    .from(shares)
+    .innerJoin(users, eq(users.id, shares.user_id))
+    .where(
+      and(
+        eq(shares.hash, hash),
+        gt(shares.expires_at, now),
+        isNull(users.suspended_at),
+        isNull(users.deleted_at),
+      ),
+    );
+  return found?.share;
+}
+
+/** An account's, newest first. */
+export function listShares(db: Database, userId: string, keyset: Keyset) {
+  const { where, order, limit } = range([shares.created_at, shares.id], "desc", keyset);
+  return db
+    .select()
+    .from(shares)
+    .where(and(eq(shares.user_id, userId), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+/** @returns whether there was one */
+export async function deleteShare(db: Database, userId: string, id: string): Promise<boolean> {
+  const gone = await db
+    .delete(shares)
+    .where(and(eq(shares.id, id), eq(shares.user_id, userId)))
+    .returning({ id: shares.id });
+  return gone.length > 0;
+}
+
+export const deleteExpiredShares = (db: Database, now: number) =>
+  db.delete(shares).where(lt(shares.expires_at, now));

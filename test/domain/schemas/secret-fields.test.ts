@@ -1,0 +1,72 @@
+/** Which fields of an input are secret, and which others are not shown. */
+import { expect, test } from "vitest";
+import {
+  hiddenFieldsOf,
+  type IsSecret,
+  secretFieldsOf,
+  withMasks,
+  withoutSecrets,
+} from "../../../src/domain/schemas/secret-fields.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+
+const among = (isSecret: IsSecret, ...names: string[]) => names.filter((name) => isSecret(name));
+const secretAmong = (schema: Json, ...names: string[]) => among(secretFieldsOf(schema), ...names);
+
+test("fields that the schema marks, wherever in them it says so", () => {
+  const schema: Json = {
+    properties: {
+      prompt: { type: "string" },
+      login: { type: "string", format: "password" },
+      hidden: { "x-cog-secret": true },
+      written: { writeOnly: true },
+      nested: { properties: { inner: { items: { format: "password" } } } },
+      union: {
+        anyOf: [{ type: "number" }, { type: "object", properties: { a: { format: "password" } } }],
+      },
+      referred: { $ref: "#/$defs/Account" },
+      loop: { $ref: "#/properties/loop" },
+    },
+    $defs: { Account: { allOf: [{ properties: { pin: { format: "password" } } }] } },
+  };
+  expect(
+    secretAmong(
+      schema,
+      "prompt",
+      "login",
+      "hidden",
+      "written",
+      "nested",
+      "union",
+      "referred",
+      "loop",
+    ),
+  ).toEqual(["login", "hidden", "written", "nested", "union", "referred"]);
+  // Nobody knows which part describes it.
+  expect(secretAmong(schema, "unknown")).toEqual(["unknown"]);
+});
+
+test("names that are those of secrets, also without a schema", () => {
+  const names = ["api_key", "hf_token", "client_secret", "password", "max_tokens", "prompt"];
+  expect(among(hiddenFieldsOf({}), ...names)).toEqual(names.slice(0, 4));
+  expect(secretAmong({}, ...names)).toEqual([]);
+});
+
+test("what is masked or left out", () => {
+  const isSecret = secretFieldsOf({ properties: { key: { writeOnly: true }, prompt: {} } });
+  const input = JSON.parse('{"key": "k", "prompt": "p", "__proto__": 1}');
+  expect(JSON.stringify(withMasks(input, isSecret))).toBe(
+    '{"key":"••••••••","prompt":"p","__proto__":"••••••••"}',
+  );
+  expect(withMasks(["key"], isSecret)).toEqual(["key"]);
+  expect(withoutSecrets(input, isSecret)).toEqual({ input: { prompt: "p" }, left: true });
+  expect(withoutSecrets({ prompt: "p" }, isSecret).left).toBe(false);
+});
+
+test("a schema that leads everywhere from each of its fields is not looked through for each", () => {
+  const wide = Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`w${n}`, {}]));
+  const names = Array.from({ length: 3_000 }, (_, n) => `f${n}`);
+  const fields = Object.fromEntries(names.map((name) => [name, { $ref: "#/$defs/Wide" }]));
+  const begun = performance.now();
+  expect(secretAmong({ properties: fields, $defs: { Wide: { properties: wide } } }, ...names)).toEqual([]);
+  expect(performance.now() - begun).toBeLessThan(1_000);
+});
