@@ -68,7 +68,8 @@ class SecretSearch {
     const seen = new Set<Json>();
     const left = [part];
     for (let one = left.pop(); one !== undefined; one = left.pop()) {
-      if (typeof one !== "object" || one === null || seen.has(one) || this.#clean.has(one)) continue;
+      if (typeof one !== "object" || one === null || seen.has(one) || this.#clean.has(one))
+        continue;
       seen.add(one);
       this.#looked += 1;
       if (this.#looked > MAX_PARTS || (isObject(one) && isMarked(one))) return true;

@@ -1,8 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  fileNamed,
-  ownFileName,
-} from "../../../src/domain/models/example-content.ts";
+import { fileNamed, ownFileName } from "../../../src/domain/models/example-content.ts";
 
 const ORIGINS = ["https://here.example", "https://files.example"];
 const ID = "01a21b7d-ddf5-754a-80ed-436a03674f00";
