@@ -13,6 +13,7 @@ import { fileKey } from "../../storage/files/files.ts";
 import { findVersion } from "../../storage/models/versions.ts";
 import type { ShareRow } from "../../storage/shares/shares.ts";
 import { fileResponse } from "../files/file-response.ts";
+import { accessToSource } from "../files/files.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
 import { type PredictionView, viewPrediction } from "../predictions/prediction-view.ts";
 import { findOwnPrediction, predictionStub } from "../predictions/predictions.ts";
@@ -100,6 +101,8 @@ async function isOfShare(
   const row = await findOwnPrediction(services, owner, share.prediction_id).catch(hidden);
   if (row.data_removed) return false;
   if (upload === undefined) return true;
+  // An input may name what is not its sender's.
+  if ((await accessToSource(services, owner, upload)) !== "granted") return false;
   const version = await findVersion(services.db, row.model_id, row.version_number);
   const history = await (await predictionStub(services, owner, share.prediction_id)).history();
   if (!version || history?.input == null) return false;

@@ -126,6 +126,24 @@ describe("a link", () => {
     expect((await see(third.path)).status).toBe(404);
   });
 
+  it("leads to no file of somebody else, whatever its input says", async () => {
+    const victim = await shared();
+    await env.FILES.put(`${victim.id}/out.png`, "of somebody else");
+    const { path } = await shared({ prompt: `Look at /v1/files/${victim.id}/out.png` });
+    expect((await see(`${path}/files/${victim.id}/out.png`)).status).toBe(404);
+  });
+
+  it("leads to files of its owner that its input names", async () => {
+    const who = await newCustomer();
+    const [first, other] = [await ended(who), await ended(who)];
+    for (const id of [first, other]) await env.FILES.put(`${id}/out.png`, "one's own");
+    const id = await ended(who, { image: `${ORIGIN}/v1/files/${first}/out.png` });
+    const { html } = await share(who, id);
+    const [path = ""] = /\/shared\/auss_\w+/.exec(html) ?? [];
+    expect((await see(`${path}/files/${first}/out.png`)).status).toBe(200);
+    expect((await see(`${path}/files/${other}/out.png`)).status).toBe(404);
+  });
+
   it("leads to the files of its prediction alone", async () => {
     const { id, path } = await shared({ image: "none" });
     const elsewhere = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
