@@ -137,7 +137,7 @@ it("what a model writes is text, whatever it looks like", async () => {
     "https://example.com/b",
   ]);
   expect(await answer.locator("strong").innerText()).toBe("strong");
-  expect(await page.title()).toContain("Playground");
+  expect(await page.title()).toContain("reciter");
   await answer.getByRole("button", { name: "Copy", exact: true }).first().click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("<b>bold</b>");
   await visitor.look();

@@ -166,7 +166,7 @@ it("a run is pinned as an example, and its inputs are used again", async () => {
   await page.getByLabel(/^delay_ms/).fill("0");
   await page.getByRole("button", { name: /^Run/ }).first().click();
   await page.waitForURL(/prediction=/);
-  await page.getByText("succeeded", { exact: true }).first().waitFor();
+  await page.locator(".prediction-head").getByText("succeeded", { exact: true }).waitFor();
   const id = new URL(page.url()).searchParams.get("prediction");
   await visitor.open(`/predictions/${id}`);
   await page.getByRole("button", { name: "Pin as an example" }).click();

@@ -53,7 +53,7 @@ it("a picture of one's own is sent and comes back as the model has made it", asy
     page.getByRole("link", { name: "Download", exact: true }).click(),
   ]);
   expect(downloading.suggestedFilename()).toMatch(/\.png$/);
-  await page.getByText("succeeded", { exact: true }).first().waitFor();
+  await page.locator(".prediction-head").getByText("succeeded", { exact: true }).waitFor();
   await visitor.look();
   await picture.click();
   const large = page.getByRole("dialog", { name: "Picture" });
@@ -80,7 +80,7 @@ it("Back leads to the run before, with its input, and a run to its own page", as
     await prompt.fill(beginning);
     await runButton(visitor).click();
     await page.waitForURL((url) => ![null, before].includes(url.searchParams.get("prediction")));
-    await page.getByText("succeeded", { exact: true }).first().waitFor();
+    await page.locator(".prediction-head").getByText("succeeded", { exact: true }).waitFor();
     return runOf(visitor);
   };
   const first = await run("Alice was");
@@ -267,7 +267,7 @@ it("text grows as it is written, and goes on where it was when the page is loade
   expect(await page.getByLabel("prompt").inputValue()).toBe("The Queen");
   const again = await vi.waitFor(begins, 20_000);
   await lengthOver(again.length);
-  await page.getByText("succeeded", { exact: true }).first().waitFor();
+  await page.locator(".prediction-head").getByText("succeeded", { exact: true }).waitFor();
   const client = await site.clientOf("grace");
   const { output: whole } = await client.call(predictionWithIO, "GET", `/predictions/${id}`);
   expect((await output.textContent())?.trim()).toBe([whole].flat().join("").trim());
@@ -331,6 +331,6 @@ it("fields turn into JSON and back with what stands in them", async () => {
   await page.getByRole("link", { name: "Edit as form" }).click();
   expect(await page.getByLabel("operation").inputValue()).toBe('"median"');
   await runButton(visitor).click();
-  await page.getByText("succeeded", { exact: true }).first().waitFor();
+  await page.locator(".prediction-head").getByText("succeeded", { exact: true }).waitFor();
   expect(await page.locator("[data-output]").innerText()).toContain("median");
 });

@@ -82,7 +82,7 @@ export async function renderPlayground(
   const view: View = (wanted === "own" && ownView(version)) || "form";
   const [{ page }, runs, outlook] = await Promise.all([
     listVersions(services, viewer.caller, owner.username, name, request),
-    view === "form" ? recentRuns(services, viewer.caller, reference, c.req.url) : [],
+    view === "form" ? recentRuns(services, viewer.caller, reference, version, c.req.url) : [],
     readOutlook(services, viewer.caller, model, version),
   ]);
   const numbers = page.items.map(({ number }) => number);

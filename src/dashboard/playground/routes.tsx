@@ -97,11 +97,12 @@ export const playgroundPages = pages()
   .get(`${ADDRESS}/runs`, requireUser, async (c) => {
     const { services, origin } = c.var;
     const { caller } = viewerOf(c);
-    const { model } = await findVersion(c);
+    const { model, version } = await findVersion(c);
     const runs = await recentRuns(
       services,
       caller,
       `${model.owner.username}/${model.name}`,
+      version,
       c.req.url,
     );
     return fragment(

@@ -1,10 +1,18 @@
 /** The last runs of a model by one person, with as much of each as is needed to know it again. */
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import {
+  hiddenFieldsOf,
+  type IsSecret,
+  withoutSecrets,
+} from "../../domain/schemas/secret-fields.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import { isObject } from "../../lib/json.ts";
 import { settlesWithin } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";
 import { predictionWithId } from "../../objects/prediction/stub.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { ownPredictions } from "./predictions.ts";
@@ -17,29 +25,32 @@ const MAX_CHARS = 16 * 1024;
 
 export interface RecentRun {
   prediction: Prediction;
-  /** Undefined where they were deleted, are too large, or come too late. */
-  content: { input: Json; output: Json } | undefined;
+  /** Without secret fields. Undefined where they were deleted, are too large, or come too late. */
+  content: { input: { [name: string]: Json }; output: Json } | undefined;
 }
 
 /**
  * Newest first.
  * @param model `owner/name`
+ * @param version that is looked at, which says what is secret: that of a run may have been another
  * @param url of the request
  */
 export async function recentRuns(
   services: Services,
   caller: Caller,
   model: string,
+  version: Pick<VersionRow, "schemas"> | undefined,
   url: string,
 ): Promise<RecentRun[]> {
   const query = { statuses: [], model, page_size: RUNS, cursor: undefined };
   const request = { cursor: undefined, size: RUNS, url };
   const { items } = await ownPredictions(services, caller, query, request, (row) => row);
   const { origin } = new URL(url);
+  const isSecret = version ? hiddenFieldsOf(versionSchema(version.schemas, "input")) : () => true;
   return Promise.all(
     items.map(async (row) => ({
       prediction: services.present.prediction(row, origin),
-      content: row.data_removed ? undefined : await inTime(contentOf(services, row)),
+      content: row.data_removed ? undefined : await inTime(contentOf(services, row, isSecret)),
     })),
   );
 }
@@ -48,13 +59,17 @@ const inTime = async (content: Promise<RecentRun["content"]>) =>
   (await settlesWithin(content, PATIENCE_MS)) ? content : undefined;
 
 /** What cannot be read now is left out. */
-async function contentOf({ env }: Services, row: PredictionRow): Promise<RecentRun["content"]> {
+async function contentOf(
+  { env }: Services,
+  row: PredictionRow,
+  isSecret: IsSecret,
+): Promise<RecentRun["content"]> {
   try {
     const snapshot = await predictionWithId(env, row.object_id)?.get(MAX_CHARS);
     const [text] = snapshot?.body ?? [];
     if (snapshot?.body?.length !== 1 || typeof text !== "string") return undefined;
     const { input, output }: { input: Json; output: Json } = JSON.parse(text);
-    return { input, output };
+    return { input: isObject(input) ? withoutSecrets(input, isSecret).input : {}, output };
   } catch (error) {
     logger.warn("A recent run cannot be read", { prediction_id: row.id, error });
     return undefined;

@@ -16,6 +16,7 @@ const NOT_HERE = [
     (name) => `AccountObject.${name}`,
   ),
   "PoolObject.explain",
+  "PoolObject.outlook",
   "PoolObject.holders",
   "PoolObject.offerSecond",
   "PoolObject.reportDismissed",

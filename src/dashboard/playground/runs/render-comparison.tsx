@@ -13,11 +13,11 @@ import { type ComparedRun, ComparePage } from "./compare.tsx";
 export async function renderComparison(c: PageContext, a: string | undefined, b: string) {
   const { services, origin } = c.var;
   const viewer = viewerOf(c);
-  const { model } = await findVersion(c);
+  const { model, version } = await findVersion(c);
   const reference = `${model.owner.username}/${model.name}`;
   const read = (id: string) => readRun(c, model, id);
   const [runs, first, second] = await Promise.all([
-    recentRuns(services, viewer.caller, reference, c.req.url),
+    recentRuns(services, viewer.caller, reference, version, c.req.url),
     a ? read(a) : undefined,
     b ? read(b) : undefined,
   ]);
