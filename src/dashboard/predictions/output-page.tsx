@@ -13,10 +13,15 @@ export interface OutputPart {
   from: number;
 }
 
-export function OutputPage({ id, part, host }: { id: string; part: OutputPart; host: string }) {
-  const { at, value, from } = part;
+interface Props {
+  id: string;
+  /** Undefined: the output is too large to be shown in parts. */
+  part: OutputPart | undefined;
+  host: string;
+}
+
+export function OutputPage({ id, part, host }: Props) {
   const address = `/predictions/${id}/output`;
-  const names = at.split("/").slice(1);
   return (
     <>
       <p class="breadcrumb">
@@ -34,6 +39,20 @@ export function OutputPage({ id, part, host }: { id: string; part: OutputPart; h
           JSON
         </a>
       </p>
+      {part ? (
+        <Part part={part} address={address} host={host} />
+      ) : (
+        <p>It is larger than a page can show: more than a million characters. Download it.</p>
+      )}
+    </>
+  );
+}
+
+function Part({ part, address, host }: { part: OutputPart; address: string; host: string }) {
+  const { at, value, from } = part;
+  const names = at.split("/").slice(1);
+  return (
+    <>
       {names.length > 0 && (
         <p class="output-path">
           <a href={address}>Output</a>

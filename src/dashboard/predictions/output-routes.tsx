@@ -36,10 +36,12 @@ export const outputPages = pages()
   .get(ADDRESS, requireUser, async (c) => {
     const of = outputOf(c);
     const { at, from } = partQuery.parse(c.req.query());
-    const value = partAt(await wholeOutput(c.var.services, of), at);
-    if (value === undefined) throw notFound("This part of the output");
+    const whole = await wholeOutput(c.var.services, of);
+    const value = whole === undefined ? undefined : partAt(whole, at);
+    if (whole !== undefined && value === undefined) throw notFound("This part of the output");
+    const part = value === undefined ? undefined : { at, value, from };
     const { host } = new URL(c.var.origin);
-    return c.render(<OutputPage id={of.id} part={{ at, value, from }} host={host} />, {
+    return c.render(<OutputPage id={of.id} part={part} host={host} />, {
       title: "Output",
       scripts: ["output"],
     });

@@ -1,4 +1,5 @@
 /** An output as a table, where it is one: rows of records, of lists, or the vectors of embeddings. */
+import { csvLine } from "../../lib/csv.ts";
 import type { Json } from "../../protocol/common.ts";
 
 type Cell = string | number | boolean | null;
@@ -8,18 +9,18 @@ const isCell = (value: Json): value is Cell => typeof value !== "object" || valu
 const isRecord = (value: Json): value is { [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** More columns than any vector has. */
-const MAX_COLUMNS = 20_000;
+/** Records that each have other fields would be a table of nothing but gaps. */
+const MAX_CELLS = 500_000;
 
 /** @returns rows, of which the first may name the columns; undefined for what is no table */
 export function tableOf(output: Json): Cell[][] | undefined {
+  const only = Array.isArray(output) && output.length === 1 ? output[0] : undefined;
+  return (only === undefined ? undefined : rowsOf(only)) ?? rowsOf(output);
+}
+
+function rowsOf(output: Json): Cell[][] | undefined {
   if (isRecord(output)) return embeddingsIn(output) ?? tableOfRecords([output]);
   if (!Array.isArray(output) || output.length === 0) return undefined;
-  const [only] = output;
-  if (output.length === 1 && only !== undefined && !isCell(only)) {
-    const inner = tableOf(only);
-    if (inner) return inner;
-  }
   if (output.every((row) => typeof row === "number")) return output.map((cell) => [cell]);
   if (output.every((row) => Array.isArray(row) && row.length > 0 && row.every(isCell)))
     return output.map((row) => (Array.isArray(row) ? row.filter(isCell) : []));
@@ -29,7 +30,7 @@ export function tableOf(output: Json): Cell[][] | undefined {
 function tableOfRecords(records: { [key: string]: Json }[]): Cell[][] | undefined {
   if (!records.every((record) => Object.values(record).every(isCell))) return undefined;
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
-  if (names.length === 0 || names.length > MAX_COLUMNS) return undefined;
+  if (names.length === 0 || names.length * records.length > MAX_CELLS) return undefined;
   const cell = (record: { [key: string]: Json }, name: string): Cell => {
     const value = record[name] ?? null;
     return isCell(value) ? value : null;
@@ -47,13 +48,7 @@ function embeddingsIn({ data }: { [key: string]: Json }): Cell[][] | undefined {
   return rows.length === data.length ? rows : undefined;
 }
 
-/** With the line ends and quotes of RFC 4180. A text that a spreadsheet would run begins with an apostrophe. */
 export const csvOf = (rows: Cell[][]): string =>
-  rows.map((row) => `${row.map(cellText).join(",")}\r\n`).join("");
+  rows.map((row) => csvLine(row.map((cell) => cellOf(cell)))).join("");
 
-function cellText(cell: Cell): string {
-  if (cell === null) return "";
-  if (typeof cell !== "string") return String(cell);
-  const safe = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
+const cellOf = (cell: Cell) => (typeof cell === "boolean" ? String(cell) : (cell ?? ""));

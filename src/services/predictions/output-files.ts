@@ -7,9 +7,10 @@ import type { Json } from "../../protocol/common.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { getPrediction } from "./predictions.ts";
+import { readWhole } from "./whole-reads.ts";
 
-/** Characters of an output that is read as a whole. */
-const MAX_WHOLE_CHARS = 16_000_000;
+/** Characters of an output that is read as a whole: of brackets alone, parsed and listed, 60 MB. */
+const MAX_WHOLE_CHARS = 1_000_000;
 
 /** Whose output, and for which origin its addresses are. */
 export interface OutputOf {
@@ -50,18 +51,21 @@ export async function outputText(
 
 /** @throws ProblemError not_found, conflict when it is no table; too_large */
 export async function outputTable(services: Services, of: OutputOf): Promise<string> {
-  const rows = tableOf(await wholeOutput(services, of));
+  const value = await wholeOutput(services, of);
+  if (value === undefined)
+    throw new ProblemError("too_large", "This output is too large for a table. Read it as JSON.");
+  const rows = tableOf(value);
   if (!rows) throw conflict("This output is no table. Read it as JSON or as text.");
   return csvOf(rows);
 }
 
-/** @throws ProblemError not_found, too_large */
-export async function wholeOutput(services: Services, of: OutputOf): Promise<Json> {
-  let json = "";
-  for await (const piece of await outputJson(services, of)) {
-    json += piece;
-    if (json.length > MAX_WHOLE_CHARS)
-      throw new ProblemError("too_large", "It is too large for this: read it as JSON.");
-  }
-  return JSON.parse(json === "" ? "null" : json);
-}
+/** @returns undefined for one that is too large @throws ProblemError not_found, too_many_requests */
+export const wholeOutput = (services: Services, of: OutputOf): Promise<Json | undefined> =>
+  readWhole(of.caller.user_id, async () => {
+    let json = "";
+    for await (const piece of await outputJson(services, of)) {
+      json += piece;
+      if (json.length > MAX_WHOLE_CHARS) return undefined;
+    }
+    return JSON.parse(json === "" ? "null" : json);
+  });

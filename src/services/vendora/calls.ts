@@ -22,11 +22,11 @@ import { createResolved } from "../predictions/create-prediction.ts";
 import type { CreatedPrediction, CreateOptions, Follow } from "../predictions/creation.ts";
 import { predictionText } from "../predictions/prediction-text.ts";
 import { type ResolvedVersion, resolveAnswering } from "../predictions/version-resolution.ts";
+import { readWhole } from "../predictions/whole-reads.ts";
 import type { Services } from "../services.ts";
 import { timeoutProblem } from "./failure.ts";
 import { LogReader } from "./log-reader.ts";
 import { parsedLog } from "./parsed-log.ts";
-import { readWhole } from "./whole-reads.ts";
 
 export interface Call {
   call: VendoraCall;

@@ -6,8 +6,8 @@ import type { Large, Member, Refused } from "../../objects/conversation/rpc-type
 import { type ConversationStub, conversationWithId } from "../../objects/conversation/stub.ts";
 import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
+import { readWhole } from "../predictions/whole-reads.ts";
 import type { Services } from "../services.ts";
-import { readWhole } from "./whole-reads.ts";
 
 /** One that a request names. What it has is checked with each call: it is its caller's, or is not there. */
 export interface NamedConversation {

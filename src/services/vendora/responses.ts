@@ -15,12 +15,12 @@ import {
 import type { Caller } from "../accounts/caller.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import { predictionStub, removePrediction } from "../predictions/predictions.ts";
+import { readWhole } from "../predictions/whole-reads.ts";
 import type { Services } from "../services.ts";
 import { contentOf, timeLimit, unixSeconds } from "./calls.ts";
 import { LogReader } from "./log-reader.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { writtenStream } from "./streams.ts";
-import { readWhole } from "./whole-reads.ts";
 
 /** How long a cancel waits to see it take effect. */
 const CANCEL_WAIT_SECONDS = 5;

@@ -55,6 +55,8 @@ test("what is no string is its message, or readable JSON", () => {
   expect(textOf(0.5)).toBe("0.5\n");
 });
 
+const manyRecords = (count: number) => Array.from({ length: count }, (_, n) => ({ [`f${n}`]: n }));
+
 describe("a table", () => {
   const csv = (output: Json) => {
     const rows = tableOf(output);
@@ -97,6 +99,8 @@ describe("a table", () => {
     ["none: nested", [{ a: { b: 1 } }], undefined],
     ["none: nothing", [], undefined],
     ["none: a value", 7, undefined],
+    ["none: records without a field in common", manyRecords(1_000), undefined],
+    ["none: lists in lists", JSON.parse("[".repeat(100_000) + "]".repeat(100_000)), undefined],
     ["none: no vectors", { data: [{ text: "x" }] }, undefined],
   ])("%s", (_, output, expected) => {
     expect(csv(output)).toBe(expected);

@@ -171,6 +171,20 @@ describe("what a model puts out", () => {
     expect(await csv.text()).toBe("a,b\r\n'=1,2\r\n");
   });
 
+  it("is a page that says so, and no table, where it is larger than both can be", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting();
+    const { channel } = await (await who.runner()).work();
+    for (let n = 0; n < 2; n++)
+      await channel.report([{ event: "output", data: Array(60_000).fill("a word") }]);
+    await channel.report([], { status: "succeeded", output: "items" });
+    const { status, html } = await who.visitor.look(`/predictions/${id}/output`);
+    expect(status).toBe(200);
+    expect(html).toContain("more than a million characters");
+    expect(html).toContain(`href="/predictions/${id}/output.json"`);
+    expect((await who.visitor.look(`/predictions/${id}/output.csv`)).status).toBe(413);
+  });
+
   it("is a tree, whose long lists and inner parts are folded", async () => {
     const html = await shown([{ vector: [1], "<b>": null, list: Array(3).fill({}) }]);
     expect(html).toContain("<summary>3 fields</summary>");

@@ -1,5 +1,5 @@
 /**
- * Predictions that are read as a whole, because they are translated: up to 26 MB, which are there three
+ * Predictions that are read as a whole, because they are translated or listed: up to 26 MB, which are there three
  * times while they are parsed, in an isolate that has 128 MB for everybody.
  */
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
