@@ -9,6 +9,7 @@ export default defineProject({
     include: ["test/journey/**/*.test.ts"],
     globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
     ...REAL_PROCESSES,
+    setupFiles: "test/processes/patience.ts",
     // What is imported is the same for all files, and heavy: Miniflare, wrangler.
     isolate: false,
     testTimeout: 120_000,

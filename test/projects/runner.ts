@@ -9,6 +9,7 @@ export default defineProject({
     include: ["test/runner/**/*.test.ts", "test/cli/**/*.test.ts"],
     globalSetup: "test/processes/packages.ts",
     ...REAL_PROCESSES,
+    setupFiles: "test/processes/patience.ts",
     // What is imported is the same for all files.
     isolate: false,
     testTimeout: 60_000,

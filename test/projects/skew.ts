@@ -27,6 +27,7 @@ const project = (name: string, skew: Skew, include: string[]): TestProjectInline
     globalSetup: ["test/processes/packages.ts", "test/skew/global-setup.ts"],
     provide: { skew },
     ...REAL_PROCESSES,
+    setupFiles: "test/processes/patience.ts",
     isolate: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,
