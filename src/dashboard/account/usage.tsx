@@ -1,4 +1,5 @@
 /** Usage: totals, by model, by access token and by day. */
+import type { PropsWithChildren } from "hono/jsx";
 import { tokenName, type UsageCount, type UsageReport } from "../../domain/accounts/usage.ts";
 import { priceText } from "../../domain/predictions/price.ts";
 import { byteText } from "../../lib/byte-text.ts";
@@ -112,69 +113,65 @@ const Totals = ({ total }: { total: UsageCount }) => (
   </dl>
 );
 
-const ByModel = ({ report }: { report: UsageReport }) => (
-  <section aria-labelledby="models-title">
-    <h2 id="models-title">By model</h2>
-    <div class="scroll">
-      <table class="by-model">
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <CountHeads total={report.total} />
-          </tr>
-        </thead>
-        <tbody>
-          {report.models.map(({ model, ...count }, n) => (
-            <tr>
-              <th scope="row">
-                <span class={`swatch series-${n}`} aria-hidden="true" />
-                {model === undefined ? (
-                  "Other models"
-                ) : (
-                  <a href={`/models/${model}`}>
-                    <Name model={model} />
-                  </a>
-                )}
-              </th>
-              <Counts count={count} total={report.total} />
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  </section>
+const ByModel = ({ report: { models, total } }: { report: UsageReport }) => (
+  <CountTable name="Model" total={total}>
+    {models.map(({ model, ...count }, n) => (
+      <tr>
+        <th scope="row">
+          <span class={`swatch series-${n}`} aria-hidden="true" />
+          {model === undefined ? (
+            "Other models"
+          ) : (
+            <a href={`/models/${model}`}>
+              <Name model={model} />
+            </a>
+          )}
+        </th>
+        <Counts count={count} total={total} />
+      </tr>
+    ))}
+  </CountTable>
 );
 
 const ByToken = ({
-  report,
+  report: { tokens, total },
   names,
 }: {
   report: UsageReport;
   names: ReadonlyMap<string, string>;
 }) => (
-  <section aria-labelledby="tokens-title">
-    <h2 id="tokens-title">By access token</h2>
+  <CountTable name="Access token" total={total}>
+    {tokens.map(({ token_id, ...count }) => (
+      <tr>
+        <th scope="row">
+          <bdi>{tokenName(names, token_id)}</bdi>
+        </th>
+        <Counts count={count} total={total} />
+      </tr>
+    ))}
+  </CountTable>
+);
+
+/** @param name what each row is */
+const CountTable = ({
+  name,
+  total,
+  children,
+}: PropsWithChildren<{ name: string; total: UsageCount }>) => (
+  <>
+    <h2>By {name.toLowerCase()}</h2>
     <div class="scroll">
-      <table class="by-token">
+      <table class="counts">
         <thead>
           <tr>
-            <th scope="col">Token</th>
-            <CountHeads total={report.total} />
+            <th scope="col">{name}</th>
+            <CountHeads total={total} />
           </tr>
         </thead>
-        <tbody>
-          {report.tokens.map(({ token_id, ...count }) => (
-            <tr>
-              <th scope="row">
-                <bdi>{tokenName(names, token_id)}</bdi>
-              </th>
-              <Counts count={count} total={report.total} />
-            </tr>
-          ))}
-        </tbody>
+        <tbody>{children}</tbody>
       </table>
     </div>
-  </section>
+  </>
 );
 
 const CountHeads = ({ total }: { total: UsageCount }) => (

@@ -151,11 +151,10 @@ const redirectToPrediction = (c: PageContext, message: string, id: string) =>
     ? redirectWithFlash(c, message, `/predictions/${id}`)
     : c.json({ id });
 
-/** Unknown parameters are ignored: links may carry some, as for tracking. */
-
-/** Forms submit empty fields as empty strings. */
+/** As many as a page is searched for. */
 const MAX_FIND_CHARS = 200;
 
+/** Without what is not known: people edit addresses by hand. */
 function readLogQuery(c: PageContext): LogQuery {
   const { find = "", level } = c.req.query();
   const known = LOG_LEVELS.find((one) => one === level);

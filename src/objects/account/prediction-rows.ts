@@ -188,6 +188,5 @@ export class PredictionRows {
   }
 }
 
-/** Objects with the code of the last release leave out what was added since. */
-const storedOf = (value: PredictionRow[keyof PredictionRow] | undefined) =>
-  typeof value === "boolean" ? Number(value) : (value ?? null);
+const storedOf = (value: PredictionRow[keyof PredictionRow]) =>
+  typeof value === "boolean" ? Number(value) : value;
