@@ -193,7 +193,7 @@ export const predictionQuery = pageQuery().extend({
   }),
   min_execution_time: z
     .string()
-    .regex(/^\d{1,9}(?:\.\d{1,3})?$/, "<seconds>")
+    .regex(/^\d{1,9}(?:\.\d{1,3})?$/, "Input should be a number of seconds, as in 2.5")
     .optional()
     .meta({
       description: "Predictions whose model ran for at least so many seconds",

@@ -103,6 +103,10 @@ test("by id, time, token and duration, together with others", async () => {
   expect(await listed(`min_execution_time=2.5&model=${mine.model}`)).toEqual([first]);
   expect(await listed("min_execution_time=2.6")).toEqual([]);
   expect(await listed("token=none")).toEqual([]);
+  const { body } = await mine.client.json("GET", "/v1/predictions?min_execution_time=long");
+  expect(body).toMatchObject({
+    detail: [{ msg: "Input should be a number of seconds, as in 2.5", input: "long" }],
+  });
   for (const wrong of ["id=x", "created_after=today", "min_execution_time=-1", "token="])
     expect((await mine.client.json("GET", `/v1/predictions?${wrong}`)).status).toBe(422);
 });
