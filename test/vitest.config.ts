@@ -4,6 +4,7 @@ import { browserIsThere } from "./browser/support/chromium.ts";
 import bounds from "./projects/bounds.ts";
 import browser from "./projects/browser.ts";
 import journey from "./projects/journey.ts";
+import { RetriedReporter } from "./projects/retried.ts";
 import rules from "./projects/rules.ts";
 import runner from "./projects/runner.ts";
 import { Sequencer } from "./projects/sequence.ts";
@@ -21,4 +22,11 @@ const projects = [
   ...(browserIsThere ? [browser] : []),
 ];
 
-export default defineConfig({ root, test: { projects, sequence: { sequencer: Sequencer } } });
+export default defineConfig({
+  root,
+  test: {
+    projects,
+    sequence: { sequencer: Sequencer },
+    reporters: ["default", new RetriedReporter()],
+  },
+});

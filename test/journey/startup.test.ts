@@ -9,10 +9,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { ROOT } from "../../src/dev/bundle.ts";
 
-/** 120 to 150 ms by itself, three times as long beside other tests, and longer still on a slow machine. */
+/** 300 ms by itself, twice as long on a machine with three times as much to do as it can. */
 const LIMIT_MS = 700;
 /** Other work only ever adds time: the fastest start tells most. */
-const MAX_TRIES = 6;
+const MAX_TRIES = 3;
+/** A sample is taken each millisecond: one that counts for more is of a process that had to wait its turn. */
+const MAX_SAMPLE_MICROS = 2_000;
 
 const profile = z.object({
   nodes: z.array(z.object({ id: z.number(), callFrame: z.object({ functionName: z.string() }) })),
@@ -26,7 +28,7 @@ test("the Worker starts in time", async () => {
     fastest = Math.min(fastest, await startMs());
   expect(fastest).toBeGreaterThan(0);
   expect(fastest).toBeLessThan(LIMIT_MS);
-});
+}, 300_000);
 
 async function startMs(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "auspex-startup-"));
@@ -39,7 +41,8 @@ async function startMs(): Promise<number> {
   const { nodes, samples, timeDeltas } = profile.parse(JSON.parse(readFileSync(path, "utf8")));
   const names = new Map(nodes.map(({ id, callFrame }) => [id, callFrame.functionName]));
   const micros = samples.reduce(
-    (sum, id, n) => sum + (names.get(id) === "(idle)" ? 0 : (timeDeltas[n] ?? 0)),
+    (sum, id, n) =>
+      sum + (names.get(id) === "(idle)" ? 0 : Math.min(timeDeltas[n] ?? 0, MAX_SAMPLE_MICROS)),
     0,
   );
   return micros / 1_000;

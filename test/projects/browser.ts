@@ -1,6 +1,6 @@
 /** People at the dashboard, in a Chromium. */
 import { defineProject } from "vitest/config";
-import { REAL_PROCESSES, root } from "./shared.ts";
+import { BROWSER, root } from "./shared.ts";
 
 export default defineProject({
   root,
@@ -8,7 +8,7 @@ export default defineProject({
     name: "browser",
     include: ["test/browser/**/*.test.ts"],
     globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
-    ...REAL_PROCESSES,
+    ...BROWSER,
     setupFiles: "test/processes/patience.ts",
     // What is imported is the same for all files, and heavy: Miniflare, wrangler, playwright.
     isolate: false,

@@ -33,13 +33,21 @@ function hasRoom(): boolean {
 }
 
 /**
- * Three groups, one after the other, on two processors; by itself vitest takes one worker less than
+ * Of a test of real processes, in CI only: a machine that stands still for seconds, a port that is taken,
+ * a registry of the world that does not answer. Which ones needed it is told at the end (retried.ts).
+ */
+const RETRIES = process.env.CI ? 1 : 0;
+
+/**
+ * Four groups, one after the other, on two processors; by itself vitest takes one worker less than
  * there are. Real processes wait as well as work, and the Worker waits for its objects; rules only
  * compute, and another worker would only import the same once more.
  */
-export const REAL_PROCESSES = { maxWorkers: 4, sequence: { groupOrder: 0 } };
+export const REAL_PROCESSES = { maxWorkers: 4, sequence: { groupOrder: 0 }, retry: RETRIES };
 export const RULES = { maxWorkers: 2, sequence: { groupOrder: 1 } };
 export const WORKER = { maxWorkers: 3, sequence: { groupOrder: 2 } };
+/** Not beside containers: Chromium gives up all its requests when a network comes or goes on the machine. */
+export const BROWSER = { maxWorkers: 4, sequence: { groupOrder: 3 }, retry: RETRIES };
 
 /** Pure rules that take seconds. */
 export const BOUNDS = ["test/**/*.bounds.test.ts", "test/**/*.property.test.ts"];
