@@ -4,10 +4,8 @@
  */
 import { z } from "zod";
 import { orNull, slug, timestamp, uuid } from "./common.ts";
-import { reasonCode } from "./explanation.ts";
 import { prediction } from "./prediction.ts";
 import { priority } from "./priority.ts";
-import { load, machine } from "./runner.ts";
 import { owner } from "./user.ts";
 
 export const scope = z.enum(["read", "write", "predict"]).meta({
@@ -92,85 +90,6 @@ export const runnerToken = z
   .object({ ...tokenRow, hardware: hardwareList })
   .meta({ id: "RunnerToken" });
 export type RunnerToken = z.infer<typeof runnerToken>;
-
-const presence = z.enum(["ready", "draining", "stopped", "offline", "unknown"]).meta({
-  description:
-    "`offline`: the runner missed three reports. `unknown`: its state could not be read in time",
-});
-
-export const runnerState = z
-  .object({
-    id: uuid,
-    name: z.string(),
-    hardware: z
-      .array(z.string())
-      .meta({ description: "Hardware that it serves", example: ["l40s"] }),
-    pool: z.string().meta({ description: "The pool of that hardware" }),
-    version: z.string(),
-    latest_version: z.string().meta({
-      description:
-        "Version of the runner package that this deployment serves at `/auspex-runner.tgz`",
-    }),
-    outdated: z
-      .boolean()
-      .meta({ description: "Whether its version differs from `latest_version`" }),
-    engine: z.string(),
-    state: presence,
-    draining: z.boolean().meta({ description: "Whether an operator is draining it" }),
-    set_aside_until: timestamp.nullable().meta({
-      description:
-        "The runner accepted jobs without starting them, and gets no work until this time; null otherwise",
-    }),
-    started_at: timestamp.nullable().meta({ description: "When its process started" }),
-    last_seen_at: timestamp.nullable(),
-    machine: orNull(machine),
-    load: orNull(load).meta({ description: "Load in its last report" }),
-    slots: z.int(),
-    running: z.array(uuid).meta({ description: "Ids of the predictions that it is running" }),
-    warm: z.array(z.string()).meta({
-      description: "Versions with a running container that has free capacity, at most 50",
-      example: ["ada/story:3"],
-    }),
-  })
-  .meta({ id: "Runner" });
-export type RunnerState = z.infer<typeof runnerState>;
-
-/** Numbers are null if the pool did not respond in time. */
-export const queueState = z
-  .object({
-    hardware: z.string(),
-    pool: z.string().meta({ description: "The pool that it stands in" }),
-    waiting: z.int().nullable().meta({ description: "Predictions waiting for a runner" }),
-    free: z.int().nullable().meta({
-      description:
-        "Free slots of runners waiting for work. What needs a container of its own needs free GPUs, too",
-    }),
-    oldest_wait_ms: z.int().nullable().meta({
-      description: "How long the oldest of them has waited; null if none is waiting",
-    }),
-    median_wait_ms: z.int().nullable().meta({
-      description:
-        "Median of the last 100 predictions that had to wait for a runner; null if there are none",
-    }),
-    reasons: z
-      .array(
-        z.object({
-          code: reasonCode,
-          waiting: z.int().meta({ description: "How many wait for this reason", example: 3 }),
-          accounts: z.int().meta({ description: "How many accounts made them", example: 2 }),
-          runners: z
-            .array(z.object({ id: uuid, name: z.string() }))
-            .meta({ description: "Runners that are reserved, or have declined them", example: [] }),
-          message: z.string().meta({
-            description: "The same in plain English, with what would help",
-            example: "3 predictions wait: all 4 GPUs are busy. Another runner would help.",
-          }),
-        }),
-      )
-      .meta({ description: "Why they wait, most first; empty if none do, or it is unknown" }),
-  })
-  .meta({ id: "Queue", description: "The queue of a hardware class" });
-export type QueueState = z.infer<typeof queueState>;
 
 /** What support sees of a prediction: neither input nor output. */
 export const operatorPrediction = prediction

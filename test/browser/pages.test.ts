@@ -4,6 +4,8 @@ import type { Locator } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { GUIDES, REFERENCE, SEARCH } from "../../src/dashboard/docs/contents.ts";
 import type { Client } from "../../src/dev/client.ts";
+import { pageOf } from "../../src/protocol/common.ts";
+import { runnerState } from "../../src/protocol/fleet.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { SAMPLE } from "../journey/support/duotone.ts";
 import { uploadFile } from "../journey/support/upload-file.ts";
@@ -39,7 +41,10 @@ beforeAll(async () => {
   await site.leave();
   const body = { value: "a secret of nobody's business" };
   await owner.fetch("PUT", `/models/${MODEL}/variables/API_KEY`, { body });
-  things = { model: MODEL, bare: "newcomer/bare", ...(await makeRuns()) };
+  const runs = await makeRuns();
+  const runners = await site.world.operator.call(pageOf(runnerState), "GET", "/operator/runners");
+  const runner = runners.items[0]?.id ?? "";
+  things = { model: MODEL, bare: "newcomer/bare", ...runs, runner };
 });
 afterAll(async () => {
   await site.world.cancel(things.running);

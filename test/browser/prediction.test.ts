@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../src/dev/client.ts";
 import { BEGINNING } from "../../src/domain/predictions/display-limits.ts";
-import { runnerState } from "../../src/protocol/operator.ts";
+import { runnerState } from "../../src/protocol/fleet.ts";
 import { prediction, predictionWithIO } from "../../src/protocol/prediction.ts";
 import { Receiver } from "../receiver/receiver.ts";
 import { browserIsThere } from "./support/chromium.ts";

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../src/dev/client.ts";
 import { pageOf } from "../../src/protocol/common.ts";
-import { runnerState } from "../../src/protocol/operator.ts";
+import { runnerState } from "../../src/protocol/fleet.ts";
 import { ageAccounts } from "./age.ts";
 import type { Bed } from "./bed.ts";
 import { rowsOf } from "./evidence/list.ts";

@@ -1,10 +1,14 @@
 /** `/fleet`: pools with their hardware classes, queues and runners. */
-import type { QueueState, RunnerState } from "../../protocol/operator.ts";
+
+import { fleetAlerts } from "../../domain/runners/alerts.ts";
+import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import type { FleetClass, FleetPool } from "../../services/runners/fleet.ts";
 import { Empty } from "../ui/parts.tsx";
+import { Alerts } from "./alerts.tsx";
 import { type FleetContext, Runner } from "./runner.tsx";
 import { waitText } from "./status-text.ts";
 import { FleetTabs } from "./tabs.tsx";
+import { WaitingAccounts } from "./waiting.tsx";
 
 export const FleetPage = ({
   pools,
@@ -27,6 +31,9 @@ export const FleetPage = ({
     <>
       <FleetTabs current="/fleet" />
       <div data-fleet>
+        <div data-part="alerts">
+          <Alerts alerts={alertsOf(pools, view.now)} />
+        </div>
         {empty && <NoRunners />}
         {used.map((one) => (
           <PoolSection pool={one} view={view} />
@@ -50,6 +57,11 @@ export const FleetPage = ({
       )}
     </>
   );
+};
+
+const alertsOf = (pools: FleetPool[], now: number) => {
+  const queues = pools.flatMap(({ classes }) => classes.map(({ queue }) => queue));
+  return fleetAlerts({ runners: pools.flatMap(({ runners }) => runners), queues }, now);
 };
 
 const NoRunners = () => (
@@ -109,6 +121,7 @@ const ClassQueue = ({ hardware: { identifier, name, queue }, runners }: ServedCl
     <div data-part={`alert ${identifier}`}>
       <Alert queue={queue} runners={runners} />
       <Reasons queue={queue} runners={runners} />
+      <WaitingAccounts queue={queue} />
     </div>
   </>
 );

@@ -3,11 +3,13 @@
 import { hasKey } from "../../services/backups/key.ts";
 import { listOwnPredictions } from "../../services/predictions/predictions.ts";
 import { drainRunner, readFleet, removeRunner } from "../../services/runners/fleet.ts";
+import { readRunner } from "../../services/runners/runner-detail.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { hardwarePages } from "./hardware-routes.tsx";
 import { FleetPage } from "./page.tsx";
+import { RunnerPage } from "./runner-page.tsx";
 import { runnerTokenPages } from "./token-routes.tsx";
 
 /** The viewer's newest unfinished predictions, which are linked. */
@@ -20,6 +22,17 @@ export const fleetPages = pages()
     const hasBackups = hasKey(c.var.services);
     return c.render(<FleetPage {...fleet} view={view} hasBackups={hasBackups} />, {
       title: "Fleet",
+      scripts: ["fleet"],
+    });
+  })
+  .get("/fleet/runners/:id", requireOperator, async (c) => {
+    const [runner, own] = await Promise.all([
+      readRunner(c.var.services, c.req.param("id")),
+      ownActivePredictions(c),
+    ]);
+    const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
+    return c.render(<RunnerPage runner={runner} view={view} />, {
+      title: runner.name,
       scripts: ["fleet"],
     });
   })

@@ -4,7 +4,9 @@ import {
   packageName,
   type RunnerPackage,
 } from "../../domain/runners/runner-version.ts";
-import type { RunnerState } from "../../protocol/operator.ts";
+import { silenceOf } from "../../domain/runners/silence.ts";
+import type { RunnerState } from "../../protocol/fleet.ts";
+import { longDuration } from "../prediction-view/duration.ts";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
 import { gigabytes, machineText, percent, timeAgo } from "./status-text.ts";
@@ -34,8 +36,12 @@ export const Runner = ({
   return (
     <li class="runner" aria-labelledby={`runner-${runner.id}`}>
       <div class="runner-head" {...part("head")}>
-        <h3 id={`runner-${runner.id}`}>{runner.name}</h3>
-        <State runner={runner} />
+        <h3 id={`runner-${runner.id}`}>
+          <a href={`/fleet/runners/${runner.id}`}>
+            <bdi>{runner.name}</bdi>
+          </a>
+        </h3>
+        <State runner={runner} now={view.now} />
         <Actions runner={runner} />
       </div>
       <p class="hint" {...part("facts")}>
@@ -43,13 +49,7 @@ export const Runner = ({
         <RunnerDetails runner={runner} view={view} />
       </p>
       <div {...part("aside")}>
-        {runner.set_aside_until !== null && (
-          <p class="hint">
-            This runner took jobs but did not connect for them, so it gets no work until{" "}
-            <Time at={runner.set_aside_until} />. Check that it can reach this deployment over
-            WebSocket.
-          </p>
-        )}
+        <SetAside runner={runner} />
       </div>
       {runner.outdated && <Update runner={runner} view={view} />}
       {!isOffline(runner) && (
@@ -66,24 +66,41 @@ export const Runner = ({
   );
 };
 
+export const SetAside = ({ runner: { set_aside_until } }: { runner: RunnerState }) =>
+  set_aside_until === null ? null : (
+    <p class="hint">
+      This runner took jobs but did not connect for them, so it gets no work until{" "}
+      <Time at={set_aside_until} />. Check that it can reach this deployment over WebSocket.
+    </p>
+  );
+
 /** Its last reported load is out of date. */
-const isOffline = ({ state }: RunnerState) => state === "offline" || state === "stopped";
+export const isOffline = ({ state }: RunnerState) => state === "offline" || state === "stopped";
 
 /**
  * Also shows a drain that the runner has not confirmed yet. A runner that is set aside may report
- * `ready`, which is hidden: it gets no work.
+ * `ready`, which is hidden: it gets no work. So may one that is lost, until it has missed three reports.
  */
-const State = ({ runner: { state, draining, set_aside_until } }: { runner: RunnerState }) => (
-  <>
-    {set_aside_until !== null && <span class="status warning">set aside</span>}
-    {(set_aside_until === null || state !== "ready") && (
-      <span class={`status ${state}`}>{state}</span>
-    )}
-    {draining && state !== "draining" && <span class="status warning">drain requested</span>}
-  </>
-);
+export function State({ runner, now }: { runner: RunnerState; now: number }) {
+  const { state, draining, set_aside_until } = runner;
+  const silent = silenceOf(runner, now);
+  return (
+    <>
+      {silent !== undefined && (
+        <span class="status warning">
+          not heard from for {longDuration(Math.floor(silent / 1_000))}
+        </span>
+      )}
+      {set_aside_until !== null && <span class="status warning">set aside</span>}
+      {((set_aside_until === null && silent === undefined) || state !== "ready") && (
+        <span class={`status ${state}`}>{state}</span>
+      )}
+      {draining && state !== "draining" && <span class="status warning">drain requested</span>}
+    </>
+  );
+}
 
-function Actions({ runner }: { runner: RunnerState }) {
+export function Actions({ runner }: { runner: RunnerState }) {
   const { id, name, draining, set_aside_until } = runner;
   const offline = isOffline(runner);
   // A runner that is set aside can be resumed or drained.
@@ -113,7 +130,13 @@ function Actions({ runner }: { runner: RunnerState }) {
   );
 }
 
-function RunnerDetails({ runner, view: { now } }: { runner: RunnerState; view: FleetContext }) {
+export function RunnerDetails({
+  runner,
+  view: { now },
+}: {
+  runner: RunnerState;
+  view: FleetContext;
+}) {
   const { engine, version, machine, started_at, last_seen_at } = runner;
   const facts = [
     machine && machineText(machine),
@@ -133,7 +156,7 @@ function RunnerDetails({ runner, view: { now } }: { runner: RunnerState; view: F
   );
 }
 
-const Update = ({ runner, view }: { runner: RunnerState; view: FleetContext }) => (
+export const Update = ({ runner, view }: { runner: RunnerState; view: FleetContext }) => (
   <details class="update" data-key={`${runner.id} update`}>
     <summary>
       <span class="status warning">out of date</span> How to update
@@ -150,7 +173,7 @@ const Update = ({ runner, view }: { runner: RunnerState; view: FleetContext }) =
   </details>
 );
 
-function Gauges({ runner: { slots, running, load, machine } }: { runner: RunnerState }) {
+export function Gauges({ runner: { slots, running, load, machine } }: { runner: RunnerState }) {
   return (
     <>
       <Gauge
@@ -257,7 +280,7 @@ function RunnerWork({
 }
 
 /** The end of an id: UUIDv7 begins with the time, which neighbors share. */
-const Prediction = ({ id, own }: { id: string; own: boolean }) => {
+export const Prediction = ({ id, own }: { id: string; own: boolean }) => {
   const short = <code title={id}>…{id.slice(-8)}</code>;
   return own ? <a href={`/predictions/${id}`}>{short}</a> : short;
 };

@@ -26,6 +26,10 @@ export const percent = (share: number): string => `${Math.round(share * 100)}%`;
 
 export const waitText = (ms: number | null): string => (ms === null ? "–" : duration(ms / 1000));
 
+/** `for 3 min 20 s` */
+export const sinceText = (at: string, now: number): string =>
+  `for ${longDuration(Math.max(0, Math.floor((now - Date.parse(at)) / 1_000)))}`;
+
 /** In whole minutes, so that the page does not change every second. */
 export function timeAgo(ms: number): string {
   const seconds = Math.floor(ms / 1000);

@@ -60,6 +60,10 @@ export class Crew {
     return this.#runners.get(runnerId);
   }
 
+  get all(): Iterable<PoolRunner> {
+    return this.#runners.values();
+  }
+
   /** Whether it can be handed jobs. */
   isUsable(runner: PoolRunner): boolean {
     const isKnown = this.#runners.get(runner.id) === runner;
@@ -135,7 +139,7 @@ export class Crew {
 
   /** Hands it a job, now or when it is back. */
   hand(runner: PoolRunner, handed: Handed): void {
-    runner.expect(handed);
+    runner.expect(handed, Date.now());
     if (runner.poll) this.#answer(runner, [handed]);
     else runner.held.push(handed);
   }

@@ -29,9 +29,12 @@ import {
   type PoolStatus,
   type PoolTelling,
   poolClaim,
+  type RunnerCondition,
+  type ToldRunner,
 } from "./rpc-types.ts";
 import { StoredEstimates } from "./stored-estimates.ts";
 import { watchToken } from "./token-watch.ts";
+import { conditionOf, toldOf } from "./told-runner.ts";
 
 export class PoolObject extends DurableObject<Bindings> {
   readonly #estimates = new StoredEstimates(this.ctx.storage.sql, settings(this.env).scheduling);
@@ -136,6 +139,18 @@ export class PoolObject extends DurableObject<Bindings> {
   /** The suspended runners, and until when, unix ms. */
   suspendedRunners(): Map<string, number> {
     return this.#crew.suspended();
+  }
+
+  /** How the runners are connected, by their ids. */
+  conditions(): Map<string, RunnerCondition> {
+    const now = Date.now();
+    return new Map([...this.#crew.all].map((one) => [one.id, conditionOf(one, now)]));
+  }
+
+  /** @returns null for a runner that is not known here, or not any more */
+  runner(runnerId: string): ToldRunner | null {
+    const runner = this.#crew.get(runnerId);
+    return runner ? toldOf(runner, this.#names) : null;
   }
 
   /** The runners that need not download an image, as they told last. At most so many. */

@@ -193,7 +193,7 @@ export class PoolLine {
         this.#state.withdraw(ask.id);
         continue;
       }
-      if (stop.length > 0) this.#names.addImages(runner.containers);
+      if (stop.length > 0) this.#names.addImages(runner.snapshot.containers);
       const place = { runner, number, stop: [...stop] };
       if (waiting.offered) this.#hand(place, waiting, waiting.offered);
       else this.#ctx.waitUntil(this.#open(waiting, place));

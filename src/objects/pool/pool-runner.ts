@@ -4,11 +4,12 @@ import { receiptOf } from "../../domain/predictions/lease.ts";
 import type { Ask, BoxView } from "../../domain/scheduling/decide/types.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import { claimRequest } from "../../protocol/runner.ts";
-import type { ContainerState, RunnerSnapshot } from "../../protocol/runner-state.ts";
+import type { RunnerSnapshot } from "../../protocol/runner-state.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
 import type { HeldPoll } from "./held-poll.ts";
 import { type KnownRunner, knownRunner } from "./known-runners.ts";
 import type { PoolTelling } from "./rpc-types.ts";
+import { type RunnerJob, RunnerWork, runnerJob } from "./runner-work.ts";
 
 /** A job that a runner is handed. */
 export interface Handed {
@@ -38,6 +39,8 @@ export const storedRunner = z.object({
   known: knownRunner,
   /** Unix ms. */
   heard_at: z.number(),
+  /** Absent from what the last release has stored. */
+  work: z.array(runnerJob).optional(),
 });
 export type StoredRunner = z.infer<typeof storedRunner>;
 
@@ -90,8 +93,13 @@ export class PoolRunner {
   /** When it told that, unix ms: its durations count from then. */
   #toldAt: number;
   #images: ReadonlySet<string>;
+  readonly #work: RunnerWork;
 
-  constructor({ runner_id, session, pool, snapshot, images = [] }: PoolTelling, now: number) {
+  constructor(
+    { runner_id, session, pool, snapshot, images = [] }: PoolTelling,
+    now: number,
+    work?: RunnerJob[],
+  ) {
     this.id = runner_id;
     this.session = session;
     this.#pool = pool;
@@ -99,6 +107,7 @@ export class PoolRunner {
     this.#toldAt = now;
     this.#images = new Set(images);
     this.heardAt = now;
+    this.#work = new RunnerWork(work);
   }
 
   get identity() {
@@ -132,12 +141,12 @@ export class PoolRunner {
   get stored(): StoredRunner | undefined {
     if (!this.#known) return undefined;
     const told = { ...this.identity, snapshot: this.#snapshot, images: [...this.#images] };
-    return { told, known: this.#known, heard_at: this.heardAt };
+    return { told, known: this.#known, heard_at: this.heardAt, work: this.#work.stored };
   }
 
   /** Without a poll, and without hand-outs on their way: these are in memory. */
-  static restore({ told, known, heard_at }: StoredRunner): PoolRunner {
-    const runner = new PoolRunner(told, heard_at);
+  static restore({ told, known, heard_at, work }: StoredRunner): PoolRunner {
+    const runner = new PoolRunner(told, heard_at, work);
     runner.know(known);
     return runner;
   }
@@ -150,6 +159,7 @@ export class PoolRunner {
     if (images) this.#images = new Set(images);
     this.#snapshot = kept(snapshot, now);
     this.#toldAt = now;
+    this.#work.told(snapshot);
     const reasons = new Map(snapshot.declined.map(({ handout, reason }) => [handout, reason]));
     return [...this.#onTheirWay.values()].flatMap((one) => {
       const reason = reasons.get(one.number);
@@ -159,7 +169,9 @@ export class PoolRunner {
   }
 
   /** A job is on its way to it. */
-  expect({ number, job, since, offered }: Handed): void {
+  expect(handed: Handed, now: number): void {
+    const { number, job, since, offered } = handed;
+    this.#work.add(handed, now);
     const receipt = receiptOf(offered.lease.secret);
     this.#onTheirWay.set(receipt, { number, job, since, attempt: offered.job.attempt, receipt });
   }
@@ -198,9 +210,19 @@ export class PoolRunner {
     return [...new Set([...jobs, ...unconfirmed.filter((number) => number <= handed)])];
   }
 
-  /** Those that it has told of. */
-  get containers(): readonly Pick<ContainerState, "key" | "image">[] {
-    return this.#snapshot.containers;
+  /** What it has told of itself. */
+  get snapshot(): Readonly<RunnerSnapshot> {
+    return this.#snapshot;
+  }
+
+  /** When it told that, unix ms. */
+  get toldAt(): number {
+    return this.#toldAt;
+  }
+
+  /** What is known of the jobs that it has. */
+  get work(): RunnerJob[] {
+    return this.#work.of(this.#jobs);
   }
 
   /** Hand-outs that its last snapshot does not know of. */

@@ -2,6 +2,8 @@
 import { z } from "zod";
 import type { NamedClassExplanation } from "../../domain/scheduling/named-explanation.ts";
 import { claimRequest, type StateRequest } from "../../protocol/runner.ts";
+import type { ContainerState, RunnerSnapshot } from "../../protocol/runner-state.ts";
+import type { RunnerJob } from "./runner-work.ts";
 
 /** The longest a poll is held. Runners are told so when they begin a session. */
 export const POLL_SECONDS = 30;
@@ -26,6 +28,34 @@ export interface PoolStatus {
   median_wait_ms: number | null;
   /** Of one class; null if nobody waits. */
   explanation: NamedClassExplanation | null;
+}
+
+/** What a runner told its pool last, with what the pool knows of it. */
+export interface ToldRunner {
+  /** Unix ms, as all times. */
+  at: number;
+  max_containers: number;
+  devices: RunnerSnapshot["devices"];
+  containers: ToldContainer[];
+  /** Those that it has, as far as it is known whose they are. */
+  jobs: Omit<RunnerJob, "number">[];
+}
+
+export interface ToldContainer
+  extends Omit<ContainerState, "key" | "phase_ms" | "idle_ms" | "runs_ms"> {
+  /** `owner/name:version`; null if no job has asked for it since the pool woke up. */
+  model: string | null;
+  since: number;
+  idle_since: number | null;
+}
+
+/** How the connection of a runner to its pool is. */
+export interface RunnerCondition {
+  /** Unix ms. */
+  heard_at: number;
+  /** Whether it polls, or is about to, or is full and has told how it is. */
+  connected: boolean;
+  lost_gpus: number;
 }
 
 /** A runner that need not download the image of a job. */

@@ -27,6 +27,8 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "reportMissed",
       "reportDismissed",
       "suspendedRunners",
+      "conditions",
+      "runner",
       "holders",
       "outlook",
       "status",

@@ -2,13 +2,10 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireOperator } from "../../middleware/authentication.ts";
 import { nothing, pageOf, pageQuery, uuid } from "../../protocol/common.ts";
-import { queueState, runnerState } from "../../protocol/operator.ts";
-import {
-  drainRunner,
-  listQueues,
-  listRunners,
-  removeRunner,
-} from "../../services/runners/fleet.ts";
+import { queueState, runnerDetail, runnerState } from "../../protocol/fleet.ts";
+import { drainRunner, listRunners, removeRunner } from "../../services/runners/fleet.ts";
+import { listQueues } from "../../services/runners/queues.ts";
+import { readRunner } from "../../services/runners/runner-detail.ts";
 import { conflictResponse, errorResponses, jsonResponse } from "../responses.ts";
 import { pageRequest, router } from "../router.ts";
 
@@ -23,6 +20,17 @@ const list = createRoute({
   summary: "List runners",
   request: { query: pageQuery() },
   responses: { 200: jsonResponse("Newest first", pageOf(runnerState)), ...errorResponses },
+});
+
+const one = createRoute({
+  ...operators,
+  method: "get",
+  path: "/operator/runners/{runner_id}",
+  operationId: "getRunner",
+  summary: "Get a runner",
+  description: "With its GPUs and containers, and the predictions that it has, and whose they are.",
+  request: { params: z.object({ runner_id }) },
+  responses: { 200: jsonResponse("The runner", runnerDetail), ...errorResponses },
 });
 
 const drain = createRoute({
@@ -67,6 +75,9 @@ const queues = createRoute({
 export const fleetRoutes = router()
   .openapi(list, async (c) =>
     c.json(await listRunners(c.var.services, pageRequest(c, c.req.valid("query"))), 200),
+  )
+  .openapi(one, async (c) =>
+    c.json(await readRunner(c.var.services, c.req.valid("param").runner_id), 200),
   )
   .openapi(drain, async (c) => {
     const { runner_id, action } = c.req.valid("param");

@@ -10,6 +10,8 @@ export interface PageContent {
   picture: string;
   failed: string;
   running: string;
+  /** The id of the runner that it runs on. */
+  runner: string;
 }
 
 /** The operator owns everything but the bare model, which is the only thing of a newcomer. */
@@ -54,6 +56,9 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/users": [page(operators, "/users")],
 
   "/fleet": [{ ...page(operators, "/fleet"), live: true }],
+  "/fleet/runners/:id": [
+    { to: operators, at: ({ runner }) => [`/fleet/runners/${runner}`], live: true },
+  ],
   "/fleet/tokens": [page(operators, "/fleet/tokens")],
   "/fleet/hardware": [page(operators, "/fleet/hardware")],
   "/fleet/hardware/:identifier": [page(operators, "/fleet/hardware/cpu")],

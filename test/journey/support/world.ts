@@ -10,7 +10,7 @@ import type { Deployment } from "../../../src/dev/deployment.ts";
 import { type Relay, startRelay } from "../../../src/dev/relay.ts";
 import type { RunnerOptions } from "../../../src/dev/runner.ts";
 import { publishModels, type Seed, seed } from "../../../src/dev/seed.ts";
-import { runnerState } from "../../../src/protocol/operator.ts";
+import { runnerState } from "../../../src/protocol/fleet.ts";
 import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
 import { Cable } from "../../processes/cable.ts";
 import { RUNNER } from "../../processes/packages.ts";

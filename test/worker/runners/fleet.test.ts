@@ -47,6 +47,8 @@ describe("a runner", () => {
       draining: false,
       outdated: false,
       set_aside_until: null,
+      connected: null,
+      lost_gpus: null,
     };
     const fixed = { ...plain, ...state, engine: "process", slots: 3, started_at, machine };
     expect(await shown(runner.id)).toEqual({ ...fixed, ...idle });

@@ -4,7 +4,7 @@
  */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { QueueState } from "../../../src/protocol/operator.ts";
+import type { QueueState } from "../../../src/protocol/fleet.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { eventually } from "../support/eventually.ts";
 import { sweep } from "../support/queues.ts";

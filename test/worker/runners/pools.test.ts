@@ -1,8 +1,8 @@
 /** Pools of several hardware classes: which classes stand in one, and which runners serve them. */
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
+import type { QueueState } from "../../../src/protocol/fleet.ts";
 import type { Hardware } from "../../../src/protocol/hardware.ts";
-import type { QueueState } from "../../../src/protocol/operator.ts";
 import { database } from "../../../src/storage/database.ts";
 import { runnerIsThere } from "../../../src/storage/runners/runners.ts";
 import { newModel, pageAt, publish, referenceOf } from "../support/catalogue.ts";

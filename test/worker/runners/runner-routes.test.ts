@@ -2,7 +2,7 @@
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { RunnerState } from "../../../src/protocol/operator.ts";
+import type { RunnerState } from "../../../src/protocol/fleet.ts";
 import { readManifest } from "../../../src/services/assets.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { registered, revoke, shown } from "../support/fleet.ts";

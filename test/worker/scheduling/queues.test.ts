@@ -2,7 +2,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { QueueState } from "../../../src/protocol/operator.ts";
+import type { QueueState } from "../../../src/protocol/fleet.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { eventually } from "../support/eventually.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
@@ -24,7 +24,8 @@ async function queueOf({ hardware }: World): Promise<QueueState | undefined> {
 const waits = (world: World, waiting: number) =>
   eventually(async () => expect(await queueOf(world)).toMatchObject({ waiting }));
 
-const EMPTY = { waiting: 0, free: 0, oldest_wait_ms: null, median_wait_ms: null, reasons: [] };
+const NO_WAITS = { oldest_wait_ms: null, median_wait_ms: null, reasons: [], accounts: [] };
+const EMPTY = { waiting: 0, free: 0, ...NO_WAITS };
 
 test("a class that nobody has used has nothing", async () => {
   const world = await newWorld();
@@ -124,6 +125,7 @@ test("a pool that does not answer keeps the others' numbers from nobody", async 
     oldest_wait_ms: null,
     median_wait_ms: null,
     reasons: [],
+    accounts: [],
   });
   expect(await queueOf(other)).toEqual({
     hardware: other.hardware,

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { RunnerState } from "../../../src/protocol/operator.ts";
+import type { RunnerState } from "../../../src/protocol/fleet.ts";
 import { claimResponse } from "../../../src/protocol/runner.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { revoke, setAside } from "../support/fleet.ts";

@@ -247,6 +247,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   },
 
   "GET /fleet": operators,
+  "GET /fleet/runners/:id": { ...operators, parameters: newRunnerPlace },
   "POST /fleet/runners/:id/drain": { ...operators, parameters: newRunnerPlace },
   "POST /fleet/runners/:id/resume": { ...operators, parameters: newDrainedRunner },
   "POST /fleet/runners/:id/remove": { ...operators, parameters: newStoppedRunner },

@@ -339,6 +339,7 @@ export const OPERATOR_ENDPOINTS: Record<
   "PUT /v1/operator/hardware/:identifier": { body: () => ({ name: "Box" }) },
   "DELETE /v1/operator/hardware/:identifier": {},
   "GET /v1/operator/runners": {},
+  "GET /v1/operator/runners/:runner_id": {},
   "POST /v1/operator/runners/:runner_id/:action": { body: () => ({}) },
   "DELETE /v1/operator/runners/:runner_id": {},
   "GET /v1/operator/queues": {},

@@ -2,7 +2,8 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
-import type { RunnerState, RunnerToken } from "../../../src/protocol/operator.ts";
+import type { RunnerState } from "../../../src/protocol/fleet.ts";
+import type { RunnerToken } from "../../../src/protocol/operator.ts";
 import type { SessionRequest } from "../../../src/protocol/runner.ts";
 import { pageAt } from "./catalogue.ts";
 import { eventually } from "./eventually.ts";

@@ -4,6 +4,7 @@ import { canTake } from "./box.ts";
 import { ClassLook } from "./class-look.ts";
 import { boxesOf, keptFor, type Obstacle, obstacleTo } from "./explain.ts";
 import type { PoolState } from "./pool-state.ts";
+import type { Ask } from "./types.ts";
 
 export interface ClassReason {
   why: Obstacle["why"] | "busy";
@@ -16,9 +17,23 @@ export interface ClassReason {
   free_at: number | null;
 }
 
+/** An account whose jobs wait. */
+export interface WaitingAccount {
+  account: string;
+  jobs: number;
+  /** Since when the one waits that came first, and what for. */
+  since: number;
+  why: ClassReason["why"];
+}
+
+/** Of those that are told: a page shows no more, and a class may have a thousand. */
+const MAX_ACCOUNTS = 10;
+
 export interface ClassExplanation {
   /** Most jobs first. */
   reasons: ClassReason[];
+  /** Those with most jobs, at most 10. Absent from pools of the last release. */
+  by_account?: WaitingAccount[];
   /** GPUs that a container of the class takes; 0: it needs none. */
   gpus: number;
   /** Of the boxes that take its jobs: how many, their GPUs, and how many of these are in use. */
@@ -42,6 +57,7 @@ export function explainClass(
   const { all } = boxes;
   const kept = keptFor(state, hardware);
   const groups = new Map<ClassReason["why"], ClassReason & { ids: Set<string> }>();
+  const accounts = new Map<string, WaitingAccount>();
   for (const job of line.jobs()) {
     const reason = obstacleTo(state, look, job, boxes) ?? ({ why: "busy" } as const);
     const { why } = reason;
@@ -49,6 +65,7 @@ export function explainClass(
     groups.set(why, group);
     group.jobs += 1;
     group.ids.add(job.ask.account);
+    countJob(accounts, job.ask, why);
     if (reason.why === "busy") group.boxes = kept;
     if (reason.why === "declined") group.boxes = [...new Set([...group.boxes, ...reason.boxes])];
     if (reason.why !== "reserved") continue;
@@ -59,6 +76,7 @@ export function explainClass(
     reasons: [...groups.values()]
       .map(({ ids, ...group }) => ({ ...group, accounts: ids.size }))
       .toSorted((a, b) => b.jobs - a.jobs),
+    by_account: [...accounts.values()].toSorted((a, b) => b.jobs - a.jobs).slice(0, MAX_ACCOUNTS),
     gpus: line.gpus,
     boxes: all.length,
     box_gpus: all.reduce((sum, { gpus }) => sum + gpus, 0),
@@ -69,6 +87,19 @@ export function explainClass(
         [...box.containers.values()].some((one) => one.hardware === hardware && canTake(one)),
     ),
   };
+}
+
+function countJob(
+  accounts: Map<string, WaitingAccount>,
+  { account, at }: Ask,
+  why: ClassReason["why"],
+): void {
+  const known = accounts.get(account);
+  if (!known) accounts.set(account, { account, jobs: 1, since: at, why });
+  else {
+    known.jobs += 1;
+    if (at < known.since) Object.assign(known, { since: at, why });
+  }
 }
 
 const newGroup = (why: ClassReason["why"]) => ({

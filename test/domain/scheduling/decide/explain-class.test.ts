@@ -20,12 +20,32 @@ test("some wait for their turn, an account has its share", () => {
       { why: "busy", jobs: 1, accounts: 1, boxes: [], free_at: null },
       { why: "share", jobs: 1, accounts: 1, boxes: [], free_at: null },
     ],
+    by_account: [
+      { account: "bob", jobs: 1, since: NOW, why: "busy" },
+      { account: "ada", jobs: 1, since: NOW, why: "share" },
+    ],
     gpus: 1,
     boxes: 1,
     box_gpus: 4,
     used_gpus: 4,
     lacks_slots: false,
   });
+});
+
+test("of many accounts those are named that wait most, with the reason of their oldest job", () => {
+  const state = poolOf([]);
+  for (let n = 1; n <= 12; n++)
+    for (let job = 0; job < n; job++)
+      state.ask(ask(`${n}-${job}`, { account: `account ${n}`, at: NOW - 100 * n + job }));
+  const { by_account = [] } = explainClass(state, "l40s", NOW) ?? {};
+  expect(by_account).toHaveLength(10);
+  expect(by_account[0]).toEqual({
+    account: "account 12",
+    jobs: 12,
+    since: NOW - 1_200,
+    why: "no-box",
+  });
+  expect(by_account.at(-1)).toMatchObject({ account: "account 3", jobs: 3 });
 });
 
 test("nobody serves it; what serves it is too small", () => {

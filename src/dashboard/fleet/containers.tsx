@@ -1,0 +1,90 @@
+/** The containers of a runner: what they are, since when, and how full. */
+import type { RunnerContainer, RunnerDetail } from "../../protocol/fleet.ts";
+import { sinceText } from "./status-text.ts";
+
+/** A runner can tell of 512. */
+const MAX_SHOWN = 64;
+
+const SIGNS = { starting: "started", ready: "ready", stopping: "draining" } as const;
+
+/** Its version; else the end of its image's name, and of its digest the beginning. */
+export function containerTitle({ version, image }: Pick<RunnerContainer, "version" | "image">) {
+  if (version !== null) return version;
+  const [repository = "", digest = ""] = image.split("@");
+  return `${repository.split("/").slice(-2).join("/")}@${digest.slice(0, 19)}`;
+}
+
+export const Containers = ({
+  told: { containers, max_containers },
+  now,
+}: {
+  told: NonNullable<RunnerDetail["told"]>;
+  now: number;
+}) => (
+  <section aria-labelledby="containers-title">
+    <h2 id="containers-title">Containers</h2>
+    {containers.length === 0 ? (
+      <p class="hint">None. One starts with the first prediction of a model.</p>
+    ) : (
+      <table class="stacked">
+        <thead>
+          <tr>
+            <th scope="col">Version</th>
+            <th scope="col">Phase</th>
+            <th scope="col">Since</th>
+            <th scope="col" class="number">
+              Running
+            </th>
+            <th scope="col" class="number">
+              GPUs
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {containers.slice(0, MAX_SHOWN).map((one) => (
+            <Container container={one} now={now} />
+          ))}
+        </tbody>
+      </table>
+    )}
+    {containers.length > MAX_SHOWN && (
+      <p class="hint">
+        And {containers.length - MAX_SHOWN} more. It may have {max_containers}.
+      </p>
+    )}
+  </section>
+);
+
+function Container({ container, now }: { container: RunnerContainer; now: number }) {
+  const { image, version, hardware, phase, since, idle_since, running, room, gpus } = container;
+  const { waits_for_gpus } = container;
+  return (
+    <tr>
+      <th scope="row" title={image}>
+        {containerTitle(container)}{" "}
+        <small>{version === null ? `image, ${hardware}` : hardware}</small>
+      </th>
+      <td data-label="Phase">
+        <span class={`status ${SIGNS[phase]}`}>{phase}</span>
+        {waits_for_gpus > 0 && (
+          <small>
+            waits for {waits_for_gpus === 1 ? "a GPU" : `${waits_for_gpus} GPUs`}: what has{" "}
+            {waits_for_gpus === 1 ? "it" : "them"} is being stopped
+          </small>
+        )}
+      </td>
+      <td data-label="Since">
+        {sinceText(since, now)}
+        {idle_since !== null && phase === "ready" && (
+          <small>idle {sinceText(idle_since, now)}</small>
+        )}
+      </td>
+      <td class="number" data-label="Running">
+        {running} of {room}
+      </td>
+      <td class="number" data-label="GPUs">
+        {gpus}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,75 @@
+/** `/fleet/runners/:id`: a runner with all that is known of it. */
+import type { RunnerDetail } from "../../protocol/fleet.ts";
+import { Time } from "../ui/parts.tsx";
+import { Containers } from "./containers.tsx";
+import { Devices } from "./devices.tsx";
+import {
+  Actions,
+  type FleetContext,
+  Gauges,
+  isOffline,
+  RunnerDetails,
+  SetAside,
+  State,
+  Update,
+} from "./runner.tsx";
+import { Work } from "./work.tsx";
+
+/** client/fleet.ts updates each element with `data-part` on its own. */
+export const RunnerPage = ({ runner, view }: { runner: RunnerDetail; view: FleetContext }) => (
+  <div data-fleet class="runner-page">
+    <p class="back">
+      <a href="/fleet">Fleet</a>
+    </p>
+    <div class="runner-head" data-part="head">
+      <h1>
+        <bdi>{runner.name}</bdi>
+      </h1>
+      <State runner={runner} now={view.now} />
+      <Actions runner={runner} />
+    </div>
+    <div data-part="facts">
+      <p class="hint">
+        Serves {runner.hardware.join(", ")} · <RunnerDetails runner={runner} view={view} />
+      </p>
+      <SetAside runner={runner} />
+    </div>
+    {runner.outdated && <Update runner={runner} view={view} />}
+    <div data-part="gauges">
+      {!isOffline(runner) && (
+        <dl class="gauges">
+          <Gauges runner={runner} />
+        </dl>
+      )}
+    </div>
+    <div data-part="told">
+      {runner.told === null ? (
+        <Unknown runner={runner} />
+      ) : (
+        <>
+          <Devices told={runner.told} load={runner.load} />
+          <Containers told={runner.told} now={view.now} />
+        </>
+      )}
+    </div>
+    <div data-part="work">
+      <Work work={runner.work} own={view.own} now={view.now} />
+    </div>
+    {runner.told !== null && (
+      <p class="hint" data-part="age">
+        Told by the runner at <Time at={runner.told.at} exact />.
+      </p>
+    )}
+  </div>
+);
+
+const Unknown = ({ runner }: { runner: RunnerDetail }) => (
+  <section aria-labelledby="told-title">
+    <h2 id="told-title">GPUs and containers</h2>
+    <p class="hint">
+      {isOffline(runner)
+        ? "Unknown, because the runner is not there."
+        : `Unknown: the pool ${runner.pool} did not answer within half a second, or has not heard from the runner yet. Load the page again.`}
+    </p>
+  </section>
+);

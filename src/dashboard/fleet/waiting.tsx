@@ -1,0 +1,49 @@
+/** Whose predictions wait for a class, and why. */
+import type { ReasonCode } from "../../protocol/explanation.ts";
+import type { QueueState } from "../../protocol/fleet.ts";
+import { waitText } from "./status-text.ts";
+
+const WORDS: Partial<Record<ReasonCode, string>> = {
+  busy: "its turn",
+  no_runner: "a runner that takes work",
+  too_small: "a larger runner",
+  account_share: "its share: it has as much as it may while others wait",
+  held: "a container of its model that starts or is busy",
+  reserved: "a runner that is kept for it",
+  declined: "a runner that does not decline it",
+};
+
+export const WaitingAccounts = ({ queue: { hardware, accounts } }: { queue: QueueState }) =>
+  accounts.length === 0 ? null : (
+    <table class="waiting stacked">
+      <caption class="visually-hidden">Accounts that wait for {hardware}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Account</th>
+          <th scope="col" class="number">
+            Waiting
+          </th>
+          <th scope="col" class="number">
+            Longest
+          </th>
+          <th scope="col">Waits for</th>
+        </tr>
+      </thead>
+      <tbody>
+        {accounts.map(({ username, waiting, oldest_wait_ms, code }) => (
+          <tr>
+            <th scope="row">
+              <bdi>{username ?? "deleted account"}</bdi>
+            </th>
+            <td class="number" data-label="Waiting">
+              {waiting}
+            </td>
+            <td class="number" data-label="Longest">
+              {waitText(oldest_wait_ms)}
+            </td>
+            <td data-label="Waits for">{WORDS[code] ?? "its turn"}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );

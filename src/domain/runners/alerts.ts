@@ -1,0 +1,86 @@
+/** What needs an operator, of a whole fleet: worst first. */
+import { aboutText, count } from "../../lib/count-text.ts";
+import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
+import { silenceOf } from "./silence.ts";
+
+export interface FleetAlert {
+  /** `bad`: predictions suffer from it. */
+  level: "bad" | "warning";
+  /** The runner or the class that it is about; neither for several. */
+  about?: { runner: string } | { hardware: string };
+  name?: string;
+  text: string;
+}
+
+interface Fleet {
+  runners: RunnerState[];
+  queues: QueueState[];
+}
+
+/** One that has been gone for longer is no news. */
+const NEWS_MS = 86_400_000;
+/** What waits for less is ordinary: a large image may be pulled in the meantime. */
+const LONG_WAIT_MS = 600_000;
+/** The first ones of those that are named in one sentence. */
+const NAMED = 5;
+
+export function fleetAlerts({ runners, queues }: Fleet, now: number): FleetAlert[] {
+  const alerts = [
+    ...queues.flatMap((queue) => ofQueue(queue, runners)),
+    ...runners.flatMap((runner) => ofRunner(runner, now)),
+    ...outdated(runners),
+  ];
+  return alerts.toSorted((a, b) => Number(b.level === "bad") - Number(a.level === "bad"));
+}
+
+function ofQueue(queue: QueueState, runners: RunnerState[]): FleetAlert[] {
+  const { hardware, waiting, oldest_wait_ms, reasons } = queue;
+  const about = { about: { hardware }, name: hardware };
+  if (!waiting) return [];
+  if (!runners.some((runner) => runner.hardware.includes(hardware))) {
+    const text = `${count(waiting, "prediction")} ${waiting === 1 ? "waits" : "wait"}, and no runner serves this hardware.`;
+    return [{ level: "bad", ...about, text }];
+  }
+  if (oldest_wait_ms === null || oldest_wait_ms < LONG_WAIT_MS) return [];
+  const why = reasons[0]?.message ?? "";
+  const text = `Predictions have been waiting for ${aboutText(oldest_wait_ms)}. ${why}`.trim();
+  return [{ level: "bad", ...about, text }];
+}
+
+function ofRunner(runner: RunnerState, now: number): FleetAlert[] {
+  const { id, name, state, last_seen_at, set_aside_until, lost_gpus, running, machine } = runner;
+  const about = { about: { runner: id }, name };
+  const alerts: FleetAlert[] = [];
+  const silent = silenceOf(runner, now);
+  const gone =
+    state === "offline" && last_seen_at !== null ? now - Date.parse(last_seen_at) : NEWS_MS;
+  if (silent !== undefined || gone < NEWS_MS) {
+    const had =
+      running.length === 0
+        ? ""
+        : ` It has ${count(running.length, "prediction")}: those without output yet run again elsewhere, others fail.`;
+    const text = `Not heard from for ${aboutText(silent ?? gone)}.${had}`;
+    alerts.push({ level: running.length > 0 ? "bad" : "warning", ...about, text });
+  }
+  if (lost_gpus) {
+    const of = machine ? ` of its ${count(machine.gpus.length, "GPU")}` : "";
+    const text = `Has lost ${lost_gpus}${of}: nothing is started on ${lost_gpus === 1 ? "it" : "them"}. Look at nvidia-smi and dmesg there, then restart the runner.`;
+    alerts.push({ level: "bad", ...about, text });
+  }
+  if (set_aside_until !== null && state !== "offline")
+    alerts.push({
+      level: "warning",
+      ...about,
+      text: "Set aside: it took predictions and did not connect for them, or declined them.",
+    });
+  return alerts;
+}
+
+function outdated(runners: RunnerState[]): FleetAlert[] {
+  const old = runners.filter(({ outdated, state }) => outdated && state !== "offline");
+  if (old.length === 0) return [];
+  const names = old.slice(0, NAMED).map(({ name }) => name);
+  const more = old.length > NAMED ? ` and ${old.length - NAMED} more` : "";
+  const are = `${count(old.length, "runner")} ${old.length === 1 ? "is" : "are"} out of date`;
+  return [{ level: "warning", text: `${are}: ${names.join(", ")}${more}.` }];
+}

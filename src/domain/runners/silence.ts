@@ -1,0 +1,16 @@
+/** Runners that were lost are shown as ready until they miss three reports: their pool notices sooner. */
+import type { RunnerState } from "../../protocol/fleet.ts";
+
+/** So long nothing is said: a connection may break, and be made again. */
+const UNNOTICED_MS = 10_000;
+
+type Heard = Pick<RunnerState, "state" | "draining" | "connected" | "last_seen_at">;
+
+/** How long nothing was heard of a runner that should poll; undefined for one that does, or is gone. */
+export function silenceOf(runner: Heard, now: number): number | undefined {
+  const { state, draining, connected, last_seen_at } = runner;
+  if (state !== "ready" || draining || connected !== false || last_seen_at === null)
+    return undefined;
+  const ms = now - Date.parse(last_seen_at);
+  return ms < UNNOTICED_MS ? undefined : ms;
+}

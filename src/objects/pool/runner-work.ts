@@ -1,0 +1,63 @@
+/**
+ * What a runner was handed and has not ended yet, for operators: which prediction it is, and whose. Of
+ * snapshots only the numbers of hand-outs are known.
+ */
+import { z } from "zod";
+import { MAX_JOBS, type RunnerSnapshot } from "../../protocol/runner-state.ts";
+
+export const runnerJob = z.object({
+  /** Of its hand-out. */
+  number: z.number(),
+  prediction_id: z.string(),
+  user_id: z.string(),
+  /** `owner/name:version` */
+  model: z.string(),
+  /** When it was handed out, unix ms. */
+  at: z.number(),
+});
+export type RunnerJob = z.infer<typeof runnerJob>;
+
+/** What is kept of a hand-out. */
+interface Given {
+  number: number;
+  job: Pick<RunnerJob, "user_id" | "model">;
+  offered: { job: Pick<RunnerJob, "prediction_id"> };
+}
+
+/** Of those that are stored: a row of a thousand would take 200 KB. */
+const MAX_STORED = 200;
+
+export class RunnerWork {
+  readonly #jobs: Map<number, RunnerJob>;
+
+  constructor(jobs: readonly RunnerJob[] = []) {
+    this.#jobs = new Map(jobs.map((job) => [job.number, job]));
+  }
+
+  add({ number, job, offered }: Given, at: number): void {
+    const { user_id, model } = job;
+    const { prediction_id } = offered.job;
+    this.#jobs.set(number, { number, prediction_id, user_id, model, at });
+    // Those that were never told of: it cannot have more than these.
+    const [oldest] = this.#jobs.keys();
+    if (this.#jobs.size > 2 * MAX_JOBS && oldest !== undefined) this.#jobs.delete(oldest);
+  }
+
+  /** Forgets those that have ended. */
+  told({ handed, jobs }: Pick<RunnerSnapshot, "handed" | "jobs">): void {
+    if (this.#jobs.size === 0) return;
+    const still = new Set(jobs);
+    for (const number of this.#jobs.keys())
+      if (number <= handed && !still.has(number)) this.#jobs.delete(number);
+  }
+
+  /** Those with these numbers, in the order in which they were handed out. */
+  of(numbers: readonly number[]): RunnerJob[] {
+    const wanted = new Set(numbers);
+    return [...this.#jobs.values()].filter(({ number }) => wanted.has(number));
+  }
+
+  get stored(): RunnerJob[] {
+    return [...this.#jobs.values()].slice(0, MAX_STORED);
+  }
+}

@@ -1,0 +1,190 @@
+/** Runners and queues, as operators see them. */
+import { z } from "zod";
+import { orNull, timestamp, uuid } from "./common.ts";
+import { reasonCode } from "./explanation.ts";
+import { load, machine } from "./runner.ts";
+import { containerPhase } from "./runner-state.ts";
+
+const presence = z.enum(["ready", "draining", "stopped", "offline", "unknown"]).meta({
+  description:
+    "`offline`: the runner missed three reports. `unknown`: its state could not be read in time",
+});
+
+export const runnerState = z
+  .object({
+    id: uuid,
+    name: z.string(),
+    hardware: z
+      .array(z.string())
+      .meta({ description: "Hardware that it serves", example: ["l40s"] }),
+    pool: z.string().meta({ description: "The pool of that hardware" }),
+    version: z.string(),
+    latest_version: z.string().meta({
+      description:
+        "Version of the runner package that this deployment serves at `/auspex-runner.tgz`",
+    }),
+    outdated: z
+      .boolean()
+      .meta({ description: "Whether its version differs from `latest_version`" }),
+    engine: z.string(),
+    state: presence,
+    draining: z.boolean().meta({ description: "Whether an operator is draining it" }),
+    set_aside_until: timestamp.nullable().meta({
+      description:
+        "The runner accepted jobs without starting them, and gets no work until this time; null otherwise",
+    }),
+    started_at: timestamp.nullable().meta({ description: "When its process started" }),
+    last_seen_at: timestamp.nullable(),
+    connected: z.boolean().nullable().meta({
+      description:
+        "Whether it polls for work, or is full and says so. Null if its pool does not know it, or did not answer",
+      example: true,
+    }),
+    lost_gpus: z.int().nullable().meta({
+      description:
+        "GPUs that its driver does not list any more, or reports as failed. Null as for `connected`",
+      example: 0,
+    }),
+    machine: orNull(machine),
+    load: orNull(load).meta({ description: "Load in its last report" }),
+    slots: z.int(),
+    running: z.array(uuid).meta({ description: "Ids of the predictions that it is running" }),
+    warm: z.array(z.string()).meta({
+      description: "Versions with a running container that has free capacity, at most 50",
+      example: ["ada/story:3"],
+    }),
+  })
+  .meta({ id: "Runner" });
+export type RunnerState = z.infer<typeof runnerState>;
+
+/** Numbers are null if the pool did not respond in time. */
+export const queueState = z
+  .object({
+    hardware: z.string(),
+    pool: z.string().meta({ description: "The pool that it stands in" }),
+    waiting: z.int().nullable().meta({ description: "Predictions waiting for a runner" }),
+    free: z.int().nullable().meta({
+      description:
+        "Free slots of runners waiting for work. What needs a container of its own needs free GPUs, too",
+    }),
+    oldest_wait_ms: z.int().nullable().meta({
+      description: "How long the oldest of them has waited; null if none is waiting",
+    }),
+    median_wait_ms: z.int().nullable().meta({
+      description:
+        "Median of the last 100 predictions that had to wait for a runner; null if there are none",
+    }),
+    reasons: z
+      .array(
+        z.object({
+          code: reasonCode,
+          waiting: z.int().meta({ description: "How many wait for this reason", example: 3 }),
+          accounts: z.int().meta({ description: "How many accounts made them", example: 2 }),
+          runners: z
+            .array(z.object({ id: uuid, name: z.string() }))
+            .meta({ description: "Runners that are reserved, or have declined them", example: [] }),
+          message: z.string().meta({
+            description: "The same in plain English, with what would help",
+            example: "3 predictions wait: all 4 GPUs are busy. Another runner would help.",
+          }),
+        }),
+      )
+      .meta({ description: "Why they wait, most first; empty if none do, or it is unknown" }),
+    accounts: z
+      .array(
+        z.object({
+          username: z
+            .string()
+            .nullable()
+            .meta({ description: "Null: the account is deleted", example: "ada" }),
+          waiting: z.int().meta({ description: "How many of its predictions wait", example: 3 }),
+          oldest_wait_ms: z
+            .int()
+            .meta({ description: "How long the oldest of them has waited", example: 42_000 }),
+          code: reasonCode.meta({ description: "Why that one waits" }),
+        }),
+      )
+      .meta({ description: "Whose predictions wait: the 10 accounts with most of them" }),
+  })
+  .meta({ id: "Queue", description: "The queue of a hardware class" });
+export type QueueState = z.infer<typeof queueState>;
+
+const device = z
+  .object({
+    name: z.string().meta({ example: "NVIDIA L40S" }),
+    memory_gb: z.number().meta({ example: 45 }),
+    lost: z
+      .boolean()
+      .meta({ description: "Its driver does not list it any more, or reports that it has failed" }),
+    container: z.string().nullable().meta({
+      description: "Name of the container that has it; null: it is free",
+      example: "c-3",
+    }),
+  })
+  .meta({ id: "RunnerDevice" });
+export type RunnerDevice = z.infer<typeof device>;
+
+const container = z
+  .object({
+    name: z.string().meta({ description: "What the runner calls it", example: "c-3" }),
+    version: z.string().nullable().meta({
+      description: "`owner/name:version`; null if nobody has asked for it since its pool started",
+      example: "ada/story:3",
+    }),
+    image: z.string().meta({ description: "`repository@digest`" }),
+    hardware: z.string().meta({ description: "The class that it was started for" }),
+    phase: containerPhase,
+    since: timestamp.meta({ description: "Since when it is in that phase" }),
+    idle_since: timestamp
+      .nullable()
+      .meta({ description: "Since when it has had no prediction; null while it has one" }),
+    running: z.int().meta({ description: "Predictions in it" }),
+    room: z.int().meta({ description: "How many it takes at a time" }),
+    gpus: z.int(),
+    waits_for_gpus: z.int().meta({
+      description: "Of these, those it waits for: what has them now is being stopped for it",
+      example: 0,
+    }),
+  })
+  .meta({ id: "RunnerContainer" });
+export type RunnerContainer = z.infer<typeof container>;
+
+const work = z
+  .object({
+    prediction_id: uuid,
+    username: z
+      .string()
+      .nullable()
+      .meta({ description: "Whose it is; null if that is not known", example: "ada" }),
+    version: z
+      .string()
+      .nullable()
+      .meta({ description: "`owner/name:version`; null if unknown", example: "ada/story:3" }),
+    since: timestamp
+      .nullable()
+      .meta({ description: "When the runner was given it; null if unknown" }),
+  })
+  .meta({ id: "RunnerWork", description: "A prediction that a runner has" });
+export type RunnerWork = z.infer<typeof work>;
+
+export const runnerDetail = runnerState
+  .extend({
+    told: orNull(
+      z
+        .object({
+          at: timestamp.meta({ description: "When the runner told this" }),
+          max_containers: z.int().meta({ description: "How many containers it may have" }),
+          devices: z.array(device).meta({ description: "Its GPUs" }),
+          containers: z.array(container),
+        })
+        .meta({ id: "ToldByRunner" }),
+    ).meta({
+      description:
+        "What it told its pool last. Null if the pool does not know it (any more), or did not answer within 500 ms",
+    }),
+    work: z
+      .array(work)
+      .meta({ description: "The predictions that it has. Neither input nor output is shown" }),
+  })
+  .meta({ id: "RunnerDetail", description: "A runner with all that is known of it" });
+export type RunnerDetail = z.infer<typeof runnerDetail>;

@@ -1,0 +1,98 @@
+/** A runner with all that is known of it: its GPUs and containers, as its pool knows them, and its work. */
+import type { ToldRunner } from "../../objects/pool/rpc-types.ts";
+import type { RunnerContainer, RunnerDetail, RunnerWork } from "../../protocol/fleet.ts";
+import { findUsernames } from "../../storage/accounts/users.ts";
+import { findRunner } from "../../storage/runners/runners.ts";
+import type { Services } from "../services.ts";
+import { withTimeout } from "../with-timeout.ts";
+import { unknownRunner } from "./fleet.ts";
+import { findMadePool } from "./pools.ts";
+import { readStates } from "./runner-states.ts";
+
+/** The page is shown without what an object does not tell in this time. */
+const ANSWER_MS = 500;
+
+/** @throws ProblemError not_found */
+export async function readRunner(services: Services, id: string): Promise<RunnerDetail> {
+  const { db } = services;
+  const row = await findRunner(db, id);
+  if (!row) throw unknownRunner(id);
+  const [[state], told] = await Promise.all([
+    readStates(services, [row], ANSWER_MS),
+    readTold(services, id, row.pool),
+  ]);
+  if (!state) throw unknownRunner(id);
+  const usernames = await findUsernames(db, [...new Set(told?.jobs.map(({ user_id }) => user_id))]);
+  return {
+    ...state,
+    told: told && presentTold(told),
+    work: workOf(state.running, told?.jobs ?? [], usernames),
+  };
+}
+
+async function readTold(services: Services, id: string, pool: string): Promise<ToldRunner | null> {
+  const stub = await findMadePool(services, pool);
+  return (stub && (await withTimeout(stub.runner(id), `pool ${pool}`, ANSWER_MS))) ?? null;
+}
+
+const presentTold = ({
+  at,
+  max_containers,
+  devices,
+  containers,
+}: ToldRunner): RunnerDetail["told"] => ({
+  at: timeOf(at),
+  max_containers,
+  devices: devices.map(({ name, memory_gb, holder, lost = false }) => ({
+    name,
+    memory_gb,
+    lost,
+    container: holder,
+  })),
+  containers: containers.map((one) => presentContainer(one, devices)),
+});
+
+function presentContainer(
+  { model, users, since, idle_since, ...container }: ToldRunner["containers"][number],
+  devices: ToldRunner["devices"],
+): RunnerContainer {
+  const { name, image, hardware, phase, room, gpus } = container;
+  const held = devices.filter(({ holder }) => holder === name).length;
+  return {
+    name,
+    version: model,
+    image,
+    hardware,
+    phase,
+    since: timeOf(since),
+    idle_since: idle_since === null ? null : timeOf(idle_since),
+    running: users,
+    room,
+    gpus,
+    waits_for_gpus: phase === "starting" ? Math.max(0, gpus - held) : 0,
+  };
+}
+
+/**
+ * Those that it reports itself, and those that it was handed since: with whose they are, where its pool
+ * knows that.
+ */
+function workOf(
+  running: string[],
+  jobs: ToldRunner["jobs"],
+  usernames: ReadonlyMap<string, string>,
+): RunnerWork[] {
+  const known = new Map(jobs.map((job) => [job.prediction_id, job]));
+  return [...new Set([...known.keys(), ...running])].map((prediction_id) => {
+    const job = known.get(prediction_id);
+    return {
+      prediction_id,
+      username: (job && usernames.get(job.user_id)) ?? null,
+      version: job?.model ?? null,
+      since: job ? timeOf(job.at) : null,
+    };
+  });
+}
+
+/** A runner says how long ago something began: what it says may be a year, but a date all the same. */
+const timeOf = (at: number) => new Date(at).toISOString();

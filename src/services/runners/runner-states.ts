@@ -1,0 +1,133 @@
+/** The state of runners: what their own objects and their pools say of them. */
+import { isOutdated } from "../../domain/runners/runner-version.ts";
+import type { RunnerCondition } from "../../objects/pool/rpc-types.ts";
+import type { Presence } from "../../objects/runner/rpc-types.ts";
+import { runnerAt } from "../../objects/runner/stub.ts";
+import type { RunnerState } from "../../protocol/fleet.ts";
+import type { RunnerRow } from "../../storage/runners/runners.ts";
+import { readManifest } from "../assets.ts";
+import type { Services } from "../services.ts";
+import { withTimeout } from "../with-timeout.ts";
+import { findMadePools } from "./pools.ts";
+
+/** Missed reports after which a runner is shown as offline. */
+const OFFLINE_REPORTS = 3;
+
+/** What the state of a runner is derived from. */
+interface FleetContext {
+  latest_version: string;
+  /** A runner not heard from since then is offline, Unix ms. */
+  heardSince: number;
+}
+
+export async function fleetContext({ env, settings }: Services): Promise<FleetContext> {
+  const { runner } = await readManifest(env);
+  const silence = OFFLINE_REPORTS * settings.telemetrySeconds * 1000;
+  return { latest_version: runner.version, heardSince: Date.now() - silence };
+}
+
+/** @param ms how long objects may take: the state of a runner whose object takes longer is `unknown` */
+export async function readStates(
+  services: Services,
+  rows: RunnerRow[],
+  ms?: number,
+): Promise<RunnerState[]> {
+  const { env } = services;
+  const [context, { asides, conditions }] = await Promise.all([
+    fleetContext(services),
+    askPools(services, rows, ms),
+  ]);
+  const runners = await Promise.all(
+    rows.map(async (row) => {
+      const { id } = row;
+      const presence = await withTimeout(runnerAt(env, id).getPresence(), `runner ${id}`, ms);
+      return {
+        ...toState(row, presence, conditions.get(id), context),
+        set_aside_until: timeOrNull(asides.get(id)),
+      };
+    }),
+  );
+  return countRunningOnce(runners);
+}
+
+/** What the pools of these runners know of them. */
+async function askPools(services: Services, rows: RunnerRow[], ms?: number) {
+  const served = [...new Set(rows.map(({ pool }) => pool))];
+  const pools = await findMadePools(services, served);
+  const answers = await Promise.all(
+    pools.map(async ({ name, pool }) => ({
+      asides: withTimeout(pool.suspendedRunners(), `pool ${name}`, ms),
+      conditions: withTimeout(pool.conditions(), `pool ${name}`, ms),
+    })),
+  );
+  const asides = await Promise.all(answers.map((answer) => answer.asides));
+  const conditions = await Promise.all(answers.map((answer) => answer.conditions));
+  return {
+    asides: new Map(asides.flatMap((one) => [...(one ?? [])])),
+    conditions: new Map(conditions.flatMap((one) => [...(one ?? [])])),
+  };
+}
+
+/**
+ * After a runner is lost, two runners may report the same prediction for a while. It is counted for
+ * the one that reported last.
+ */
+function countRunningOnce(runners: RunnerState[]): RunnerState[] {
+  const latest = new Map<string, RunnerState>();
+  for (const runner of runners)
+    for (const id of runner.running) {
+      const other = latest.get(id);
+      if ((other?.last_seen_at ?? "") <= (runner.last_seen_at ?? "")) latest.set(id, runner);
+    }
+  return runners.map((runner) => ({
+    ...runner,
+    running: runner.running.filter((id) => latest.get(id) === runner),
+  }));
+}
+
+const timeOrNull = (at: number | undefined) =>
+  at === undefined ? null : new Date(at).toISOString();
+
+/** @param presence null: no session has begun; undefined: unknown */
+function toState(
+  { id, name, hardware, pool, revoked_at }: RunnerRow,
+  presence: Presence | null | undefined,
+  condition: RunnerCondition | undefined,
+  { latest_version, heardSince }: FleetContext,
+): Omit<RunnerState, "set_aside_until"> {
+  if (!presence) {
+    const state = presence === null ? "offline" : "unknown";
+    return { id, name, hardware, pool, latest_version, state, ...UNKNOWN_STATE };
+  }
+  const { connected = null, lost_gpus = null, heard_at = 0 } = condition ?? {};
+  const { session: _, started_at, last_seen_at, ...reported } = presence;
+  const isGone = last_seen_at < heardSince || revoked_at !== null;
+  return {
+    ...reported,
+    id,
+    latest_version,
+    outdated: isOutdated(reported.version, latest_version),
+    // A runner that stopped in good order is not offline.
+    state: reported.state !== "stopped" && isGone ? "offline" : reported.state,
+    started_at: new Date(started_at).toISOString(),
+    last_seen_at: new Date(Math.max(last_seen_at, heard_at)).toISOString(),
+    connected,
+    lost_gpus,
+  };
+}
+
+const UNKNOWN_STATE = {
+  version: "",
+  outdated: false,
+  engine: "",
+  draining: false,
+  started_at: null,
+  last_seen_at: null,
+  connected: null,
+  lost_gpus: null,
+  machine: null,
+  load: null,
+  slots: 0,
+  running: [],
+  warm: [],
+};

@@ -1,0 +1,102 @@
+/** What an operator is told of a fleet without looking for it. */
+import { expect, test } from "vitest";
+import { fleetAlerts } from "../../../src/domain/runners/alerts.ts";
+import type { QueueState, RunnerState } from "../../../src/protocol/fleet.ts";
+
+const NOW = Date.parse("2026-07-01T12:00:00.000Z");
+const ago = (seconds: number) => new Date(NOW - 1_000 * seconds).toISOString();
+
+const runner = (changes: Partial<RunnerState> = {}): RunnerState => ({
+  id: "0197c000-0000-7000-8000-000000000001",
+  name: "rack-1",
+  hardware: ["l40s"],
+  pool: "l40s",
+  version: "1.0.0",
+  latest_version: "1.0.0",
+  outdated: false,
+  engine: "docker",
+  state: "ready",
+  draining: false,
+  set_aside_until: null,
+  started_at: ago(3_600),
+  last_seen_at: ago(40),
+  connected: true,
+  lost_gpus: 0,
+  machine: { cpus: 8, memory_gb: 64, gpus: [0, 1].map(() => ({ name: "L40S", memory_gb: 45 })) },
+  load: null,
+  slots: 1,
+  running: [],
+  warm: [],
+  ...changes,
+});
+
+const queue = (changes: Partial<QueueState> = {}): QueueState => ({
+  hardware: "l40s",
+  pool: "l40s",
+  waiting: 0,
+  free: 0,
+  oldest_wait_ms: null,
+  median_wait_ms: null,
+  reasons: [],
+  accounts: [],
+  ...changes,
+});
+
+const of = (changes: Partial<RunnerState>) =>
+  fleetAlerts({ runners: [runner(changes)], queues: [queue()] }, NOW);
+
+test("a fleet that is well says nothing", () => {
+  expect(of({})).toEqual([]);
+  expect(of({ state: "stopped", connected: false })).toEqual([]);
+  expect(of({ state: "draining", connected: false })).toEqual([]);
+  expect(of({ draining: true, connected: false })).toEqual([]);
+});
+
+test("a runner that does not poll is missed before it is offline, but not at once", () => {
+  expect(of({ connected: false })).toMatchObject([
+    { level: "warning", name: "rack-1", text: "Not heard from for about 40 s." },
+  ]);
+  expect(of({ connected: false, last_seen_at: ago(9) })).toEqual([]);
+  expect(of({ connected: null })).toEqual([]);
+});
+
+test("a runner that is lost with predictions comes first, and is forgotten after a day", () => {
+  const lost = runner({ state: "offline", connected: false, running: ["a", "b"] });
+  const old = runner({ name: "rack-2", outdated: true });
+  expect(fleetAlerts({ runners: [old, lost], queues: [] }, NOW)).toMatchObject([
+    { level: "bad", name: "rack-1", text: expect.stringContaining("It has 2 predictions") },
+    { level: "warning", text: "1 runner is out of date: rack-2." },
+  ]);
+  expect(of({ state: "offline", last_seen_at: ago(86_400) })).toEqual([]);
+  expect(of({ state: "offline", last_seen_at: null })).toEqual([]);
+});
+
+test("GPUs that are lost, and runners that are set aside", () => {
+  expect(of({ lost_gpus: 1, set_aside_until: ago(-60) })).toMatchObject([
+    { level: "bad", text: expect.stringMatching(/^Has lost 1 of its 2 GPUs: .* on it\./) },
+    { level: "warning", text: expect.stringMatching(/^Set aside/) },
+  ]);
+});
+
+test("a class that nobody serves, and one whose predictions wait too long", () => {
+  const reasons: QueueState["reasons"] = [
+    { code: "busy", waiting: 3, accounts: 1, runners: [], message: "All 4 GPUs are busy." },
+  ];
+  const alone = queue({ hardware: "h100", waiting: 1 });
+  const long = queue({ waiting: 3, oldest_wait_ms: 840_000, reasons });
+  expect(fleetAlerts({ runners: [runner()], queues: [alone, long] }, NOW)).toMatchObject([
+    { name: "h100", text: "1 prediction waits, and no runner serves this hardware." },
+    { name: "l40s", text: "Predictions have been waiting for about 14 min. All 4 GPUs are busy." },
+  ]);
+  const short = queue({ waiting: 3, oldest_wait_ms: 599_000, reasons });
+  expect(fleetAlerts({ runners: [runner()], queues: [short] }, NOW)).toEqual([]);
+});
+
+test("of many that are out of date the first are named", () => {
+  const runners = ["a", "b", "c", "d", "e", "f", "g"].map((name) =>
+    runner({ name, outdated: true }),
+  );
+  expect(fleetAlerts({ runners, queues: [] }, NOW)).toEqual([
+    { level: "warning", text: "7 runners are out of date: a, b, c, d, e and 2 more." },
+  ]);
+});

@@ -1,0 +1,149 @@
+/** A runner with its GPUs, containers and predictions, as an operator sees it. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { QueueState, RunnerDetail } from "../../../src/protocol/fleet.ts";
+import { readyContainer } from "../../protocol/runner-snapshot.ts";
+import { pageAt } from "../support/catalogue.ts";
+import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
+import { eventually } from "../support/eventually.ts";
+import { registered } from "../support/fleet.ts";
+import { textOf } from "../support/page-text.ts";
+import type { FakeRunner } from "../support/runner.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newWorld, operator } from "../support/world.ts";
+
+const { visitor } = await newOperator();
+
+beforeEach(stopClock);
+afterEach(() => {
+  vi.restoreAllMocks();
+  startClock();
+});
+
+const detail = ({ id }: FakeRunner) =>
+  operator.ok<RunnerDetail>("GET", `/v1/operator/runners/${id}`);
+
+async function look({ id }: FakeRunner) {
+  const { status, html } = await visitor.look(`/fleet/runners/${id}`);
+  expect(status).toBe(200);
+  return html;
+}
+
+const gpu = (n: number, holder: string | null, lost?: true) => ({
+  id: `GPU-${n}`,
+  name: "NVIDIA L40S",
+  memory_gb: 45,
+  holder,
+  ...(lost && { lost }),
+});
+
+test("what it runs, and whose", async () => {
+  const world = await newWorld();
+  const id = await world.waiting();
+  const runner = await world.runner(2);
+  const { job } = await runner.work();
+  const key = job.keys.container;
+  advance(20);
+  const containers = [
+    readyContainer({ name: "c1", key, image: "r/x@sha256:aa", gpus: 1, users: 1, idle_ms: null }),
+    readyContainer({ name: "c2", key: "?", gpus: 2, phase: "starting", phase_ms: 5_000 }),
+  ];
+  const devices = [gpu(1, "c1"), gpu(2, null), gpu(3, null, true)];
+  await runner.tellState({ free: 1, containers, devices });
+  const { told, work, lost_gpus, connected } = await detail(runner);
+  expect({ lost_gpus, connected }).toEqual({ lost_gpus: 1, connected: expect.any(Boolean) });
+  const version = `${world.model}:1`;
+  expect(told?.devices.map(({ container, lost }) => [container, lost])).toEqual([
+    ["c1", false],
+    [null, false],
+    [null, true],
+  ]);
+  expect(told?.containers).toMatchObject([
+    { version, phase: "ready", running: 1, room: 1, idle_since: null, waits_for_gpus: 0 },
+    { version: null, phase: "starting", gpus: 2, waits_for_gpus: 2 },
+  ]);
+  expect(work).toEqual([
+    {
+      prediction_id: id,
+      username: world.username,
+      version,
+      since: new Date(Date.now() - 20_000).toISOString(),
+    },
+  ]);
+  const text = textOf(await look(runner));
+  expect(text).toMatch(new RegExp(`${version}\\s+${world.hardware} +ready`));
+  expect(text).toMatch(/waits for 2 GPUs: what has them is being stopped/);
+  expect(text).toContain(`${world.username} ${version} for 20 s`);
+  expect(text).toContain("A lost GPU is not listed by its driver any more");
+
+  await runner.tellState({ free: 2, jobs: [] });
+  expect((await detail(runner)).work).toEqual([]);
+});
+
+test("who waits, and why", async () => {
+  const world = await newWorld();
+  const { items: none } = await pageAt<QueueState>(operator, "/v1/operator/queues?page_size=50");
+  expect(none.find(({ hardware }) => hardware === world.hardware)?.accounts).toEqual([]);
+  await world.waiting();
+  await world.waiting();
+  const accounts = async () => {
+    const { items } = await pageAt<QueueState>(operator, "/v1/operator/queues?page_size=50");
+    return items.find(({ hardware }) => hardware === world.hardware)?.accounts;
+  };
+  await eventually(async () => expect(await accounts()).toMatchObject([{ waiting: 2 }]));
+  advance(61);
+  expect(await accounts()).toEqual([
+    { username: world.username, waiting: 2, oldest_wait_ms: 61_000, code: "no_runner" },
+  ]);
+  const { html } = await visitor.look("/fleet");
+  const text = textOf(html);
+  expect(text).toContain(`${world.username} 2 1 min 1 s a runner that takes work`);
+  expect(text).toContain(`${world.hardware} : 2 predictions wait, and no runner serves`);
+});
+
+test("what a hostile runner tells is text, and bounded", async () => {
+  const world = await newWorld();
+  const runner = await world.runner();
+  const markup = "<script>alert(1)</script>";
+  const containers = Array.from({ length: 512 }, (_, n) =>
+    readyContainer({ name: `c${n}`, key: `k${n}`, image: `${markup}@${markup}`, hardware: markup }),
+  );
+  const devices = Array.from({ length: 256 }, (_, n) => ({
+    ...gpu(n, markup),
+    id: `${n}`,
+    name: markup.padEnd(200, "x"),
+  }));
+  await runner.tellState({ containers, devices });
+  const html = await look(runner);
+  expect(html).not.toContain("<script>alert");
+  expect(textOf(html)).toContain("And 448 more.");
+  expect(textOf(html)).toContain("And 192 more.");
+  expect(html.length).toBeLessThan(200_000);
+});
+
+test("a pool that does not answer is not waited for", async () => {
+  const { runner, hardware } = await registered();
+  await runner.tellState();
+  expect((await detail(runner)).told).not.toBeNull();
+  const stubOf = env.POOL.getByName.bind(env.POOL);
+  vi.spyOn(env.POOL, "getByName").mockImplementation((name) =>
+    name === hardware
+      ? Object.assign(stubOf(name), { runner: () => new Promise(() => {}) })
+      : stubOf(name),
+  );
+  const found = await detail(runner);
+  expect(found).toMatchObject({ state: "ready", told: null, work: [] });
+  expect(textOf(await look(runner))).toContain("did not answer within half a second");
+});
+
+test("a runner's token and other people see nothing of it", async () => {
+  const { runner } = await registered();
+  const path = `/v1/operator/runners/${runner.id}`;
+  expect((await runner.client.json("GET", path)).status).toBe(401);
+  const { visitor: other } = await newDashboardUser();
+  expect((await other.look(`/fleet/runners/${runner.id}`)).status).toBe(404);
+  expect((await operator.json("GET", `/v1/operator/runners/${crypto.randomUUID()}`)).status).toBe(
+    404,
+  );
+  expect((await visitor.look("/fleet/runners/nobody")).status).toBe(404);
+});
