@@ -34,6 +34,8 @@ import { tokenPages } from "./tokens/routes.tsx";
 import { ErrorPage } from "./ui/error.tsx";
 import { layout } from "./ui/layout.tsx";
 import { type Resubmission, ResubmitPage, resubmissionOf } from "./ui/resubmit.tsx";
+import { lookUpPages } from "./users/look-up-routes.tsx";
+import { personPages } from "./users/person-routes.tsx";
 import { userPages } from "./users/routes.tsx";
 import { variablePages } from "./variables/routes.tsx";
 
@@ -104,6 +106,8 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     variablePages,
     signInPages,
     userPages,
+    personPages,
+    lookUpPages,
     playgroundPages,
     predictionPages,
     outputPages,

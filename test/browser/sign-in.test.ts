@@ -194,6 +194,7 @@ describe("where sign-up is by invitation", () => {
   it("a link that an operator has made lets one in, once", async () => {
     const operator = await site.visitor({ as: OPERATOR });
     await operator.open("/users");
+    await operator.page.getByText("Invite a user").click();
     await operator.page.getByLabel("Recipient").fill("Grace, of the navy");
     await operator.page.getByRole("button", { name: "Create invitation" }).click();
     const link = await operator.page

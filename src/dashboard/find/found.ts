@@ -6,6 +6,7 @@ import { findRow } from "../../services/predictions/find-row.ts";
 import { viewPredictions } from "../../services/predictions/prediction-view.ts";
 import type { PageContext } from "../context.ts";
 import { findPassages } from "../docs/search/find.ts";
+import { lookUpAddress } from "../users/look-up.tsx";
 import { audiencesOf, findPlaces } from "./places.ts";
 
 /** The longest query, as that of a search for models. */
@@ -75,18 +76,15 @@ async function prediction(c: PageContext, query: string): Promise<Group> {
   const { viewer, services } = c.var;
   const { data: id } = uuid.safeParse(query.toLowerCase());
   const row = viewer && id ? await findRow(services, viewer.caller.user_id, id) : undefined;
-  return {
-    name: "Predictions",
-    items: row
-      ? [
-          {
-            address: `/predictions/${row.id}`,
-            name: row.id,
-            hint: `${row.status}, of ${row.model_owner}/${row.model_name}`,
-          },
-        ]
-      : [],
+  const own = row && {
+    address: `/predictions/${row.id}`,
+    name: row.id,
+    hint: `${row.status}, of ${row.model_owner}/${row.model_name}`,
   };
+  // Whose it is takes a search through the accounts, which is not for every letter typed.
+  const others = viewer?.operator &&
+    id !== undefined && { address: lookUpAddress(id), name: id, hint: "look up as an operator" };
+  return { name: "Predictions", items: [own || others].filter((item) => !!item) };
 }
 
 async function guides(c: PageContext, query: string): Promise<Group> {

@@ -57,6 +57,19 @@ const PLACES: Place[] = [
   },
   { address: "/fleet/tokens", name: "Runner tokens", words: "machine keys", for: "operator" },
   { address: "/users", name: "Users", words: "people accounts invite suspend", for: "operator" },
+  { address: "/users?show=operators", name: "Operators", words: "users demote", for: "operator" },
+  {
+    address: "/users?show=suspended",
+    name: "Suspended accounts",
+    words: "users restore",
+    for: "operator",
+  },
+  {
+    address: "/look-up",
+    name: "Look up a prediction",
+    words: "search find anybody id support explain",
+    for: "operator",
+  },
 ];
 
 /** Whose places a person sees. */

@@ -1,26 +1,27 @@
-/** `/users`, for operators: invitations, operators and suspended accounts. */
-import { invalid } from "../../domain/schemas/validation.ts";
-import { createInvitation, suspension } from "../../protocol/sign-in.ts";
+/** `/users`, for operators: everybody, and invitations. */
+import { createInvitation } from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
-import {
-  listSuspendedAccounts,
-  restoreAccount,
-  suspendAccount,
-} from "../../services/accounts/suspension.ts";
+import { CIRCLES, listPeople, searchPeople } from "../../services/accounts/people.ts";
 import {
   invite,
   listOpenInvitations,
   withdrawInvitation,
 } from "../../services/sign-in/invitations.ts";
-import { demote, listCurrentOperators } from "../../services/sign-in/operators.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
+import { MAX_QUERY } from "../find/found.ts";
 import { redirectWithFlash } from "../flash.ts";
-import { emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";
-import { type Drafts, UsersPage } from "./page.tsx";
+import { type Draft, emptyDraft, handleForm, pickFields } from "../form.ts";
+import { UsersPage } from "./page.tsx";
+
+const PAGE_SIZE = 50;
+
+/** A new link for whoever is invited: what is after # is in no log. */
+export const linkOf = (c: PageContext, token: string) =>
+  `${c.var.origin}/sign-up#invitation=${token}`;
 
 export const userPages = pages()
-  .get("/users", requireOperator, (c) => show(c, {}))
+  .get("/users", requireOperator, (c) => show(c, emptyDraft))
   .post("/users/invitations", requireOperator, async (c) => {
     const {
       done: token,
@@ -35,55 +36,36 @@ export const userPages = pages()
     );
     if (draft) {
       c.status(status);
-      return show(c, { invitation: draft });
+      return show(c, draft);
     }
-    return show(c, {}, `${c.var.origin}/sign-up#invitation=${token}`);
+    return show(c, emptyDraft, linkOf(c, token));
   })
   .post("/users/invitations/:id/withdraw", requireOperator, async (c) => {
     await withdrawInvitation(c.var.services, c.req.param("id"));
     return redirectWithFlash(c, "Invitation revoked.", "/users");
-  })
-  .post("/users/operators/:id/demote", requireOperator, async (c) => {
-    const id = c.req.param("id");
-    await demote(c.var.services, id);
-    // They can no longer open this page.
-    if (id === viewerOf(c).user.id)
-      return redirectWithFlash(c, "You are no longer an operator.", "/set-up");
-    return redirectWithFlash(c, "Operator demoted.", "/users");
-  })
-  .post("/users/suspensions", requireOperator, async (c) => {
-    const { draft, status } = await handleForm(c, async (form) => {
-      const fields = { username: fieldText(form, "suspend") };
-      const { username } = parse(suspension, fields, "body");
-      if (username === viewerOf(c).user.username)
-        throw invalid(["body", "suspend"], "You cannot suspend your own account.");
-      await suspendAccount(c.var.services, username);
-    });
-    if (!draft)
-      return redirectWithFlash(c, "Account suspended. Its predictions are canceled.", "/users");
-    c.status(status);
-    return show(c, { suspension: draft });
-  })
-  .post("/users/suspensions/:username/end", requireOperator, async (c) => {
-    await restoreAccount(c.var.services, c.req.param("username"));
-    return redirectWithFlash(c, "Account restored.", "/users");
   });
 
 /** @param link of a new invitation, shown only once */
-async function show(c: PageContext, drafts: Partial<Drafts>, link?: string) {
+async function show(c: PageContext, draft: Draft, link?: string) {
   const { services } = c.var;
-  const [invitations, operators, suspended] = await Promise.all([
+  const circle = CIRCLES.find((name) => name === c.req.query("show")) ?? "everybody";
+  const query = circle === "everybody" ? (c.req.query("q")?.trim().slice(0, MAX_QUERY) ?? "") : "";
+  // After a form, the pages of the list are those of the page itself.
+  const url = new URL("/users", c.var.origin);
+  url.search = new URL(c.req.url).search;
+  const request = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: url.href };
+  const [invitations, people] = await Promise.all([
     listOpenInvitations(services),
-    listCurrentOperators(services),
-    listSuspendedAccounts(services),
+    query === "" ? listPeople(services, circle, request) : searchPeople(services, query, request),
   ]);
   const page = (
     <UsersPage
-      drafts={{ invitation: emptyDraft, suspension: emptyDraft, ...drafts }}
+      draft={draft}
       link={link}
       invitations={invitations}
-      operators={operators}
-      suspended={suspended}
+      circle={circle}
+      query={query}
+      people={people}
       signUp={services.settings.signUp}
     />
   );

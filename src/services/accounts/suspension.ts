@@ -13,8 +13,8 @@ import { getUser } from "./users.ts";
 /** Per account at once: each is a call to an object, and a request can make 1,000. */
 const RUNS = 500;
 
-/** Enough for one page. */
-const MAX_LISTED = 200;
+/** More are not suspended within `LATE_MS`. */
+const MAX_LATE = 200;
 
 /** How long to look for predictions created by isolates that still had the token cached. */
 const LATE_MS = 10 * 60_000;
@@ -34,11 +34,9 @@ export async function restoreAccount(services: Services, username: string): Prom
   forgetTokens();
 }
 
-export const listSuspendedAccounts = ({ db }: Services) => listSuspended(db, 0, MAX_LISTED);
-
 /** Cancels what recently suspended accounts still run. */
 export async function sweepSuspended(services: Services, now: number): Promise<void> {
-  const late = await listSuspended(services.db, now - LATE_MS, MAX_LISTED);
+  const late = await listSuspended(services.db, now - LATE_MS, MAX_LATE);
   for (const { id } of late) await cancelRuns(services, id);
 }
 

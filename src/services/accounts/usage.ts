@@ -22,7 +22,7 @@ const NONE = { models: [], rows: [], tokens: [], trimmed_to: null };
 /** @param days UTC days, including today */
 export async function getOwnUsage(
   services: Services,
-  { user_id }: Caller,
+  { user_id }: Pick<Caller, "user_id">,
   days: 30 | 90,
 ): Promise<UsageReport> {
   const range = lastDays(days, Date.now());
@@ -97,7 +97,7 @@ async function tokenNames(db: Services["db"], userId: string): Promise<Map<strin
 /** What the caller's account has stored, and how much it may have. */
 export async function getOwnStorage(
   { db, settings }: Services,
-  { user_id }: Caller,
+  { user_id }: Pick<Caller, "user_id">,
 ): Promise<UserUsage> {
   const { stored, arriving, database } = await findImageBytes(db, user_id, PART_BYTES);
   return {

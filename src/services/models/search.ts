@@ -13,6 +13,7 @@ import {
 } from "../../domain/search.ts";
 import type { FoundModel } from "../../protocol/model.ts";
 import type { User } from "../../protocol/user.ts";
+import type { UserRow } from "../../storage/accounts/users.ts";
 import type { Database } from "../../storage/database.ts";
 import type { Keyset } from "../../storage/keyset.ts";
 import {
@@ -57,11 +58,18 @@ export async function searchModels(
   });
 }
 
-export function searchUsers(
+export const searchUsers = (
   services: Services,
   q: string,
   request: PageRequest,
-): Promise<Page<User>> {
+): Promise<Page<User>> => searchUserRows(services, q, request, services.present.user);
+
+export function searchUserRows<Item>(
+  services: Services,
+  q: string,
+  request: PageRequest,
+  present: (row: UserRow) => Item,
+): Promise<Page<Item>> {
   const search = {
     query: parseQuery(q),
     index: "users_words" as const,
@@ -72,7 +80,7 @@ export function searchUsers(
   return paginate(services, request, {
     name: JSON.stringify(["search users", q]),
     ...ranked(services.db, search),
-    present: services.present.user,
+    present,
   });
 }
 

@@ -4,13 +4,10 @@
  */
 import { operatorProof } from "../../domain/accounts/token.ts";
 import { conflict } from "../../errors.ts";
-import { listOperators, removeOperator, setOperator } from "../../storage/accounts/operators.ts";
+import { removeOperator, setOperator } from "../../storage/accounts/operators.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
 import { authenticateOperator } from "../accounts/authentication.ts";
 import type { Services } from "../services.ts";
-
-/** Enough for one page. */
-const MAX_LISTED = 200;
 
 /** The proof that is stored with operators. @throws ProblemError unauthenticated */
 export async function createOperatorProof(
@@ -30,21 +27,17 @@ export async function becomeOperator(
   await setOperator(services.db, userId, await createOperatorProof(services, operatorToken));
 }
 
-export async function isOperator(
-  { settings }: Services,
-  { operator_proof }: UserRow,
-): Promise<boolean> {
+/** What operators have stored; undefined where nobody can be one. */
+export async function currentProof({ settings }: Services): Promise<string | undefined> {
   const token = settings.operatorToken;
-  return (
-    token !== undefined &&
-    operator_proof !== null &&
-    operator_proof === (await operatorProof(token))
-  );
+  return token === undefined ? undefined : operatorProof(token);
 }
 
-export async function listCurrentOperators({ db, settings }: Services) {
-  const token = settings.operatorToken;
-  return token === undefined ? [] : listOperators(db, await operatorProof(token), MAX_LISTED);
+export async function isOperator(
+  services: Services,
+  { operator_proof }: UserRow,
+): Promise<boolean> {
+  return operator_proof !== null && operator_proof === (await currentProof(services));
 }
 
 /** @throws ProblemError conflict for a user who is not an operator */

@@ -1,5 +1,5 @@
 /** Operators, and the accounts they have suspended. */
-import { and, asc, desc, eq, gt, isNotNull, isNull } from "drizzle-orm";
+import { and, desc, eq, gt, isNotNull, isNull } from "drizzle-orm";
 import { type Database, runBatch } from "../database.ts";
 import { users } from "../schema/index.ts";
 import { sessions } from "../schema/sign-in.ts";
@@ -16,18 +16,6 @@ export async function removeOperator(db: Database, userId: string): Promise<bool
     .returning({ id: users.id });
   return removed.length > 0;
 }
-
-const brief = { id: users.id, username: users.username, name: users.name };
-
-/** @param proof fingerprint of the current OPERATOR_TOKEN */
-export const listOperators = (db: Database, proof: string, limit: number) =>
-  db
-    .select(brief)
-    .from(users)
-    .where(eq(users.operator_proof, proof))
-    .orderBy(asc(users.id))
-    .limit(limit)
-    .all();
 
 /** Also ends the user's sessions and operator rights. */
 export const suspendUser = (db: Database, userId: string, now: number) =>
@@ -52,7 +40,7 @@ export async function restoreUser(db: Database, userId: string): Promise<boolean
 /** Accounts suspended after `since`, latest first. */
 export const listSuspended = (db: Database, since: number, limit: number) =>
   db
-    .select({ ...brief, suspended_at: users.suspended_at })
+    .select({ id: users.id })
     .from(users)
     .where(and(isNotNull(users.suspended_at), gt(users.suspended_at, since)))
     .orderBy(desc(users.suspended_at), desc(users.id))

@@ -53,7 +53,9 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/sign-in": [page(["nobody"], "/sign-in", "/sign-in?error=access_denied")],
   "/sign-up": [page(everybody, "/sign-up")],
   "/set-up": [page(everybody, "/set-up")],
-  "/users": [page(operators, "/users")],
+  "/users": [page(operators, "/users", "/users?show=operators", "/users?q=nobody-is-called-so")],
+  "/users/:username": [page(operators, "/users/newcomer")],
+  "/look-up": [{ to: operators, at: ({ text }) => ["/look-up", `/look-up?id=${text}`] }],
 
   "/fleet": [{ ...page(operators, "/fleet"), live: true }],
   "/fleet/runners/:id": [

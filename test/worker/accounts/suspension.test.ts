@@ -119,20 +119,22 @@ describe("of an account that is suspended", () => {
   });
 });
 
-test("operators suspend on the people page, but not themselves", async () => {
+test("operators suspend on the page of a user, but not themselves", async () => {
   const { visitor, username } = await newOperator();
   const person = await newDashboardUser();
-  const at = (name: string) => visitor.send("/users/suspensions", { suspend: name });
-  expect((await at(person.username)).location).toBe("/users");
+  const at = (name: string) => visitor.send(`/users/${name}/suspend`);
+  expect((await at(person.username)).location).toBe(`/users/${person.username}`);
   await eventually(async () => expect((await whoAmI(person.client)).status).toBe(401));
-  const list = (await visitor.look("/users")).html;
-  expect(list).toContain(`action="/users/suspensions/${person.username}/end"`);
+  const list = (await visitor.look("/users?show=suspended")).html;
+  expect(list).toContain(`href="/users/${person.username}"`);
+  const page = (await visitor.look(`/users/${person.username}`)).html;
+  expect(page).toContain(`action="/users/${person.username}/restore"`);
   const oneself = await at(username);
   expect([oneself.status, oneself.html]).toEqual([
-    422,
+    409,
     expect.stringContaining("You cannot suspend your own account."),
   ]);
   expect((await at(unique("nobody"))).status).toBe(404);
-  await visitor.send(`/users/suspensions/${person.username}/end`);
+  await visitor.send(`/users/${person.username}/restore`);
   expect((await whoAmI(person.client)).status).toBe(200);
 });

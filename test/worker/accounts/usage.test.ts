@@ -20,11 +20,7 @@ afterEach(() => {
 });
 
 const reportOf = (user_id: string, days: 30 | 90 = 30) =>
-  getOwnUsage(
-    getServices(env),
-    { token_id: "session", user_id, scopes: ["read"], models: null, priority: null },
-    days,
-  );
+  getOwnUsage(getServices(env), { user_id }, days);
 
 const rowsOf = (userId: string) =>
   inAccount<object>(userId, "SELECT * FROM usage ORDER BY day, model_id");

@@ -5,7 +5,13 @@ import {
   takeClosedAccounts,
 } from "../../../src/storage/accounts/account-removal.ts";
 import { listToldSince } from "../../../src/storage/accounts/active-accounts.ts";
-import { listOperators, listSuspended } from "../../../src/storage/accounts/operators.ts";
+import { listSuspended } from "../../../src/storage/accounts/operators.ts";
+import {
+  findActivity,
+  listFormerUsernames,
+  listOperators,
+  listSuspendedUsers,
+} from "../../../src/storage/accounts/people.ts";
 import { listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
 import {
   findModelNames,
@@ -168,15 +174,33 @@ describe("tokens", () => {
 });
 
 describe("people", () => {
+  const pageFrom = (...key: (string | number)[]): Keyset => ({
+    from: { key, inclusive: false },
+    back: false,
+    limit: 10,
+  });
+
   test("operators, and who is suspended, are ranges of indexes that have nobody else", async () => {
     const plans = await plansOf(async () => {
-      await listOperators(db, "proof", 10);
+      await listOperators(db, "proof", pageFrom("5"));
+      await listSuspendedUsers(db, pageFrom(5, "5"));
       await listSuspended(db, 0, 10);
     });
     expect(plans).toEqual([
-      ["SEARCH users USING INDEX users_operators (operator_proof=?)"],
-      ["SEARCH users USING INDEX users_suspended (suspended_at>?)"],
+      ["SEARCH users USING INDEX users_operators (operator_proof=? AND id<?)"],
+      ["SEARCH users USING INDEX users_suspended (suspended_at>? AND (suspended_at,id)<(?,?))"],
+      ["SEARCH users USING COVERING INDEX users_suspended (suspended_at>?)"],
     ]);
+  });
+
+  test("what they have, and used last, is looked for among their own", async () => {
+    const plans = await plansOf(async () => {
+      await findActivity(db, [user_id]);
+      await listFormerUsernames(db, user_id, "ada");
+    });
+    for (const plan of plans)
+      expect(plan.filter((step) => !isCheap(step) && !/^SCAN json_each/.test(step))).toEqual([]);
+    expect(plans.flat().join()).toMatch(/tokens_user .*sessions_user .*usernames_user /);
   });
 
   test("by whom somebody was given a new password is looked for among what was for them", async () => {

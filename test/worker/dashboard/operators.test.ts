@@ -17,8 +17,8 @@ const isOperator = async (visitor: Visitor) => (await visitor.look("/users")).st
 it("are listed, and nobody else is", async () => {
   const [one, two] = [await newOperator(), await newOperator()];
   const other = await signedUp();
-  const { html } = await one.visitor.look("/users");
-  const [, list = ""] = /aria-label="Operators"(.*?)<\/table>/s.exec(html) ?? [];
+  const { html } = await one.visitor.look("/users?show=operators");
+  const [, list = ""] = /aria-label="Users">(.*?)<\/table>/s.exec(html) ?? [];
   for (const { username } of [one, two]) expect(list).toContain(username);
   expect(list).not.toContain(other.username);
 });
@@ -26,8 +26,8 @@ it("are listed, and nobody else is", async () => {
 it("can be demoted, and prove it again", async () => {
   const [one, two] = [await newOperator(), await newOperator()];
   expect(await isOperator(two.visitor)).toBe(true);
-  const demote = `/users/operators/${two.user_id}/demote`;
-  expect((await one.visitor.send(demote)).location).toBe("/users");
+  const demote = `/users/${two.username}/demote`;
+  expect((await one.visitor.send(demote)).location).toBe(`/users/${two.username}`);
   expect(await isOperator(two.visitor)).toBe(false);
   expect((await two.visitor.look("/fleet")).status).toBe(404);
   expect((await one.visitor.send(demote)).status).toBe(409);
@@ -36,8 +36,8 @@ it("can be demoted, and prove it again", async () => {
 });
 
 it("who demote themselves are not left at a page that is none of theirs any more", async () => {
-  const { visitor, user_id } = await newOperator();
-  const { location = "" } = await visitor.send(`/users/operators/${user_id}/demote`);
+  const { visitor, username } = await newOperator();
+  const { location = "" } = await visitor.send(`/users/${username}/demote`);
   const { status, html } = await visitor.look(location);
   expect(status).toBe(200);
   expect(html).toContain("You are no longer an operator.");

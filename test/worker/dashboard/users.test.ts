@@ -143,7 +143,7 @@ describe("where sign-up is by invitation", () => {
     const note = unique("Ben");
     const { html } = await visitor.send("/users/invitations", { note });
     const [, token = ""] = /#invitation=(ausi_\w+)<\/code>/.exec(html) ?? [];
-    const [, action = ""] = new RegExp(`${note}</th>.*?action="([^"]+)"`).exec(html) ?? [];
+    const [, action = ""] = new RegExp(`${note}</bdi></th>.*?action="([^"]+)"`).exec(html) ?? [];
     expect((await visitor.send(action)).location).toBe("/users");
     expect((await visitor.send(action)).status).toBe(409);
     settings.signUp = "invitation";

@@ -8,6 +8,7 @@ import {
   newDrainedRunner,
   newEndedRun,
   newestId,
+  newFormerUsername,
   newHardware,
   newInvitation,
   newOperatorPlace,
@@ -21,6 +22,7 @@ import {
   newStoppedRunner,
   newSuspended,
   newToken,
+  newTokenOfUser,
   newUpload,
   newUserPlace,
   newVariable,
@@ -124,13 +126,17 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     form: () => ({ note: "Grace", username: "" }),
   },
   "POST /users/invitations/:id/withdraw": { ...operators, parameters: newInvitation },
-  "POST /users/operators/:id/demote": { ...operators, parameters: newOperatorPlace },
-  "POST /users/suspensions": {
+  "GET /users/:username": { ...operators, parameters: newUserPlace },
+  "POST /users/:username/suspend": { ...operators, parameters: newUserPlace },
+  "POST /users/:username/restore": { ...operators, parameters: newSuspended },
+  "POST /users/:username/demote": { ...operators, parameters: newOperatorPlace },
+  "POST /users/:username/recovery": { ...operators, parameters: newUserPlace, status: 200 },
+  "POST /users/:username/tokens/:id/revoke": { ...operators, parameters: newTokenOfUser },
+  "POST /users/:username/usernames/:former/release": {
     ...operators,
-    parameters: newUserPlace,
-    form: ({ username = "" }) => ({ suspend: username }),
+    parameters: newFormerUsername,
   },
-  "POST /users/suspensions/:username/end": { ...operators, parameters: newSuspended },
+  "GET /look-up": operators,
 
   [`GET ${SECURITY}`]: each,
   [`POST ${SECURITY}/password`]: {

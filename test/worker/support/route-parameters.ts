@@ -48,8 +48,20 @@ export const newInvitation = async ({ visitor }: DashboardUser) => {
 };
 
 export const newOperatorPlace = async (): Promise<RouteParameters> => ({
-  id: (await newOperator()).user_id,
+  username: (await newOperator()).username,
 });
+
+export async function newTokenOfUser(): Promise<RouteParameters> {
+  const { username } = await newUser();
+  return { username, ...(await newestId("tokens")) };
+}
+
+export async function newFormerUsername(): Promise<RouteParameters> {
+  const { client, username: former } = await newUser();
+  const username = unique("renamed");
+  await client.ok("PATCH", "/v1/user", { username });
+  return { username, former };
+}
 
 export const newUserPlace = async (): Promise<RouteParameters> => ({
   username: (await newUser()).username,

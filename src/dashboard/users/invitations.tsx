@@ -1,0 +1,95 @@
+/** Invitations: the form, the link that is shown once, and those that are open. */
+import type { Draft } from "../form.ts";
+import { Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Copy, Time } from "../ui/parts.tsx";
+
+export interface Invitation {
+  id: string;
+  note: string;
+  username: string | null;
+  recovers: boolean;
+  expires_at: number;
+}
+
+/** @param title what kind of link it is */
+export const NewLink = ({ link, title }: { link: string; title: string }) => (
+  <section class="new-secret" aria-labelledby="link-title">
+    <h2 id="link-title">{title}</h2>
+    <p>It is shown only once, can be used once and expires in seven days.</p>
+    <Copy text={link} label="Copy link" />
+  </section>
+);
+
+export const Invite = ({ draft }: { draft: Draft }) => (
+  <details class="new-token" open={draft.values !== undefined}>
+    <summary class="button primary">Invite a user</summary>
+    <Form action="/users/invitations" class="narrow">
+      <Problem draft={draft} />
+      <TextField
+        name="note"
+        label="Recipient"
+        hint="Who it is for, for this list. The invitation shows it."
+        maxlength={100}
+        required
+        draft={draft}
+      />
+      <TextField
+        name="username"
+        label="Existing user"
+        hint="Username of someone who was created through the API and needs to sign in, or who lost their password. They see who created the link."
+        draft={draft}
+      />
+      <Submit>Create invitation</Submit>
+    </Form>
+  </details>
+);
+
+export const OpenInvitations = ({ invitations }: { invitations: Invitation[] }) => (
+  <section aria-labelledby="open-title">
+    <h2 id="open-title">Pending invitations</h2>
+    {invitations.length === 0 ? (
+      <p class="hint">No pending invitations.</p>
+    ) : (
+      <InvitationTable invitations={invitations} />
+    )}
+  </section>
+);
+
+const InvitationTable = ({ invitations }: { invitations: Invitation[] }) => (
+  <div class="scroll">
+    <table class="stacked" aria-labelledby="open-title">
+      <thead>
+        <tr>
+          <th scope="col">Recipient</th>
+          <th scope="col">User</th>
+          <th scope="col">Expires</th>
+          <th scope="col">
+            <span class="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {invitations.map(({ id, note, username, recovers, expires_at }) => (
+          <tr>
+            <th scope="row">
+              <bdi>{note}</bdi>
+            </th>
+            <td data-label="User">
+              {username ?? "New user"}
+              {recovers && " (password reset)"}
+            </td>
+            <td data-label="Expires">
+              <Time at={expires_at} />
+            </td>
+            <td class="end">
+              <Form action={`/users/invitations/${id}/withdraw`}>
+                <Submit kind="quiet">Revoke</Submit>
+              </Form>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);

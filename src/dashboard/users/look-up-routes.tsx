@@ -1,0 +1,51 @@
+/** `/look-up`, for operators: anybody's prediction, by its id. */
+import { ProblemError } from "../../errors.ts";
+import { uuid } from "../../protocol/common.ts";
+import type { PredictionSearch } from "../../protocol/operator.ts";
+import type { Owner } from "../../protocol/user.ts";
+import { explainOfUser, lookUp, search } from "../../services/predictions/look-up.ts";
+import { requireOperator } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { type Found, LookUpPage } from "./look-up.tsx";
+
+interface Answer {
+  problem?: string;
+  found?: Found;
+  searched?: PredictionSearch;
+}
+
+export const lookUpPages = pages().get("/look-up", requireOperator, async (c) => {
+  const id = c.req.query("id")?.trim().toLowerCase() ?? "";
+  const username = c.req.query("user")?.trim() ?? "";
+  const { problem, found, searched } = id === "" ? {} : await answer(c, id, username);
+  if (problem !== undefined) c.status(username === "" ? 400 : 404);
+  const page = (
+    <LookUpPage id={id} username={username} problem={problem} found={found} searched={searched} />
+  );
+  return c.render(page, { title: "Look up a prediction" });
+});
+
+async function answer(c: PageContext, id: string, username: string): Promise<Answer> {
+  const { services, origin } = c.var;
+  if (!uuid.safeParse(id).success)
+    return { problem: "That is no id of a prediction: it has 32 hexadecimal digits." };
+  if (username === "") {
+    const searched = await search(services, id, { url: c.req.url, cursor: c.req.query("cursor") });
+    if (!searched.found) return { searched };
+    const prediction = searched.found;
+    const owner = usernameOf(prediction.account);
+    const explanation = await explainOfUser(services, owner, id);
+    return { searched, found: { prediction, username: owner, explanation } };
+  }
+  try {
+    const prediction = await lookUp(services, username, id, origin);
+    const explanation = await explainOfUser(services, username, id);
+    return { found: { prediction, username, explanation } };
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === "not_found")
+      return { problem: error.message };
+    throw error;
+  }
+}
+
+const usernameOf = (owner: Owner) => ("username" in owner ? owner.username : owner.name);

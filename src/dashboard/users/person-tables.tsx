@@ -1,0 +1,167 @@
+/** The lists of a user's page: predictions, access tokens, models. */
+import type { ModelItem } from "../../protocol/model.ts";
+import type { Token } from "../../protocol/operator.ts";
+import type { Prediction } from "../../protocol/prediction.ts";
+import type { Page } from "../../services/pagination.ts";
+import { Form } from "../ui/layout.tsx";
+import { Pager, Status, Time } from "../ui/parts.tsx";
+import { lookUpAddress } from "./look-up.tsx";
+
+/** The end of an id: UUIDv7 begins with the time, which neighbors share. */
+const shortId = (id: string) => `…${id.slice(-12)}`;
+
+export const Predictions = ({
+  username,
+  predictions,
+}: {
+  username: string;
+  /** Undefined: the account did not answer. */
+  predictions: Prediction[] | undefined;
+}) => (
+  <section aria-labelledby="predictions-title">
+    <h2 id="predictions-title">Latest predictions</h2>
+    {predictions === undefined ? (
+      <p class="hint">The account did not answer in time.</p>
+    ) : predictions.length === 0 ? (
+      <p class="hint">None.</p>
+    ) : (
+      <div class="scroll">
+        <table class="stacked" aria-labelledby="predictions-title">
+          <thead>
+            <tr>
+              <th scope="col">Prediction</th>
+              <th scope="col">Status</th>
+              <th scope="col">Model</th>
+              <th scope="col">Created</th>
+            </tr>
+          </thead>
+          <tbody>
+            {predictions.map(({ id, status, model, created_at }) => (
+              <tr>
+                <th scope="row">
+                  <a href={lookUpAddress(id, username)} title={id}>
+                    {shortId(id)}
+                  </a>
+                </th>
+                <td data-label="Status">
+                  <Status status={status} />
+                </td>
+                <td data-label="Model">
+                  {`${model.owner}/${model.name} `}
+                  <small>{`version ${model.version_number}`}</small>
+                </td>
+                <td data-label="Created">
+                  <Time at={created_at} exact />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    )}
+  </section>
+);
+
+export const Tokens = ({
+  username,
+  tokens,
+  now,
+}: {
+  username: string;
+  tokens: Page<Token>;
+  now: number;
+}) => (
+  <section aria-labelledby="tokens-title">
+    <h2 id="tokens-title">Access tokens</h2>
+    {tokens.items.length === 0 ? (
+      <p class="hint">None.</p>
+    ) : (
+      <div class="scroll">
+        <table class="stacked" aria-labelledby="tokens-title">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Scopes</th>
+              <th scope="col">Last used</th>
+              <th scope="col">Expires</th>
+              <th scope="col">
+                <span class="visually-hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {tokens.items.map((token) => (
+              <TokenRow username={username} token={token} now={now} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    )}
+    <Pager previous={tokens.previous_url} next={tokens.next_url} />
+  </section>
+);
+
+const TokenRow = ({ username, token, now }: { username: string; token: Token; now: number }) => (
+  <tr>
+    <th scope="row">
+      <bdi>{token.name}</bdi> <small>{token.prefix}…</small>
+    </th>
+    <td data-label="Scopes">{token.scopes.join(", ")}</td>
+    <td data-label="Last used">
+      {token.last_used_at === null ? "never" : <Time at={token.last_used_at} />}
+    </td>
+    <td data-label="Expires">
+      {token.expires_at === null ? "never" : <Time at={token.expires_at} />}
+      {token.expires_at !== null && Date.parse(token.expires_at) <= now && (
+        <>
+          {" "}
+          <span class="status warning">expired</span>
+        </>
+      )}
+    </td>
+    <td class="end">
+      <Form
+        action={`/users/${username}/tokens/${token.id}/revoke`}
+        data-confirm={`Revoke ${token.name} of ${username}? Programs that use it are refused within 10 seconds.`}
+      >
+        <button type="submit" class="danger" aria-label={`Revoke ${token.name}`}>
+          Revoke
+        </button>
+      </Form>
+    </td>
+  </tr>
+);
+
+export const Models = ({
+  username,
+  models,
+  total,
+}: {
+  username: string;
+  /** The newest. */
+  models: ModelItem[];
+  total: number;
+}) => (
+  <section aria-labelledby="models-title">
+    <h2 id="models-title">Models</h2>
+    {models.length === 0 ? (
+      <p class="hint">None.</p>
+    ) : (
+      <ul class="rows">
+        {models.map(({ name, visibility, created_at }) => (
+          <li>
+            <span>
+              {/* The page of a private model is its owner's alone. */}
+              {visibility === "private" ? name : <a href={`/models/${username}/${name}`}>{name}</a>}{" "}
+              <span class="badge">{visibility}</span>
+            </span>
+            <small>
+              since <Time at={created_at} />
+            </small>
+          </li>
+        ))}
+      </ul>
+    )}
+    {total > models.length && <p class="hint">{`The newest ${models.length} of ${total}.`}</p>}
+  </section>
+);

@@ -1,0 +1,100 @@
+/** A user, as operators see them: what they have, and what operators can do. */
+import { priceText } from "../../domain/predictions/price.ts";
+import { byteText } from "../../lib/byte-text.ts";
+import type { PersonView } from "../../services/accounts/person-view.ts";
+import { duration } from "../prediction-view/duration.ts";
+import { Time } from "../ui/parts.tsx";
+import { Fact } from "./fact.tsx";
+import { NewLink } from "./invitations.tsx";
+import { Standing } from "./page.tsx";
+import { PersonActions } from "./person-actions.tsx";
+import { Models, Predictions, Tokens } from "./person-tables.tsx";
+
+export const PersonPage = ({
+  view,
+  isOneself,
+  link,
+  now,
+}: {
+  view: PersonView;
+  isOneself: boolean;
+  /** A recovery link, shown only once. */
+  link: string | undefined;
+  now: number;
+}) => {
+  const { person, tokens, models, predictions } = view;
+  return (
+    <>
+      <p>
+        <a href="/users">← Users</a>
+      </p>
+      <div class="title-row">
+        <h1>{person.username}</h1>
+        <p>
+          <Standing person={person} />
+        </p>
+      </div>
+      {link !== undefined && <NewLink link={link} title="Share this link with its user only" />}
+      <Facts view={view} />
+      <p class="hint">
+        Operators see that this user runs models, when, and whether that failed. They see neither
+        inputs nor outputs, logs, files, variables, nor any token: only its first characters.
+      </p>
+      <Usage view={view} />
+      <Predictions username={person.username} predictions={predictions} />
+      <Tokens username={person.username} tokens={tokens} now={now} />
+      <Models username={person.username} models={models} total={person.models} />
+      <PersonActions view={view} isOneself={isOneself} />
+    </>
+  );
+};
+
+const Facts = ({ view: { person, canSignIn } }: { view: PersonView }) => (
+  <dl class="facts">
+    {person.name !== "" && (
+      <Fact name="Name">
+        <bdi>{person.name}</bdi>
+      </Fact>
+    )}
+    <Fact name="Joined">
+      <Time at={person.created_at} />
+    </Fact>
+    <Fact name="Last seen">
+      <Time at={person.seen_at} />
+    </Fact>
+    <Fact name="Sign-in">{canSignIn ? "Possible" : "API only: no way to sign in yet"}</Fact>
+  </dl>
+);
+
+const number = (value: number) => value.toLocaleString("en");
+
+const Usage = ({ view: { usage, storage } }: { view: PersonView }) => (
+  <section aria-labelledby="usage-title">
+    <h2 id="usage-title">Last 30 days</h2>
+    {usage === undefined && (
+      <p class="hint">The account did not answer in time. Reload the page to ask again.</p>
+    )}
+    <dl class="totals">
+      {[
+        ...(usage
+          ? [
+              ["Predictions", number(usage.predictions)],
+              ["Failed", number(usage.failed)],
+              ["Execution time", duration(usage.execution_seconds)],
+              ...(usage.price > 0 ? [["Price", priceText(usage.price)]] : []),
+            ]
+          : []),
+        ["Images", `${byteText(storage.images.bytes)} of ${byteText(storage.images.max_bytes)}`],
+        [
+          "Database",
+          `${byteText(storage.database.bytes)} of ${byteText(storage.database.max_bytes)}`,
+        ],
+      ].map(([name, value]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  </section>
+);

@@ -1,0 +1,109 @@
+/** The people of a deployment, as its operators see them: who they are, never what they run. */
+import { notFound } from "../../errors.ts";
+import {
+  type Activity,
+  findActivity,
+  listFormerUsernames,
+  listOperators,
+  listSuspendedUsers,
+} from "../../storage/accounts/people.ts";
+import { listUsers, type UserRow } from "../../storage/accounts/users.ts";
+import { searchUserRows } from "../models/search.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
+import type { Services } from "../services.ts";
+import { currentProof } from "../sign-in/operators.ts";
+import { getUser, releaseUsername } from "./users.ts";
+
+export const CIRCLES = ["everybody", "operators", "suspended"] as const;
+export type Circle = (typeof CIRCLES)[number];
+
+export interface Person extends Pick<UserRow, "id" | "username" | "name" | "suspended_at"> {
+  created_at: number;
+  /** Accurate to ten minutes. When they joined, if nothing is left that they have used since. */
+  seen_at: number;
+  operator: boolean;
+  models: number;
+}
+
+/** Newest first; suspended ones, by when they were. @throws ValidationFailure for an invalid cursor */
+export async function listPeople(
+  services: Services,
+  circle: Circle,
+  request: PageRequest,
+): Promise<Page<Person>> {
+  const { db } = services;
+  const proof = await currentProof(services);
+  const page = await paginate(services, request, {
+    name: `people/${circle}`,
+    find: async (keyset) => {
+      if (circle === "everybody") return listUsers(db, "desc", keyset);
+      if (circle === "suspended") return listSuspendedUsers(db, keyset);
+      return proof === undefined ? [] : listOperators(db, proof, keyset);
+    },
+    keyOf: ({ id, suspended_at }) => (circle === "suspended" ? [suspended_at ?? 0, id] : [id]),
+    present: (row) => row,
+  });
+  return withActivity(services, page, proof);
+}
+
+/** By words of usernames and names. @throws ValidationFailure for an invalid cursor */
+export async function searchPeople(
+  services: Services,
+  q: string,
+  request: PageRequest,
+): Promise<Page<Person>> {
+  const page = await searchUserRows(services, q, request, (row) => row);
+  return withActivity(services, page, await currentProof(services));
+}
+
+async function withActivity(
+  { db }: Services,
+  page: Page<UserRow>,
+  proof: string | undefined,
+): Promise<Page<Person>> {
+  const ids = page.items.map(({ id }) => id);
+  const found = ids.length === 0 ? [] : await findActivity(db, ids);
+  const activities = new Map(found.map((activity) => [activity.id, activity]));
+  return { ...page, items: page.items.map((row) => personOf(row, activities.get(row.id), proof)) };
+}
+
+const personOf = (
+  { id, username, name, suspended_at, created_at, operator_proof }: UserRow,
+  activity: Activity | undefined,
+  proof: string | undefined,
+): Person => ({
+  id,
+  username,
+  name,
+  suspended_at,
+  created_at,
+  seen_at: Math.max(created_at, activity?.used_at ?? 0),
+  operator: proof !== undefined && operator_proof === proof,
+  models: activity?.models ?? 0,
+});
+
+/** @throws ProblemError not_found */
+export async function getPerson(services: Services, username: string) {
+  const user = await getUser(services, username);
+  const [[activity], former, proof] = await Promise.all([
+    findActivity(services.db, [user.id]),
+    listFormerUsernames(services.db, user.id, user.username),
+    currentProof(services),
+  ]);
+  return {
+    person: personOf(user, activity, proof),
+    formerUsernames: former.map(({ username: name }) => name),
+  };
+}
+
+/** One that this user has had before. @throws ProblemError not_found */
+export async function releaseFormerUsername(
+  services: Services,
+  username: string,
+  former: string,
+): Promise<void> {
+  const { formerUsernames } = await getPerson(services, username);
+  if (!formerUsernames.includes(former))
+    throw notFound(`The former username '${former}' of '${username}'`);
+  await releaseUsername(services, former);
+}

@@ -1,0 +1,78 @@
+/** A user's page for operators. Whatever the account, it takes the same number of statements and calls. */
+import type { UsageCount } from "../../domain/accounts/usage.ts";
+import { logger } from "../../log.ts";
+import type { ModelItem } from "../../protocol/model.ts";
+import type { Token } from "../../protocol/operator.ts";
+import type { Prediction } from "../../protocol/prediction.ts";
+import type { UserUsage } from "../../protocol/user.ts";
+import { findLogin } from "../../storage/accounts/sign-in.ts";
+import { listOwnModels } from "../../storage/models/models.ts";
+import type { Page, PageRequest } from "../pagination.ts";
+import type { Services } from "../services.ts";
+import { findAccount } from "./account-object.ts";
+import { getPerson, type Person } from "./people.ts";
+import { listTokens } from "./tokens.ts";
+import { getOwnStorage, getOwnUsage } from "./usage.ts";
+
+const MODELS = 20;
+const PREDICTIONS = 10;
+
+export interface PersonView {
+  person: Person;
+  formerUsernames: string[];
+  /** With a password, a passkey or GitHub. */
+  canSignIn: boolean;
+  tokens: Page<Token>;
+  /** The newest. */
+  models: ModelItem[];
+  /** Of the last 30 days. Undefined: the account's object did not answer. */
+  usage: UsageCount | undefined;
+  storage: UserUsage;
+  /** The latest, without input and output. Undefined as above. */
+  predictions: Prediction[] | undefined;
+}
+
+/** @param request a page of tokens @throws ProblemError not_found */
+export async function viewPerson(
+  services: Services,
+  username: string,
+  request: PageRequest,
+): Promise<PersonView> {
+  const { db, present } = services;
+  const { person, formerUsernames } = await getPerson(services, username);
+  const user_id = person.id;
+  const start = { from: undefined, back: false };
+  const [login, tokens, models, storage, usage, predictions] = await Promise.all([
+    findLogin(db, user_id),
+    listTokens(services, user_id, request),
+    listOwnModels(db, user_id, null, { ...start, limit: MODELS }),
+    getOwnStorage(services, { user_id }),
+    unlessSilent(user_id, getOwnUsage(services, { user_id }, 30)),
+    unlessSilent(user_id, latestPredictions(services, user_id, new URL(request.url).origin)),
+  ]);
+  return {
+    person,
+    formerUsernames,
+    canSignIn: login !== undefined,
+    tokens,
+    models: models.map(present.modelItem),
+    usage: usage?.total,
+    storage,
+    predictions,
+  };
+}
+
+async function latestPredictions(services: Services, userId: string, origin: string) {
+  const account = await findAccount(services, userId);
+  const filter = { statuses: [], model: undefined, models: null };
+  const rows = await account?.list(filter, { from: undefined, back: false, limit: PREDICTIONS });
+  const found = Array.isArray(rows) ? rows : (rows?.rows ?? []);
+  return found.map((row) => services.present.prediction(row, origin));
+}
+
+/** The rest of the page is what an operator needs when an account's object is in trouble. */
+const unlessSilent = <Answer>(user_id: string, asking: Promise<Answer>) =>
+  asking.catch((error: unknown) => {
+    logger.error("An account did not answer for its user's page", { user_id, error });
+    return undefined;
+  });

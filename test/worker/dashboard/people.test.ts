@@ -1,0 +1,182 @@
+/** The people of a deployment, as its operators see them. */
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { run } from "../support/accounts.ts";
+import { type DashboardUser, newDashboardUser, newOperator } from "../support/dashboard-users.ts";
+import { PASSWORD, Visitor } from "../support/visitor.ts";
+import { newWorld, unique } from "../support/world.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const rowOf = (html: string, username: string) =>
+  new RegExp(`<tr><th scope="row"><a href="/users/${username}">.*?</tr>`, "s").exec(html)?.[0];
+
+const rename = (person: DashboardUser, name: string) =>
+  person.client.ok("PATCH", "/v1/user", { name });
+
+describe("the list", () => {
+  it("has everybody, with what they have and when they were seen last", async () => {
+    const { visitor } = await newOperator();
+    const person = await newDashboardUser();
+    await person.client.ok("POST", "/v1/models", { name: "poet" });
+    await rename(person, "\u202eadA <b>");
+    const at = Date.parse("2036-01-02T03:04:05Z");
+    await run("UPDATE tokens SET last_used_at = ? WHERE user_id = ?", at, person.user_id);
+    const { html } = await visitor.look("/users");
+    const row = rowOf(html, person.username) ?? expect.fail(html);
+    expect(row).toContain("<bdi>\u202eadA &lt;b&gt;</bdi>");
+    expect(row).toContain('data-label="Models">1<');
+    expect(row).toContain("2036-01-02 03:04 UTC");
+    expect(row).not.toContain("operator");
+  });
+
+  it("takes the same number of statements however many there are", async () => {
+    const { visitor } = await newOperator();
+    const count = async () => {
+      const prepare = vi.spyOn(env.DB, "prepare");
+      await visitor.look("/users");
+      const { length } = prepare.mock.calls;
+      prepare.mockRestore();
+      return length;
+    };
+    const before = await count();
+    for (let n = 0; n < 3; n++) await newDashboardUser();
+    expect(await count()).toBe(before);
+  });
+
+  it("goes on where a page ends", async () => {
+    const { visitor } = await newOperator();
+    const person = await newDashboardUser();
+    // Older than all others: on the last page.
+    const id = `00000000-0000-7000-8000-${unique("").replace(/\D/g, "").slice(-12).padStart(12, "0")}`;
+    await run(
+      "INSERT INTO users (id, username, name, avatar_url, created_at, updated_at) VALUES (?, ?, '', '', 1, 1)",
+      id,
+      unique("first"),
+    );
+    for (let n = 0; n < 50; n++)
+      await run(
+        "INSERT INTO users (id, username, name, avatar_url, created_at, updated_at) VALUES (?, ?, '', '', 1, 1)",
+        crypto.randomUUID().replace(/^./, "f"),
+        unique("many"),
+      );
+    const { html } = await visitor.look("/users");
+    expect(rowOf(html, person.username)).toBeUndefined();
+    let [, next] = /<a href="(\/users\?cursor=[^"]+)" rel="next"/.exec(html) ?? [];
+    for (let pages = 0; pages < 20 && next !== undefined; pages++) {
+      const page = await visitor.look(next.replaceAll("&amp;", "&"));
+      if (rowOf(page.html, person.username)) return;
+      [, next] = /<a href="(\/users\?cursor=[^"]+)" rel="next"/.exec(page.html) ?? [];
+    }
+    expect.fail("on no page");
+  });
+
+  it("is searched by names and usernames", async () => {
+    const { visitor } = await newOperator();
+    const [person, other] = [await newDashboardUser(), await newDashboardUser()];
+    const word = unique("zyx").replaceAll("-", "");
+    await rename(person, `Grace ${word}`);
+    for (const q of [word.slice(0, -1), person.username]) {
+      const { html } = await visitor.look(`/users?${new URLSearchParams({ q })}`);
+      expect([q, rowOf(html, person.username)]).toEqual([q, expect.any(String)]);
+    }
+    const { html } = await visitor.look(`/users?q=${word}`);
+    expect(rowOf(html, other.username)).toBeUndefined();
+    expect((await visitor.look(`/users?q=${unique("nobody")}${word}`)).html).toContain(
+      "Nobody has that name",
+    );
+  });
+});
+
+describe("the page of a user", () => {
+  it("shows what they have, and nothing of what is in it", async () => {
+    const { visitor } = await newOperator();
+    const world = await newWorld();
+    const secret = unique("secret");
+    await world.client.ok("PUT", `/v1/models/${world.model}/variables/KEY`, { value: secret });
+    const { body } = await world.client.create({ model: world.model, input: { text: secret } });
+    const { html } = await visitor.look(`/users/${world.username}`);
+    expect(html).toContain(`/look-up?id=${body.id}&amp;user=${world.username}`);
+    expect(html).toContain(world.model.split("/")[1]);
+    expect(html).not.toContain(secret);
+    const [token] = await run("SELECT prefix, hash FROM tokens WHERE user_id = ?", world.user_id);
+    expect(html).toContain(String(token?.prefix));
+    expect(html).not.toContain(String(token?.hash));
+  });
+
+  it("makes a link with which its user chooses a new password, shown once", async () => {
+    const operator = await newOperator();
+    const { username, email } = await newDashboardUser();
+    const { html } = await operator.visitor.send(`/users/${username}/recovery`);
+    const [, invitation = ""] = /#invitation=(ausi_\w+)<\/code>/.exec(html) ?? [];
+    expect((await operator.visitor.look(`/users/${username}`)).html).not.toContain(invitation);
+    const password = "another long password";
+    expect((await new Visitor().send("/sign-up", { invitation, password })).status).toBe(303);
+    const old = await new Visitor().send("/sign-in", { email, password: PASSWORD });
+    expect(old.status).toBe(403);
+  });
+
+  it("revokes a token of theirs, and of nobody else", async () => {
+    const { visitor } = await newOperator();
+    const [person, other] = [await newDashboardUser(), await newDashboardUser()];
+    const [token] = await run("SELECT id FROM tokens WHERE user_id = ?", person.user_id);
+    const revoke = (username: string) =>
+      visitor.send(`/users/${username}/tokens/${token?.id}/revoke`);
+    expect((await revoke(other.username)).status).toBe(404);
+    expect((await revoke(person.username)).location).toBe(`/users/${person.username}`);
+    expect((await person.client.json("GET", "/v1/user")).status).toBe(401);
+  });
+
+  it("releases a former username of theirs, and of nobody else", async () => {
+    const { visitor } = await newOperator();
+    const [person, other] = [await newDashboardUser(), await newDashboardUser()];
+    const username = unique("renamed");
+    await person.client.ok("PATCH", "/v1/user", { username });
+    const release = (name: string, former: string) =>
+      visitor.send(`/users/${name}/usernames/${former}/release`);
+    expect((await release(other.username, person.username)).status).toBe(404);
+    expect((await release(username, other.username)).status).toBe(404);
+    expect((await release(username, person.username)).location).toBe(`/users/${username}`);
+    await other.client.ok("PATCH", "/v1/user", { username: person.username });
+  });
+
+  it("does not offer to suspend oneself", async () => {
+    const { visitor, username } = await newOperator();
+    const { html } = await visitor.look(`/users/${username}`);
+    expect(html).toContain("You cannot suspend your own account.");
+    expect(html).not.toContain(`action="/users/${username}/suspend"`);
+  });
+});
+
+describe("a look-up", () => {
+  it("finds a prediction by its username and id, with neither input nor output", async () => {
+    const { visitor } = await newOperator();
+    const world = await newWorld();
+    const secret = unique("secret");
+    const { body } = await world.client.create({ model: world.model, input: { text: secret } });
+    const { status, html } = await visitor.look(`/look-up?id=${body.id}&user=${world.username}`);
+    expect(status).toBe(200);
+    expect(html).toContain(`<a href="/users/${world.username}">`);
+    expect(html).toContain(world.model);
+    expect(html).not.toContain(secret);
+    const found = await visitor.look(`/find?q=${body.id}`);
+    expect(found.html).toContain(`href="/look-up?id=${body.id}"`);
+    const { visitor: owner } = await newDashboardUser();
+    expect((await owner.look(`/find?q=${body.id}`)).html).not.toContain("/look-up");
+  });
+
+  it("says what is wrong with an id, and that nobody has it", async () => {
+    const { visitor } = await newOperator();
+    const { username } = await newDashboardUser();
+    const wrong = await visitor.look("/look-up?id=%3Cb%3E");
+    expect([wrong.status, wrong.html]).toEqual([400, expect.stringContaining("is no id")]);
+    const id = "01900000-0000-7000-8000-000000000000";
+    const missing = await visitor.look(`/look-up?id=${id}&user=${username}`);
+    expect([missing.status, missing.html]).toEqual([404, expect.stringContaining("was not found")]);
+    expect((await visitor.look("/look-up?id=01ffffff-0000-7000-8000-000000000000")).html).toMatch(
+      /No account has it|Not found yet/,
+    );
+  });
+});
