@@ -38,6 +38,7 @@ import { lookUpPages } from "./users/look-up-routes.tsx";
 import { personPages } from "./users/person-routes.tsx";
 import { userPages } from "./users/routes.tsx";
 import { variablePages } from "./variables/routes.tsx";
+import { webhookPages } from "./webhooks/routes.tsx";
 
 /** Not 'self': uploaded files are served from this origin too. */
 const assetsSource = (c: Context) => `${new URL(c.req.url).origin}/assets/`;
@@ -115,6 +116,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     tokenPages,
     accountPages,
     sharePages,
+    webhookPages,
     fleetPages,
   ])
     dashboard.route("/", group);

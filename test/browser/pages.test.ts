@@ -7,6 +7,7 @@ import type { Client } from "../../src/dev/client.ts";
 import { pageOf } from "../../src/protocol/common.ts";
 import { runnerState } from "../../src/protocol/fleet.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
+import { webhookEndpoint } from "../../src/protocol/webhook-endpoint.ts";
 import { SAMPLE } from "../journey/support/duotone.ts";
 import { uploadFile } from "../journey/support/upload-file.ts";
 import { walk } from "./support/keyboard.ts";
@@ -39,17 +40,24 @@ beforeAll(async () => {
   await newcomer.page.getByRole("button", { name: "Create model" }).click();
   await newcomer.arrives(/^\/models\/newcomer\/bare/);
   await site.leave();
+  const endpoint = await makeEndpoint();
   const body = { value: "a secret of nobody's business" };
   await owner.fetch("PUT", `/models/${MODEL}/variables/API_KEY`, { body });
   const runs = await makeRuns();
   const runners = await site.world.operator.call(pageOf(runnerState), "GET", "/operator/runners");
   const runner = runners.items[0]?.id ?? "";
-  things = { model: MODEL, bare: "newcomer/bare", ...runs, runner };
+  things = { model: MODEL, bare: "newcomer/bare", endpoint, ...runs, runner };
 });
 afterAll(async () => {
   await site.world.cancel(things.running);
   await site.close();
 });
+
+/** Before the runs, of which it is to be told. */
+async function makeEndpoint(): Promise<string> {
+  const body = { url: NO_RECEIVER, description: "Production" };
+  return (await owner.call(webhookEndpoint, "POST", "/webhook-endpoints", { body })).id;
+}
 
 /** One of each kind: what ends has ended. */
 async function makeRuns() {

@@ -44,6 +44,12 @@ const PLACES: Place[] = [
     words: "password passkey sessions sign out everywhere github",
     for: "user",
   },
+  {
+    address: "/account/webhooks",
+    name: "Webhooks",
+    words: "endpoints deliveries callbacks events secrets redeliver replay",
+    for: "user",
+  },
   { address: "/account/shares", name: "Shared links", words: "share revoke", for: "user" },
   { address: "/account/export", name: "Export your account", words: "download data", for: "user" },
   { address: "/account/delete", name: "Delete your account", words: "close remove", for: "user" },

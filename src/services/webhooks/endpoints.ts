@@ -34,13 +34,13 @@ import type { Services } from "../services.ts";
  * Per account. An object has at most six outgoing connections: four slow receivers leave one for the
  * prediction's own webhook, and one for everything else.
  */
-const MAX_ENDPOINTS = 4;
+export const MAX_ENDPOINTS = 4;
 
 /** The longest that a registration waits for the DNS resolver. */
 const RESOLVE_MS = 2_000;
 
 /** One in use, the next one, and one for a mistake in between. */
-const MAX_SECRETS = 3;
+export const MAX_SECRETS = 3;
 
 /**
  * @returns the endpoint with its first secret, which is not shown again
@@ -224,4 +224,4 @@ const newSecret = (now: number): EndpointSecret => ({
   created_at: now,
 });
 
-const endpointNotFound = (id: string) => notFound(`The webhook endpoint '${id}'`);
+export const endpointNotFound = (id: string) => notFound(`The webhook endpoint '${id}'`);

@@ -9,6 +9,8 @@ export interface PageContent {
   text: string;
   picture: string;
   failed: string;
+  /** A webhook endpoint that fails. */
+  endpoint: string;
   running: string;
   /** The id of the runner that it runs on. */
   runner: string;
@@ -69,6 +71,10 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account/security": [page(people, "/account/security")],
   "/account/usage": [page(people, "/account/usage", "/account/usage?days=90")],
   "/account/shares": [page(people, "/account/shares")],
+  "/account/webhooks": [page(people, "/account/webhooks")],
+  "/account/webhooks/:id": [
+    { to: operators, at: ({ endpoint }) => [`/account/webhooks/${endpoint}`] },
+  ],
   "/account/delete": [page(people, "/account/delete")],
   "/tokens": [page(people, "/tokens")],
 

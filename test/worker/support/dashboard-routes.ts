@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import type { DashboardUser } from "./dashboard-users.ts";
 import { newExample, newPinnable, newShownExample } from "./examples.ts";
+import { addressOf, freshPath } from "./receiver.ts";
 import {
   MODEL,
   newAvatar,
@@ -27,6 +28,7 @@ import {
   newUserPlace,
   newVariable,
   newVersion,
+  newWebhookEndpoint,
   newWholeUpload,
   PNG,
   type RouteParameters,
@@ -69,6 +71,7 @@ const SECURITY = "/account/security";
 const ONE_MODEL = "/models/:owner/:name";
 const NUMBER = ":number{[1-9][0-9]{0,8}}";
 const RUN = "/predictions/:prediction_id";
+const WEBHOOKS = "/account/webhooks";
 
 const ownModel: DashboardRoute = {
   audience: "owner",
@@ -86,6 +89,7 @@ const hiddenModel: DashboardRoute = {
   parameters: newVersion,
   anonymousStatus: 404,
 };
+const ownEndpoint: DashboardRoute = { audience: "owner", parameters: newWebhookEndpoint };
 const ownRun: DashboardRoute = { audience: "owner", parameters: newEndedRun };
 
 export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
@@ -168,6 +172,23 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /account/usage.csv": each,
   "GET /account/shares": each,
   "POST /account/shares/:id/revoke": { audience: "owner", parameters: newShare },
+  [`GET ${WEBHOOKS}`]: each,
+  [`POST ${WEBHOOKS}`]: {
+    ...each,
+    status: 200,
+    form: () => ({ url: addressOf(freshPath()), events: "completed" }),
+  },
+  [`GET ${WEBHOOKS}/:id`]: ownEndpoint,
+  [`POST ${WEBHOOKS}/:id`]: {
+    ...ownEndpoint,
+    form: () => ({ url: addressOf(freshPath()), events: "started" }),
+  },
+  [`POST ${WEBHOOKS}/:id/test`]: { ...ownEndpoint, status: 200, changesNothing: true },
+  [`POST ${WEBHOOKS}/:id/enable`]: ownEndpoint,
+  [`POST ${WEBHOOKS}/:id/disable`]: ownEndpoint,
+  [`POST ${WEBHOOKS}/:id/secrets`]: { ...ownEndpoint, status: 200 },
+  [`POST ${WEBHOOKS}/:id/secrets/:secret/delete`]: ownEndpoint,
+  [`POST ${WEBHOOKS}/:id/delete`]: ownEndpoint,
   "GET /shared/:token": { ...open, parameters: newShare },
   // A run that was canceled has no files.
   "GET /shared/:token/files/:source/:name": {

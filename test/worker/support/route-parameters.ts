@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import type { Visibility } from "../../../src/protocol/model.ts";
 import { newModel, publish, referenceOf } from "./catalogue.ts";
 import { type DashboardUser, newOperator, signInAgain } from "./dashboard-users.ts";
+import { addSecret, newEndpoint } from "./endpoints.ts";
 import { eventually } from "./eventually.ts";
 import { beginUpload, sendParts } from "./files.ts";
 import { rowOf } from "./objects.ts";
@@ -134,6 +135,15 @@ export async function newEndedRun(person: DashboardUser): Promise<RouteParameter
     if (event?.deliveries[0]?.state !== "delivered") throw new Error("it is not delivered");
     return { prediction_id, event_id: event.id };
   });
+}
+
+/** The only one of its account, which may have four. With two secrets, since one of them may be deleted. */
+export async function newWebhookEndpoint(person: DashboardUser): Promise<RouteParameters> {
+  const { client, user_id } = person;
+  await env.DB.prepare("DELETE FROM webhook_endpoints WHERE user_id = ?").bind(user_id).run();
+  const { id } = await newEndpoint(client);
+  const { id: secret } = await addSecret(client, id);
+  return { id, secret };
 }
 
 /** A link to an ended run: its token is told once. */

@@ -1,0 +1,30 @@
+/** A new secret, shown once, and how its receiver verifies deliveries with it. */
+import { Copy } from "../ui/parts.tsx";
+
+export interface NewSecret {
+  /** What it belongs to. */
+  url: string;
+  secret: string;
+}
+
+const EXAMPLE = `import { verifyWebhook } from "auspex-webhooks";
+
+const event = await verifyWebhook(request, process.env.WEBHOOK_SECRET);
+console.log(event.webhook.event, event.status, event.output);`;
+
+export const SecretCreated = ({ created: { url, secret } }: { created: NewSecret }) => (
+  <section class="new-secret" aria-labelledby="created-title">
+    <h2 id="created-title">
+      Secret for <bdi>{url}</bdi>
+    </h2>
+    <p>
+      Copy it now and give it to the receiver. It signs deliveries, and will not be shown again.
+    </p>
+    <Copy text={secret} />
+    <p>
+      {"The receiver verifies each delivery with it ("}
+      <a href="/docs/webhooks#verify-the-signature">in other languages</a>):
+    </p>
+    <Copy lines text={EXAMPLE} />
+  </section>
+);

@@ -1,0 +1,50 @@
+/** How an endpoint is: delivering, failing, or disabled, and by whom. */
+import type { WebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
+import { Time } from "../ui/parts.tsx";
+
+export const EndpointStatus = ({
+  endpoint: { enabled, failing_since },
+}: {
+  endpoint: WebhookEndpoint;
+}) => {
+  if (!enabled) return <span class="status draining">disabled</span>;
+  return failing_since === null ? (
+    <span class="status ready">enabled</span>
+  ) : (
+    <span class="status failed">failing</span>
+  );
+};
+
+/** What is wrong with it, in the open; nothing if all is well. */
+export function EndpointTrouble({ endpoint }: { endpoint: WebhookEndpoint }) {
+  const { enabled, failing_since, last_error, notice } = endpoint;
+  const error = last_error !== null && (
+    <>
+      {" Last error: "}
+      <bdi>{last_error}</bdi>.
+    </>
+  );
+  if (notice !== null)
+    return (
+      <p class="trouble">
+        {"Auspex has disabled it: "}
+        {failing_since === null ? (
+          "deliveries failed."
+        ) : (
+          <>
+            deliveries have failed since <Time at={failing_since} />.
+          </>
+        )}
+        {error} Once the receiver works, enable it again.
+      </p>
+    );
+  if (!enabled)
+    return <p class="hint">Disabled: nothing is sent to it, and waiting deliveries are retried.</p>;
+  if (failing_since === null) return null;
+  return (
+    <p class="trouble">
+      All deliveries have failed since <Time at={failing_since} />.{error} They are retried for 24
+      hours.
+    </p>
+  );
+}

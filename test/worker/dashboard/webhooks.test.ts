@@ -1,0 +1,121 @@
+/** Webhook endpoints in the dashboard: made, tested, changed, their secrets turned. */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { newDashboardUser } from "../support/dashboard-users.ts";
+import { changeEndpoint, getEndpoint, listEndpoints, newEndpoint } from "../support/endpoints.ts";
+import { addressOf, freshPath, received, script } from "../support/receiver.ts";
+import { expectSigned } from "../support/webhooks.ts";
+
+const LIST = "/account/webhooks";
+const SECRET = /whsec_[A-Za-z0-9+/=]+/;
+
+/** Somebody with one endpoint, on whose page they are. */
+async function withEndpoint() {
+  const person = await newDashboardUser();
+  const path = freshPath();
+  const endpoint = await newEndpoint(person.client, { url: addressOf(path) });
+  const page = `${LIST}/${endpoint.id}`;
+  await person.visitor.look(page);
+  return { ...person, path, endpoint, page };
+}
+
+describe("an endpoint", () => {
+  it("is made, and its secret is shown once", async () => {
+    const { visitor, client } = await newDashboardUser();
+    expect((await visitor.look(LIST)).html).toContain("No endpoints yet");
+    const url = addressOf(freshPath());
+    const form = { url, description: "Prod & <b>co</b>", events: "completed" };
+    const { html } = await visitor.send(LIST, form);
+    const [secret = ""] = SECRET.exec(html) ?? [];
+    expect(secret).not.toBe("");
+    const list = (await visitor.look(LIST)).html;
+    expect(list).not.toMatch(SECRET);
+    expect(list).toContain("Prod &amp; &lt;b&gt;co&lt;/b&gt;");
+    const [made] = await listEndpoints(client);
+    expect(made).toMatchObject({ url, events: ["completed"], enabled: true });
+  });
+
+  it("is refused with what is wrong, beside the field", async () => {
+    const { visitor } = await newDashboardUser();
+    await visitor.look(LIST);
+    const { status, html } = await visitor.send(LIST, {
+      url: "https://10.0.0.1/",
+      events: "completed",
+      description: "",
+    });
+    expect(status).toBe(422);
+    expect(html).toContain("https://10.0.0.1/");
+    expect(html).toContain("field-error");
+  });
+
+  it("is changed, paused and deleted", async () => {
+    const { visitor, client, endpoint, page } = await withEndpoint();
+    await visitor.send(page, { url: endpoint.url, description: "New", events: "output" });
+    await visitor.send(`${page}/disable`);
+    expect(await getEndpoint(client, endpoint.id)).toMatchObject({
+      description: "New",
+      events: ["output"],
+      enabled: false,
+    });
+    expect((await visitor.look(page)).html).toContain("disabled");
+    await visitor.send(`${page}/enable`);
+    expect(await getEndpoint(client, endpoint.id)).toMatchObject({ enabled: true });
+    await visitor.send(`${page}/delete`);
+    expect(await listEndpoints(client)).toEqual([]);
+  });
+
+  it("that fails says so openly, with its error as text", async () => {
+    const { visitor, endpoint, page } = await withEndpoint();
+    await env.DB.prepare(
+      "UPDATE webhook_endpoints SET failing_since = 1, last_error = ? WHERE id = ?",
+    )
+      .bind("<script>alert(1)</script>", endpoint.id)
+      .run();
+    for (const address of [LIST, page]) {
+      const { html } = await visitor.look(address);
+      expect(html).toContain("All deliveries have failed since");
+      expect(html).toContain("&lt;script&gt;alert(1)");
+    }
+  });
+
+  it("that the service has disabled says why, and how to go on", async () => {
+    const { visitor, client, endpoint, page } = await withEndpoint();
+    await env.DB.prepare(
+      "UPDATE webhook_endpoints SET enabled = 0, failing_since = 1, last_error = 'e', notice = 'n' WHERE id = ?",
+    )
+      .bind(endpoint.id)
+      .run();
+    expect((await visitor.look(page)).html).toContain("Auspex has disabled it");
+    await changeEndpoint(client, endpoint.id, { enabled: true });
+    expect((await visitor.look(page)).html).not.toContain("Auspex has disabled it");
+  });
+});
+
+describe("a test", () => {
+  it("says what the receiver has answered", async () => {
+    const { visitor, path, page, endpoint } = await withEndpoint();
+    await script(path, { status: 500 }, { status: 204 });
+    const failed = await visitor.send(`${page}/test`);
+    expect(failed.status).toBe(200);
+    expect(failed.html).toContain("failed: 500");
+    expect(failed.html).toContain("responded with status 500");
+    expect((await visitor.send(`${page}/test`)).html).toContain("delivered: 204");
+    const [post] = await received(path);
+    if (post) await expectSigned(post, endpoint.secret);
+  });
+});
+
+describe("its secrets", () => {
+  it("are turned: the new one is shown once, then the old one goes", async () => {
+    const { visitor, client, endpoint, page } = await withEndpoint();
+    const { html } = await visitor.send(`${page}/secrets`);
+    expect(html).toMatch(SECRET);
+    expect(html).not.toContain(endpoint.secret);
+    expect((await visitor.look(page)).html).not.toMatch(SECRET);
+    const [old] = endpoint.secrets;
+    await visitor.send(`${page}/secrets/${old?.id}/delete`);
+    const { secrets } = await getEndpoint(client, endpoint.id);
+    expect(secrets).toHaveLength(1);
+    expect(secrets[0]?.id).not.toBe(old?.id);
+  });
+});
