@@ -1,8 +1,10 @@
 /** The webhook deliveries of a prediction: events, receivers, attempts and redelivery. */
 import type { DeliveryAttempt, WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
+import { duration } from "../prediction-view/duration.ts";
 import { Form } from "../ui/layout.tsx";
 import { Time } from "../ui/parts.tsx";
+import { codes, failuresOf } from "../webhooks/codes.ts";
 
 export const Webhooks = ({
   predictionId,
@@ -37,8 +39,14 @@ const Delivery = ({ delivery, action }: { delivery: WebhookDelivery; action: str
   return (
     <div class="delivery" data-pending={state === "pending" ? "true" : undefined}>
       <p>
-        {url ?? "Deleted endpoint"} <Badge state={state} last={attempts.at(-1)} />
+        {endpoint_id !== null && url !== null ? (
+          <a href={`/account/webhooks/${endpoint_id}`}>{url}</a>
+        ) : (
+          (url ?? "Deleted endpoint")
+        )}{" "}
+        <Badge state={state} last={attempts.at(-1)} />
       </p>
+      <Failing delivery={delivery} />
       {attempts.length > 0 && (
         <details>
           <summary>{summary(attempts)}</summary>
@@ -52,10 +60,10 @@ const Delivery = ({ delivery, action }: { delivery: WebhookDelivery; action: str
           </ol>
         </details>
       )}
-      {next_attempt_at !== null && (
+      {next_attempt_at !== null && attempts.length === 0 && (
         <p class="hint">
-          {"Next attempt "}
-          <Time at={next_attempt_at} />
+          {"First attempt "}
+          <Time at={next_attempt_at} exact />
         </p>
       )}
       {url !== null && (
@@ -69,6 +77,31 @@ const Delivery = ({ delivery, action }: { delivery: WebhookDelivery; action: str
     </div>
   );
 };
+
+/** What is wrong, in the open: the codes of the tries since it last worked, and when the next one is. */
+function Failing({
+  delivery: { state, next_attempt_at, attempts },
+}: {
+  delivery: WebhookDelivery;
+}) {
+  const failures = failuresOf(attempts);
+  const [last] = failures.slice(-1);
+  if (!last || state === "delivered" || state === "superseded") return null;
+  return (
+    <p class="trouble">
+      {`${state === "failed" ? "Failed" : "Failing"}: ${codes(failures)}. ${last.error}.`}
+      {next_attempt_at !== null && (
+        <>
+          {" Next try in "}
+          {duration(Math.max(0, (Date.parse(next_attempt_at) - Date.now()) / 1_000))}
+          {", at "}
+          <Time at={next_attempt_at} exact />.
+        </>
+      )}
+      {state === "failed" && " It is not tried again."}
+    </p>
+  );
+}
 
 const BADGES: Record<WebhookDelivery["state"], string> = {
   pending: "started",

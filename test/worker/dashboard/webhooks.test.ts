@@ -3,8 +3,10 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { changeEndpoint, getEndpoint, listEndpoints, newEndpoint } from "../support/endpoints.ts";
+import { eventually } from "../support/eventually.ts";
 import { addressOf, freshPath, received, script } from "../support/receiver.ts";
 import { expectSigned } from "../support/webhooks.ts";
+import { newWorld } from "../support/world.ts";
 
 const LIST = "/account/webhooks";
 const SECRET = /whsec_[A-Za-z0-9+/=]+/;
@@ -117,5 +119,21 @@ describe("its secrets", () => {
     const { secrets } = await getEndpoint(client, endpoint.id);
     expect(secrets).toHaveLength(1);
     expect(secrets[0]?.id).not.toBe(old?.id);
+  });
+});
+
+describe("on the page of a prediction", () => {
+  it("a failing delivery says so in the open, with its codes and the next try", async () => {
+    const { visitor, client, path, page } = await withEndpoint();
+    await script(path, { status: 500 });
+    const { model } = await newWorld({ visibility: "public" });
+    const { id } = (await client.create({ model, input: {} })).body;
+    await client.cancel(id);
+    await eventually(async () => {
+      const { html } = await visitor.look(`/predictions/${id}`);
+      const text = html.replace(/<details>.*?<\/details>/gs, "").replace(/<[^>]*>/g, "");
+      expect(text).toMatch(/Failing: 500[^.]*\. responded with status 500\. Next try in \d/);
+      expect(html).toContain(`href="${page}"`);
+    });
   });
 });
