@@ -35,7 +35,7 @@ export const loadSession = createMiddleware<Dashboard>(async (c, next) => {
   if (session?.user && isSuspended(session.user)) {
     // Explained once; the next request has no session.
     addCookies(c, await signOut(services, { origin, headers }));
-    throw new ProblemError("forbidden", SUSPENDED);
+    throw new AccountSuspended("forbidden", SUSPENDED);
   }
   c.set("session", session);
   const viewer = session?.user && (await viewerIn(services, session, session.user));
@@ -82,6 +82,9 @@ export const requireUser = createMiddleware<Dashboard>(async (c, next) => {
   }
   await next();
 });
+
+/** It has a page of its own. */
+export class AccountSuspended extends ProblemError {}
 
 /** The form came from our page, but its session has ended: it can be submitted again. */
 class SessionEnded extends ProblemError {}

@@ -14,7 +14,13 @@ import { separateFilesOrigin } from "../middleware/files-origin.ts";
 import { limitAddress, limitRate } from "../middleware/rate-limit.ts";
 import { readManifest } from "../services/assets.ts";
 import { getServices } from "../services/services.ts";
-import { isSessionEnded, loadSession, requireFormToken, SAFE_METHODS } from "./access.ts";
+import {
+  AccountSuspended,
+  isSessionEnded,
+  loadSession,
+  requireFormToken,
+  SAFE_METHODS,
+} from "./access.ts";
 import { accountPages } from "./account/routes.tsx";
 import { type Dashboard, type PageContext, pages } from "./context.ts";
 import { findPages } from "./find/routes.tsx";
@@ -31,7 +37,7 @@ import { privateHeaders } from "./shares/headers.ts";
 import { sharePages } from "./shares/routes.tsx";
 import { signInPages } from "./sign-in/routes.tsx";
 import { tokenPages } from "./tokens/routes.tsx";
-import { ErrorPage } from "./ui/error.tsx";
+import { ErrorPage, SuspendedPage } from "./ui/error.tsx";
 import { layout } from "./ui/layout.tsx";
 import { type Resubmission, ResubmitPage, resubmissionOf } from "./ui/resubmit.tsx";
 import { lookUpPages } from "./users/look-up-routes.tsx";
@@ -167,6 +173,8 @@ function showResubmit(c: PageContext, resubmission: Resubmission, problem: Probl
 function showError(c: PageContext, problem: ProblemError | undefined) {
   c.status(problem ? problemStatus(problem) : 500);
   for (const [name, value] of Object.entries(problem?.headers ?? {})) c.header(name, value);
+  if (problem instanceof AccountSuspended)
+    return c.render(<SuspendedPage />, { title: "This account is suspended" });
   const isTold = problem?.code === "not_found" || problem?.code === "too_many_requests";
   const title = isTold ? problemTitle(problem.code) : "Something went wrong";
   return c.render(<ErrorPage title={title} problem={problem} requestId={c.var.requestId} />, {

@@ -1,4 +1,4 @@
-/** The error page. */
+/** The error page, and what somebody sees whose account is suspended. */
 import type { ProblemError } from "../../errors.ts";
 
 export const ErrorPage = ({
@@ -23,6 +23,24 @@ export const ErrorPage = ({
     )}
     <p>
       {problem?.code === "unauthenticated" ? <a href="/sign-in">Sign in</a> : <a href="/">Home</a>}
+    </p>
+  </div>
+);
+
+/** Shown once for each sign-in: the session is over. */
+export const SuspendedPage = () => (
+  <div class="empty">
+    <h1>This account is suspended</h1>
+    <p>
+      An operator of this deployment has suspended it. You cannot sign in, its access tokens are
+      refused, and its unfinished predictions are canceled.
+    </p>
+    <p>
+      Nothing is deleted: once an operator restores it, you sign in as before, and your tokens work
+      again. Ask whoever gave you access to this deployment why.
+    </p>
+    <p>
+      <a href="/">Home</a>
     </p>
   </div>
 );
