@@ -71,7 +71,7 @@ test("what it runs, and whose", async () => {
     },
   ]);
   const text = textOf(await look(runner));
-  expect(text).toMatch(new RegExp(`${version}\\s+${world.hardware} +ready`));
+  expect(text).toMatch(new RegExp(`${version}\\s+cpu +ready`));
   expect(text).toMatch(/waits for 2 GPUs: what has them is being stopped/);
   expect(text).toContain(`${world.username} ${version} for 20 s`);
   expect(text).toContain("A lost GPU is not listed by its driver any more");
