@@ -19,7 +19,7 @@ export type Circle = (typeof CIRCLES)[number];
 
 export interface Person extends Pick<UserRow, "id" | "username" | "name" | "suspended_at"> {
   created_at: number;
-  /** Accurate to ten minutes. When they joined, if nothing is left that they have used since. */
+  /** By a token or a prediction, accurate to minutes; by a session, to a day. When they joined, if nothing of these is left. */
   seen_at: number;
   operator: boolean;
   models: number;
