@@ -18,6 +18,7 @@ const NOT_HERE = [
   "PoolObject.explain",
   "PoolObject.outlook",
   "PoolObject.holders",
+  "PoolObject.runner",
   "PoolObject.offerSecond",
   "PoolObject.reportDismissed",
   "RunnerObject.removeRun",

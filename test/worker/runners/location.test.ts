@@ -99,6 +99,7 @@ describe("a class without one", () => {
       oldest_wait_ms: null,
       median_wait_ms: null,
       reasons: [],
+      accounts: [],
     });
     await pageAt(operator, "/v1/operator/runners?page_size=50");
     await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`);
