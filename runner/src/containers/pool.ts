@@ -271,6 +271,7 @@ export class ContainerPool {
 
   #keep(container: Container, lease: Lease, room: Promise<unknown> = Promise.resolve()): void {
     this.#containers.add(container);
+    void container.ready.then(() => this.#changed());
     void container.ended.then(async () => {
       this.#containers.delete(container);
       this.#changed();

@@ -36,6 +36,13 @@ describe("a container", () => {
     expect(reporter.events).toEqual([{ event: "setup", data: { phase: "ready" } }]);
   });
 
+  it("tells that it is ready when it is, while its first run goes on", async () => {
+    void w.run("a");
+    await w.running(1);
+    expect(w.told[0]).toEqual(["starting"]);
+    await vi.waitFor(() => expect(w.told.at(-1)).toEqual(["ready"]));
+  });
+
   it("stops when it has been idle for its time, not before", async () => {
     const { finish } = w.run("a", { limits: { idle_seconds: 300 } });
     await w.running(1);

@@ -180,7 +180,8 @@ export function world(
   };
   const ledger = new Ledger({ containers: slots });
   ledger.machine = MACHINE;
-  const pool = new ContainerPool(ledger);
+  const told: string[][] = [];
+  const pool = new ContainerPool(ledger, () => told.push(pool.states().map(({ phase }) => phase)));
   const devices = new DeviceWatch(gpus, ledger, silent, () => pool.devicesChanged());
   const callbackServer = new CallbackServer();
   callbackServer.setBaseUrl(new URL("http://127.0.0.1:9"));
@@ -205,6 +206,8 @@ export function world(
     log: silent,
   };
   return {
+    /** The phases of all containers, at each change. */
+    told,
     ledger,
     devices,
     pool,
