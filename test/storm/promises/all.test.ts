@@ -147,7 +147,7 @@ test.each<[string, string, (history: History) => void]>([
   ],
   [
     SIDES,
-    "its log has 1 gaps, and the control plane died 0 times",
+    "its log has 1 gaps: the control plane died 0 times, and it could be idle 0 times",
     (history) =>
       relog(history, GREETING, (log) =>
         log.map((one) => (one.id > 2 ? { ...one, id: 99 + one.id } : one)),

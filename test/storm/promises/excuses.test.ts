@@ -35,6 +35,18 @@ test("what was shown and never stored is excused by a gap, unless the prediction
   expect(brokenIn(lost("status")).map(({ name }) => name)).toEqual([READERS]);
 });
 
+test("an object that could be idle for 10 s may leave a gap", () => {
+  const isBroken = (ms: number): boolean => {
+    const history = calmHistory();
+    const greeting = objectOf(history, GREETING);
+    greeting.updated_at = new Date(Date.parse(greeting.created_at) + ms).toISOString();
+    const jump = ({ id, ...rest }: Event) => ({ ...rest, id: id > 2 ? id + 16_384 : id });
+    relog(history, GREETING, (log) => log.map(jump));
+    return brokenIn(history).some(({ what }) => what.includes("gaps"));
+  };
+  expect([9_999, 10_000].map(isBroken)).toEqual([true, false]);
+});
+
 test("lists may lag a little, and for longer where the control plane broke meanwhile", () => {
   const lagging = (ms: number, fault?: Omit<History["faults"][number], "what">): History => {
     const history = calmHistory();
