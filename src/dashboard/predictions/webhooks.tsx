@@ -1,7 +1,6 @@
 /** The webhook deliveries of a prediction: events, receivers, attempts and redelivery. */
 import type { DeliveryAttempt, WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
-import { duration } from "../prediction-view/duration.ts";
 import { Form } from "../ui/layout.tsx";
 import { Time } from "../ui/parts.tsx";
 import { codes, failuresOf } from "../webhooks/codes.ts";
@@ -92,9 +91,7 @@ function Failing({
       {`${state === "failed" ? "Failed" : "Failing"}: ${codes(failures)}. ${last.error}.`}
       {next_attempt_at !== null && (
         <>
-          {" Next try in "}
-          {duration(Math.max(0, (Date.parse(next_attempt_at) - Date.now()) / 1_000))}
-          {", at "}
+          {" Next try at "}
           <Time at={next_attempt_at} exact />.
         </>
       )}
