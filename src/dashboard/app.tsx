@@ -44,6 +44,7 @@ import { lookUpPages } from "./users/look-up-routes.tsx";
 import { personPages } from "./users/person-routes.tsx";
 import { userPages } from "./users/routes.tsx";
 import { variablePages } from "./variables/routes.tsx";
+import { deliveryPages } from "./webhooks/delivery-routes.tsx";
 import { webhookPages } from "./webhooks/routes.tsx";
 
 /** Not 'self': uploaded files are served from this origin too. */
@@ -122,6 +123,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     tokenPages,
     accountPages,
     sharePages,
+    deliveryPages,
     webhookPages,
     fleetPages,
   ])

@@ -61,9 +61,9 @@ export function fieldText(form: FormData, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** All values of a field, as of checkboxes. */
+/** All values of a field, as of checkboxes: an empty one says that there are such. */
 export const fieldTexts = (form: FormData, name: string): string[] =>
-  form.getAll(name).filter((value) => typeof value === "string");
+  form.getAll(name).filter((value): value is string => typeof value === "string" && value !== "");
 
 /** Text fields as an object to validate with a schema. */
 export const pickFields = (form: FormData, ...names: string[]): Record<string, string> =>

@@ -12,3 +12,16 @@ export async function textUpTo(bytes: number, { body }: Response): Promise<strin
   }
   return text + decoder.decode();
 }
+
+/** The beginning of a body, of so many bytes. Of a larger one the rest is not read. */
+export async function textStart(bytes: number, { body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let left = bytes;
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk.subarray(0, left), { stream: true });
+    left -= chunk.byteLength;
+    if (left < 0) return text;
+  }
+  return text + decoder.decode();
+}

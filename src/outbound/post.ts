@@ -2,8 +2,9 @@
 import type { Outcome } from "../domain/webhooks/outcome.ts";
 import { retryAfterMs } from "../domain/webhooks/retry-after.ts";
 import type { WebhookSettings } from "../env.ts";
-import { textUpTo } from "../lib/bounded-text.ts";
+import { textStart } from "../lib/bounded-text.ts";
 import { TimeLimit } from "../lib/time-limit.ts";
+import { withTimeout } from "../lib/timeout.ts";
 import { checkResolvedUrl } from "./refusal.ts";
 import { ResolutionFailed } from "./resolve.ts";
 
@@ -12,12 +13,17 @@ export interface WebhookRequest {
   headers: Record<string, string>;
   /** JSON text. */
   body: string;
+  /** Texts that are not quoted, should the receiver repeat them. */
+  secrets?: string[];
 }
 
 /** A short response is read to its end, so that the connection can be reused. */
 const MAX_BODY_BYTES = 4 * 1_024;
 /** Then it is broken off: it would hold its connection and keep the object awake. */
 const MAX_BODY_MS = 500;
+/** What has come of it by then is quoted: it says why a receiver refuses. Most come with the headers. */
+const QUOTED_MS = 100;
+const QUOTED_CHARS = 1_000;
 
 const STATUS_GONE = 410;
 
@@ -33,7 +39,7 @@ const EDGE_ERRORS: Record<number, string> = {
   530: "the host name does not resolve",
 };
 
-/** Never throws. The outcome depends on the response's headers only. */
+/** Never throws. Whether it is delivered depends on the response's headers only. */
 export async function post(request: WebhookRequest, settings: WebhookSettings): Promise<Outcome> {
   const limit = new TimeLimit(settings.timeoutMs);
   let bodyRead: Promise<unknown> = Promise.resolve();
@@ -43,8 +49,9 @@ export async function post(request: WebhookRequest, settings: WebhookSettings): 
     if (refusal) return { status: null, error: refusal };
     const response = await send(url, request, limit.signal);
     limit.change(MAX_BODY_MS);
-    bodyRead = textUpTo(MAX_BODY_BYTES, response).catch(() => {});
-    return outcomeOf(response);
+    const body = textStart(MAX_BODY_BYTES, response);
+    bodyRead = body.catch(() => {});
+    return { ...outcomeOf(response), ...(await quoted(body, request.secrets)) };
   } catch (error) {
     return { status: null, error: textOf(error, limit, settings) };
   } finally {
@@ -78,6 +85,17 @@ function outcomeOf({ status, ok, headers }: Response): Outcome {
     ...(retryAfter !== undefined && { retryAfterMs: retryAfter }),
     ...(status === STATUS_GONE && { final: true }),
   };
+}
+
+/** Nothing of what is no text. */
+async function quoted(
+  body: Promise<string>,
+  secrets: string[] = [],
+): Promise<Pick<Outcome, "response">> {
+  const whole = await withTimeout(body, QUOTED_MS).catch(() => "");
+  const text = secrets.reduce((rest, secret) => rest.replaceAll(secret, "…"), whole);
+  const isText = text.trim() !== "" && !text.includes("\0");
+  return isText ? { response: text.slice(0, QUOTED_CHARS).toWellFormed() } : {};
 }
 
 function remarkOn(status: number): string {

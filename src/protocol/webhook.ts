@@ -84,6 +84,11 @@ export const deliveryAttempt = z
       description: "Why the attempt failed; null if it succeeded or is in progress",
       example: null,
     }),
+    response: z.string().nullable().meta({
+      description:
+        "The first 1,000 characters of the response's body, if it is text and came at once; null for all but the last three attempts, and once the prediction's data has been removed",
+      example: "ok",
+    }),
   })
   .meta({ id: "WebhookAttempt", description: "One delivery attempt" });
 export type DeliveryAttempt = z.infer<typeof deliveryAttempt>;

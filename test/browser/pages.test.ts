@@ -1,12 +1,13 @@
 /** Every page there is, as different people see it: at a desk and on a phone, in light and dark. */
 import { join } from "node:path";
 import type { Locator } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { GUIDES, REFERENCE, SEARCH } from "../../src/dashboard/docs/contents.ts";
 import type { Client } from "../../src/dev/client.ts";
 import { pageOf } from "../../src/protocol/common.ts";
 import { runnerState } from "../../src/protocol/fleet.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
+import { webhookEvent } from "../../src/protocol/webhook.ts";
 import { webhookEndpoint } from "../../src/protocol/webhook-endpoint.ts";
 import { SAMPLE } from "../journey/support/duotone.ts";
 import { uploadFile } from "../journey/support/upload-file.ts";
@@ -75,7 +76,22 @@ async function makeRuns() {
     create("duotone", { image: "data:text/plain;base64,bm8gcGljdHVyZQ==" }),
     create("gated", { before: ["One", " two"], gate: "never", after: [" three"] }, false),
   ]);
-  return { text, picture, failed, running };
+  return { text, picture, failed, running, event: await failedEvent(failed) };
+}
+
+/** The last event of a run, once nobody was there to take it: from then on its list says the same. */
+async function failedEvent(id: string): Promise<string> {
+  const last = async () => {
+    const list = await owner.call(pageOf(webhookEvent), "GET", `/predictions/${id}/webhooks`);
+    return list.items.at(-1);
+  };
+  const isTried = async () => {
+    const event = await last();
+    const each = event?.deliveries.map(({ attempts }) => attempts.some(({ error }) => error));
+    return event?.event === "completed" && each?.every(Boolean);
+  };
+  await vi.waitFor(async () => expect(await isTried()).toBe(true), { timeout: 20_000 });
+  return (await last())?.id ?? "";
 }
 
 const NAMES = { nobody: undefined, newcomer: "newcomer", operator: OPERATOR };

@@ -47,7 +47,13 @@ const PLACES: Place[] = [
   {
     address: "/account/webhooks",
     name: "Webhooks",
-    words: "endpoints deliveries callbacks events secrets redeliver replay",
+    words: "endpoints callbacks events secrets",
+    for: "user",
+  },
+  {
+    address: "/account/webhooks/deliveries",
+    name: "Webhook deliveries",
+    words: "redeliver replay events failed hooks",
     for: "user",
   },
   { address: "/account/shares", name: "Shared links", words: "share revoke", for: "user" },

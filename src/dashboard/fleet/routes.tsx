@@ -7,8 +7,10 @@ import { readRunner } from "../../services/runners/runner-detail.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
+import { fieldText, readForm } from "../form.ts";
 import { hardwarePages } from "./hardware-routes.tsx";
 import { FleetPage } from "./page.tsx";
+import { OWN_PAGE } from "./runner.tsx";
 import { RunnerPage } from "./runner-page.tsx";
 import { runnerTokenPages } from "./token-routes.tsx";
 
@@ -39,11 +41,11 @@ export const fleetPages = pages()
   .post("/fleet/runners/:id/drain", requireOperator, async (c) => {
     const { name } = await drainRunner(c.var.services, c.req.param("id"), true);
     const message = `${name} is draining. Its running predictions will finish.`;
-    return redirectWithFlash(c, message, "/fleet");
+    return redirectWithFlash(c, message, await placeOf(c));
   })
   .post("/fleet/runners/:id/resume", requireOperator, async (c) => {
     const { name } = await drainRunner(c.var.services, c.req.param("id"), false);
-    return redirectWithFlash(c, `${name} will take work again shortly.`, "/fleet");
+    return redirectWithFlash(c, `${name} will take work again shortly.`, await placeOf(c));
   })
   .post("/fleet/runners/:id/remove", requireOperator, async (c) => {
     await removeRunner(c.var.services, c.req.param("id"));
@@ -51,6 +53,12 @@ export const fleetPages = pages()
   })
   .route("/", runnerTokenPages)
   .route("/", hardwarePages);
+
+/** Where the form was sent from. */
+const placeOf = async (c: PageContext): Promise<string> =>
+  fieldText(await readForm(c), "from") === OWN_PAGE
+    ? `/fleet/runners/${c.req.param("id")}`
+    : "/fleet";
 
 async function ownActivePredictions(c: PageContext): Promise<ReadonlySet<string>> {
   const { items } = await listOwnPredictions(

@@ -1,6 +1,6 @@
 /** `/fleet/runners/:id`: a runner with all that is known of it. */
 import type { RunnerDetail } from "../../protocol/fleet.ts";
-import { Time } from "../ui/parts.tsx";
+import { Above, Time } from "../ui/parts.tsx";
 import { Containers } from "./containers.tsx";
 import { Devices } from "./devices.tsx";
 import {
@@ -18,15 +18,13 @@ import { Work } from "./work.tsx";
 /** client/fleet.ts updates each element with `data-part` on its own. */
 export const RunnerPage = ({ runner, view }: { runner: RunnerDetail; view: FleetContext }) => (
   <div data-fleet class="runner-page">
-    <p class="back">
-      <a href="/fleet">Fleet</a>
-    </p>
+    <Above places={[["/fleet", "Fleet"]]} />
     <div class="runner-head" data-part="head">
       <h1>
         <bdi>{runner.name}</bdi>
       </h1>
       <State runner={runner} now={view.now} />
-      <Actions runner={runner} />
+      <Actions runner={runner} onOwnPage />
     </div>
     <div data-part="facts">
       <p class="hint">
@@ -42,6 +40,11 @@ export const RunnerPage = ({ runner, view }: { runner: RunnerDetail; view: Fleet
         </dl>
       )}
     </div>
+    {runner.told !== null && (
+      <p class="hint" data-part="age">
+        Told by the runner at <Time at={runner.told.at} exact />.
+      </p>
+    )}
     <div data-part="told">
       {runner.told === null ? (
         <Unknown runner={runner} />
@@ -55,11 +58,6 @@ export const RunnerPage = ({ runner, view }: { runner: RunnerDetail; view: Fleet
     <div data-part="work">
       <Work work={runner.work} own={view.own} now={view.now} />
     </div>
-    {runner.told !== null && (
-      <p class="hint" data-part="age">
-        Told by the runner at <Time at={runner.told.at} exact />.
-      </p>
-    )}
   </div>
 );
 

@@ -100,7 +100,17 @@ export function State({ runner, now }: { runner: RunnerState; now: number }) {
   );
 }
 
-export function Actions({ runner }: { runner: RunnerState }) {
+/** In the field `from` of a form on the runner's page. */
+export const OWN_PAGE = "runner";
+
+/** @param onOwnPage whether they lead back to the runner's page */
+export function Actions({
+  runner,
+  onOwnPage = false,
+}: {
+  runner: RunnerState;
+  onOwnPage?: boolean;
+}) {
   const { id, name, draining, set_aside_until } = runner;
   const offline = isOffline(runner);
   // A runner that is set aside can be resumed or drained.
@@ -111,6 +121,7 @@ export function Actions({ runner }: { runner: RunnerState }) {
     <div class="runner-actions">
       {verbs.map((verb) => (
         <Form action={`/fleet/runners/${id}/${verb.toLowerCase()}`}>
+          {onOwnPage && <input type="hidden" name="from" value={OWN_PAGE} />}
           <button type="submit" class="quiet" aria-label={`${verb} ${name}`}>
             {verb}
           </button>

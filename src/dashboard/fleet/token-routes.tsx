@@ -24,7 +24,7 @@ export const runnerTokenPages = pages()
       draft,
       status,
     } = await handleForm(c, async (form) => {
-      const hardware = fieldTexts(form, "hardware").filter(Boolean);
+      const hardware = fieldTexts(form, "hardware");
       if (hardware.length === 0)
         throw invalid(["body", "hardware"], "Select at least one hardware class.");
       const values = { name: fieldText(form, "name").trim(), hardware };

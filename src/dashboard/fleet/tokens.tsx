@@ -61,7 +61,6 @@ const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) =
       draft={draft}
     />
     {/* Makes the field exist when nothing is selected, so that its error appears beside it. */}
-    <input type="hidden" name="hardware" value="" />
     <Choices
       name="hardware"
       label="Hardware"

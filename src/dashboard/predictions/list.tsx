@@ -3,7 +3,7 @@ import { isTerminal } from "../../domain/predictions/state.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { ListedPrediction } from "../../services/predictions/prediction-view.ts";
 import { duration } from "../prediction-view/duration.ts";
-import { Empty, Pager, Status, Time } from "../ui/parts.tsx";
+import { Empty, Pager, Status, shortId, Time } from "../ui/parts.tsx";
 import { Filters } from "./filter-form.tsx";
 import { chipsOf, type ListQuery } from "./filters.ts";
 
@@ -104,9 +104,6 @@ function Row({ item: { prediction, model, token } }: { item: ListedPrediction })
     </tr>
   );
 }
-
-/** The end of an id: UUIDv7 begins with the time, which neighbors share. */
-const shortId = (id: string) => `…${id.slice(-12)}`;
 
 const EXCERPT = 90;
 const excerpt = (text: string) => (text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text);

@@ -1,6 +1,7 @@
 /** The output as a tree, of which any part has an address: however large it is, a page has a part of it. */
 import type { Json } from "../../protocol/common.ts";
 import { JsonTree } from "../prediction-view/json-tree.tsx";
+import { Above, ALL_PREDICTIONS, linkToPrediction } from "../ui/parts.tsx";
 
 /** Characters of a text that is a part: all of it is in the file. */
 const MAX_TEXT_CHARS = 256 * 1024;
@@ -24,11 +25,7 @@ export function OutputPage({ id, part, host }: Props) {
   const address = `/predictions/${id}/output`;
   return (
     <>
-      <p class="breadcrumb">
-        <a href="/predictions">Predictions</a>
-        {" / "}
-        <a href={`/predictions/${id}`}>{`…${id.slice(-12)}`}</a>
-      </p>
+      <Above places={[ALL_PREDICTIONS, linkToPrediction(id)]} />
       <h1>Output</h1>
       <p class="downloads">
         {"Download "}

@@ -6,7 +6,7 @@ import { PinExample } from "../models/examples.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
 import { ShareForm } from "../shares/form.tsx";
 import { Form } from "../ui/layout.tsx";
-import { Copy, Time } from "../ui/parts.tsx";
+import { Above, ALL_PREDICTIONS, Copy, Time } from "../ui/parts.tsx";
 import { Input } from "./input.tsx";
 import { Webhooks } from "./webhooks.tsx";
 
@@ -28,9 +28,7 @@ export function PredictionPage({
   const version = `Version ${model.version_number}`;
   return (
     <>
-      <p class="breadcrumb">
-        <a href="/predictions">Predictions</a>
-      </p>
+      <Above places={[ALL_PREDICTIONS]} />
       <h1>
         {"Prediction of "}
         {view.model ? (

@@ -1,6 +1,6 @@
 /** Makes a link to a prediction that has ended. */
 import { Form } from "../ui/layout.tsx";
-import { Copy, Time } from "../ui/parts.tsx";
+import { Above, ALL_PREDICTIONS, Copy, linkToPrediction, Time } from "../ui/parts.tsx";
 
 /** Days. */
 export const LIFETIMES = [1, 7, 30];
@@ -40,10 +40,7 @@ export const NewLinkPage = ({
   expires_at: number;
 }) => (
   <>
-    <p class="breadcrumb">
-      <a href="/predictions">Predictions</a>{" "}
-      <a href={`/predictions/${id}`}>{`…${id.slice(-12)}`}</a>
-    </p>
+    <Above places={[ALL_PREDICTIONS, linkToPrediction(id)]} />
     <h1>Link created</h1>
     <section class="new-secret" aria-labelledby="new-link">
       <h2 id="new-link">Copy the link now: it is not shown again</h2>

@@ -115,6 +115,8 @@ export function Choices({
     >
       <legend>{label}</legend>
       {hint && <p class="hint">{hint}</p>}
+      {/* Sent also if no box is ticked: then that is said here, and not above the form. */}
+      {!one && <input type="hidden" name={name} value="" />}
       {options.map((option) => (
         <label class="choice">
           <input

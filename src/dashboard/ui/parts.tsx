@@ -10,6 +10,25 @@ export const Empty = ({ title, children }: PropsWithChildren<{ title: string }>)
   </div>
 );
 
+/** Where a page belongs: the pages above it, outermost first. */
+export const Above = ({ places }: { places: (readonly [address: string, name: string])[] }) => (
+  <nav class="breadcrumb" aria-label="Above this page">
+    {places.map(([address, name], n) => (
+      <>
+        {n > 0 && " / "}
+        <a href={address}>{name}</a>
+      </>
+    ))}
+  </nav>
+);
+
+export const ALL_PREDICTIONS = ["/predictions", "Predictions"] as const;
+
+/** The end of an id: UUIDv7 begins with the time, which neighbors share. */
+export const shortId = (id: string) => `…${id.slice(-12)}`;
+
+export const linkToPrediction = (id: string) => [`/predictions/${id}`, shortId(id)] as const;
+
 /** @param previous URL of the API list page, of which path and query are used */
 export const Pager = ({ previous, next }: { previous: string | null; next: string | null }) =>
   previous === null && next === null ? null : (

@@ -4,11 +4,8 @@ import type { Token } from "../../protocol/operator.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { Page } from "../../services/pagination.ts";
 import { Form } from "../ui/layout.tsx";
-import { Pager, Status, Time } from "../ui/parts.tsx";
+import { Pager, Status, shortId, Time } from "../ui/parts.tsx";
 import { lookUpAddress } from "./look-up.tsx";
-
-/** The end of an id: UUIDv7 begins with the time, which neighbors share. */
-const shortId = (id: string) => `…${id.slice(-12)}`;
 
 export const Predictions = ({
   username,

@@ -3,7 +3,7 @@ import { priceText } from "../../domain/predictions/price.ts";
 import { byteText } from "../../lib/byte-text.ts";
 import type { PersonView } from "../../services/accounts/person-view.ts";
 import { duration } from "../prediction-view/duration.ts";
-import { Time } from "../ui/parts.tsx";
+import { Above, Time } from "../ui/parts.tsx";
 import { Fact } from "./fact.tsx";
 import { NewLink } from "./invitations.tsx";
 import { Standing } from "./page.tsx";
@@ -25,9 +25,7 @@ export const PersonPage = ({
   const { person, tokens, models, predictions } = view;
   return (
     <>
-      <p>
-        <a href="/users">← Users</a>
-      </p>
+      <Above places={[["/users", "Users"]]} />
       <div class="title-row">
         <h1>{person.username}</h1>
         <p>

@@ -28,6 +28,8 @@ export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPage
     <p class="hint">
       An endpoint is told what happens to all your predictions, so that your programs need not poll.{" "}
       <a href="/docs/webhooks">How webhooks work</a>
+      {" · "}
+      <a href={`${LIST}/deliveries`}>Deliveries</a>
     </p>
     {created && <SecretCreated created={created} />}
     {created && (

@@ -3,7 +3,7 @@ import type { WebhookEndpoint, WebhookTest } from "../../protocol/webhook-endpoi
 import type { Draft } from "../form.ts";
 import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { Time } from "../ui/parts.tsx";
+import { Above, Time } from "../ui/parts.tsx";
 import { EndpointFields } from "./fields.tsx";
 import { LIST } from "./list.tsx";
 import { type NewSecret, SecretCreated } from "./secret.tsx";
@@ -23,9 +23,7 @@ export function EndpointPage({ endpoint, test, created, draft }: EndpointPagePro
   const address = `${LIST}/${endpoint.id}`;
   return (
     <>
-      <p class="breadcrumb">
-        <a href={LIST}>Webhooks</a>
-      </p>
+      <Above places={[[LIST, "Webhooks"]]} />
       <h1 class="endpoint-url">
         <bdi>{url}</bdi>
       </h1>

@@ -18,5 +18,10 @@ export const TestResult = ({ test }: { test: WebhookTest }) => (
         </>
       )}
     </p>
+    {test.response !== null && (
+      <pre class="response" tabindex={0}>
+        <bdi>{test.response}</bdi>
+      </pre>
+    )}
   </section>
 );

@@ -20,5 +20,6 @@ export const NOT_IN_COPIES: Record<string, string> = {
   conversations:
     "which objects its conversations are: what was said in them is in no backup either",
   keys: "Idempotency-Keys, of one day",
+  deliveries: "how webhooks fared lately: the objects of the predictions are new, and know of none",
   removals: "when data of short runs is removed, of which nothing is left after a restore",
 };

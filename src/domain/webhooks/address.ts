@@ -74,3 +74,6 @@ export function isPublic(address: string): boolean {
 
 /** Four decimal numbers only: resolvers disagree about other notations. */
 const isV4 = (text: string): boolean => ipaddr.IPv4.isValidFourPartDecimal(text);
+
+/** A query may contain a secret of the receiver. */
+export const withoutQuery = (url: string): string => url.replace(/[?#].*$/, "");

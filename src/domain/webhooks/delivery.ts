@@ -15,12 +15,17 @@ import { nextDelay } from "./schedule.ts";
 const MAX_ATTEMPTS = 50;
 const EVEN_CHANCE = 0.5;
 
+/** Of so many tries what the receiver has responded is kept. */
+const KEPT_RESPONSES = 3;
+
 /** One try. All null while it is under way. */
 export interface Attempt {
   at: number;
   duration_ms: number | null;
   status: number | null;
   error: string | null;
+  /** The beginning of what the receiver has responded, of the latest tries. */
+  response: string | null;
 }
 
 export interface Delivery {
@@ -74,7 +79,13 @@ export function beginTry(delivery: Delivery, now: number, rules: Rules): Attempt
     Object.assign(delivery, { state: "failed", under_way: false });
     return undefined;
   }
-  const attempt: Attempt = { at: now, duration_ms: null, status: null, error: null };
+  const attempt: Attempt = {
+    at: now,
+    duration_ms: null,
+    status: null,
+    error: null,
+    response: null,
+  };
   delivery.under_way = true;
   delivery.next_at = now + Math.ceil(Math.max(rules.lostMs, backoffMs));
   delivery.attempts = [...delivery.attempts, attempt].slice(-MAX_ATTEMPTS);
@@ -101,6 +112,8 @@ export function settleTry(
   attempt.duration_ms = now - attempt.at;
   attempt.status = outcome.status;
   attempt.error = outcome.error;
+  attempt.response = outcome.response ?? null;
+  for (const older of delivery.attempts.slice(0, -KEPT_RESPONSES)) older.response = null;
   if (outcome.error === null) {
     delivery.state = "delivered";
     return delivery.state;
@@ -116,6 +129,16 @@ export function settleTry(
 export function resetDelivery(delivery: Delivery, now: number): void {
   if (delivery.under_way) return;
   Object.assign(delivery, { ...FRESH, by_hand: true, next_at: now });
+}
+
+/**
+ * Nothing is kept of what the receiver has responded: it may repeat what it was sent.
+ * @returns whether there was anything
+ */
+export function forgetResponses({ attempts }: Delivery): boolean {
+  const quoted = attempts.filter(({ response }) => response !== null);
+  for (const attempt of quoted) attempt.response = null;
+  return quoted.length > 0;
 }
 
 function lose(delivery: Delivery): void {

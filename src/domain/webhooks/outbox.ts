@@ -14,6 +14,7 @@ import {
   type Attempt,
   beginTry,
   type Delivery,
+  forgetResponses,
   isWaiting,
   newDelivery,
   type Rules,
@@ -179,6 +180,11 @@ export class Outbox {
     for (const delivery of deliveries) resetDelivery(delivery, now);
     this.#changed.add(event);
     return event;
+  }
+
+  forgetResponses(): void {
+    for (const { event, delivery } of this.#planned)
+      if (forgetResponses(delivery)) this.#changed.add(event);
   }
 
   #add(planned: WebhookEvent, destinations: Destination[]): void {

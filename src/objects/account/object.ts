@@ -11,6 +11,7 @@ import { drizzle } from "drizzle-orm/durable-sqlite";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import type { Claim } from "../../domain/predictions/state.ts";
+import type { DeliveryFilter, DeliveryRow } from "../../domain/webhooks/delivery-row.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { timeOfId } from "../../lib/uuid-time.ts";
 import { logger } from "../../log.ts";
@@ -19,6 +20,7 @@ import type { Keyset } from "../../storage/keyset.ts";
 import { Conversations } from "./conversations.ts";
 import { copyAccount, writeRows } from "./copies.ts";
 import { Counters } from "./counters.ts";
+import { Deliveries } from "./deliveries.ts";
 import { KEY_MS, Keys } from "./keys.ts";
 import {
   findPrediction,
@@ -31,6 +33,7 @@ import { Removals } from "./removals.ts";
 import type {
   AccountCopy,
   KeyHolder,
+  ListedDelivery,
   ListedPredictions,
   PredictionFilter,
   Usage,
@@ -69,6 +72,7 @@ export class AccountObject extends DurableObject<Bindings> {
     this.discard(id, objectId),
   );
   readonly #removals = new Removals(this.ctx.storage.sql);
+  readonly #deliveries = new Deliveries(this.ctx.storage.sql, this.#db);
   readonly #conversations = new Conversations(this.ctx.storage.sql, this.env);
   readonly #upkeep: Upkeep;
   /** When its alarm goes off, as far as this instance knows. */
@@ -136,6 +140,12 @@ export class AccountObject extends DurableObject<Bindings> {
     if (modelId !== undefined) this.#counters.fallen(modelId);
   }
 
+  /** How their webhooks fare. Of a closed account, or of one whose row was deleted, nothing is listed. */
+  recordDeliveries(rows: DeliveryRow[]): void {
+    if (this.#closed) return;
+    this.#deliveries.record(rows.filter(({ prediction_id }) => prediction_id > this.#historyEnd));
+  }
+
   // ---- for the API
 
   find(id: string): PredictionRow | undefined {
@@ -145,6 +155,11 @@ export class AccountObject extends DurableObject<Bindings> {
   /** Newest first. */
   list(filter: PredictionFilter, keyset: Keyset): ListedPredictions {
     return listPredictions(this.#db, filter, keyset);
+  }
+
+  /** Webhook deliveries of all predictions, newest first. */
+  listDeliveries(filter: DeliveryFilter, keyset: Keyset): ListedDelivery[] {
+    return this.#deliveries.list(filter, keyset);
   }
 
   /** Some predictions that have not ended. */
@@ -275,6 +290,7 @@ export class AccountObject extends DurableObject<Bindings> {
     sql.exec("DELETE FROM counts");
     sql.exec("DELETE FROM removals");
     sql.exec("DELETE FROM keys");
+    sql.exec("DELETE FROM deliveries");
   }
 
   #publish(): void {

@@ -136,9 +136,10 @@ export class PredictionRows {
     );
   }
 
-  /** Deletes the rows up to an id. */
+  /** Deletes the rows up to an id, with those of their webhooks. */
   deleteTo(last: string): void {
     this.#sql.exec("DELETE FROM predictions WHERE id <= ?", last);
+    this.#sql.exec("DELETE FROM deliveries WHERE prediction_id <= ?", last);
   }
 
   /** Looks at it again at this time. */

@@ -4,6 +4,7 @@ import type { UsageCount } from "../../domain/accounts/usage.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
 import type { Key } from "../../domain/cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import type { DeliveryRow } from "../../domain/webhooks/delivery-row.ts";
 import type { AccountPage } from "../../protocol/backup-content.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 
@@ -44,6 +45,13 @@ export interface UsageRow extends UsageCount {
   model_id: string;
   model: string;
   token_id: string;
+}
+
+/** With the model of its prediction, if that is still listed. */
+export interface ListedDelivery {
+  delivery: DeliveryRow;
+  owner: string | null;
+  name: string | null;
 }
 
 export interface Usage {

@@ -13,14 +13,16 @@ export const newAccountObjectId = (env: Bindings) =>
 export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
   bounded(() => env.ACCOUNT.get(env.ACCOUNT.idFromString(objectId)), {
     ms,
-    // All that it has: rows are written by their revisions, and a key by who claims it.
+    // All that it has: rows are written by their revisions or times, and a key by who claims it.
     repeatable: [
       "put",
       "claim",
       "keyHolder",
       "discard",
+      "recordDeliveries",
       "find",
       "list",
+      "listDeliveries",
       "unfinished",
       "usage",
       "usagePage",

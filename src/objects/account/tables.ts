@@ -5,6 +5,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { TaskStatus } from "../../protocol/prediction.ts";
+import type { DeliveryState, WebhookEventName } from "../../protocol/webhook.ts";
 
 /** The index of predictions, newest last: ids are UUIDv7. */
 export const predictions = sqliteTable(
@@ -59,6 +60,26 @@ export const usage = sqliteTable(
   (t) => [primaryKey({ columns: [t.day, t.model_id, t.token_id] })],
 );
 
+/** The latest webhook deliveries. */
+export const deliveries = sqliteTable(
+  "deliveries",
+  {
+    prediction_id: text().notNull(),
+    sequence: integer().notNull(),
+    endpoint_id: text().notNull(),
+    event: text().$type<WebhookEventName>().notNull(),
+    at: integer().notNull(),
+    url: text(),
+    state: text().$type<DeliveryState>().notNull(),
+    attempts: integer().notNull(),
+    status: integer(),
+    error: text(),
+    next_at: integer(),
+    told_at: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.prediction_id, t.sequence, t.endpoint_id] })],
+);
+
 /** WITHOUT ROWID: the key is the table, and needs no index of its own. drizzle cannot say that. */
 const CREATE = `
 CREATE TABLE IF NOT EXISTS conversations (object_id TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -85,6 +106,10 @@ CREATE TABLE IF NOT EXISTS counts (
 CREATE TABLE IF NOT EXISTS removals (
   due_at INTEGER NOT NULL, kept_seconds INTEGER NOT NULL, ended_from INTEGER NOT NULL,
   made_from INTEGER NOT NULL, PRIMARY KEY (due_at, kept_seconds, ended_from, made_from)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS deliveries (
+  prediction_id TEXT NOT NULL, sequence INTEGER NOT NULL, endpoint_id TEXT NOT NULL, event TEXT NOT NULL,
+  at INTEGER NOT NULL, url TEXT, state TEXT NOT NULL, attempts INTEGER NOT NULL, status INTEGER, error TEXT,
+  next_at INTEGER, told_at INTEGER NOT NULL, PRIMARY KEY (prediction_id, sequence, endpoint_id)) WITHOUT ROWID;
 `;
 
 export const createTables = (storage: SqlStorage) => void storage.exec(CREATE);

@@ -18,6 +18,7 @@ import { Alarm } from "./alarm.ts";
 import { cancel } from "./cancel.ts";
 import { Channels } from "./channels.ts";
 import { completeVersion } from "./complete-version.ts";
+import { DeliveryReport } from "./delivery-report.ts";
 import { IndexRow } from "./index-row.ts";
 import { waitingJobOf } from "./job-messages.ts";
 import { logEnd } from "./log-end.ts";
@@ -64,6 +65,7 @@ export class Effects {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #webhooks: WebhookSender;
+  readonly #deliveries: DeliveryReport;
   #keepTimer: number | null = null;
   /** The end of a short run, until it is stored and its row is written. */
   ending: Promise<void> | undefined;
@@ -86,6 +88,7 @@ export class Effects {
     this.row = new IndexRow(ctx, env, this.alarm);
     const onChange = (record: PredictionRecord) => this.saveDeliveries(record);
     this.#webhooks = new WebhookSender({ ctx, env, find, onChange });
+    this.#deliveries = new DeliveryReport(ctx, env);
   }
 
   /** What ends at once is stored at its end; if it lasts it is kept then. */
@@ -162,7 +165,7 @@ export class Effects {
       if (started) record.outbox?.plan(started);
       if (ended) record.outbox?.planEnd(record.webhookEvent("completed", life.state.updated_at));
     }
-    record.saveOutbox();
+    this.#deliveries.changed(record, record.saveOutbox());
     return { ended, finished, held: held || own.length > 0 };
   }
 
@@ -224,7 +227,7 @@ export class Effects {
 
   /** The deliveries have changed. */
   saveDeliveries(record: PredictionRecord): void {
-    record.saveOutbox();
+    this.#deliveries.changed(record, record.saveOutbox());
     this.alarm.arm(record);
   }
 

@@ -19,7 +19,7 @@ import { cancel } from "./cancel.ts";
 import { contentStream } from "./content.ts";
 import { enterContent } from "./content-places.ts";
 import { handleDeadline } from "./deadline-handlers.ts";
-import { deliveriesOf, eventDeliveriesOf } from "./deliveries.ts";
+import { bodyOf, deliveriesOf, eventDeliveriesOf } from "./deliveries.ts";
 import { Effects } from "./effects.ts";
 import { Handouts, type NotBegun } from "./handouts.ts";
 import { historyOf } from "./history.ts";
@@ -47,6 +47,7 @@ import { Streams } from "./streams.ts";
 import { createRequestIn, HOLDER_HEADER, LOG_TYPE } from "./stub.ts";
 import { Subscribers } from "./subscribers.ts";
 import { Waiters } from "./waiters.ts";
+import type { FindValue } from "./webhook-body.ts";
 
 /** The value that says that nothing will ever begin here, and how long it is kept. */
 const NEVER = "never";
@@ -69,9 +70,8 @@ export class PredictionObject extends DurableObject<Bindings> {
   });
   readonly #replacement = new ReplacementCheck(this.ctx);
   readonly #waiters = new Waiters(this.#replacement);
-  readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, this.#waiters, (name) =>
-    findValue(this.env.FILES, this.#load(), name),
-  );
+  readonly #find: FindValue = (name) => findValue(this.env.FILES, this.#load(), name);
+  readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, this.#waiters, this.#find);
   readonly #streams = new Streams(
     this.env,
     this.#subscribers,
@@ -208,6 +208,12 @@ export class PredictionObject extends DurableObject<Bindings> {
   listDeliveries(): EventDeliveries[] | undefined {
     const record = this.#load();
     return record && deliveriesOf(record);
+  }
+
+  /** What is posted of an event, with what is left of its data; undefined when there is no such event. */
+  async webhookBody(sequence: number): Promise<string | undefined> {
+    const record = this.#load();
+    return record && bodyOf(record, sequence, this.#find);
   }
 
   /**

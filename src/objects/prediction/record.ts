@@ -4,7 +4,7 @@ import { PredictionLife } from "../../domain/predictions/life.ts";
 import { logFile } from "../../domain/predictions/log-file.ts";
 import { presentPrediction } from "../../domain/predictions/prediction-resource.ts";
 import { destinationsOf } from "../../domain/webhooks/destinations.ts";
-import { Outbox, type WebhookEvent } from "../../domain/webhooks/outbox.ts";
+import { Outbox, type OutboxEvent, type WebhookEvent } from "../../domain/webhooks/outbox.ts";
 import { arrayPieces, type JsonPieces, joined, objectPieces } from "../../lib/json-splice.ts";
 import type { Finish } from "../../protocol/channel.ts";
 import type { StoredValue } from "../../protocol/event.ts";
@@ -88,15 +88,19 @@ export class PredictionRecord {
     else write();
   }
 
-  saveOutbox(): void {
+  /** @returns the events that have changed */
+  saveOutbox(): OutboxEvent[] {
     const { changed, dropped } = this.outbox?.takeChanges() ?? { changed: [], dropped: [] };
     if (changed.length > 0) this.log.store();
     this.#outboxStore?.save(changed, dropped);
+    return changed;
   }
 
   /** Deletes input, output and events; spec and state stay. */
   removeData(forgetAt: number): void {
     this.life.removeData(forgetAt);
+    this.outbox?.forgetResponses();
+    this.saveOutbox();
     this.#entries.end(() => {
       this.#entries.removeData();
       this.log.store(JSON.stringify(this.life.state));

@@ -28,6 +28,7 @@ export const predictionAt = (env: Bindings, id: DurableObjectId, waitSeconds = 0
       "originalRequest",
       "getRow",
       "listDeliveries",
+      "webhookBody",
       "input",
       "mayReadFile",
       "continueWrite",

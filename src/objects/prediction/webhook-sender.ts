@@ -100,7 +100,8 @@ export class WebhookSender {
     const body = await withTimeout(bodyFor(event), timeoutMs);
     const message = { id: eventId(spec.id, event.sequence), at: attempt.at, body };
     const headers = await signedHeaders(message, target.secrets);
-    const outcome = await post({ url: target.url, headers, body }, this.#settings);
+    const { url, secrets } = target;
+    const outcome = await post({ url, headers, body, secrets }, this.#settings);
     return { outcome, endpoint: target.endpoint };
   }
 

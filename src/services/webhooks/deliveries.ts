@@ -1,4 +1,6 @@
 /** Lists the webhook deliveries of a prediction, and repeats one. */
+
+import { withoutQuery } from "../../domain/webhooks/address.ts";
 import type { Delivery } from "../../domain/webhooks/delivery.ts";
 import { eventId, sequenceOf } from "../../domain/webhooks/event-id.ts";
 import { notFound } from "../../errors.ts";
@@ -29,6 +31,30 @@ export async function listWebhooks(
     previous_url: null,
   };
   return { items, ...singlePage };
+}
+
+export interface ShownEvent {
+  event: WebhookEvent;
+  /** JSON text, as it is posted now: without data that was removed. */
+  body: string;
+}
+
+/** @throws ProblemError not_found */
+export async function showWebhook(
+  services: Services,
+  caller: Caller,
+  predictionId: string,
+  id: string,
+): Promise<ShownEvent> {
+  const stub = await predictionStub(services, caller, predictionId);
+  const sequence = sequenceOf(id, predictionId) ?? 0;
+  const [entries = [], body] = await Promise.all([
+    stub.listDeliveries(),
+    stub.webhookBody(sequence),
+  ]);
+  const entry = entries.find((one) => one.sequence === sequence);
+  if (!entry || body === undefined) throw notFound(`The webhook event '${id}'`);
+  return { event: await present(services, predictionId, entry), body };
 }
 
 /**
@@ -84,8 +110,5 @@ function presentDelivery(
     attempts: attempts.map(({ at, ...attempt }) => ({ at: timestamp(at), ...attempt })),
   };
 }
-
-/** A query may contain a secret of the receiver. */
-const withoutQuery = (url: string) => url.replace(/[?#].*$/, "");
 
 const timestamp = (ms: number) => new Date(ms).toISOString();

@@ -38,12 +38,17 @@ export async function testEndpoint(
   const payload = testPayload(origin, at);
   const body = JSON.stringify(payload);
   const headers = await signedHeaders({ id: payload.webhook.id, at, body }, secrets);
-  const { status, error } = await post({ url: endpoint.url, headers, body }, webhooks);
+  const {
+    status,
+    error,
+    response = null,
+  } = await post({ url: endpoint.url, headers, body, secrets }, webhooks);
   return {
     at: new Date(at).toISOString(),
     status,
     duration_ms: Date.now() - at,
     error,
+    response,
     delivered: error === null,
   };
 }

@@ -11,6 +11,8 @@ export interface PageContent {
   failed: string;
   /** A webhook endpoint that fails. */
   endpoint: string;
+  /** An event that it was to be told of the failed one. */
+  event: string;
   running: string;
   /** The id of the runner that it runs on. */
   runner: string;
@@ -75,6 +77,9 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account/webhooks/:id": [
     { to: operators, at: ({ endpoint }) => [`/account/webhooks/${endpoint}`] },
   ],
+  "/account/webhooks/deliveries": [
+    page(people, "/account/webhooks/deliveries", "/account/webhooks/deliveries?which=failed"),
+  ],
   "/account/delete": [page(people, "/account/delete")],
   "/tokens": [page(people, "/tokens")],
 
@@ -127,6 +132,9 @@ export const PAGES: Record<string, PageVisit[]> = {
         [things.text, things.picture, things.failed].map((id) => `/predictions/${id}`),
     },
     { to: operators, at: ({ running }) => [`/predictions/${running}`], live: true },
+  ],
+  [`${RUN}/webhooks/:event_id`]: [
+    { to: operators, at: ({ failed, event }) => [`/predictions/${failed}/webhooks/${event}`] },
   ],
   [`${RUN}/output`]: [{ to: operators, at: ({ text }) => [`/predictions/${text}/output`] }],
 };

@@ -7,6 +7,7 @@ const tried = (status: number | null, error: string | null = "failed") => ({
   status,
   duration_ms: 5,
   error,
+  response: null,
 });
 
 test.each<[(number | null)[], string]>([

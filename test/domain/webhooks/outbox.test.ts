@@ -27,7 +27,7 @@ describe("an outbox", () => {
     expect(outbox.pending).toBe(false);
     expect(outbox.dueAt()).toBe(Number.POSITIVE_INFINITY);
     expect(outbox.events[0]?.deliveries[0]?.attempts).toEqual([
-      { at: 1_000, duration_ms: 80, status: 200, error: null },
+      { at: 1_000, duration_ms: 80, status: 200, error: null, response: null },
     ]);
   });
 
@@ -75,6 +75,25 @@ describe("an outbox", () => {
     expect(names(completed ? [completed] : [])).toEqual([["completed", null]]);
     settle(outbox, completed, delivered, 2_100);
     expect(names(outbox.begin(6_100, rules))).toEqual([["started", null]]);
+  });
+
+  it("keeps what the last three tries were answered, until it forgets that", () => {
+    const outbox = new Outbox([own]);
+    outbox.plan(happening("started", 2, 1_000));
+    for (const response of ["a", "b", "c", "d"]) {
+      const now = outbox.dueAt();
+      const [begun] = outbox.begin(now, rules);
+      settle(outbox, begun, { ...refused(500), response }, now);
+    }
+    const responses = () =>
+      outbox.events[0]?.deliveries[0]?.attempts.map(({ response }) => response);
+    expect(responses()).toEqual([null, "b", "c", "d"]);
+    outbox.takeChanges();
+    outbox.forgetResponses();
+    expect(responses()).toEqual([null, null, null, null]);
+    expect(outbox.takeChanges().changed).toHaveLength(1);
+    outbox.forgetResponses();
+    expect(outbox.takeChanges().changed).toEqual([]);
   });
 
   it("gives up after 12 tries, and says so once", () => {

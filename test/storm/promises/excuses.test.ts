@@ -107,7 +107,7 @@ test("what never began has no log, and nobody got its id", () => {
 
 test("a delivery that failed many times may be put off beyond the calm", () => {
   const history = calmHistory();
-  const attempt = { at: "", status: null, duration_ms: 1, error: "refused" };
+  const attempt = { at: "", status: null, duration_ms: 1, error: "refused", response: null };
   const told = (tries: number) => {
     const attempts = Array.from({ length: tries }, () => attempt);
     const delivery = { endpoint_id: null, url: null, next_attempt_at: null, attempts };

@@ -207,7 +207,13 @@ function tell(
   const attempts = times.map((at) => {
     const payload = { ...object, data_omitted: false, webhook };
     deliveries.push({ endpoint_id, at, verified: true, payload });
-    return { at: new Date(at).toISOString(), status: 200, duration_ms: 2, error: null };
+    return {
+      at: new Date(at).toISOString(),
+      status: 200,
+      duration_ms: 2,
+      error: null,
+      response: null,
+    };
   });
   const delivery = { endpoint_id, url: null, state: "delivered" as const, next_attempt_at: null };
   webhooks.push({ ...webhook, deliveries: [{ ...delivery, attempts }] });

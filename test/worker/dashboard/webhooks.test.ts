@@ -50,6 +50,15 @@ describe("an endpoint", () => {
     expect(html).toContain("field-error");
   });
 
+  it("without an event is refused beside the events", async () => {
+    const { visitor } = await newDashboardUser();
+    const page = (await visitor.look(LIST)).html;
+    expect(page).toContain('<input type="hidden" name="events" value=""/>');
+    const form = { url: addressOf(freshPath()), description: "", events: "" };
+    const { status, html } = await visitor.send(LIST, form);
+    expect([status, html.includes('id="events-error"')]).toEqual([422, true]);
+  });
+
   it("is changed, paused and deleted", async () => {
     const { visitor, client, endpoint, page } = await withEndpoint();
     await visitor.send(page, { url: endpoint.url, description: "New", events: "output" });

@@ -12,6 +12,10 @@ const NOT_HERE = [
     (name) => `PredictionObject.${name}`,
   ),
   "PredictionObject.mayReadFile",
+  "PredictionObject.webhookBody",
+  // Nothing waits for it, and what is lost is told with the next change.
+  "AccountObject.recordDeliveries",
+  "AccountObject.listDeliveries",
   ...["find", "list", "unfinished", "usage", "usagePage", "copy", "isEmpty"].map(
     (name) => `AccountObject.${name}`,
   ),

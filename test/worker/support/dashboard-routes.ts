@@ -178,6 +178,9 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     status: 200,
     form: () => ({ url: addressOf(freshPath()), events: "completed" }),
   },
+  [`GET ${WEBHOOKS}/deliveries`]: each,
+  // Nothing is chosen.
+  [`POST ${WEBHOOKS}/deliveries`]: { ...each, changesNothing: true },
   [`GET ${WEBHOOKS}/:id`]: ownEndpoint,
   [`POST ${WEBHOOKS}/:id`]: {
     ...ownEndpoint,
@@ -317,6 +320,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`POST ${RUN}/retry`]: ownRun,
   [`POST ${RUN}/delete`]: ownRun,
   [`POST ${RUN}/share`]: { ...ownRun, status: 200, form: () => ({ days: "7" }) },
+  [`GET ${RUN}/webhooks/:event_id`]: ownRun,
   [`POST ${RUN}/webhooks/:event_id/redeliver`]: {
     ...ownRun,
     form: () => ({ receiver: "" }),

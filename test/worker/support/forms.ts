@@ -69,6 +69,7 @@ const webhookAttempt = {
   at: "date-time",
   status: "integer?",
   duration_ms: "integer?",
+  response: "string?",
   error: "string?",
 };
 

@@ -58,8 +58,9 @@ describe("an answer with status", () => {
     [521, "responded with status 521 (from Cloudflare: the connection was refused)"],
   ])("%d is not", async (status, error) => {
     const path = freshPath();
-    await script(path, { status, body: "a secret of the receiver" });
-    expect((await posted(path)).outcome).toEqual({ status, error });
+    await script(path, { status, body: "what is wrong" });
+    const response = status === 304 ? {} : { response: "what is wrong" };
+    expect((await posted(path)).outcome).toEqual({ status, error, ...response });
   });
 
   test("410 is final", async () => {
@@ -136,17 +137,17 @@ describe("a receiver that fails", () => {
 });
 
 describe("a body in return", () => {
-  test.each<Behaviour>([
-    "stalled",
-    "short",
-    "endless",
-    "hints",
-    { status: 200, body: "x".repeat(MIB) },
-  ])("(%s) holds nothing up", async (behaviour) => {
+  test.each<[Behaviour, string?]>([
+    ["stalled"],
+    ["short"],
+    ["endless", "x".repeat(1_000)],
+    ["hints"],
+    [{ status: 200, body: "x".repeat(MIB) }, "x".repeat(1_000)],
+  ])("(%s) holds nothing up", async (behaviour, response) => {
     const path = freshPath();
     await script(path, behaviour);
     const { outcome } = await posted(path, { ...impatient, timeoutMs: NEVER });
-    expect(outcome).toEqual({ status: 200, error: null });
+    expect(outcome).toEqual({ status: 200, error: null, response });
   });
 
   test("that never comes is not waited for, once it is known to be one", async () => {
@@ -164,6 +165,17 @@ describe("a body in return", () => {
     // the kernel's buffers, which hold some more, are filled before anybody reads.
     const [exchange] = await exchanged(path);
     expect(exchange?.sent).toBeLessThan(32 * MIB);
+  });
+
+  test.each<[string, string, string | undefined]>([
+    ["is quoted", "no such order", "no such order"],
+    ["of which only the beginning is quoted", "é".repeat(2_500), "é".repeat(1_000)],
+    ["that is no text is not", "\u0000\u0001", undefined],
+    ["that is empty is not", " \n", undefined],
+  ])("%s", async (_, body, response) => {
+    const path = freshPath();
+    await script(path, { status: 200, body });
+    expect((await posted(path)).outcome).toEqual({ status: 200, error: null, response });
   });
 
   test("that is short leaves the connection to the next", async () => {

@@ -1,0 +1,191 @@
+/** `/account/webhooks/deliveries`: what was sent of all predictions, and sending many again. */
+import type { WebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
+import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
+import type { Page } from "../../services/pagination.ts";
+import type { AccountDelivery } from "../../services/webhooks/account-deliveries.ts";
+import { AccountTabs } from "../account/tabs.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Above, Empty, Pager, shortId, Time } from "../ui/parts.tsx";
+import { DeliveryBadge } from "./delivery-badge.tsx";
+import { DELIVERIES, type DeliveryQuery, deliveriesAddress, WHICH } from "./delivery-filters.ts";
+import { LIST } from "./list.tsx";
+
+export interface DeliveriesPageProps {
+  query: DeliveryQuery;
+  page: Page<AccountDelivery>;
+  endpoints: WebhookEndpoint[];
+}
+
+export const DeliveriesPage = ({ query, page, endpoints }: DeliveriesPageProps) => (
+  <>
+    <h1>Account</h1>
+    <AccountTabs current={LIST} />
+    <Above places={[[LIST, "Webhooks"]]} />
+    <h2>Deliveries</h2>
+    <p class="hint">
+      The last 500 that arrived and the last 500 that did not, of all your predictions. Of{" "}
+      <code>output</code> events, those that had trouble.
+    </p>
+    <Filters query={query} endpoints={endpoints} />
+    {page.items.length === 0 ? (
+      <NoDeliveries query={query} />
+    ) : (
+      <Chosen query={query} page={page} endpoints={endpoints} />
+    )}
+    <Pager previous={page.previous_url} next={page.next_url} />
+  </>
+);
+
+const Filters = ({ query, endpoints }: Omit<DeliveriesPageProps, "page">) => (
+  <form method="get" action={DELIVERIES} class="delivery-filters" data-filters>
+    <fieldset>
+      <legend class="visually-hidden">State</legend>
+      {WHICH.map(([value, label]) => (
+        <label class="choice">
+          <input type="radio" name="which" value={value} checked={query.which === value} />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+    <label>
+      <span class="visually-hidden">Receiver</span>
+      <select name="to">
+        <option value="">All receivers</option>
+        {endpoints.map(({ id, url }) => (
+          <option value={id} selected={query.to === id}>
+            {url}
+          </option>
+        ))}
+        <option value={OWN_WEBHOOK} selected={query.to === OWN_WEBHOOK}>
+          Webhooks of single predictions
+        </option>
+      </select>
+    </label>
+    <button type="submit" class="quiet">
+      Filter
+    </button>
+  </form>
+);
+
+const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
+  <Form action={deliveriesAddress(query)}>
+    <table class="deliveries-table">
+      <thead>
+        <tr>
+          <th scope="col">
+            <span class="visually-hidden">Choose</span>
+          </th>
+          <th scope="col">Event</th>
+          <th scope="col">State</th>
+          <th scope="col">Receiver</th>
+          <th scope="col">Prediction</th>
+          <th scope="col">When</th>
+        </tr>
+      </thead>
+      <tbody>
+        {page.items.map((one) => (
+          <Row delivery={one} endpoints={endpoints} />
+        ))}
+      </tbody>
+    </table>
+    <p class="actions">
+      <button type="submit">Redeliver the chosen ones</button>
+      <span class="hint">Receivers get the same event again, with the same id.</span>
+    </p>
+  </Form>
+);
+
+function Row({ delivery, endpoints }: { delivery: AccountDelivery; endpoints: WebhookEndpoint[] }) {
+  const { prediction_id, event_id, event, at, model, endpoint_id, error, attempts } = delivery;
+  const page = `/predictions/${prediction_id}/webhooks/${event_id}`;
+  return (
+    <tr>
+      <td>
+        <input
+          type="checkbox"
+          name="chosen"
+          value={`${event_id} ${endpoint_id ?? OWN_WEBHOOK}`}
+          aria-label={`Choose ${event} of ${prediction_id}`}
+        />
+      </td>
+      <th scope="row" data-label="Event">
+        <a href={page}>{event}</a>
+      </th>
+      <td data-label="State">
+        <DeliveryBadge state={delivery.state} isFailing={error !== null} />
+        <Outcome delivery={delivery} />
+        {attempts > 1 && <small>{`${attempts} attempts`}</small>}
+      </td>
+      <td data-label="Receiver">
+        <Receiver delivery={delivery} endpoints={endpoints} />
+      </td>
+      <td data-label="Prediction">
+        <a href={`/predictions/${prediction_id}`} title={prediction_id}>
+          {shortId(prediction_id)}
+        </a>
+        {model !== null && (
+          <small>
+            <bdi>{model}</bdi>
+          </small>
+        )}
+      </td>
+      <td data-label="When">
+        <Time at={at} exact />
+      </td>
+    </tr>
+  );
+}
+
+function Outcome({ delivery: { state, status, error, next_at } }: { delivery: AccountDelivery }) {
+  if (error === null) return status === null ? null : <small>{String(status)}</small>;
+  if (state === "delivered" || state === "superseded") return null;
+  return (
+    <small class="error-excerpt">
+      {`${error}.`}
+      {next_at !== null && (
+        <>
+          {" Next try at "}
+          <Time at={next_at} exact />.
+        </>
+      )}
+    </small>
+  );
+}
+
+function Receiver({
+  delivery: { endpoint_id, url },
+  endpoints,
+}: {
+  delivery: AccountDelivery;
+  endpoints: WebhookEndpoint[];
+}) {
+  if (endpoint_id === null) return <bdi>{url ?? "The prediction's own webhook"}</bdi>;
+  const endpoint = endpoints.find(({ id }) => id === endpoint_id);
+  if (!endpoint) return <>Deleted endpoint</>;
+  return (
+    <a href={`${LIST}/${endpoint_id}`}>
+      <bdi>{endpoint.url}</bdi>
+    </a>
+  );
+}
+
+const NoDeliveries = ({ query: { which, to } }: { query: DeliveryQuery }) =>
+  which !== "" || to !== "" ? (
+    <Empty title="No deliveries match these filters">
+      <p>
+        <a href={DELIVERIES}>Show all deliveries</a>
+      </p>
+    </Empty>
+  ) : (
+    <Empty title="No deliveries yet">
+      <p>
+        Create an endpoint, or send <code>webhook</code> with a prediction. What is sent then, and
+        how it was answered, appears here.
+      </p>
+      <p class="actions">
+        <a class="button primary" href={LIST}>
+          Webhook endpoints
+        </a>
+      </p>
+    </Empty>
+  );

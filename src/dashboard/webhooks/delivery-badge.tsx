@@ -1,0 +1,24 @@
+/** The state of a delivery as a word with its shape. */
+import type { DeliveryState } from "../../protocol/webhook.ts";
+
+const BADGES: Record<DeliveryState, string> = {
+  pending: "started",
+  delivered: "succeeded",
+  failed: "failed",
+  superseded: "canceled",
+};
+
+/** One that has failed and is tried again is not just pending. */
+export const DeliveryBadge = ({
+  state,
+  isFailing,
+}: {
+  state: DeliveryState;
+  /** Whether its last try has failed. */
+  isFailing: boolean;
+}) =>
+  state === "pending" && isFailing ? (
+    <span class="status failed">retrying</span>
+  ) : (
+    <span class={`status ${BADGES[state]}`}>{state}</span>
+  );

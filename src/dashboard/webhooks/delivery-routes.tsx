@@ -1,0 +1,104 @@
+/** Routes of `/account/webhooks/deliveries`, and of one event. */
+import { z } from "zod";
+import { notFound } from "../../errors.ts";
+import { limitRate } from "../../middleware/rate-limit.ts";
+import { uuid } from "../../protocol/common.ts";
+import { webhookEventId } from "../../protocol/webhook.ts";
+import type { WebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
+import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
+import {
+  listAccountDeliveries,
+  type Redelivered,
+  type Redelivery,
+  redeliverMany,
+} from "../../services/webhooks/account-deliveries.ts";
+import { showWebhook } from "../../services/webhooks/deliveries.ts";
+import { listEndpoints, MAX_ENDPOINTS } from "../../services/webhooks/endpoints.ts";
+import { requireUser, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { redirectWithFlash } from "../flash.ts";
+import { fieldTexts, readForm } from "../form.ts";
+import { DeliveriesPage } from "./deliveries-page.tsx";
+import { DELIVERIES, deliveriesAddress, filterOf, readDeliveryQuery } from "./delivery-filters.ts";
+import { EventPage } from "./event-page.tsx";
+
+/** As many as can be chosen, and are sent again at once. */
+const PAGE_SIZE = 50;
+
+export const deliveryPages = pages()
+  .get(DELIVERIES, requireUser, async (c) => {
+    const endpoints = await endpointsOf(c);
+    const query = readDeliveryQuery(new URL(c.req.url), endpoints);
+    const request = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
+    const { services } = c.var;
+    const page = await listAccountDeliveries(
+      services,
+      viewerOf(c).caller,
+      filterOf(query),
+      request,
+    );
+    return c.render(<DeliveriesPage query={query} page={page} endpoints={endpoints} />, {
+      title: "Webhook deliveries",
+      scripts: ["predictions"],
+    });
+  })
+  .post(DELIVERIES, requireUser, async (c) => {
+    const { services } = c.var;
+    const { caller } = viewerOf(c);
+    const endpoints = await endpointsOf(c);
+    const chosen = readChosen(await readForm(c));
+    const sent = chosen.filter((one) => isOpen(one, endpoints));
+    const count = () => limitRate(c, "predictions", caller.user_id);
+    const done = await redeliverMany(services, caller, sent, count);
+    const message = outcomeOf(done, chosen.length, chosen.length - sent.length);
+    return redirectWithFlash(
+      c,
+      message,
+      deliveriesAddress(readDeliveryQuery(new URL(c.req.url), endpoints)),
+    );
+  })
+  .get("/predictions/:prediction_id/webhooks/:event_id", requireUser, async (c) => {
+    const { prediction_id: id, event_id } = c.req.param();
+    if (!webhookEventId.safeParse(event_id).success)
+      throw notFound(`The webhook event '${event_id}'`);
+    const shown = await showWebhook(c.var.services, viewerOf(c).caller, id, event_id);
+    return c.render(<EventPage id={id} shown={shown} />, {
+      title: `Webhook: ${shown.event.event}`,
+    });
+  });
+
+async function endpointsOf(c: PageContext): Promise<WebhookEndpoint[]> {
+  const request = { cursor: undefined, size: MAX_ENDPOINTS, url: c.req.url };
+  return (await listEndpoints(c.var.services, viewerOf(c).caller, request)).items;
+}
+
+const receiver = z.union([z.literal(OWN_WEBHOOK), uuid]);
+
+/** Without what no form of ours has sent. */
+function readChosen(form: FormData): Redelivery[] {
+  return fieldTexts(form, "chosen")
+    .slice(0, PAGE_SIZE)
+    .flatMap((text) => {
+      const [event_id = "", to = ""] = text.split(" ");
+      const prediction_id = event_id.split("_")[1] ?? "";
+      const isKnown = webhookEventId.safeParse(event_id).success && receiver.safeParse(to).success;
+      return isKnown
+        ? [{ prediction_id, event_id, endpoint_id: to === OWN_WEBHOOK ? null : to }]
+        : [];
+    });
+}
+
+/** To one that is disabled or deleted nothing can be sent. */
+const isOpen = ({ endpoint_id }: Redelivery, endpoints: WebhookEndpoint[]) =>
+  endpoint_id === null || endpoints.some(({ id, enabled }) => id === endpoint_id && enabled);
+
+function outcomeOf({ begun, gone, stopped }: Redelivered, chosen: number, shut: number): string {
+  if (chosen === 0) return "Choose what to redeliver first.";
+  const left = chosen - shut - begun - gone;
+  return [
+    `Redelivering ${begun} of ${chosen}.`,
+    ...(shut > 0 ? [`Not ${shut}: their endpoint is disabled or deleted.`] : []),
+    ...(gone > 0 ? [`Not ${gone}: the events are not kept any more.`] : []),
+    ...(stopped !== undefined ? [`Not ${left}: ${stopped}`] : []),
+  ].join(" ");
+}

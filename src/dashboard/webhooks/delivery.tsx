@@ -1,0 +1,105 @@
+/** The delivery of an event to one receiver: how it went, each try, and doing it again. */
+import type { DeliveryAttempt, WebhookDelivery } from "../../protocol/webhook.ts";
+import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
+import { Form } from "../ui/layout.tsx";
+import { Time } from "../ui/parts.tsx";
+import { codes, failuresOf } from "./codes.ts";
+import { DeliveryBadge } from "./delivery-badge.tsx";
+import { LIST } from "./list.tsx";
+
+export const Delivery = ({
+  delivery,
+  action,
+  open = false,
+}: {
+  delivery: WebhookDelivery;
+  action: string;
+  /** Shows each try at once. */
+  open?: boolean;
+}) => {
+  const { endpoint_id, url, state, next_attempt_at, attempts } = delivery;
+  return (
+    <div class="delivery" data-pending={state === "pending" ? "true" : undefined}>
+      <p>
+        {endpoint_id !== null && url !== null ? (
+          <a href={`${LIST}/${endpoint_id}`}>{url}</a>
+        ) : (
+          (url ?? "Deleted endpoint")
+        )}{" "}
+        <DeliveryBadge state={state} isFailing={(attempts.at(-1)?.error ?? null) !== null} />
+      </p>
+      <Failing delivery={delivery} />
+      {attempts.length > 0 && (
+        <details open={open}>
+          <summary>{summary(attempts)}</summary>
+          <ol>
+            {attempts.map((attempt) => (
+              <li>
+                <Time at={attempt.at} />
+                {`: ${outcome(attempt)}`}
+                <Response text={attempt.response} />
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+      {next_attempt_at !== null && attempts.length === 0 && (
+        <p class="hint">
+          {"First attempt "}
+          <Time at={next_attempt_at} exact />
+        </p>
+      )}
+      {url !== null && (
+        <Form action={action}>
+          <input type="hidden" name="receiver" value={endpoint_id ?? OWN_WEBHOOK} />
+          <button type="submit" class="quiet">
+            Redeliver
+          </button>
+        </Form>
+      )}
+    </div>
+  );
+};
+
+/** What the receiver said, which is not to be trusted. */
+const Response = ({ text }: { text: string | null }) =>
+  text === null ? null : (
+    <pre class="response" tabindex={0}>
+      <bdi>{text}</bdi>
+    </pre>
+  );
+
+/** What is wrong, in the open: the codes of the tries since it last worked, and when the next one is. */
+function Failing({
+  delivery: { state, next_attempt_at, attempts },
+}: {
+  delivery: WebhookDelivery;
+}) {
+  const failures = failuresOf(attempts);
+  const [last] = failures.slice(-1);
+  if (!last || state === "delivered" || state === "superseded") return null;
+  return (
+    <p class="trouble">
+      {`${state === "failed" ? "Failed" : "Failing"}: ${codes(failures)}. ${last.error}.`}
+      {next_attempt_at !== null && (
+        <>
+          {" Next try at "}
+          <Time at={next_attempt_at} exact />.
+        </>
+      )}
+      {state === "failed" && " It is not tried again."}
+    </p>
+  );
+}
+
+function summary(attempts: DeliveryAttempt[]): string {
+  const count = attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts`;
+  const last = attempts.findLast(({ duration_ms }) => duration_ms !== null);
+  return last ? `${count}, last: ${last.status ?? "no response"}` : count;
+}
+
+function outcome({ status, duration_ms, error }: DeliveryAttempt): string {
+  if (duration_ms === null) return "in progress";
+  const answer = status === null ? "no response" : `${status}`;
+  return `${answer} after ${duration_ms} ms${error === null ? "" : `. ${error}`}`;
+}

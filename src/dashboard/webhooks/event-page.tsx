@@ -1,0 +1,48 @@
+/** `/predictions/:id/webhooks/:event_id`: one event, how each receiver took it, and what is posted. */
+import { readableJson } from "../../lib/readable-json.ts";
+import type { ShownEvent } from "../../services/webhooks/deliveries.ts";
+import { Above, ALL_PREDICTIONS, Copy, linkToPrediction, Time } from "../ui/parts.tsx";
+import { Delivery } from "./delivery.tsx";
+import { DELIVERIES } from "./delivery-filters.ts";
+
+/** Input and output have pages of their own. */
+const MAX_CHARS = 100_000;
+
+export function EventPage({ id, shown: { event, body } }: { id: string; shown: ShownEvent }) {
+  const text = readableJson(JSON.parse(body));
+  return (
+    <>
+      <Above places={[ALL_PREDICTIONS, linkToPrediction(id)]} />
+      <h1>{`Webhook: ${event.event}`}</h1>
+      <p class="hint">
+        <Time at={event.created_at} exact />
+        {" · "}
+        <a href={DELIVERIES}>All deliveries</a>
+      </p>
+      <div class="deliveries">
+        {event.deliveries.map((delivery) => (
+          <Delivery
+            delivery={delivery}
+            action={`/predictions/${id}/webhooks/${event.id}/redeliver`}
+            open
+          />
+        ))}
+      </div>
+      <h2>Body</h2>
+      <p class="hint">
+        {"What is posted, with the header "}
+        <code>{`webhook-id: ${event.id}`}</code>.
+      </p>
+      {text.length <= MAX_CHARS ? (
+        <Copy text={text} lines />
+      ) : (
+        <>
+          <pre tabindex={0}>
+            <code>{text.slice(0, MAX_CHARS)}</code>
+          </pre>
+          <p class="hint">{`The first ${MAX_CHARS} of ${text.length} characters.`}</p>
+        </>
+      )}
+    </>
+  );
+}

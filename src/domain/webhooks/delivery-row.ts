@@ -1,0 +1,64 @@
+/** A row of an account's list of deliveries: a copy of what the prediction's object knows. */
+import type { DeliveryState, WebhookEventName } from "../../protocol/webhook.ts";
+import type { OutboxEvent } from "./outbox.ts";
+
+export interface DeliveryRow {
+  prediction_id: string;
+  sequence: number;
+  /** Empty: the webhook of the prediction itself. */
+  endpoint_id: string;
+  event: WebhookEventName;
+  /** When the event happened, unix ms. */
+  at: number;
+  /** Of the prediction's own webhook, without its query. */
+  url: string | null;
+  state: DeliveryState;
+  attempts: number;
+  /** Of the last try that has ended. */
+  status: number | null;
+  error: string | null;
+  /** When the next try is due, unix ms; null: none is, or one is under way. */
+  next_at: number | null;
+  /** As of when, unix ms: what is older changes nothing. */
+  told_at: number;
+}
+
+export interface DeliveryFilter {
+  /** failed: also those that are tried again. */
+  which: "failed" | "delivered" | undefined;
+  /** Empty: the webhooks of predictions themselves. */
+  endpoint_id: string | undefined;
+}
+
+/**
+ * `output` events are many, and each is part of the next: they are listed where they had trouble.
+ * @param ownUrl of the prediction's own webhook, without its query
+ */
+export function deliveryRowsOf(
+  predictionId: string,
+  events: readonly OutboxEvent[],
+  ownUrl: string | null,
+  now: number,
+): DeliveryRow[] {
+  return events.flatMap(({ sequence, event, at, deliveries }) =>
+    deliveries
+      .filter(({ attempts }) => event !== "output" || attempts.some(({ error }) => error !== null))
+      .map(({ endpoint_id, state, next_at, under_way, attempts }) => {
+        const last = attempts.findLast(({ duration_ms, error }) => duration_ms !== null || error);
+        return {
+          prediction_id: predictionId,
+          sequence,
+          endpoint_id: endpoint_id ?? "",
+          event,
+          at,
+          url: endpoint_id === null ? ownUrl : null,
+          state,
+          attempts: attempts.length,
+          status: last?.status ?? null,
+          error: last?.error ?? null,
+          next_at: state === "pending" && !under_way ? next_at : null,
+          told_at: now,
+        };
+      }),
+  );
+}

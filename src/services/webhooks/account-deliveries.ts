@@ -1,0 +1,113 @@
+/** The latest webhook deliveries of all predictions of an account, and delivering many of them again. */
+
+import type { DeliveryFilter } from "../../domain/webhooks/delivery-row.ts";
+import { eventId } from "../../domain/webhooks/event-id.ts";
+import { ProblemError } from "../../errors.ts";
+import type { ListedDelivery } from "../../objects/account/rpc-types.ts";
+import type { DeliveryState, WebhookEventName } from "../../protocol/webhook.ts";
+import { findAccount } from "../accounts/account-object.ts";
+import type { Caller } from "../accounts/caller.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
+import type { Services } from "../services.ts";
+import { redeliver } from "./deliveries.ts";
+
+/** A delivery as it was last told: its prediction knows better. */
+export interface AccountDelivery {
+  prediction_id: string;
+  event_id: string;
+  event: WebhookEventName;
+  /** When the event happened, unix ms. */
+  at: number;
+  /** `owner/name` when it was run; null: the prediction is not listed any more. */
+  model: string | null;
+  /** null: the prediction's own webhook, whose URL is `url`. */
+  endpoint_id: string | null;
+  url: string | null;
+  state: DeliveryState;
+  attempts: number;
+  status: number | null;
+  error: string | null;
+  /** Unix ms. */
+  next_at: number | null;
+}
+
+/** Those of the newest prediction first. */
+export async function listAccountDeliveries(
+  services: Services,
+  { user_id }: Caller,
+  filter: DeliveryFilter,
+  request: PageRequest,
+): Promise<Page<AccountDelivery>> {
+  const account = await findAccount(services, user_id);
+  const { which = "", endpoint_id } = filter;
+  return paginate(services, request, {
+    name: `deliveries/${user_id}?${JSON.stringify([which, endpoint_id])}`,
+    find: async (keyset) => (await account?.listDeliveries(filter, keyset)) ?? [],
+    keyOf: ({ delivery: { prediction_id, sequence, endpoint_id } }) => [
+      prediction_id,
+      sequence,
+      endpoint_id,
+    ],
+    present,
+  });
+}
+
+const present = ({ delivery, owner, name }: ListedDelivery): AccountDelivery => {
+  const { prediction_id, sequence, endpoint_id, event, at, url } = delivery;
+  const { state, attempts, status, error, next_at } = delivery;
+  return {
+    prediction_id,
+    event_id: eventId(prediction_id, sequence),
+    event,
+    at,
+    model: owner === null || name === null ? null : `${owner}/${name}`,
+    endpoint_id: endpoint_id === "" ? null : endpoint_id,
+    url,
+    state,
+    attempts,
+    status,
+    error,
+    next_at,
+  };
+};
+
+/** An event, and who is to get it again: null is the prediction's own webhook. */
+export interface Redelivery {
+  prediction_id: string;
+  event_id: string;
+  endpoint_id: string | null;
+}
+
+export interface Redelivered {
+  /** How many are being delivered. */
+  begun: number;
+  /** Whose events are gone: their predictions' data was removed. */
+  gone: number;
+  /** Why the others were not tried. */
+  stopped?: string;
+}
+
+/**
+ * One after the other: each counts toward the rate limit, and what is beyond it is left.
+ * @param count counts one. @throws ProblemError too_many_requests
+ */
+export async function redeliverMany(
+  services: Services,
+  caller: Caller,
+  chosen: Redelivery[],
+  count: () => Promise<void>,
+): Promise<Redelivered> {
+  const done = { begun: 0, gone: 0 };
+  for (const { prediction_id, event_id, endpoint_id } of chosen) {
+    try {
+      await count();
+      await redeliver(services, caller, prediction_id, event_id, endpoint_id);
+      done.begun += 1;
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      if (error.code !== "not_found") return { ...done, stopped: error.message };
+      done.gone += 1;
+    }
+  }
+  return done;
+}

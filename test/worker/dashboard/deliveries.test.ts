@@ -1,0 +1,108 @@
+/** Deliveries of all one's webhooks: listed, looked at, and many sent again. */
+import { describe, expect, it } from "vitest";
+import { newDashboardUser } from "../support/dashboard-users.ts";
+import { changeEndpoint, newEndpoint } from "../support/endpoints.ts";
+import { eventually } from "../support/eventually.ts";
+import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
+import { newRun } from "../support/route-parameters.ts";
+
+const LIST = "/account/webhooks/deliveries";
+
+/** Somebody whose endpoint has refused what it was told first, and whose prediction's own webhook was taken. */
+async function withRefusal() {
+  const person = await newDashboardUser();
+  const path = freshPath();
+  const refusal = { status: 503, body: "no <b>room</b>" };
+  await script(path, refusal, { status: 200, body: "thanks" });
+  const url = `${addressOf(path)}?key=hunter2`;
+  const endpoint = await newEndpoint(person.client, { url, events: ["completed"] });
+  const { prediction_id: id = "" } = await newRun(person);
+  await person.client.cancel(id);
+  const { html } = await eventually(async () => {
+    const page = await person.visitor.look(LIST);
+    expect(page.html).toContain("responded with status 503");
+    expect(page.html).toContain("succeeded");
+    return page;
+  });
+  const [, event = ""] = new RegExp(`value="(evt_\\S+) ${endpoint.id}"`).exec(html) ?? [];
+  return { ...person, path, endpoint, id, html, event };
+}
+
+describe("the list", () => {
+  it("has what arrived and what did not, each with its receiver and its model", async () => {
+    const { visitor, endpoint, id, html } = await withRefusal();
+    expect(html).toContain("retrying");
+    expect(html).toContain("Next try at");
+    expect(html).toContain(`/account/webhooks/${endpoint.id}`);
+    expect(html).toContain(`/predictions/${id}`);
+    const failed = (await visitor.look(`${LIST}?which=failed`)).html;
+    expect(failed.match(/name="chosen"/g)).toHaveLength(1);
+    const arrived = (await visitor.look(`${LIST}?which=delivered`)).html;
+    expect(arrived.match(/name="chosen"/g)).toHaveLength(1);
+    expect(arrived).not.toContain("responded with status 503");
+    const toEndpoint = (await visitor.look(`${LIST}?to=${endpoint.id}`)).html;
+    expect(toEndpoint.match(/name="chosen"/g)).toHaveLength(1);
+    expect((await visitor.look(`${LIST}?to=prediction&which=failed`)).html).toContain(
+      "No deliveries match",
+    );
+  });
+
+  it("of somebody else has none of them, and nobody else can open or repeat one", async () => {
+    const { id, event } = await withRefusal();
+    const stranger = await newDashboardUser();
+    expect((await stranger.visitor.look(LIST)).html).toContain("No deliveries yet");
+    const page = `/predictions/${id}/webhooks/${event}`;
+    expect((await stranger.visitor.look(page)).status).toBe(404);
+    await stranger.visitor.send(LIST, { chosen: `${event} prediction` });
+    expect((await stranger.visitor.look(LIST)).html).toContain("Redelivering 0 of 1");
+  });
+});
+
+describe("what is chosen", () => {
+  it("is sent again, with the same id", async () => {
+    const { visitor, path, endpoint, event } = await withRefusal();
+    await visitor.send(`${LIST}?which=failed`, {
+      chosen: [`${event} ${endpoint.id}`, "nonsense", `evt_1 ${endpoint.id}`],
+    });
+    expect((await visitor.look(LIST)).html).toContain("Redelivering 1 of 1");
+    const [first, second] = await exchanged(path, 2);
+    expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
+    await eventually(async () => {
+      const { html } = await visitor.look(`${LIST}?which=delivered&to=${endpoint.id}`);
+      expect(html).toContain("2 attempts");
+    });
+  });
+
+  it("is not sent to an endpoint that is disabled", async () => {
+    const { visitor, client, path, endpoint, event } = await withRefusal();
+    await changeEndpoint(client, endpoint.id, { enabled: false });
+    await visitor.send(LIST, { chosen: `${event} ${endpoint.id}` });
+    const { html } = await visitor.look(LIST);
+    expect(html).toContain("Not 1: their endpoint is disabled or deleted.");
+    expect(await received(path)).toHaveLength(1);
+  });
+
+  it("must be something", async () => {
+    const { visitor } = await newDashboardUser();
+    await visitor.look(LIST);
+    await visitor.send(LIST);
+    expect((await visitor.look(LIST)).html).toContain("Choose what to redeliver first.");
+  });
+});
+
+describe("the page of an event", () => {
+  it("has what was posted, and what the receiver said to it as text", async () => {
+    const { visitor, client, id, event } = await withRefusal();
+    const page = `/predictions/${id}/webhooks/${event}`;
+    const { html } = await visitor.look(page);
+    expect(html).toContain("no &lt;b&gt;room&lt;/b&gt;");
+    expect(html).toContain(`&quot;id&quot;: &quot;${event}&quot;`);
+    expect(html).toContain("&quot;status&quot;: &quot;canceled&quot;");
+    expect(html).not.toContain("hunter2");
+    await client.json("DELETE", `/v1/predictions/${id}`);
+    const { html: removed } = await visitor.look(page);
+    expect(removed).not.toContain("room");
+    expect(removed).toContain("&quot;data_removed&quot;: true");
+    expect((await visitor.look(`${page}0`)).status).toBe(404);
+  });
+});
