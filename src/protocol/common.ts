@@ -178,3 +178,13 @@ export type ValidationIssue = z.infer<typeof validationIssue>;
 export const validationError = z
   .object({ detail: z.array(validationIssue) })
   .meta({ id: "ValidationError", description: "All validation errors of a request" });
+
+/** Controls, and what turns the direction of all that follows. */
+const UNSEEN = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** A name that somebody chooses and others are shown, without what would make a page say something else. */
+export const shownText = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .overwrite((text) => text.replace(UNSEEN, ""));

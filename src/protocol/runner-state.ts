@@ -4,6 +4,7 @@
  * because clocks differ. Names of containers and devices are the runner's own.
  */
 import { z } from "zod";
+import { shownText } from "./common.ts";
 
 /** At most so many containers a box may have, and at most so many devices are told; it has fewer. */
 export const MAX_CONTAINERS = 256;
@@ -31,7 +32,7 @@ export const containerPhase = z.enum(["starting", "ready", "stopping"]);
 
 const device = z.object({
   id: z.string().min(1).max(100),
-  name: z.string().max(200),
+  name: shownText(200),
   memory_gb: z.number().nonnegative(),
   /** The container that has it. */
   holder: containerName.nullable(),
@@ -43,7 +44,7 @@ export const containerState = z.object({
   name: containerName,
   key: containerKey,
   /** `repository@digest` */
-  image: z.string().max(400),
+  image: shownText(400),
   /** The class that it was started for. */
   hardware: z.string().min(1).max(63),
   /** Devices that it has, or will have as soon as those that it replaces have stopped. */

@@ -23,7 +23,7 @@
  * that the machine should match, or returns 403 if the token does not allow it.
  */
 import { z } from "zod";
-import { digest, jsonObject, uuid } from "./common.ts";
+import { digest, jsonObject, shownText, uuid } from "./common.ts";
 import { egress } from "./egress.ts";
 import {
   containerKey,
@@ -71,7 +71,7 @@ export const machine = z
   .object({
     cpus: z.number().int().positive(),
     memory_gb: z.number().positive(),
-    gpus: z.array(z.object({ name: z.string().max(200), memory_gb: z.number().nonnegative() })),
+    gpus: z.array(z.object({ name: shownText(200), memory_gb: z.number().nonnegative() })),
   })
   .meta({
     id: "RunnerMachine",
@@ -90,10 +90,10 @@ export const spokenProtocol = z.object({ protocol: z.number().int() });
 
 export const sessionRequest = spokenProtocol.extend({
   /** Unique per runner token; the host name by default. */
-  name: z.string().min(1).max(100),
+  name: shownText(100).min(1),
   /** The classes that it serves, all of one pool. */
   hardware: z.array(className).min(1).max(MAX_CLASSES),
-  version: z.string().max(50),
+  version: shownText(50),
   engine: z.enum(["docker", "process"]),
   slots: z.number().int().min(1).max(1_000),
   machine,

@@ -5,6 +5,8 @@ import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
 
 export interface Invitation {
+  /** The operator's username. */
+  made_by: string;
   id: string;
   note: string;
   username: string | null;
@@ -63,6 +65,7 @@ const InvitationTable = ({ invitations }: { invitations: Invitation[] }) => (
         <tr>
           <th scope="col">Recipient</th>
           <th scope="col">User</th>
+          <th scope="col">By</th>
           <th scope="col">Expires</th>
           <th scope="col">
             <span class="visually-hidden">Actions</span>
@@ -70,7 +73,7 @@ const InvitationTable = ({ invitations }: { invitations: Invitation[] }) => (
         </tr>
       </thead>
       <tbody>
-        {invitations.map(({ id, note, username, recovers, expires_at }) => (
+        {invitations.map(({ id, note, username, made_by, recovers, expires_at }) => (
           <tr>
             <th scope="row">
               <bdi>{note}</bdi>
@@ -79,12 +82,18 @@ const InvitationTable = ({ invitations }: { invitations: Invitation[] }) => (
               {username ?? "New user"}
               {recovers && " (password reset)"}
             </td>
+            <td data-label="By">{made_by}</td>
             <td data-label="Expires">
               <Time at={expires_at} />
             </td>
             <td class="end">
-              <Form action={`/users/invitations/${id}/withdraw`}>
-                <Submit kind="quiet">Revoke</Submit>
+              <Form
+                action={`/users/invitations/${id}/withdraw`}
+                data-confirm="Revoke this invitation? Its link stops working, and cannot be shown again."
+              >
+                <button type="submit" class="quiet" aria-label={`Revoke the invitation of ${note}`}>
+                  Revoke
+                </button>
               </Form>
             </td>
           </tr>

@@ -11,6 +11,8 @@ interface Row extends Record<string, SqlStorageValue> {
 
 /** A row may have 2 MB: what is larger is not worth it. */
 const MAX_CHARS = 500_000;
+/** One with very many runners that tell much must be able to start: the latest are taken. */
+const MAX_LOADED_CHARS = 16_000_000;
 
 export class StoredRunners {
   readonly #sql: SqlStorage;
@@ -30,10 +32,17 @@ export class StoredRunners {
   /** Those that were heard since then; the others are forgotten. */
   load(since: number): PoolRunner[] {
     this.#sql.exec("DELETE FROM runners WHERE heard_at < ?", since);
-    return this.#sql
-      .exec<Row>("SELECT stored FROM runners")
-      .toArray()
-      .flatMap(({ stored }) => restored(stored) ?? []);
+    const runners: PoolRunner[] = [];
+    let left = MAX_LOADED_CHARS;
+    for (const { stored } of this.#sql.exec<Row>(
+      "SELECT stored FROM runners ORDER BY heard_at DESC",
+    )) {
+      left -= stored.length;
+      if (left < 0) break;
+      const runner = restored(stored);
+      if (runner) runners.push(runner);
+    }
+    return runners;
   }
 
   put(runner: PoolRunner): void {

@@ -14,6 +14,7 @@ import {
 import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import { getUser } from "../accounts/users.ts";
 import type { Services } from "../services.ts";
+import { currentProof } from "./operators.ts";
 
 const VALID_MS = 7 * 86_400_000;
 /** Enough for one page; invitations expire. */
@@ -46,13 +47,14 @@ export async function invite(
   return token;
 }
 
-/** @returns undefined for one that is unknown, used or expired */
+/** @returns undefined for one that is unknown, used or expired, or of somebody who is no operator any more */
 export async function findOpenInvitation(
-  { db }: Services,
+  services: Services,
   token: string | undefined,
 ): Promise<InvitationRow | undefined> {
-  if (token === undefined || !isToken(token, "ausi")) return undefined;
-  return findInvitation(db, await sha256(token), Date.now());
+  const proof = await currentProof(services);
+  if (proof === undefined || token === undefined || !isToken(token, "ausi")) return undefined;
+  return findInvitation(services.db, await sha256(token), Date.now(), proof);
 }
 
 /** The user that the invitation is for: they get a login, or a new password. */
@@ -63,8 +65,10 @@ export async function invitedUser(
   return user_id === null ? undefined : findUser(db, user_id);
 }
 
-export const listOpenInvitations = ({ db }: Services) =>
-  listInvitations(db, Date.now(), MAX_LISTED);
+export async function listOpenInvitations(services: Services) {
+  const proof = await currentProof(services);
+  return proof === undefined ? [] : listInvitations(services.db, Date.now(), proof, MAX_LISTED);
+}
 
 /** @throws ProblemError conflict when it is no longer open */
 export async function withdrawInvitation({ db }: Services, id: string): Promise<void> {

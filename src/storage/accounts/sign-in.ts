@@ -1,5 +1,6 @@
 /** Logins, sessions and invitations, as far as better-auth does not write them itself. */
 import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
 import { type Database, runBatch } from "../database.ts";
 import { invitations, users } from "../schema/index.ts";
 import { credentials, logins, passkeys, sessions, verifications } from "../schema/sign-in.ts";
@@ -128,33 +129,48 @@ export const findLogin = (db: Database, id: string) =>
 export const insertInvitation = (db: Database, row: typeof invitations.$inferInsert) =>
   db.insert(invitations).values(row);
 
+/** Who has made an invitation. */
+const makers = alias(users, "makers");
+
+/** Whoever has made it must be an operator still: links outlast sessions. @param proof what operators have stored */
+const isOpen = (now: number, proof: string) =>
+  and(
+    isNull(invitations.accepted_at),
+    gt(invitations.expires_at, now),
+    eq(makers.operator_proof, proof),
+  );
+
 /** An open invitation. */
-export const findInvitation = (db: Database, hash: string, now: number) =>
-  db
-    .select()
+export const findInvitation = async (
+  db: Database,
+  hash: string,
+  now: number,
+  proof: string,
+): Promise<InvitationRow | undefined> => {
+  const found = await db
+    .select({ invitation: invitations })
     .from(invitations)
-    .where(
-      and(
-        eq(invitations.hash, hash),
-        isNull(invitations.accepted_at),
-        gt(invitations.expires_at, now),
-      ),
-    )
+    .innerJoin(makers, eq(makers.id, invitations.made_by))
+    .where(and(eq(invitations.hash, hash), isOpen(now, proof)))
     .get();
+  return found?.invitation;
+};
 
 /** Open invitations, newest first. */
-export const listInvitations = (db: Database, now: number, limit: number) =>
+export const listInvitations = (db: Database, now: number, proof: string, limit: number) =>
   db
     .select({
       id: invitations.id,
       note: invitations.note,
       username: users.username,
+      made_by: makers.username,
       recovers: invitations.recovers,
       expires_at: invitations.expires_at,
     })
     .from(invitations)
+    .innerJoin(makers, eq(makers.id, invitations.made_by))
     .leftJoin(users, eq(users.id, invitations.user_id))
-    .where(and(isNull(invitations.accepted_at), gt(invitations.expires_at, now)))
+    .where(isOpen(now, proof))
     .orderBy(desc(invitations.id))
     .limit(limit)
     .all();

@@ -1,10 +1,10 @@
 /** Operators: listed, demoted, and none any more with another OPERATOR_TOKEN. */
 import { env } from "cloudflare:workers";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
 import { run } from "../support/accounts.ts";
 import { newOperator } from "../support/dashboard-users.ts";
-import { signedUp, type Visitor } from "../support/visitor.ts";
+import { signedUp, Visitor } from "../support/visitor.ts";
 
 const { settings } = getServices(env);
 
@@ -62,4 +62,44 @@ it("are stored with nothing that would be good for anything else", async () => {
   expect(row?.operator_proof).toMatch(/^[0-9a-f]{64}$/);
   const rows = JSON.stringify(await run("SELECT * FROM users"));
   expect(rows).not.toContain(env.OPERATOR_TOKEN);
+});
+
+describe("the links of an operator who is none any more", () => {
+  const linkOf = async ({ visitor }: { visitor: Visitor }, username: string) => {
+    const { html } = await visitor.send(`/users/${username}/recovery`);
+    return /#invitation=(ausi_\w+)/.exec(html)?.[1] ?? expect.fail(html);
+  };
+  const taken = async (invitation: string) =>
+    (await new Visitor().send("/sign-up", { invitation, password: "another long password" }))
+      .status;
+
+  it("open nothing after a demotion, and are listed no more", async () => {
+    const [one, two] = [await newOperator(), await newOperator()];
+    const link = await linkOf(two, one.username);
+    expect((await one.visitor.look("/users")).html).toContain(
+      `<td data-label="By">${two.username}</td>`,
+    );
+    await one.visitor.send(`/users/${two.username}/demote`);
+    expect(await taken(link)).not.toBe(303);
+    expect((await one.visitor.look("/users")).html).not.toContain(
+      `<td data-label="By">${two.username}</td>`,
+    );
+  });
+
+  it("open nothing when OPERATOR_TOKEN is another, until they have proved to hold that", async () => {
+    const { visitor } = await newOperator();
+    const { username } = await signedUp();
+    const link = await linkOf({ visitor }, username);
+    settings.operatorToken = "another-operator-token";
+    expect(await taken(link)).not.toBe(303);
+    await visitor.send("/set-up", { operator_token: settings.operatorToken });
+    expect(await taken(link)).toBe(303);
+  });
+
+  it("open nothing after a suspension", async () => {
+    const [one, two] = [await newOperator(), await newOperator()];
+    const link = await linkOf(two, one.username);
+    await one.visitor.send(`/users/${two.username}/suspend`);
+    expect(await taken(link)).not.toBe(303);
+  });
 });
