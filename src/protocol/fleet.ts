@@ -29,6 +29,9 @@ export const runnerState = z
     engine: z.string(),
     state: presence,
     draining: z.boolean().meta({ description: "Whether an operator is draining it" }),
+    revoked: z
+      .boolean()
+      .meta({ description: "Whether its token was revoked: then it gets no work" }),
     set_aside_until: timestamp.nullable().meta({
       description:
         "The runner accepted jobs without starting them, and gets no work until this time; null otherwise",

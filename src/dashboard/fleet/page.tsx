@@ -1,6 +1,7 @@
 /** `/fleet`: pools with their hardware classes, queues and runners. */
 
 import { fleetAlerts } from "../../domain/runners/alerts.ts";
+import { silenceOf } from "../../domain/runners/silence.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import type { FleetClass, FleetPool } from "../../services/runners/fleet.ts";
 import { Empty } from "../ui/parts.tsx";
@@ -32,20 +33,15 @@ export const FleetPage = ({
       <FleetTabs current="/fleet" />
       <div data-fleet>
         <div data-part="alerts">
-          <Alerts alerts={alertsOf(pools, view.now)} />
+          <Alerts alerts={alertsOf(pools, complete, view.now)} />
         </div>
         {empty && <NoRunners />}
         {used.map((one) => (
-          <PoolSection pool={one} view={view} />
+          <PoolSection pool={one} complete={complete} view={view} />
         ))}
         {!empty && idle.length > 0 && (
           <p class="hint">
             No runners and nothing waiting: {idle.map(({ identifier }) => identifier).join(", ")}.
-          </p>
-        )}
-        {!complete && (
-          <p class="hint">
-            Showing the newest runners. <code>GET /v1/operator/runners</code> lists all of them.
           </p>
         )}
       </div>
@@ -59,9 +55,10 @@ export const FleetPage = ({
   );
 };
 
-const alertsOf = (pools: FleetPool[], now: number) => {
+const alertsOf = (pools: FleetPool[], complete: boolean, now: number) => {
   const queues = pools.flatMap(({ classes }) => classes.map(({ queue }) => queue));
-  return fleetAlerts({ runners: pools.flatMap(({ runners }) => runners), queues }, now);
+  const runners = pools.flatMap((one) => one.runners);
+  return fleetAlerts({ runners, complete, queues }, now);
 };
 
 const NoRunners = () => (
@@ -80,9 +77,11 @@ const NoRunners = () => (
 
 const PoolSection = ({
   pool: { name, classes, runners },
+  complete,
   view,
 }: {
   pool: FleetPool;
+  complete: boolean;
   view: FleetContext;
 }) => (
   <section
@@ -94,6 +93,8 @@ const PoolSection = ({
       <ClassQueue
         hardware={one}
         runners={runners.filter(({ hardware }) => hardware.includes(one.identifier))}
+        complete={complete}
+        now={view.now}
       />
     ))}
     {runners.length > 0 && (
@@ -110,39 +111,43 @@ const PoolSection = ({
 interface ServedClass {
   hardware: FleetClass;
   runners: RunnerState[];
+  /** Whether these are all that serve it. */
+  complete: boolean;
+  now: number;
 }
 
-const ClassQueue = ({ hardware: { identifier, name, queue }, runners }: ServedClass) => (
+const ClassQueue = ({ hardware: { identifier, name, queue }, ...served }: ServedClass) => (
   <>
     <h2 id={`class-${identifier}`}>
       {identifier} <small>{name ?? "deleted"}</small>
     </h2>
-    <Stats identifier={identifier} queue={queue} runners={runners} />
+    <Stats identifier={identifier} queue={queue} {...served} />
     <div data-part={`alert ${identifier}`}>
-      <Alert queue={queue} runners={runners} />
-      <Reasons queue={queue} runners={runners} />
+      <Alert queue={queue} {...served} />
+      <Reasons queue={queue} {...served} />
       <WaitingAccounts queue={queue} />
     </div>
   </>
 );
 
-const takesWork = ({ state, draining, set_aside_until }: RunnerState) =>
-  state === "ready" && !draining && set_aside_until === null;
+const takesWork = (now: number) => (runner: RunnerState) =>
+  runner.state === "ready" &&
+  !runner.draining &&
+  runner.set_aside_until === null &&
+  silenceOf(runner, now) === undefined;
 
-interface QueueProps {
+interface QueueProps extends Omit<ServedClass, "hardware"> {
   queue: QueueState;
-  runners: ServedClass["runners"];
 }
 
 /** Whether nobody takes its work, as far as the runners have told. */
-const isStuck = ({ queue: { waiting }, runners }: QueueProps) =>
-  runners.length === 0 || (waiting !== 0 && waiting !== null && !runners.some(takesWork));
+const isStuck = ({ queue: { waiting }, runners, complete, now }: QueueProps) =>
+  runners.length === 0 ? complete : (waiting ?? 0) > 0 && !runners.some(takesWork(now));
 
 /** Why predictions wait, beside what the alert says. */
-function Reasons({ queue, runners }: QueueProps) {
-  const reasons = queue.reasons.filter(
-    ({ code }) => code !== "no_runner" || !isStuck({ queue, runners }),
-  );
+function Reasons(props: QueueProps) {
+  const isSaid = isStuck(props);
+  const reasons = props.queue.reasons.filter(({ code }) => code !== "no_runner" || !isSaid);
   return (
     <>
       {reasons.map(({ message }) => (
@@ -152,29 +157,32 @@ function Reasons({ queue, runners }: QueueProps) {
   );
 }
 
-function Alert({ queue, runners }: QueueProps) {
-  const { waiting } = queue;
-  if (!isStuck({ queue, runners })) return null;
-  const reason =
-    runners.length === 0
-      ? "no runner serves this hardware."
-      : "all its runners are offline, draining or set aside.";
+function Alert(props: QueueProps) {
+  if (!isStuck(props)) return null;
+  const { waiting } = props.queue;
   return (
-    <p class="problem">
-      {waiting === null
-        ? "The length of its queue is currently unknown."
-        : `Predictions are waiting, but ${reason}`}{" "}
-      <a href="/fleet/tokens">Add a runner</a>
+    <p class={waiting === 0 ? "hint" : "problem"}>
+      {whyStuck(props)} <a href="/fleet/tokens">Add a runner</a>
     </p>
   );
 }
 
-function Stats({ identifier, queue, runners }: QueueProps & { identifier: string }) {
+function whyStuck({ queue: { waiting }, runners }: QueueProps): string {
+  if (waiting === null) return "The length of its queue is currently unknown.";
+  if (waiting === 0) return "No runner serves this hardware.";
+  const wait = waiting === 1 ? "A prediction is waiting, but" : "Predictions are waiting, but";
+  if (runners.length === 0) return `${wait} no runner serves this hardware.`;
+  return runners.some(({ state }) => state === "unknown")
+    ? `${wait} the state of its runners is currently unknown.`
+    : `${wait} all its runners are offline, silent, draining or set aside.`;
+}
+
+function Stats({ identifier, queue, runners, now }: QueueProps & { identifier: string }) {
   const online = runners.filter(({ state }) => state === "ready" || state === "draining");
   const sum = (number: (runner: (typeof online)[number]) => number) =>
     online.reduce((total, runner) => total + number(runner), 0);
   const stats: [string, string | number][] = [
-    ["Ready", runners.filter(takesWork).length],
+    ["Ready", runners.filter(takesWork(now)).length],
     ["Slots", sum(({ slots }) => slots)],
     ["Running", sum(({ running }) => running.length)],
     ["Waiting", queue.waiting ?? "?"],

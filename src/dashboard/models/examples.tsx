@@ -99,7 +99,7 @@ function OneExample({ model, viewer, host, example, n }: Props & { example: Exam
             {outputs.some(({ kind }) => kind === "image") && (
               <Action action={`${at}/cover`} name="Use as the model’s picture" of={n} />
             )}
-            <Action action={`${at}/unpin`} name="Remove" of={n} />
+            <Action action={`${at}/unpin`} name="Remove" of={n} confirm={GONE} />
           </>
         )}
       </div>
@@ -107,8 +107,20 @@ function OneExample({ model, viewer, host, example, n }: Props & { example: Exam
   );
 }
 
-const Action = ({ action, name, of }: { action: string; name: string; of: number }) => (
-  <Form action={action}>
+const GONE = "Remove this example? Its copy of the input, output and files is deleted.";
+
+const Action = ({
+  action,
+  name,
+  of,
+  confirm,
+}: {
+  action: string;
+  name: string;
+  of: number;
+  confirm?: string;
+}) => (
+  <Form action={action} {...(confirm && { "data-confirm": confirm })}>
     <button type="submit" class="quiet">
       {name}
       <span class="visually-hidden">: example {of + 1}</span>

@@ -45,7 +45,10 @@ function Share({ share: { id, prediction_id, created_at, expires_at } }: { share
           <Time at={expires_at} />
         </small>
       </div>
-      <Form action={`/account/shares/${id}/revoke`}>
+      <Form
+        action={`/account/shares/${id}/revoke`}
+        data-confirm="Revoke this link? Whoever has it sees nothing any more, and it cannot be shown again."
+      >
         <button type="submit" class="quiet">
           Revoke<span class="visually-hidden">{` the link to ${short}`}</span>
         </button>

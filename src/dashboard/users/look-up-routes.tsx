@@ -15,7 +15,7 @@ interface Answer {
 }
 
 export const lookUpPages = pages().get("/look-up", requireOperator, async (c) => {
-  const id = c.req.query("id")?.trim().toLowerCase() ?? "";
+  const id = withHyphens(c.req.query("id")?.trim().toLowerCase() ?? "");
   const username = c.req.query("user")?.trim() ?? "";
   const { problem, found, searched } = id === "" ? {} : await answer(c, id, username);
   if (problem !== undefined) c.status(username === "" ? 400 : 404);
@@ -28,7 +28,9 @@ export const lookUpPages = pages().get("/look-up", requireOperator, async (c) =>
 async function answer(c: PageContext, id: string, username: string): Promise<Answer> {
   const { services, origin } = c.var;
   if (!uuid.safeParse(id).success)
-    return { problem: "That is no id of a prediction: it has 32 hexadecimal digits." };
+    return {
+      problem: "That is no id of a prediction, such as 01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e.",
+    };
   if (username === "") {
     const searched = await search(services, id, { url: c.req.url, cursor: c.req.query("cursor") });
     if (!searched.found) return { searched };
@@ -47,5 +49,11 @@ async function answer(c: PageContext, id: string, username: string): Promise<Ans
     throw error;
   }
 }
+
+/** As logs of other programs have it: without them. */
+const withHyphens = (id: string) =>
+  /^[0-9a-f]{32}$/.test(id)
+    ? id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5")
+    : id;
 
 const usernameOf = (owner: Owner) => ("username" in owner ? owner.username : owner.name);

@@ -82,6 +82,16 @@ const Usage = ({ view: { usage, storage } }: { view: PersonView }) => (
               ...(usage.price > 0 ? [["Price", priceText(usage.price)]] : []),
             ]
           : []),
+      ].map(([name, value]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+    <h2>Storage now</h2>
+    <dl class="totals">
+      {[
         ["Images", `${byteText(storage.images.bytes)} of ${byteText(storage.images.max_bytes)}`],
         [
           "Database",

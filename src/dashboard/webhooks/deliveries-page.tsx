@@ -69,7 +69,7 @@ const Filters = ({ query, endpoints }: Omit<DeliveriesPageProps, "page">) => (
 
 const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
   <Form action={deliveriesAddress(query)}>
-    <table class="deliveries-table">
+    <table class="stacked deliveries-table">
       <thead>
         <tr>
           <th scope="col">

@@ -70,7 +70,7 @@ export const webhookPages = pages()
   })
   .post(`${ONE}/disable`, requireUser, async (c) => {
     await updateEndpoint(c.var.services, viewerOf(c).caller, idIn(c), { enabled: false });
-    return back(c, "Disabled. Nothing is sent to it within 10 seconds.");
+    return back(c, "Disabled. It may still receive events for up to 10 seconds.");
   })
   .post(`${ONE}/secrets`, requireUser, async (c) => {
     const { services } = c.var;

@@ -24,6 +24,14 @@ export function EndpointTrouble({ endpoint }: { endpoint: WebhookEndpoint }) {
       <bdi>{last_error}</bdi>.
     </>
   );
+  // One answer is enough for that.
+  if (notice !== null && last_error?.startsWith("responded with status 410"))
+    return (
+      <p class="trouble">
+        Auspex has disabled it, because it responded with 410: it says that it is gone for good. If
+        it is not, enable it again; otherwise delete it.
+      </p>
+    );
   if (notice !== null)
     return (
       <p class="trouble">
@@ -39,7 +47,12 @@ export function EndpointTrouble({ endpoint }: { endpoint: WebhookEndpoint }) {
       </p>
     );
   if (!enabled)
-    return <p class="hint">Disabled: nothing is sent to it, and waiting deliveries are retried.</p>;
+    return (
+      <p class="hint">
+        Disabled: nothing is sent to it. Deliveries that wait are tried again for 24 hours, in case
+        you enable it.
+      </p>
+    );
   if (failing_since === null) return null;
   return (
     <p class="trouble">

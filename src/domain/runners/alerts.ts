@@ -14,6 +14,8 @@ export interface FleetAlert {
 
 interface Fleet {
   runners: RunnerState[];
+  /** Whether these are all there are. */
+  complete: boolean;
   queues: QueueState[];
 }
 
@@ -24,41 +26,52 @@ const LONG_WAIT_MS = 600_000;
 /** The first ones of those that are named in one sentence. */
 const NAMED = 5;
 
-export function fleetAlerts({ runners, queues }: Fleet, now: number): FleetAlert[] {
+export function fleetAlerts(fleet: Fleet, now: number): FleetAlert[] {
+  const { runners, complete, queues } = fleet;
   const alerts = [
-    ...queues.flatMap((queue) => ofQueue(queue, runners)),
+    ...(complete ? [] : [MORE]),
+    ...queues.flatMap((queue) => ofQueue(queue, fleet)),
     ...runners.flatMap((runner) => ofRunner(runner, now)),
     ...outdated(runners),
   ];
   return alerts.toSorted((a, b) => Number(b.level === "bad") - Number(a.level === "bad"));
 }
 
-function ofQueue(queue: QueueState, runners: RunnerState[]): FleetAlert[] {
+const MORE: FleetAlert = {
+  level: "warning",
+  text: "There are more runners than this page looks at: only the newest are shown here. Remove those that are gone for good; GET /v1/operator/runners lists all of them.",
+};
+
+function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] {
   const { hardware, waiting, oldest_wait_ms, reasons } = queue;
   const about = { about: { hardware }, name: hardware };
   if (!waiting) return [];
-  if (!runners.some((runner) => runner.hardware.includes(hardware))) {
+  if (complete && !runners.some((runner) => runner.hardware.includes(hardware))) {
     const text = `${count(waiting, "prediction")} ${waiting === 1 ? "waits" : "wait"}, and no runner serves this hardware.`;
     return [{ level: "bad", ...about, text }];
   }
   if (oldest_wait_ms === null || oldest_wait_ms < LONG_WAIT_MS) return [];
   const why = reasons[0]?.message ?? "";
-  const text = `Predictions have been waiting for ${aboutText(oldest_wait_ms)}. ${why}`.trim();
+  const have = waiting === 1 ? "A prediction has" : "Predictions have";
+  const text = `${have} been waiting for ${aboutText(oldest_wait_ms)}. ${why}`.trim();
   return [{ level: "bad", ...about, text }];
 }
 
 function ofRunner(runner: RunnerState, now: number): FleetAlert[] {
-  const { id, name, state, last_seen_at, set_aside_until, lost_gpus, running, machine } = runner;
+  const { id, name, state, last_seen_at, set_aside_until, lost_gpus, running, machine, revoked } =
+    runner;
   const about = { about: { runner: id }, name };
   const alerts: FleetAlert[] = [];
   const silent = silenceOf(runner, now);
   const gone =
-    state === "offline" && last_seen_at !== null ? now - Date.parse(last_seen_at) : NEWS_MS;
+    state === "offline" && !revoked && last_seen_at !== null
+      ? now - Date.parse(last_seen_at)
+      : NEWS_MS;
   if (silent !== undefined || gone < NEWS_MS) {
     const had =
       running.length === 0
         ? ""
-        : ` It has ${count(running.length, "prediction")}: those without output yet run again elsewhere, others fail.`;
+        : ` When it last told, it had ${count(running.length, "prediction")}: those without output run again elsewhere, others fail.`;
     const text = `Not heard from for ${aboutText(silent ?? gone)}.${had}`;
     alerts.push({ level: running.length > 0 ? "bad" : "warning", ...about, text });
   }

@@ -97,20 +97,25 @@ function toState(
 ): Omit<RunnerState, "set_aside_until"> {
   if (!presence) {
     const state = presence === null ? "offline" : "unknown";
-    return { id, name, hardware, pool, latest_version, state, ...UNKNOWN_STATE };
+    const revoked = revoked_at !== null;
+    return { id, name, hardware, pool, latest_version, state, revoked, ...UNKNOWN_STATE };
   }
   const { connected = null, lost_gpus = null, heard_at = 0 } = condition ?? {};
   const { session: _, started_at, last_seen_at, ...reported } = presence;
-  const isGone = last_seen_at < heardSince || revoked_at !== null;
+  // Its reports may fail while it polls.
+  const seenAt = Math.max(last_seen_at, heard_at);
+  const revoked = revoked_at !== null;
+  const isGone = seenAt < heardSince || revoked;
   return {
     ...reported,
     id,
     latest_version,
+    revoked,
     outdated: isOutdated(reported.version, latest_version),
     // A runner that stopped in good order is not offline.
     state: reported.state !== "stopped" && isGone ? "offline" : reported.state,
     started_at: new Date(started_at).toISOString(),
-    last_seen_at: new Date(Math.max(last_seen_at, heard_at)).toISOString(),
+    last_seen_at: new Date(seenAt).toISOString(),
     connected,
     lost_gpus,
   };

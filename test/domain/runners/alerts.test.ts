@@ -17,6 +17,7 @@ const runner = (changes: Partial<RunnerState> = {}): RunnerState => ({
   engine: "docker",
   state: "ready",
   draining: false,
+  revoked: false,
   set_aside_until: null,
   started_at: ago(3_600),
   last_seen_at: ago(40),
@@ -42,8 +43,10 @@ const queue = (changes: Partial<QueueState> = {}): QueueState => ({
   ...changes,
 });
 
-const of = (changes: Partial<RunnerState>) =>
-  fleetAlerts({ runners: [runner(changes)], queues: [queue()] }, NOW);
+const alerts = (runners: RunnerState[], queues: QueueState[], complete = true) =>
+  fleetAlerts({ runners, queues, complete }, NOW);
+
+const of = (changes: Partial<RunnerState>) => alerts([runner(changes)], [queue()]);
 
 test("a fleet that is well says nothing", () => {
   expect(of({})).toEqual([]);
@@ -63,12 +66,23 @@ test("a runner that does not poll is missed before it is offline, but not at onc
 test("a runner that is lost with predictions comes first, and is forgotten after a day", () => {
   const lost = runner({ state: "offline", connected: false, running: ["a", "b"] });
   const old = runner({ name: "rack-2", outdated: true });
-  expect(fleetAlerts({ runners: [old, lost], queues: [] }, NOW)).toMatchObject([
-    { level: "bad", name: "rack-1", text: expect.stringContaining("It has 2 predictions") },
+  expect(alerts([old, lost], [])).toMatchObject([
+    { level: "bad", name: "rack-1", text: expect.stringContaining("it had 2 predictions") },
     { level: "warning", text: "1 runner is out of date: rack-2." },
   ]);
   expect(of({ state: "offline", last_seen_at: ago(86_400) })).toEqual([]);
   expect(of({ state: "offline", last_seen_at: null })).toEqual([]);
+});
+
+test("a runner whose token was revoked is not missed", () => {
+  expect(of({ state: "offline", revoked: true, running: ["a"] })).toEqual([]);
+});
+
+test("of more runners than are looked at, it is not said that there is none", () => {
+  const alone = queue({ hardware: "h100", waiting: 1 });
+  expect(alerts([runner()], [alone], false)).toMatchObject([
+    { level: "warning", text: expect.stringMatching(/^There are more runners than/) },
+  ]);
 });
 
 test("GPUs that are lost, and runners that are set aside", () => {
@@ -84,19 +98,22 @@ test("a class that nobody serves, and one whose predictions wait too long", () =
   ];
   const alone = queue({ hardware: "h100", waiting: 1 });
   const long = queue({ waiting: 3, oldest_wait_ms: 840_000, reasons });
-  expect(fleetAlerts({ runners: [runner()], queues: [alone, long] }, NOW)).toMatchObject([
+  expect(alerts([runner()], [alone, long])).toMatchObject([
     { name: "h100", text: "1 prediction waits, and no runner serves this hardware." },
     { name: "l40s", text: "Predictions have been waiting for about 14 min. All 4 GPUs are busy." },
   ]);
+  expect(alerts([runner()], [{ ...long, waiting: 1 }])).toMatchObject([
+    { text: expect.stringMatching(/^A prediction has been waiting/) },
+  ]);
   const short = queue({ waiting: 3, oldest_wait_ms: 599_000, reasons });
-  expect(fleetAlerts({ runners: [runner()], queues: [short] }, NOW)).toEqual([]);
+  expect(alerts([runner()], [short])).toEqual([]);
 });
 
 test("of many that are out of date the first are named", () => {
   const runners = ["a", "b", "c", "d", "e", "f", "g"].map((name) =>
     runner({ name, outdated: true }),
   );
-  expect(fleetAlerts({ runners, queues: [] }, NOW)).toEqual([
+  expect(alerts(runners, [])).toEqual([
     { level: "warning", text: "7 runners are out of date: a, b, c, d, e and 2 more." },
   ]);
 });

@@ -177,14 +177,14 @@ test("a class that predictions wait for in vain asks for a runner, and says for 
   advance(75);
   const text = textOf(partOf(await look(), "section", world.hardware));
   expect(text).toMatch(/Ready 0 Slots 0 Running 0 Waiting 1 Longest wait 1 min 15 s Median wait –/);
-  expect(text).toContain("Predictions are waiting, but no runner serves this hardware.");
+  expect(text).toContain("A prediction is waiting, but no runner serves this hardware.");
   const gone = await world.runner();
   await gone.tell({ state: "stopped" });
   expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
-    "Predictions are waiting, but all its runners are offline, draining or set aside.",
+    "A prediction is waiting, but all its runners are offline, silent, draining or set aside.",
   );
   const runner = await world.runner();
-  expect(textOf(partOf(await look(), "section", world.hardware))).not.toContain("are waiting");
+  expect(textOf(partOf(await look(), "section", world.hardware))).not.toContain("is waiting, but");
   await runner.tellState({ free: 0 });
   expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
     "1 prediction waits: its only runner is busy. Another runner would help.",

@@ -46,6 +46,7 @@ describe("a runner", () => {
       state: "ready",
       draining: false,
       outdated: false,
+      revoked: false,
       set_aside_until: null,
       connected: null,
       lost_gpus: null,
