@@ -6,6 +6,7 @@ import { uuid } from "../../protocol/common.ts";
 import { webhookEventId } from "../../protocol/webhook.ts";
 import type { WebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
+import { viewPrediction } from "../../services/predictions/prediction-view.ts";
 import {
   listAccountDeliveries,
   type Redelivered,
@@ -61,8 +62,13 @@ export const deliveryPages = pages()
     const { prediction_id: id, event_id } = c.req.param();
     if (!webhookEventId.safeParse(event_id).success)
       throw notFound(`The webhook event '${event_id}'`);
-    const shown = await showWebhook(c.var.services, viewerOf(c).caller, id, event_id);
-    return c.render(<EventPage id={id} shown={shown} />, {
+    const { services, origin } = c.var;
+    const { caller } = viewerOf(c);
+    const [shown, { displayInput }] = await Promise.all([
+      showWebhook(services, caller, id, event_id),
+      viewPrediction(services, caller, id, origin),
+    ]);
+    return c.render(<EventPage id={id} shown={shown} input={displayInput} />, {
       title: `Webhook: ${shown.event.event}`,
     });
   });

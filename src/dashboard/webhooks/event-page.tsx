@@ -1,5 +1,6 @@
 /** `/predictions/:id/webhooks/:event_id`: one event, how each receiver took it, and what is posted. */
 import { readableJson } from "../../lib/readable-json.ts";
+import type { Json } from "../../protocol/common.ts";
 import type { ShownEvent } from "../../services/webhooks/deliveries.ts";
 import { Above, ALL_PREDICTIONS, Copy, linkToPrediction, Time } from "../ui/parts.tsx";
 import { Delivery } from "./delivery.tsx";
@@ -8,8 +9,19 @@ import { DELIVERIES } from "./delivery-filters.ts";
 /** Input and output have pages of their own. */
 const MAX_CHARS = 100_000;
 
-export function EventPage({ id, shown: { event, body } }: { id: string; shown: ShownEvent }) {
-  const text = readableJson(JSON.parse(body));
+export function EventPage({
+  id,
+  shown: { event, body },
+  input,
+}: {
+  id: string;
+  shown: ShownEvent;
+  /** For display, with masks; undefined if it is too large or removed. */
+  input: Json | undefined;
+}) {
+  const posted: Record<string, Json> = JSON.parse(body);
+  if (posted.input !== null) posted.input = input ?? "Too large to be shown here";
+  const text = readableJson(posted);
   return (
     <>
       <Above places={[ALL_PREDICTIONS, linkToPrediction(id)]} />
@@ -31,7 +43,7 @@ export function EventPage({ id, shown: { event, body } }: { id: string; shown: S
       <h2>Body</h2>
       <p class="hint">
         {"What is posted, with the header "}
-        <code>{`webhook-id: ${event.id}`}</code>.
+        <code>{`webhook-id: ${event.id}`}</code>. Secret inputs are masked on this page only.
       </p>
       {text.length <= MAX_CHARS ? (
         <Copy text={text} lines />

@@ -3,8 +3,10 @@ import { describe, expect, it } from "vitest";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { changeEndpoint, newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
+import { newRunnable } from "../support/examples.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
 import { newRun } from "../support/route-parameters.ts";
+import { settled } from "../support/webhooks.ts";
 
 const LIST = "/account/webhooks/deliveries";
 
@@ -91,6 +93,20 @@ describe("what is chosen", () => {
 });
 
 describe("the page of an event", () => {
+  it("masks what is secret, as the prediction's page does", async () => {
+    const person = await newDashboardUser();
+    await newEndpoint(person.client, { url: addressOf(freshPath()), events: ["completed"] });
+    const key = { type: "string", format: "password" };
+    const properties = { key, prompt: { type: "string" } };
+    const { run } = await newRunnable(person, { schema: { type: "object", properties } });
+    const id = await run({ key: "sk-hidden", prompt: "a cat" }, () => "out");
+    const [event] = await settled(person.client, id, "delivered");
+    const { html } = await person.visitor.look(`/predictions/${id}/webhooks/${event?.id}`);
+    expect(html).not.toContain("sk-hidden");
+    expect(html).toContain("&quot;prompt&quot;: &quot;a cat&quot;");
+    expect(html).toContain("&quot;output&quot;: &quot;out&quot;");
+  });
+
   it("has what was posted, and what the receiver said to it as text", async () => {
     const { visitor, client, id, event } = await withRefusal();
     const page = `/predictions/${id}/webhooks/${event}`;
