@@ -14,6 +14,7 @@ import type { KnownRunner } from "./known-runners.ts";
 import { type Declination, type Handed, PoolRunner } from "./pool-runner.ts";
 import type { Holder, PoolTelling } from "./rpc-types.ts";
 import { StoredRunners } from "./stored-runners.ts";
+import { ToldMemory, toldSize } from "./told-memory.ts";
 
 /** How soon a runner with room is expected to poll again after a response. */
 const RETURN_MS = 1_000;
@@ -36,6 +37,7 @@ export class Crew {
   readonly #state: PoolState;
   readonly #standing: RunnerStanding;
   readonly #stored: StoredRunners;
+  readonly #memory = new ToldMemory();
   readonly #runners = new Map<string, PoolRunner>();
   /** The sessions of runners that have said that they take no more work. */
   readonly #left = new LRUCache<string, string>({ max: 10_000 });
@@ -50,6 +52,7 @@ export class Crew {
     this.#stored = new StoredRunners(options.sql);
     const now = Date.now();
     for (const runner of this.#stored.load(now - SILENCE_MS)) {
+      if (!this.#memory.admit(runner.id, toldSize(runner.snapshot, runner.images))) continue;
       this.#runners.set(runner.id, runner);
       this.#update(runner, now);
     }
@@ -77,21 +80,27 @@ export class Crew {
     return this.#left.get(runner_id) === session;
   }
 
-  /** @returns also the jobs that it has no place for */
-  hear(telling: PoolTelling, known: KnownRunner): { runner: PoolRunner; declined: Declination[] } {
+  /** @returns also the jobs that it has no place for; undefined if it tells more than there is room for */
+  hear(
+    telling: PoolTelling,
+    known: KnownRunner,
+  ): { runner: PoolRunner; declined: Declination[] } | undefined {
     const now = Date.now();
     const { runner_id, session, snapshot } = telling;
+    const previous = this.#runners.get(runner_id);
+    const fitted = this.#memory.fit(telling, previous);
+    if (!fitted) return undefined;
+    for (const id of fitted.replaced) this.#drop(id);
     this.#left.delete(runner_id);
     this.#standing.recordConnected(runner_id, snapshot.heard);
-    const previous = this.#runners.get(runner_id);
     for (const receipt of snapshot.heard) previous?.settle(receipt);
     const wasFull = previous?.isFull;
     let runner = previous;
     let declined: Declination[] = [];
-    if (runner?.session === session) declined = runner.tell(telling, now);
+    if (runner?.session === session) declined = runner.tell(fitted.telling, now);
     else {
       if (previous) this.#end(previous);
-      runner = new PoolRunner(telling, now);
+      runner = new PoolRunner(fitted.telling, now);
       this.#runners.set(runner_id, runner);
     }
     runner.know(known);
@@ -245,14 +254,15 @@ export class Crew {
   /** It takes no more work. */
   remove(runnerId: string, session: string): void {
     this.#left.set(runnerId, session);
-    this.#drop(runnerId, session);
+    if (this.#runners.get(runnerId)?.session === session) this.#drop(runnerId);
   }
 
-  #drop(runnerId: string, session: string): void {
+  #drop(runnerId: string): void {
     const runner = this.#runners.get(runnerId);
-    if (runner?.session !== session) return;
+    if (!runner) return;
     this.#runners.delete(runnerId);
     this.#stored.delete(runnerId);
+    this.#memory.delete(runnerId);
     this.#end(runner);
   }
 
@@ -269,8 +279,8 @@ export class Crew {
     this.#sweep = setTimeout(() => {
       this.#sweep = null;
       const since = Date.now() - SILENCE_MS;
-      for (const { id, session, poll, heardAt } of this.#runners.values())
-        if (!poll && heardAt < since) this.#drop(id, session);
+      for (const { id, poll, heardAt } of this.#runners.values())
+        if (!poll && heardAt < since) this.#drop(id);
       this.#stored.save();
       this.#watch();
       this.#options.onChange();

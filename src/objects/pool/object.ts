@@ -30,6 +30,7 @@ import {
   type PoolTelling,
   poolClaim,
   type RunnerCondition,
+  type TellingProblem,
   type ToldRunner,
 } from "./rpc-types.ts";
 import { StoredEstimates } from "./stored-estimates.ts";
@@ -196,24 +197,30 @@ export class PoolObject extends DurableObject<Bindings> {
       return new Response(null, { status: known === "superseded" ? 409 : 404 });
     }
     const jobs = await this.#claim(claim, known, request.signal);
+    if (!jobs) return new Response(null, { status: 429 });
     return new Response(await claimResponseText(jobs, claim, settings(this.env)), {
       headers: { "content-type": "application/json" },
     });
   }
 
   /** What a runner has changed. */
-  async tell(telling: PoolTelling): Promise<SnapshotResponse | "superseded" | "unknown"> {
+  async tell(telling: PoolTelling): Promise<SnapshotResponse | TellingProblem> {
     const known = await this.#knownRunners.find(telling);
     if (typeof known === "string") return known;
-    if (!this.#crew.hasLeft(telling)) this.#hear(telling, known);
+    if (!this.#crew.hasLeft(telling) && !this.#hear(telling, known)) return "too_much";
     this.#line.assign();
     return { wanted: this.#line.size > 0 };
   }
 
-  async #claim(claim: PoolClaim, known: KnownRunner, signal: AbortSignal): Promise<Handed[]> {
+  async #claim(
+    claim: PoolClaim,
+    known: KnownRunner,
+    signal: AbortSignal,
+  ): Promise<Handed[] | undefined> {
     // It may have disconnected while its session was looked up.
     if (signal.aborted) return [];
     const runner = this.#hear(claim, known);
+    if (!runner) return undefined;
     const stopWatching = watchToken(this.env, claim, () =>
       this.removeRunner(runner.id, runner.session),
     );
@@ -231,9 +238,12 @@ export class PoolObject extends DurableObject<Bindings> {
     return poll.items;
   }
 
-  #hear(telling: PoolTelling, known: KnownRunner): PoolRunner {
+  /** @returns undefined if it tells more than there is room for */
+  #hear(telling: PoolTelling, known: KnownRunner): PoolRunner | undefined {
+    const heard = this.#crew.hear(telling, known);
+    if (!heard) return undefined;
     this.#estimates.learn(telling.snapshot.measured);
-    const { runner, declined } = this.#crew.hear(telling, known);
+    const { runner, declined } = heard;
     for (const one of declined) {
       this.#declines.add(one.job.object_id, runner.id, one.reason);
       this.ctx.waitUntil(this.#line.takeBack(runner, one));

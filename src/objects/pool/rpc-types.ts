@@ -19,6 +19,9 @@ export type PoolClaim = z.infer<typeof poolClaim>;
 /** What a runner tells of itself, with a claim or without. */
 export type PoolTelling = StateRequest & Partial<Pick<PoolClaim, "images">>;
 
+/** Why a pool takes nothing that a runner tells; `too_much`: its memory is taken by what others have told. */
+export type TellingProblem = "superseded" | "unknown" | "too_much";
+
 /** What operators see of a pool. */
 export interface PoolStatus {
   waiting: number;

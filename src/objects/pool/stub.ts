@@ -43,7 +43,7 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
  * goes to another runner, since it does not connect.
  * @param signal aborts when the runner disconnects, so that no job is handed to nobody
  * @returns a ClaimResponse; 409 when a later session of the same runner has taken over, 404 when
- * the runner has no such session in this pool
+ * the runner has no such session in this pool, 429 when it tells more than the pool has room for
  */
 export async function claimJobs(
   env: Bindings,

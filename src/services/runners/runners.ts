@@ -47,6 +47,13 @@ const superseded = () =>
     "Another process uses this runner's name. Give each process its own --name, or stop one.",
   );
 
+const tellsTooMuch = (pool: string) =>
+  new ProblemError(
+    "too_many_requests",
+    `The runners of the pool '${pool}' tell more than it can remember, and this one more than its share. Remove containers from this machine, or let fewer runners serve this pool.`,
+    { "retry-after": "30" },
+  );
+
 /** A removed runner is forgotten at once in that isolate, and within 10 s elsewhere. */
 export const runnerCache = cached({ max: 10_000 }, ({ db }: Services, id: string) =>
   findRunner(db, id),
@@ -157,6 +164,7 @@ export async function claim(
   const response = await claimJobs(services.env, { ...request, token_id, token_known_at }, signal);
   if (response.status === 409) throw superseded();
   if (response.status === 404) throw notFound("The runner's session");
+  if (response.status === 429) throw tellsTooMuch(request.pool);
   return response;
 }
 
@@ -173,6 +181,7 @@ export async function tellState(
   const answer = await poolOf(services.env, request.pool).tell(request);
   if (answer === "superseded") throw superseded();
   if (answer === "unknown") throw notFound("The runner's session");
+  if (answer === "too_much") throw tellsTooMuch(request.pool);
   return answer;
 }
 

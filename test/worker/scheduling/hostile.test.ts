@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Job } from "../../../src/protocol/runner.ts";
+import { MAX_TOLD } from "../../../src/protocol/runner-state.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { lineOf, openPolls, pool } from "../support/pool.ts";
 import { FakeRunner, type SnapshotChanges } from "../support/runner.ts";
@@ -127,3 +128,30 @@ test("what one makes up of keys that nobody asked for is not learned", async () 
   await world.waiting();
   expect(await other).toHaveLength(1);
 });
+
+test("many that tell much do not fill the memory of their pool: others are heard, and get the job", async () => {
+  const world = await newWorld();
+  const large = { containers: Array.from({ length: MAX_TOLD }, (_, n) => largeContainer(n)) };
+  const statuses: number[] = [];
+  for (let n = 0; n < 60; n++)
+    statuses.push((await (await boaster(world)).tellState(large)).status);
+  // Each takes 410 kB, of 16 MB.
+  const kept = statuses.filter((status) => status === 200).length;
+  expect(kept).toBe(39);
+  const { status, body } = await (await boaster(world)).tellState(large);
+  expect(status).toBe(429);
+  expect(JSON.stringify(body)).toContain("more than its share");
+  const runner = await world.runner();
+  const id = await world.waiting();
+  await lineOf(world, 1);
+  expect((await runner.take()).prediction_id).toBe(id);
+  expect((await pool(world).conditions()).size).toBe(kept + 1);
+});
+
+const largeContainer = (n: number) =>
+  readyContainer({
+    name: `large ${n}`,
+    image: "i".repeat(400),
+    key: "k".repeat(64),
+    idle_ms: null,
+  });
