@@ -7,6 +7,7 @@ import {
   deleteRunner,
   findRunner,
   findRunners,
+  listNewestRunners,
   listRunners as runnersOf,
 } from "../../storage/runners/runners.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
@@ -55,15 +56,14 @@ export interface FleetPool {
 const MAX_CLASSES = 100;
 const MAX_RUNNERS = 200;
 
-/** The whole fleet. With more than 200 runners, the newest, and `complete` is false. */
+/** The whole fleet. With more than 200 runners, the newest that may connect, and `complete` is false. */
 export async function readFleet(
   services: Services,
 ): Promise<{ pools: FleetPool[]; complete: boolean }> {
   const { db } = services;
-  const first = (limit: number) => ({ from: undefined, back: false, limit });
   const [known, rows] = await Promise.all([
-    listHardware(db, first(MAX_CLASSES)),
-    runnersOf(db, first(MAX_RUNNERS + 1)),
+    listHardware(db, { from: undefined, back: false, limit: MAX_CLASSES }),
+    listNewestRunners(db, MAX_RUNNERS + 1),
   ]);
   const runners = await readStates(services, rows.slice(0, MAX_RUNNERS));
   const standing = Map.groupBy(known, ({ pool }) => pool);

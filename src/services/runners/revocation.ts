@@ -1,6 +1,7 @@
 /**
  * Revoking runner tokens. D1 refuses the token at once. The objects of its runners, which confirm the
- * runners' passes, are told then, and told again every minute until all of them have answered.
+ * runners' passes, are told then, and told again every minute until all of them have answered. A day later
+ * they are removed.
  */
 import { notFound } from "../../errors.ts";
 import { mapAhead } from "../../lib/map-ahead.ts";
@@ -13,7 +14,12 @@ import {
   markTokenTold,
   revokeRunnerToken as revoke,
 } from "../../storage/accounts/tokens.ts";
-import { listRunnerIds } from "../../storage/runners/runners.ts";
+import {
+  deleteRevokedTokens,
+  deleteRunner,
+  listRunnerIds,
+  listShutOutRunners,
+} from "../../storage/runners/runners.ts";
 import { forgetRunnerTokens } from "../accounts/authentication.ts";
 import { forgetGrantedTokens } from "../registry/pull-grants.ts";
 import type { Services } from "../services.ts";
@@ -23,6 +29,10 @@ const AT_ONCE = 50;
 const RETRY = { attempts: 3, baseMs: 100, maxMs: 1_000 };
 /** Tokens of one sweep. Each may have a thousand runners, and an invocation 10,000 calls. */
 const SWEPT = 5;
+/** How long the runners of a revoked token are listed: they cannot come back. */
+const LISTED_MS = 86_400_000;
+/** Runners of one sweep, each with a call of its object. */
+const REMOVED = 200;
 
 /**
  * Ends the runners' polls and channels within 10 s. If the object of one does not answer, it is told
@@ -44,6 +54,18 @@ export async function revokeRunnerToken(services: Services, id: string): Promise
 export async function sweepRevokedTokens(services: Services, now: number): Promise<void> {
   for (const { id } of await listUntoldTokens(services.db, SWEPT))
     await tellRunners(services, id, now);
+}
+
+/** Forgets the runners of tokens that were revoked a day ago, and these tokens. */
+export async function sweepRevokedRunners({ env, db }: Services, now: number): Promise<void> {
+  const toldBefore = now - LISTED_MS;
+  const runners = await listShutOutRunners(db, toldBefore, REMOVED);
+  for await (const id of mapAhead(runners, AT_ONCE, async ({ id }) => {
+    await runnerAt(env, id).remove(now);
+    return id;
+  }))
+    await deleteRunner(db, id);
+  await deleteRevokedTokens(db, toldBefore);
 }
 
 async function tellRunners({ env, db }: Services, tokenId: string, now: number): Promise<void> {

@@ -1,4 +1,15 @@
-import { and, eq, getTableColumns, inArray, isNull, sql } from "drizzle-orm";
+import {
+  and,
+  desc,
+  eq,
+  getTableColumns,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  notExists,
+  sql,
+} from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { runners, runnerTokens } from "../schema/index.ts";
@@ -72,3 +83,37 @@ export function listRunners(db: Database, keyset: Keyset) {
     .limit(limit)
     .all();
 }
+
+/** Those that may connect first, and the newest of both. */
+export async function listNewestRunners(db: Database, limit: number): Promise<RunnerRow[]> {
+  const newest = (condition: ReturnType<typeof isNull>) =>
+    withToken(db).where(condition).orderBy(desc(runners.id)).limit(limit);
+  const [live, shutOut] = await db.batch([
+    newest(isNull(runnerTokens.revoked_at)),
+    newest(isNotNull(runnerTokens.revoked_at)),
+  ]);
+  return [...live, ...shutOut].slice(0, limit);
+}
+
+/** Those whose objects had been told by then that their token is revoked. */
+export const listShutOutRunners = (db: Database, toldBefore: number, limit: number) =>
+  db
+    .select({ id: runners.id })
+    .from(runnerTokens)
+    .innerJoin(runners, eq(runners.token_id, runnerTokens.id))
+    .where(lt(runnerTokens.told_at, toldBefore))
+    .limit(limit)
+    .all();
+
+/** Revoked tokens that nothing refers to. */
+export const deleteRevokedTokens = (db: Database, toldBefore: number) =>
+  db
+    .delete(runnerTokens)
+    .where(
+      and(
+        lt(runnerTokens.told_at, toldBefore),
+        notExists(
+          db.select({ id: runners.id }).from(runners).where(eq(runners.token_id, runnerTokens.id)),
+        ),
+      ),
+    );

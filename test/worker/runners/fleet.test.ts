@@ -6,7 +6,8 @@ import { runnerAt } from "../../../src/objects/runner/stub.ts";
 import type { Load, Machine, SessionResponse } from "../../../src/protocol/runner.ts";
 import { readManifest } from "../../../src/services/assets.ts";
 import { withTimeout } from "../../../src/services/with-timeout.ts";
-import { run } from "../support/accounts.ts";
+import { listNewestRunners } from "../../../src/storage/runners/runners.ts";
+import { run, services } from "../support/accounts.ts";
 import { Client } from "../support/client.ts";
 import { registered, revoke, shown } from "../support/fleet.ts";
 import { FakeRunner, sessionBody } from "../support/runner.ts";
@@ -156,6 +157,17 @@ describe("a runner", () => {
     await asking;
     expect(told).toHaveBeenCalledExactlyOnceWith(undefined);
   });
+});
+
+test("where not all are shown, those of a revoked token come last, though they are newer", async () => {
+  const live = await registered();
+  const shutOut = await registered();
+  await revoke(shutOut.token);
+  const newest = async (limit: number) =>
+    (await listNewestRunners(services.db, limit)).map(({ id }) => id);
+  expect((await newest(1))[0]).toBe(live.runner.id);
+  const all = await newest(1_000);
+  expect(all.indexOf(shutOut.runner.id)).toBeGreaterThan(all.indexOf(live.runner.id));
 });
 
 describe("removing a runner", () => {

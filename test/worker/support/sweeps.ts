@@ -140,6 +140,20 @@ export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups">, Sweep> = {
       expect(await runnerAt(env, id).confirm()).toBeNull();
     };
   },
+  /** One whose object was told a day ago. */
+  async revoked_runners() {
+    const { runner } = await newWorld();
+    const { id } = await runner();
+    const [token] = await run("SELECT token_id FROM runners WHERE id = ?", id);
+    await operator.ok("DELETE", `/v1/operator/runner_tokens/${token?.token_id}`);
+    advance(DAY + 1);
+    return async () => {
+      expect(await run("SELECT id FROM runners WHERE id = ?", id)).toEqual([]);
+      const tokens = await run("SELECT id FROM runner_tokens WHERE id = ?", token?.token_id);
+      expect(tokens).toEqual([]);
+      expect(await runnerAt(env, id).getPresence()).toBeNull();
+    };
+  },
   async pools() {
     const hardware = unique("hw");
     await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "Box" });
