@@ -36,7 +36,11 @@ export function Devices({ told, load }: { told: Told; load: RunnerDetail["load"]
             return (
               <tr>
                 <th scope="row">
-                  {n + 1} <small>{name}</small> {lost && <span class="status failed">lost</span>}
+                  {n + 1}{" "}
+                  <small>
+                    <bdi>{name}</bdi>
+                  </small>{" "}
+                  {lost && <span class="status failed">lost</span>}
                 </th>
                 <td data-label="Container">
                   {container === null ? "free" : (names.get(container) ?? container)}

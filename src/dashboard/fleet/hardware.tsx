@@ -156,7 +156,7 @@ const List = ({ items }: { items: Hardware[] }) => (
     {items.map((one) => (
       <li>
         <div>
-          <strong>{one.identifier}</strong> {one.name !== one.identifier && one.name}
+          <strong>{one.identifier}</strong> {one.name !== one.identifier && <bdi>{one.name}</bdi>}
           <small>{summaryOf(one)}</small>
         </div>
         <div class="row-actions">

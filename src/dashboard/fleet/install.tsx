@@ -19,7 +19,9 @@ export interface NewRunner {
 
 export const Install = ({ created }: { created: NewRunner }) => (
   <section class="new-secret" aria-labelledby="created-title">
-    <h2 id="created-title">Your new runner token: {created.name}</h2>
+    <h2 id="created-title">
+      Your new runner token: <bdi>{created.name}</bdi>
+    </h2>
     <p>
       Copy it now. It will not be shown again. To start a runner, run this on a machine with Node.js
       22 and Docker:

@@ -119,7 +119,10 @@ interface ServedClass {
 const ClassQueue = ({ hardware: { identifier, name, queue }, ...served }: ServedClass) => (
   <>
     <h2 id={`class-${identifier}`}>
-      {identifier} <small>{name ?? "deleted"}</small>
+      {identifier}{" "}
+      <small>
+        <bdi>{name ?? "deleted"}</bdi>
+      </small>
     </h2>
     <Stats identifier={identifier} queue={queue} {...served} />
     <div data-part={`alert ${identifier}`}>

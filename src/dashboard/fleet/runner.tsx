@@ -156,7 +156,11 @@ export function RunnerDetails({
   ].filter(Boolean);
   return (
     <>
-      {facts.map((fact) => `${fact} · `)}
+      {facts.map((fact) => (
+        <>
+          <bdi>{fact}</bdi> ·{" "}
+        </>
+      ))}
       {started_at !== null && !isOffline(runner) && (
         <>
           up since <Time at={started_at} /> ·{" "}

@@ -94,7 +94,7 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
         {tokens.map(({ id, name, prefix, hardware, last_used_at, created_at }) => (
           <tr>
             <th scope="row">
-              {name} <small>{prefix}…</small>
+              <bdi>{name}</bdi> <small>{prefix}…</small>
             </th>
             <td data-label="Hardware">{hardware.join(", ")}</td>
             <td data-label="Last used">

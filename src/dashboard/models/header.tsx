@@ -33,7 +33,11 @@ export const ModelHeader = ({
       <a href={modelAddress(model)}>{model.name}</a>
     </h1>
     <VisibilityBadge visibility={model.visibility} />
-    {model.description && <p class="description">{model.description}</p>}
+    {model.description && (
+      <p class="description" dir="auto">
+        {model.description}
+      </p>
+    )}
     {outlook && <Facts model={model} outlook={outlook} />}
     <Tabs
       label={`Pages of ${model.name}`}

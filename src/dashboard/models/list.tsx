@@ -181,7 +181,11 @@ function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | u
           </a>{" "}
           <VisibilityBadge visibility={model.visibility} />
         </h2>
-        {model.description && <p class="description">{model.description}</p>}
+        {model.description && (
+          <p class="description" dir="auto">
+            {model.description}
+          </p>
+        )}
         <p class="model-meta">
           {facts?.makes && <span>{MAKES_NAMES[facts.makes]}</span>}
           <span>{count === 1 ? "1 prediction" : `${count.toLocaleString("en")} predictions`}</span>

@@ -59,7 +59,7 @@ function Details({ model }: { model: DetailedModelRow }) {
         </Detail>
       )}
       <Detail name="Hardware">
-        {latest?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}
+        <bdi>{latest?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}</bdi>
       </Detail>
       {latest && <Detail name="Container sharing">{isolationText(latest.configuration)}</Detail>}
       {latest && <Detail name="Network access">{egressText(latest.configuration)}</Detail>}

@@ -44,7 +44,7 @@ export function VersionPage(props: VersionPageProps) {
           Try it
         </a>
       </div>
-      {release_notes && <p>{release_notes}</p>}
+      {release_notes && <p dir="auto">{release_notes}</p>}
       <ImageNotice image={image} isOwner={isOwner(model, viewer)} />
       {version.awaits && (
         <p class="warning-note">
@@ -91,7 +91,7 @@ function Configuration({ model, version }: Pick<VersionPageProps, "model" | "ver
         </Detail>
       )}
       <Detail name="Hardware">
-        {rest.hardware_identifier ?? model.hardware?.name ?? DEFAULT_HARDWARE}
+        <bdi>{rest.hardware_identifier ?? model.hardware?.name ?? DEFAULT_HARDWARE}</bdi>
       </Detail>
       <Detail name="Container interface">
         {spoken === "cog" ? "Cog" : "OpenAI-compatible server"}

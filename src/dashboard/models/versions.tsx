@@ -52,7 +52,9 @@ export const VersionsPage = ({
                       {number === latest.number && <span class="badge">latest</span>}{" "}
                       {awaits && <span class="badge">waits for its first start</span>}
                     </th>
-                    <td>{release_notes || "—"}</td>
+                    <td class="notes" dir="auto">
+                      {release_notes || "—"}
+                    </td>
                     <td>
                       <ChangesOf number={number} compared={compared} />
                     </td>

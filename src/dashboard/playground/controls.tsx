@@ -30,7 +30,7 @@ export function Control({ field, n, draft }: Props) {
               value="true"
               checked={field.text === "true"}
             />
-            <span>{field.label}</span>
+            <span dir="auto">{field.label}</span>
           </label>
         </div>
         {hint && (
@@ -42,7 +42,13 @@ export function Control({ field, n, draft }: Props) {
     );
   }
   return (
-    <Field name={name} label={field.label} hint={hint} draft={draft} required={field.required}>
+    <Field
+      name={name}
+      label={<bdi>{field.label}</bdi>}
+      hint={hint}
+      draft={draft}
+      required={field.required}
+    >
       <FieldControl field={field} attributes={attributes} />
     </Field>
   );
@@ -58,7 +64,12 @@ function hintOf({ name, label, description, ...field }: FilledField): Child | un
   return (
     <>
       {!isNamed && <code>{name}</code>}
-      {description && ` ${description} `}
+      {description && (
+        <>
+          {" "}
+          <bdi>{description}</bdi>{" "}
+        </>
+      )}
       {description && rules && "· "}
       {rules && <span class="rules">{rules}</span>}
     </>

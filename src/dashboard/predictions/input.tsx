@@ -1,7 +1,8 @@
 /** The input of a prediction, field by field. */
+import type { Json } from "../../protocol/common.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { OutputValue } from "../prediction-view/output.tsx";
-import { outputOf } from "../prediction-view/output-kind.ts";
+import { isUrlKind, outputOf } from "../prediction-view/output-kind.ts";
 
 export function Input({ view, host }: { view: PredictionView; host: string }) {
   const { displayInput: input, dataRemoved, prediction } = view;
@@ -18,14 +19,24 @@ export function Input({ view, host }: { view: PredictionView; host: string }) {
   if (fields.length === 0) return <p class="hint">Empty: all fields used their defaults.</p>;
   return (
     <dl class="input">
-      {fields.map(([name, value]) => (
-        <>
-          <dt>{name}</dt>
-          <dd>
-            <OutputValue output={outputOf(value, host)} host={host} all={all} />
-          </dd>
-        </>
-      ))}
+      {fields.map(([name, value]) => {
+        const output = outputOf(value, host);
+        const scrolls = !isUrlKind(output) && isLong(value);
+        return (
+          <>
+            <dt>{name}</dt>
+            <dd {...(scrolls && { class: "long", tabindex: 0 })}>
+              <OutputValue output={output} host={host} all={all} />
+            </dd>
+          </>
+        );
+      })}
     </dl>
   );
+}
+
+/** Some 13 lines are seen at once, and the rest scrolls: it must be reachable with the keyboard. */
+function isLong(value: Json): boolean {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > 800 || text.split("\n").length > 12;
 }

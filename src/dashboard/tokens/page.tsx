@@ -69,7 +69,7 @@ const List = ({ tokens, now }: { tokens: Token[]; now: number }) => (
 const Row = ({ token, now }: { token: Token; now: number }) => (
   <tr>
     <th scope="row">
-      {token.name} <small>{token.prefix}…</small>
+      <bdi>{token.name}</bdi> <small>{token.prefix}…</small>
     </th>
     <td data-label="Scopes">
       {token.scopes.join(", ")}

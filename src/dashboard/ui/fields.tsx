@@ -4,7 +4,7 @@ import { type Draft, fieldText, fieldTexts } from "../form.ts";
 
 interface FieldProps {
   name: string;
-  label: string;
+  label: Child;
   /** Shown below the label. */
   hint?: Child;
   draft: Draft;
@@ -127,7 +127,11 @@ export function Choices({
           />
           <span>
             {option.label}
-            {option.hint && <small>{option.hint}</small>}
+            {option.hint && (
+              <small>
+                <bdi>{option.hint}</bdi>
+              </small>
+            )}
           </span>
         </label>
       ))}

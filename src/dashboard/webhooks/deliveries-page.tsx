@@ -9,6 +9,7 @@ import { Above, Empty, Pager, shortId, Time } from "../ui/parts.tsx";
 import { DeliveryBadge } from "./delivery-badge.tsx";
 import { DELIVERIES, type DeliveryQuery, deliveriesAddress, WHICH } from "./delivery-filters.ts";
 import { LIST } from "./list.tsx";
+import { WebhookUrl } from "./url.tsx";
 
 export interface DeliveriesPageProps {
   query: DeliveryQuery;
@@ -159,12 +160,13 @@ function Receiver({
   delivery: AccountDelivery;
   endpoints: WebhookEndpoint[];
 }) {
-  if (endpoint_id === null) return <bdi>{url ?? "The prediction's own webhook"}</bdi>;
+  if (endpoint_id === null)
+    return url === null ? <>The prediction's own webhook</> : <WebhookUrl url={url} />;
   const endpoint = endpoints.find(({ id }) => id === endpoint_id);
   if (!endpoint) return <>Deleted endpoint</>;
   return (
     <a href={`${LIST}/${endpoint_id}`}>
-      <bdi>{endpoint.url}</bdi>
+      <WebhookUrl url={endpoint.url} />
     </a>
   );
 }

@@ -6,6 +6,7 @@ import { Time } from "../ui/parts.tsx";
 import { codes, failuresOf } from "./codes.ts";
 import { DeliveryBadge } from "./delivery-badge.tsx";
 import { LIST } from "./list.tsx";
+import { WebhookUrl } from "./url.tsx";
 
 export const Delivery = ({
   delivery,
@@ -22,9 +23,13 @@ export const Delivery = ({
     <div class="delivery" data-pending={state === "pending" ? "true" : undefined}>
       <p>
         {endpoint_id !== null && url !== null ? (
-          <a href={`${LIST}/${endpoint_id}`}>{url}</a>
+          <a href={`${LIST}/${endpoint_id}`}>
+            <WebhookUrl url={url} />
+          </a>
+        ) : url === null ? (
+          "Deleted endpoint"
         ) : (
-          (url ?? "Deleted endpoint")
+          <WebhookUrl url={url} />
         )}{" "}
         <DeliveryBadge state={state} isFailing={(attempts.at(-1)?.error ?? null) !== null} />
       </p>

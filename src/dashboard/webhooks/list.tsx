@@ -9,6 +9,7 @@ import { EndpointFields } from "./fields.tsx";
 import { CHOSEN_EVENTS } from "./form.ts";
 import { type NewSecret, SecretCreated } from "./secret.tsx";
 import { EndpointStatus, EndpointTrouble } from "./state.tsx";
+import { WebhookUrl } from "./url.tsx";
 
 export const LIST = "/account/webhooks";
 
@@ -71,7 +72,7 @@ const Endpoint = ({ endpoint }: { endpoint: WebhookEndpoint }) => (
   <li>
     <div>
       <a href={`${LIST}/${endpoint.id}`}>
-        <bdi>{endpoint.url}</bdi>
+        <WebhookUrl url={endpoint.url} />
       </a>
       <small>
         {endpoint.description !== "" && (

@@ -12,6 +12,8 @@ const MAX_WEIGHT = 100_000;
 
 const DESK = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
+/** A desk at 200 %. */
+const ZOOMED = { width: DESK.width / 2, height: DESK.height / 2 };
 
 /** What does not come within that time does not come, ms. */
 const PATIENCE = 30_000;
@@ -98,9 +100,18 @@ export class Visitor {
 
   /** Makes the window as wide as a phone's; the page has to fit in there, too. */
   async narrow(): Promise<void> {
-    await this.page.setViewportSize(PHONE);
+    await this.#fits(PHONE, "on a phone");
+  }
+
+  /** Shows all twice as large. */
+  async zoom(): Promise<void> {
+    await this.#fits(ZOOMED, "at 200 %");
+  }
+
+  async #fits(size: typeof PHONE, where: string): Promise<void> {
+    await this.page.setViewportSize(size);
     const wider = await overhang(this.page);
-    none(this.page.url(), wider > 0 ? [`scrolls sideways on a phone, by ${wider} pixels`] : []);
+    none(this.page.url(), wider > 0 ? [`scrolls sideways ${where}, by ${wider} pixels`] : []);
   }
 
   async widen(): Promise<void> {

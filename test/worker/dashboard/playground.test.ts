@@ -18,7 +18,7 @@ describe("the page", () => {
   it("has a field for each property, with what it is at first", async () => {
     const { status, html } = await visitor.look(PAGE);
     expect(status).toBe(200);
-    expect(html).toMatch(/<label for="lines-0">Prompt<\/label>/);
+    expect(html).toMatch(/<label for="lines-0"><bdi>Prompt<\/bdi><\/label>/);
     expect(html).toContain("What it is about");
     expect(control(html, "lines-0")).toContain("required");
     expect(control(html, "range-1")).toContain('value="20"');

@@ -106,7 +106,7 @@ export function About({ schema, Text = Inline }: Props<Schema>) {
   const limits = limitsOf(schema);
   const text = [schema.description, limits.join(", ")].filter(Boolean).join(" — ");
   return text ? (
-    <p>
+    <p dir="auto">
       <Text text={text} />
     </p>
   ) : null;
