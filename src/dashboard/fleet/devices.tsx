@@ -1,6 +1,7 @@
 /** The GPUs of a runner, and which containers have them. */
 import type { RunnerDetail } from "../../protocol/fleet.ts";
 import { containerTitle } from "./containers.tsx";
+import { type Day, GpuHistory } from "./history.tsx";
 import { gigabytes, percent } from "./status-text.ts";
 
 /** A runner can tell of 256. */
@@ -8,7 +9,7 @@ const MAX_SHOWN = 64;
 
 type Told = NonNullable<RunnerDetail["told"]>;
 
-export function Devices({ told, load }: { told: Told; load: RunnerDetail["load"] }) {
+export function Devices({ told, load, day }: { told: Told; load: RunnerDetail["load"]; day: Day }) {
   const { devices, containers } = told;
   if (devices.length === 0) return null;
   const names = new Map(containers.map((one) => [one.name, containerTitle(one)]));
@@ -17,7 +18,10 @@ export function Devices({ told, load }: { told: Told; load: RunnerDetail["load"]
   return (
     <section aria-labelledby="gpus-title">
       <h2 id="gpus-title">GPUs</h2>
-      <table class="stacked">
+      {day?.some((step) => step?.gpus.length === devices.length) && (
+        <p class="hint">The lines are of the last 24 hours.</p>
+      )}
+      <table class="stacked devices">
         <thead>
           <tr>
             <th scope="col">GPU</th>
@@ -33,6 +37,7 @@ export function Devices({ told, load }: { told: Told; load: RunnerDetail["load"]
         <tbody>
           {devices.slice(0, MAX_SHOWN).map(({ name, memory_gb, lost, container }, n) => {
             const use = loads[n];
+            const history = { day, n, gpus: devices.length };
             return (
               <tr>
                 <th scope="row">
@@ -47,11 +52,25 @@ export function Devices({ told, load }: { told: Told; load: RunnerDetail["load"]
                 </td>
                 <td class="number" data-label="In use">
                   {use ? percent(use.used) : "unknown"}
+                  <GpuHistory
+                    {...history}
+                    value={({ used }) => used}
+                    max={1}
+                    name={`GPU ${n + 1} in use`}
+                    unit="percent"
+                  />
                 </td>
                 <td class="number" data-label="Memory">
                   {use
                     ? `${gigabytes(use.memory_used_gb)} of ${gigabytes(memory_gb)} GB`
                     : `${gigabytes(memory_gb)} GB`}
+                  <GpuHistory
+                    {...history}
+                    value={({ memory_used_gb }) => memory_used_gb}
+                    max={memory_gb}
+                    name={`Memory of GPU ${n + 1}`}
+                    unit="gigabytes"
+                  />
                 </td>
               </tr>
             );

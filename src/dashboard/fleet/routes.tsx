@@ -3,7 +3,7 @@
 import { hasKey } from "../../services/backups/key.ts";
 import { listOwnPredictions } from "../../services/predictions/predictions.ts";
 import { drainRunner, readFleet, removeRunner } from "../../services/runners/fleet.ts";
-import { readRunner } from "../../services/runners/runner-detail.ts";
+import { readHistory, readRunner } from "../../services/runners/runner-detail.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
@@ -28,12 +28,14 @@ export const fleetPages = pages()
     });
   })
   .get("/fleet/runners/:id", requireOperator, async (c) => {
-    const [runner, own] = await Promise.all([
-      readRunner(c.var.services, c.req.param("id")),
+    const id = c.req.param("id");
+    const [runner, day, own] = await Promise.all([
+      readRunner(c.var.services, id),
+      readHistory(c.var.services, id),
       ownActivePredictions(c),
     ]);
     const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
-    return c.render(<RunnerPage runner={runner} view={view} />, {
+    return c.render(<RunnerPage runner={runner} day={day} view={view} />, {
       title: runner.name,
       scripts: ["fleet"],
     });

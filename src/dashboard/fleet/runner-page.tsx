@@ -3,6 +3,7 @@ import type { RunnerDetail } from "../../protocol/fleet.ts";
 import { Above, Time } from "../ui/parts.tsx";
 import { Containers } from "./containers.tsx";
 import { Devices } from "./devices.tsx";
+import { type Day, RunHistory } from "./history.tsx";
 import {
   Actions,
   type FleetContext,
@@ -16,7 +17,15 @@ import {
 import { Work } from "./work.tsx";
 
 /** client/fleet.ts updates each element with `data-part` on its own. */
-export const RunnerPage = ({ runner, view }: { runner: RunnerDetail; view: FleetContext }) => (
+export const RunnerPage = ({
+  runner,
+  day,
+  view,
+}: {
+  runner: RunnerDetail;
+  day: Day;
+  view: FleetContext;
+}) => (
   <div data-fleet class="runner-page">
     <Above places={[["/fleet", "Fleet"]]} />
     <div class="runner-head" data-part="head">
@@ -40,6 +49,9 @@ export const RunnerPage = ({ runner, view }: { runner: RunnerDetail; view: Fleet
         </dl>
       )}
     </div>
+    <div data-part="history">
+      <RunHistory day={day} slots={runner.slots} />
+    </div>
     {runner.told !== null && (
       <p class="hint" data-part="age">
         Told by the runner at <Time at={runner.told.at} exact />.
@@ -50,7 +62,7 @@ export const RunnerPage = ({ runner, view }: { runner: RunnerDetail; view: Fleet
         <Unknown runner={runner} />
       ) : (
         <>
-          <Devices told={runner.told} load={runner.load} />
+          <Devices told={runner.told} load={runner.load} day={day} />
           <Containers told={runner.told} now={view.now} />
         </>
       )}

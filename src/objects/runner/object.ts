@@ -4,12 +4,18 @@
  * without a call, and would be back where it was a minute ago.
  */
 import { createDurable } from "itty-durable";
+import { type HistoryHour, HOURS, recorded } from "../../domain/runners/history.ts";
 import type { NewSession, Presence, Report } from "./rpc-types.ts";
 
 /** Processes whose registrations may still be on their way. */
 const MAX_PROCESSES = 10;
 
+const HISTORY = "history:";
+/** Each hour takes the place of the one a day before. */
+const keyOf = ({ hour }: HistoryHour) => `${HISTORY}${hour % HOURS}`;
+
 export class RunnerObject extends createDurable() {
+  declare state: DurableObjectState;
   presence: Presence | null = null;
   /** For good: a runner has one token. It may be told before its first session has begun. */
   revoked = false;
@@ -17,6 +23,8 @@ export class RunnerObject extends createDurable() {
   removed = false;
   /** The last ones that have registered, the last of all first. */
   processes: string[] = [];
+  /** What it has to do in this hour. Those before it are stored by themselves. */
+  hour: HistoryHour | null = null;
 
   /**
    * A process of this runner has started. It stays drained if an operator has drained it.
@@ -50,6 +58,7 @@ export class RunnerObject extends createDurable() {
     if (this.presence?.session !== session) return this.presence;
     // A report that was on its way when the process stopped.
     if (this.presence.state === "stopped") return this.presence;
+    this.record(telemetry);
     return this.keep({ ...this.presence, ...telemetry, last_seen_at: Date.now() });
   }
 
@@ -63,6 +72,19 @@ export class RunnerObject extends createDurable() {
 
   setDraining(draining: boolean): Presence | null {
     return this.presence && this.keep({ ...this.presence, draining });
+  }
+
+  record({ running, load }: Pick<Report, "running" | "load">): void {
+    const sample = { running: running.length, gpus: load.gpus ?? [] };
+    const { open, over } = recorded(this.hour, sample, Date.now());
+    this.hour = open;
+    if (over) void this.state.storage.put(keyOf(over), over);
+  }
+
+  /** The hours of the last day, and maybe older ones, in any order. */
+  async history(): Promise<HistoryHour[]> {
+    const stored = await this.state.storage.list<HistoryHour>({ prefix: HISTORY });
+    return [...stored.values(), ...(this.hour ? [this.hour] : [])];
   }
 
   getPresence(): Presence | null {

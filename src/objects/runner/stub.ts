@@ -4,6 +4,7 @@
  * Arguments travel in a header: they are escaped to ASCII, and bounded (bounds.ts).
  */
 import { z } from "zod";
+import type { HistoryHour } from "../../domain/runners/history.ts";
 import type { Bindings } from "../../env.ts";
 import { load, machine, type TelemetryRequest } from "../../protocol/runner.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
@@ -32,29 +33,46 @@ const presence: z.ZodType<Presence | null> = z
   })
   .nullable();
 
+const history: z.ZodType<HistoryHour[]> = z.array(
+  z.object({
+    hour: z.number(),
+    steps: z.array(
+      z
+        .object({
+          reports: z.number(),
+          running: z.number(),
+          gpus: z.array(z.object({ used: z.number(), memory_used_gb: z.number() })),
+        })
+        .nullable(),
+    ),
+  }),
+);
+
 type Method =
   | "beginSession"
   | "report"
   | "removeRun"
   | "setDraining"
   | "getPresence"
+  | "history"
   | "confirm"
   | "revoke"
   | "remove";
 
 /** @param ms how long it may take to answer */
 export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
-  const callOnce = async (method: Method, args: unknown[]) => {
+  const callOnce = async (method: Method, args: unknown[]): Promise<unknown> => {
     const runner = bounded(() => inJurisdiction(env, env.RUNNER).getByName(runnerId), { ms });
     const response = await runner.fetch(`https://runner/do/call/${method}`, {
       headers: { "do-content": ascii(JSON.stringify(args)) },
     });
     // itty-durable answers with what its object has thrown.
     if (!response.ok) throw new Error(`runner object: ${method}: ${await response.text()}`);
-    return presence.parse(await response.json());
+    return response.json();
   };
   // Each may be made twice: it is told how things are.
-  const call = (method: Method, ...args: unknown[]) => repeated(() => callOnce(method, args));
+  const call = async (method: Method, ...args: unknown[]) =>
+    presence.parse(await repeated(() => callOnce(method, args)));
   return {
     /** Null when another process has come after it; or, as `confirm` tells, it was removed or revoked. */
     beginSession: (session: string, request: NewSession) =>
@@ -63,6 +81,8 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
     removeRun: (predictionId: string) => call("removeRun", predictionId),
     setDraining: (draining: boolean) => call("setDraining", draining),
     getPresence: () => call("getPresence"),
+    /** The hours of the last day, and maybe older ones, in any order. */
+    history: async () => history.parse(await repeated(() => callOnce("history", []))),
     /** Null when its token is revoked, or it was deleted. */
     confirm: () => call("confirm"),
     revoke: () => call("revoke"),

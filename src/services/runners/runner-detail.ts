@@ -1,5 +1,7 @@
 /** A runner with all that is known of it: its GPUs and containers, as its pool knows them, and its work. */
+import { dayOf, type HistoryStep } from "../../domain/runners/history.ts";
 import type { ToldRunner } from "../../objects/pool/rpc-types.ts";
+import { runnerAt } from "../../objects/runner/stub.ts";
 import type { RunnerContainer, RunnerDetail, RunnerWork } from "../../protocol/fleet.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
 import { findRunner } from "../../storage/runners/runners.ts";
@@ -28,6 +30,15 @@ export async function readRunner(services: Services, id: string): Promise<Runner
     told: told && presentTold(told),
     work: workOf(state.running, told?.jobs ?? [], usernames),
   };
+}
+
+/** Its last day, oldest first; null if its object does not answer in time. */
+export async function readHistory(
+  { env }: Services,
+  id: string,
+): Promise<(HistoryStep | null)[] | null> {
+  const hours = await withTimeout(runnerAt(env, id).history(), `runner ${id}`, ANSWER_MS);
+  return hours ? dayOf(hours, Date.now()) : null;
 }
 
 async function readTold(services: Services, id: string, pool: string): Promise<ToldRunner | null> {

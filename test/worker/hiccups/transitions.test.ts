@@ -25,6 +25,7 @@ const NOT_HERE = [
   "PoolObject.runner",
   "PoolObject.offerSecond",
   "PoolObject.reportDismissed",
+  "RunnerObject.history",
   "RunnerObject.removeRun",
   // As webSocketClose.
   "PredictionObject.webSocketError",

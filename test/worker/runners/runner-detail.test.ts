@@ -1,6 +1,7 @@
 /** A runner with its GPUs, containers and predictions, as an operator sees it. */
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { QueueState, RunnerDetail } from "../../../src/protocol/fleet.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { pageAt } from "../support/catalogue.ts";
@@ -99,6 +100,83 @@ test("who waits, and why", async () => {
   const text = textOf(html);
   expect(text).toContain(`${world.username} 2 1 min 1 s a runner that takes work`);
   expect(text).toContain(`${world.hardware} : 2 predictions wait, and no runner serves`);
+});
+
+describe("the last 24 hours", () => {
+  /** Reports of a machine with two GPUs, at the next full hour and after. */
+  async function reporting() {
+    const { runner } = await registered();
+    await runner.tellState({ devices: [gpu(1, null), gpu(2, null)] });
+    advance(3_600 - ((Date.now() / 1_000) % 3_600));
+    const report = (used: number, running: number) =>
+      runner.tell({
+        running: Array.from({ length: running }, () => crypto.randomUUID()),
+        load: {
+          cpu: 1,
+          memory_used_gb: 1,
+          gpus: [used, 0].map((one) => ({ used: one, memory_used_gb: 45 * one })),
+        },
+      });
+    const stored = () =>
+      runInDurableObject(
+        env.RUNNER.getByName(runner.id),
+        async (_, { storage }) => [...(await storage.list({ prefix: "history:" })).keys()].length,
+      );
+    return { runner, report, stored };
+  }
+
+  const labelsOf = (html: string) =>
+    [...html.matchAll(/aria-label="([^"]+ over 24 hours[^"]*)"/g)].map(([, label]) => label);
+
+  test("are lines beside the numbers of each GPU, also after its object has left memory", async () => {
+    const { runner, report } = await reporting();
+    await report(0.9, 3);
+    advance(3 * 3_600);
+    await report(0.1, 0);
+    await evictDurableObject(env.RUNNER.getByName(runner.id));
+    advance(900);
+    await report(0.2, 1);
+    await runner.tellState({ devices: [gpu(1, null), gpu(2, null)] });
+    const html = await look(runner);
+    expect(labelsOf(html)).toEqual([
+      "Predictions at a time over 24 hours: 0 to 3, last 1",
+      "GPU 1 in use over 24 hours: 10% to 90%, last 20%",
+      "Memory of GPU 1 over 24 hours: 4.5 GB to 41 GB, last 9.0 GB",
+      "GPU 2 in use over 24 hours: 0% to 0%, last 0%",
+      "Memory of GPU 2 over 24 hours: 0.0 GB to 0.0 GB, last 0.0 GB",
+    ]);
+    expect(textOf(html)).toContain("24 hours: 3 at most , of 3 slots");
+    advance(21 * 3_600);
+    await report(0.5, 0);
+    expect(labelsOf(await look(runner))[0]).toBe(
+      "Predictions at a time over 24 hours: 0 to 1, last 0",
+    );
+  });
+
+  test("are a row for each hour, and never more than a day's", async () => {
+    const { report, stored } = await reporting();
+    for (let n = 0; n < 12; n++) {
+      await report(0.5, 1);
+      advance(299);
+    }
+    expect(await stored()).toBe(0);
+    for (let hour = 0; hour < 30; hour++) {
+      await report(0.5, 1);
+      advance(3_600);
+    }
+    expect(await stored()).toBe(25);
+  });
+
+  test("leave no line where a runner has not reported, and none of it when it is removed", async () => {
+    const { runner, report, stored } = await reporting();
+    expect(labelsOf(await look(runner))).toEqual([]);
+    await report(0.5, 1);
+    advance(7_200);
+    await report(0.5, 1);
+    await runner.tell({ state: "stopped" });
+    await operator.ok("DELETE", `/v1/operator/runners/${runner.id}`);
+    expect(await stored()).toBe(0);
+  });
 });
 
 test("what a hostile runner tells is text, and bounded", async () => {

@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+import {
+  DAY_STEPS,
+  dayOf,
+  type HistoryHour,
+  recorded,
+  type Sample,
+} from "../../../src/domain/runners/history.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** A full hour. */
+const START = 480_000 * HOUR;
+
+const sample = (used: number, running = 0, memory_used_gb = 1): Sample => ({
+  running,
+  gpus: [{ used, memory_used_gb }],
+});
+
+/** What is known after these reports, by minutes since the start. */
+function reported(...reports: [minute: number, sample: Sample][]) {
+  let open: HistoryHour | null = null;
+  const hours: HistoryHour[] = [];
+  for (const [minute, one] of reports) {
+    const { open: next, over } = recorded(open, one, START + minute * MINUTE);
+    if (over) hours.push(over);
+    open = next;
+  }
+  return open ? [...hours, open] : hours;
+}
+
+const dayAt = (minute: number, hours: HistoryHour[]) => dayOf(hours, START + minute * MINUTE);
+
+describe("five minutes", () => {
+  test("have the mean use, and the most predictions and memory", () => {
+    const hours = reported(
+      [0, sample(0.2, 3, 10)],
+      [1, sample(0.4, 1, 12.34)],
+      [4, sample(0.9, 2, 11)],
+    );
+    expect(dayAt(4, hours).at(-1)).toEqual({
+      reports: 3,
+      running: 3,
+      gpus: [{ used: 0.5, memory_used_gb: 12.3 }],
+    });
+  });
+
+  test("begin anew where the machine has other GPUs", () => {
+    const two = { used: 1, memory_used_gb: 2 };
+    const hours = reported([0, sample(0.2, 3)], [1, { running: 1, gpus: [two, two] }]);
+    expect(dayAt(1, hours).at(-1)).toEqual({ reports: 1, running: 3, gpus: [two, two] });
+  });
+
+  test("take nothing that cannot be", () => {
+    const hours = reported([0, { running: 1, gpus: [{ used: 1e300, memory_used_gb: 1e300 }] }]);
+    expect(dayAt(0, hours).at(-1)?.gpus).toEqual([{ used: 1, memory_used_gb: 1_000_000 }]);
+  });
+});
+
+describe("a day", () => {
+  test("ends with the five minutes that go on, and has gaps where nothing was reported", () => {
+    const hours = reported([0, sample(0.1)], [5, sample(0.2)], [17, sample(0.3)]);
+    const uses = dayAt(22, hours).map((step) => step?.gpus[0]?.used ?? null);
+    expect(uses).toHaveLength(DAY_STEPS);
+    expect(uses.slice(-6)).toEqual([null, 0.1, 0.2, null, 0.3, null]);
+  });
+
+  test("goes over many hours, and forgets what is older", () => {
+    const hours = reported(
+      [0, sample(0.1)],
+      [59, sample(0.2)],
+      [61, sample(0.3)],
+      [23 * 60 + 59, sample(0.4)],
+    );
+    const known = (minute: number) =>
+      dayAt(minute, hours).flatMap((step) => step?.gpus[0]?.used ?? []);
+    expect(known(23 * 60 + 59)).toEqual([0.1, 0.2, 0.3, 0.4]);
+    expect(known(24 * 60 + 59)).toEqual([0.3, 0.4]);
+    expect(known(72 * 60)).toEqual([]);
+  });
+
+  test("has no other day's steps, where nothing was reported for long", () => {
+    const hours = reported([0, sample(0.1)], [25 * 60, sample(0.2)]);
+    expect(hours.map(({ hour }) => hour - START / HOUR)).toEqual([0, 25]);
+    expect(dayAt(25 * 60, hours).filter(Boolean)).toHaveLength(1);
+  });
+
+  test("goes on where a clock was set back", () => {
+    const hours = reported([60, sample(0.1)], [59, sample(0.2)], [60, sample(0.3)]);
+    expect(dayAt(60, hours).filter(Boolean).length).toBeGreaterThan(0);
+  });
+});
