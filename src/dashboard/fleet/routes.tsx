@@ -29,13 +29,13 @@ export const fleetPages = pages()
   })
   .get("/fleet/runners/:id", requireOperator, async (c) => {
     const id = c.req.param("id");
-    const [runner, day, own] = await Promise.all([
+    const [runner, history, own] = await Promise.all([
       readRunner(c.var.services, id),
       readHistory(c.var.services, id),
       ownActivePredictions(c),
     ]);
     const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
-    return c.render(<RunnerPage runner={runner} day={day} view={view} />, {
+    return c.render(<RunnerPage runner={runner} history={history} view={view} />, {
       title: runner.name,
       scripts: ["fleet"],
     });

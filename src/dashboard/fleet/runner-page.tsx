@@ -1,9 +1,11 @@
 /** `/fleet/runners/:id`: a runner with all that is known of it. */
 import type { RunnerDetail } from "../../protocol/fleet.ts";
+import type { RunnerHistory } from "../../services/runners/runner-detail.ts";
 import { Above, Time } from "../ui/parts.tsx";
 import { Containers } from "./containers.tsx";
 import { Devices } from "./devices.tsx";
-import { type Day, RunHistory } from "./history.tsx";
+import { Events } from "./events.tsx";
+import { RunHistory } from "./history.tsx";
 import {
   Actions,
   type FleetContext,
@@ -19,11 +21,11 @@ import { Work } from "./work.tsx";
 /** client/fleet.ts updates each element with `data-part` on its own. */
 export const RunnerPage = ({
   runner,
-  day,
+  history,
   view,
 }: {
   runner: RunnerDetail;
-  day: Day;
+  history: RunnerHistory | null;
   view: FleetContext;
 }) => (
   <div data-fleet class="runner-page">
@@ -50,7 +52,7 @@ export const RunnerPage = ({
       )}
     </div>
     <div data-part="history">
-      <RunHistory day={day} slots={runner.slots} />
+      <RunHistory day={history?.day ?? null} slots={runner.slots} />
     </div>
     {runner.told !== null && (
       <p class="hint" data-part="age">
@@ -62,13 +64,16 @@ export const RunnerPage = ({
         <Unknown runner={runner} />
       ) : (
         <>
-          <Devices told={runner.told} load={runner.load} day={day} />
+          <Devices told={runner.told} load={runner.load} day={history?.day ?? null} />
           <Containers told={runner.told} now={view.now} />
         </>
       )}
     </div>
     <div data-part="work">
       <Work work={runner.work} own={view.own} now={view.now} />
+    </div>
+    <div data-part="events">
+      <Events events={history?.events} />
     </div>
   </div>
 );

@@ -13,6 +13,7 @@ import type { HeldPoll } from "./held-poll.ts";
 import type { KnownRunner } from "./known-runners.ts";
 import { type Declination, type Handed, PoolRunner } from "./pool-runner.ts";
 import type { Holder, PoolTelling } from "./rpc-types.ts";
+import type { RunnerEvents } from "./runner-events.ts";
 import { StoredRunners } from "./stored-runners.ts";
 import { ToldMemory, toldSize } from "./told-memory.ts";
 
@@ -26,6 +27,7 @@ interface CrewOptions {
   sql: SqlStorage;
   /** How long a prediction waits for its runner to connect. */
   connectSeconds: number;
+  events: RunnerEvents;
   /** What was held for a runner that has not come back. */
   onUnclaimed: (handed: Handed[]) => void;
   /** Something has changed that nobody has asked for. */
@@ -53,7 +55,7 @@ export class Crew {
     const now = Date.now();
     for (const runner of this.#stored.load(now - SILENCE_MS)) {
       if (!this.#memory.admit(runner.id, toldSize(runner.snapshot, runner.images))) continue;
-      this.#runners.set(runner.id, runner);
+      this.#add(runner);
       this.#update(runner, now);
     }
     this.#watch();
@@ -101,7 +103,7 @@ export class Crew {
     else {
       if (previous) this.#end(previous);
       runner = new PoolRunner(fitted.telling, now);
-      this.#runners.set(runner_id, runner);
+      this.#add(runner);
     }
     runner.know(known);
     // It is about to poll.
@@ -138,6 +140,11 @@ export class Crew {
     if (isGone) runner.isReturning = false;
     else this.#expectBack(runner);
     this.#update(runner, Date.now());
+  }
+
+  #add(runner: PoolRunner): void {
+    this.#runners.set(runner.id, runner);
+    this.#options.events.begin(runner);
   }
 
   #expectBack(runner: PoolRunner): void {
@@ -197,6 +204,7 @@ export class Crew {
     const until = this.#standing.suspendedUntil(runnerId, now);
     if (until === null || this.#comingBack.get(runnerId) === until) return;
     this.#comingBack.set(runnerId, until);
+    this.#options.events.setAside(runnerId, until, now);
     setTimeout(() => {
       if (this.#comingBack.get(runnerId) === until) this.#comingBack.delete(runnerId);
       const runner = this.#runners.get(runnerId);
@@ -282,6 +290,7 @@ export class Crew {
       for (const { id, poll, heardAt } of this.#runners.values())
         if (!poll && heardAt < since) this.#drop(id);
       this.#stored.save();
+      void this.#options.events.tell(this.#runners.values());
       this.#watch();
       this.#options.onChange();
     }, SILENCE_MS / 3);

@@ -33,6 +33,7 @@ import {
   type TellingProblem,
   type ToldRunner,
 } from "./rpc-types.ts";
+import { RunnerEvents } from "./runner-events.ts";
 import { StoredEstimates } from "./stored-estimates.ts";
 import { watchToken } from "./token-watch.ts";
 import { conditionOf, toldOf } from "./told-runner.ts";
@@ -40,15 +41,16 @@ import { conditionOf, toldOf } from "./told-runner.ts";
 export class PoolObject extends DurableObject<Bindings> {
   readonly #estimates = new StoredEstimates(this.ctx.storage.sql, settings(this.env).scheduling);
   readonly #state = this.#estimates.state;
+  readonly #names = new ContainerNames();
   readonly #crew = new Crew({
     state: this.#state,
     sql: this.ctx.storage.sql,
     connectSeconds: settings(this.env).patience.connect_seconds,
+    events: new RunnerEvents(this.env, this.#names),
     onUnclaimed: (handed) => this.#line.placeAgain(handed),
     onChange: () => this.#line.assign(),
   });
   readonly #declines = new Declines();
-  readonly #names = new ContainerNames();
   readonly #explainer = new Explainer({
     state: this.#state,
     crew: this.#crew,

@@ -4,11 +4,15 @@
  * without a call, and would be back where it was a minute ago.
  */
 import { createDurable } from "itty-durable";
+import { type RunnerEvent, withEvents } from "../../domain/runners/events.ts";
 import { type HistoryHour, HOURS, recorded } from "../../domain/runners/history.ts";
-import type { NewSession, Presence, Report } from "./rpc-types.ts";
+import type { History, NewSession, Presence, Report } from "./rpc-types.ts";
 
 /** Processes whose registrations may still be on their way. */
 const MAX_PROCESSES = 10;
+
+/** Two reports are missing by then, of one every 30 s. */
+const SILENCE_MS = 90_000;
 
 const HISTORY = "history:";
 /** Each hour takes the place of the one a day before. */
@@ -25,6 +29,8 @@ export class RunnerObject extends createDurable() {
   processes: string[] = [];
   /** What it has to do in this hour. Those before it are stored by themselves. */
   hour: HistoryHour | null = null;
+  /** What has become of it, oldest first. */
+  events: RunnerEvent[] = [];
 
   /**
    * A process of this runner has started. It stays drained if an operator has drained it.
@@ -40,6 +46,11 @@ export class RunnerObject extends createDurable() {
     if (process !== undefined)
       this.processes = [process, ...this.processes].slice(0, MAX_PROCESSES);
     const now = Date.now();
+    const before = this.presence;
+    // One that it takes over from is still heard.
+    if (before && before.state !== "stopped" && now - before.last_seen_at > SILENCE_MS)
+      this.add("lost", String(before.last_seen_at));
+    this.add("started", runner.version);
     return this.keep({
       ...runner,
       session,
@@ -59,6 +70,7 @@ export class RunnerObject extends createDurable() {
     // A report that was on its way when the process stopped.
     if (this.presence.state === "stopped") return this.presence;
     this.record(telemetry);
+    this.notice(this.presence, telemetry);
     return this.keep({ ...this.presence, ...telemetry, last_seen_at: Date.now() });
   }
 
@@ -71,7 +83,27 @@ export class RunnerObject extends createDurable() {
   }
 
   setDraining(draining: boolean): Presence | null {
-    return this.presence && this.keep({ ...this.presence, draining });
+    if (!this.presence) return null;
+    if (this.presence.draining !== draining) this.add(draining ? "drained" : "resumed");
+    return this.keep({ ...this.presence, draining });
+  }
+
+  /** By its pool. */
+  tellEvents(events: RunnerEvent[]): Presence | null {
+    if (!this.presence) return null;
+    this.events = withEvents(this.events, events);
+    return this.keep(this.presence);
+  }
+
+  notice(before: Presence, { state }: Pick<Report, "state">): void {
+    if (Date.now() - before.last_seen_at > SILENCE_MS)
+      this.add("silent", String(before.last_seen_at));
+    if (state !== before.state && state !== "ready")
+      this.add(state === "stopped" ? "stopped" : "stopping");
+  }
+
+  add(kind: RunnerEvent["kind"], detail = ""): void {
+    this.events = withEvents(this.events, [{ at: Date.now(), kind, detail }]);
   }
 
   record({ running, load }: Pick<Report, "running" | "load">): void {
@@ -81,10 +113,9 @@ export class RunnerObject extends createDurable() {
     if (over) void this.state.storage.put(keyOf(over), over);
   }
 
-  /** The hours of the last day, and maybe older ones, in any order. */
-  async history(): Promise<HistoryHour[]> {
+  async history(): Promise<History> {
     const stored = await this.state.storage.list<HistoryHour>({ prefix: HISTORY });
-    return [...stored.values(), ...(this.hour ? [this.hour] : [])];
+    return { hours: [...stored.values(), ...(this.hour ? [this.hour] : [])], events: this.events };
   }
 
   getPresence(): Presence | null {

@@ -1,4 +1,6 @@
 /** What the methods of a runner object take and return. */
+import type { RunnerEvent } from "../../domain/runners/events.ts";
+import type { HistoryHour } from "../../domain/runners/history.ts";
 import type { Load, Machine, SessionRequest, TelemetryRequest } from "../../protocol/runner.ts";
 
 /** The presence of a runner: what its object stores and returns. */
@@ -19,6 +21,13 @@ export interface Presence {
   /** Null until the first report. */
   load: Load | null;
   warm: string[];
+}
+
+export interface History {
+  /** Of the last day, and maybe older ones, in any order. */
+  hours: HistoryHour[];
+  /** Oldest first. */
+  events: RunnerEvent[];
 }
 
 /** What a runner registers with, and the pool of its classes. */

@@ -4,14 +4,14 @@
  * Arguments travel in a header: they are escaped to ASCII, and bounded (bounds.ts).
  */
 import { z } from "zod";
-import type { HistoryHour } from "../../domain/runners/history.ts";
+import { EVENT_KINDS, type RunnerEvent } from "../../domain/runners/events.ts";
 import type { Bindings } from "../../env.ts";
 import { load, machine, type TelemetryRequest } from "../../protocol/runner.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
 import { repeated } from "../repeated.ts";
 import { boundedReport, boundedSession } from "./bounds.ts";
-import type { NewSession, Presence } from "./rpc-types.ts";
+import type { History, NewSession, Presence } from "./rpc-types.ts";
 
 const presence: z.ZodType<Presence | null> = z
   .object({
@@ -33,20 +33,15 @@ const presence: z.ZodType<Presence | null> = z
   })
   .nullable();
 
-const history: z.ZodType<HistoryHour[]> = z.array(
-  z.object({
-    hour: z.number(),
-    steps: z.array(
-      z
-        .object({
-          reports: z.number(),
-          running: z.number(),
-          gpus: z.array(z.object({ used: z.number(), memory_used_gb: z.number() })),
-        })
-        .nullable(),
-    ),
-  }),
-);
+const step = z.object({
+  reports: z.number(),
+  running: z.number(),
+  gpus: z.array(z.object({ used: z.number(), memory_used_gb: z.number() })),
+});
+const history: z.ZodType<History> = z.object({
+  hours: z.array(z.object({ hour: z.number(), steps: z.array(step.nullable()) })),
+  events: z.array(z.object({ at: z.number(), kind: z.enum(EVENT_KINDS), detail: z.string() })),
+});
 
 type Method =
   | "beginSession"
@@ -55,6 +50,7 @@ type Method =
   | "setDraining"
   | "getPresence"
   | "history"
+  | "tellEvents"
   | "confirm"
   | "revoke"
   | "remove";
@@ -81,7 +77,7 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
     removeRun: (predictionId: string) => call("removeRun", predictionId),
     setDraining: (draining: boolean) => call("setDraining", draining),
     getPresence: () => call("getPresence"),
-    /** The hours of the last day, and maybe older ones, in any order. */
+    tellEvents: (events: RunnerEvent[]) => call("tellEvents", events),
     history: async () => history.parse(await repeated(() => callOnce("history", []))),
     /** Null when its token is revoked, or it was deleted. */
     confirm: () => call("confirm"),

@@ -1,4 +1,5 @@
 /** A runner with all that is known of it: its GPUs and containers, as its pool knows them, and its work. */
+import type { RunnerEvent } from "../../domain/runners/events.ts";
 import { dayOf, type HistoryStep } from "../../domain/runners/history.ts";
 import type { ToldRunner } from "../../objects/pool/rpc-types.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
@@ -32,13 +33,17 @@ export async function readRunner(services: Services, id: string): Promise<Runner
   };
 }
 
-/** Its last day, oldest first; null if its object does not answer in time. */
-export async function readHistory(
-  { env }: Services,
-  id: string,
-): Promise<(HistoryStep | null)[] | null> {
-  const hours = await withTimeout(runnerAt(env, id).history(), `runner ${id}`, ANSWER_MS);
-  return hours ? dayOf(hours, Date.now()) : null;
+export interface RunnerHistory {
+  /** The last 24 hours, oldest first. */
+  day: (HistoryStep | null)[];
+  /** Newest first. */
+  events: RunnerEvent[];
+}
+
+/** @returns null if its object does not answer in time */
+export async function readHistory({ env }: Services, id: string): Promise<RunnerHistory | null> {
+  const known = await withTimeout(runnerAt(env, id).history(), `runner ${id}`, ANSWER_MS);
+  return known ? { day: dayOf(known.hours, Date.now()), events: known.events.toReversed() } : null;
 }
 
 async function readTold(services: Services, id: string, pool: string): Promise<ToldRunner | null> {

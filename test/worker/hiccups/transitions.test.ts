@@ -26,6 +26,8 @@ const NOT_HERE = [
   "PoolObject.offerSecond",
   "PoolObject.reportDismissed",
   "RunnerObject.history",
+  // Lines for operators, of which none is waited for.
+  "RunnerObject.tellEvents",
   "RunnerObject.removeRun",
   // As webSocketClose.
   "PredictionObject.webSocketError",

@@ -6,10 +6,11 @@ import type { QueueState, RunnerDetail } from "../../../src/protocol/fleet.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
-import { eventually } from "../support/eventually.ts";
-import { registered } from "../support/fleet.ts";
+import { eventually, pause } from "../support/eventually.ts";
+import { registered, setAside } from "../support/fleet.ts";
+import { timersFollowClock } from "../support/hold-timers.ts";
 import { textOf } from "../support/page-text.ts";
-import type { FakeRunner } from "../support/runner.ts";
+import { FakeRunner, sessionBody } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator } from "../support/world.ts";
 
@@ -176,6 +177,125 @@ describe("the last 24 hours", () => {
     await runner.tell({ state: "stopped" });
     await operator.ok("DELETE", `/v1/operator/runners/${runner.id}`);
     expect(await stored()).toBe(0);
+  });
+});
+
+describe("its events", () => {
+  /** As the page has them, newest first. */
+  const eventsOf = async (runner: FakeRunner) => {
+    const [, list = ""] =
+      (await look(runner)).match(/<ol class="runner-events">(.*?)<\/ol>/s) ?? [];
+    return [...list.matchAll(/<\/time><span[^>]*>(.*?)<\/span><\/li>/gs)].map(([, words = ""]) =>
+      textOf(words.replaceAll(/<\/?bdi>/g, "")).trim(),
+    );
+  };
+  /** Until its pool has told the runner's object what is new. */
+  const told = async (runner: FakeRunner, ...expected: string[]) => {
+    advance(31);
+    await eventually(async () =>
+      expect((await eventsOf(runner)).slice(0, expected.length)).toEqual(expected),
+    );
+  };
+
+  test("are what its process and operators do", async () => {
+    const { runner, token, hardware, name } = await registered();
+    await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`);
+    await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`);
+    advance(1);
+    await operator.ok("POST", `/v1/operator/runners/${runner.id}/resume`);
+    advance(1);
+    await runner.tell({ state: "draining" });
+    await runner.tell({ state: "draining" });
+    advance(1);
+    await runner.tell({ state: "stopped" });
+    advance(1);
+    const again = await FakeRunner.begin(token, hardware, name, 1, { version: "9.9.9" });
+    expect(await eventsOf(again)).toEqual([
+      "Started, version 9.9.9",
+      "Stopped",
+      "Told to stop: it ends what it runs, and takes no more",
+      "Resumed by an operator",
+      "Drained by an operator",
+      `Started, version ${sessionBody(hardware, name).version}`,
+    ]);
+  });
+
+  test("tell of one that was silent, and of one that was lost; not of one that is taken over", async () => {
+    const { runner, token, hardware, name } = await registered();
+    advance(1);
+    const next = await FakeRunner.begin(token, hardware, name);
+    expect(await eventsOf(next)).toHaveLength(2);
+    advance(120);
+    await next.tell();
+    expect((await eventsOf(next))[0]).toMatch(/^Back, after it was not heard from since /);
+    advance(120);
+    const last = await FakeRunner.begin(token, hardware, name);
+    expect(last.id).toBe(runner.id);
+    expect((await eventsOf(last)).slice(0, 2)).toEqual([
+      expect.stringMatching(/^Started/),
+      expect.stringMatching(/^Lost: its process before was last heard from at /),
+    ]);
+  });
+
+  test("tell of GPUs and containers, of which only the difference of 30 s counts", async () => {
+    timersFollowClock();
+    const world = await newWorld();
+    const runner = await world.runner(2);
+    const at = (...containers: string[]) =>
+      runner.tellState({
+        devices: [
+          gpu(1, null),
+          gpu(2, null, ...(containers.includes("lost") ? [true as const] : [])),
+        ],
+        containers: containers
+          .filter((one) => one !== "lost")
+          .map((image) => readyContainer({ name: image, key: image, image })),
+      });
+    await at("first");
+    await at("second", "lost");
+    await told(
+      runner,
+      "Started a container for second",
+      "Stopped the container for first",
+      "Lost GPU 2, NVIDIA L40S",
+    );
+    const before = (await eventsOf(runner)).length;
+    await at("second");
+    await at("second", "lost");
+    await at("second", "third", "lost");
+    await told(runner, "Started a container for third");
+    expect(await eventsOf(runner)).toHaveLength(before + 1);
+    await at("second", "third");
+    await told(runner, "GPU 2, NVIDIA L40S is back");
+  });
+
+  test("tell that it was set aside, and until when", async () => {
+    timersFollowClock();
+    const world = await newWorld();
+    const runner = await setAside(world);
+    await runner.tellState();
+    advance(31);
+    await eventually(async () =>
+      expect((await eventsOf(runner))[0]).toMatch(/^Set aside until .*did not start them$/),
+    );
+  });
+
+  test("of a hostile runner stay few", async () => {
+    timersFollowClock();
+    const { runner } = await registered();
+    await runner.tellState();
+    for (let n = 0; n < 8; n++) {
+      const containers = Array.from({ length: 300 }, (_, m) =>
+        readyContainer({ name: `${n} ${m}`, key: `${n} ${m}`, image: "<b>".padEnd(400, `${m}`) }),
+      );
+      await runner.tellState({ containers });
+      advance(31);
+      await pause(20);
+    }
+    const html = await look(runner);
+    expect((await eventsOf(runner)).length).toBe(12);
+    expect(textOf(html)).toContain("88 earlier ones");
+    expect(html).not.toContain("<b>");
   });
 });
 

@@ -1,0 +1,74 @@
+/** What has become of a runner, newest first. */
+import type { RunnerEvent } from "../../domain/runners/events.ts";
+import { Time } from "../ui/parts.tsx";
+
+/** The others are folded away. */
+const SHOWN = 12;
+
+/** @param events undefined: its object did not answer */
+export const Events = ({ events }: { events: RunnerEvent[] | undefined }) => (
+  <section aria-labelledby="events-title">
+    <h2 id="events-title">Events</h2>
+    {events === undefined && <p class="hint">Unknown at the moment. Load the page again.</p>}
+    {events?.length === 0 && (
+      <p class="hint">
+        None yet. Here stands when the runner starts and stops, is lost or set aside, loses a GPU,
+        and which containers it starts and stops.
+      </p>
+    )}
+    <List events={events?.slice(0, SHOWN) ?? []} />
+    {events && events.length > SHOWN && (
+      <details data-key="events">
+        <summary>{events.length - SHOWN} earlier ones</summary>
+        <List events={events.slice(SHOWN)} />
+      </details>
+    )}
+  </section>
+);
+
+const List = ({ events }: { events: RunnerEvent[] }) =>
+  events.length === 0 ? null : (
+    <ol class="runner-events">
+      {events.map((event) => (
+        <li>
+          <Time at={new Date(event.at).toISOString()} exact />
+          <span class={BAD.includes(event.kind) ? "trouble-text" : undefined}>
+            <Words event={event} />
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+
+const BAD: RunnerEvent["kind"][] = ["lost", "silent", "set_aside", "gpu_lost"];
+
+function Words({ event: { kind, detail } }: { event: RunnerEvent }) {
+  const what = <bdi>{detail}</bdi>;
+  const time = <Time at={new Date(Number(detail) || 0).toISOString()} exact />;
+  switch (kind) {
+    case "started":
+      return <>Started, version {what}</>;
+    case "stopping":
+      return <>Told to stop: it ends what it runs, and takes no more</>;
+    case "stopped":
+      return <>Stopped</>;
+    case "drained":
+      return <>Drained by an operator</>;
+    case "resumed":
+      return <>Resumed by an operator</>;
+    case "lost":
+      return <>Lost: its process before was last heard from at {time}, and did not say goodbye</>;
+    case "silent":
+      return <>Back, after it was not heard from since {time}</>;
+    case "set_aside":
+      return <>Set aside until {time}: it took predictions, and did not start them</>;
+    case "gpu_lost":
+      return <>Lost GPU {what}</>;
+    case "gpu_back":
+      return <>GPU {what} is back</>;
+    case "container_started":
+      return <>Started a container for {what}</>;
+    case "container_stopped":
+      return <>Stopped the container for {what}</>;
+  }
+}

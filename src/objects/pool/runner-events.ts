@@ -1,0 +1,93 @@
+/**
+ * What becomes of the runners of a pool, for operators: told to the runners' own objects every 30 s, all
+ * that is new of one in one call. However often a runner changes its mind between, only the difference counts.
+ */
+import type { RunnerEvent } from "../../domain/runners/events.ts";
+import type { Bindings } from "../../env.ts";
+import { logger } from "../../log.ts";
+import { runnerAt } from "../runner/stub.ts";
+import type { ContainerNames } from "./container-names.ts";
+import type { PoolRunner } from "./pool-runner.ts";
+
+/** Of one runner at a time: one may have 512 containers. */
+const MAX_TOLD = 20;
+
+/** GPUs that are lost, and containers, by what they are called. */
+interface Seen {
+  lost: Map<string, string>;
+  containers: Map<string, string>;
+}
+
+export class RunnerEvents {
+  readonly #env: Bindings;
+  readonly #names: ContainerNames;
+  readonly #seen = new WeakMap<PoolRunner, Seen>();
+  readonly #asides = new Map<string, RunnerEvent[]>();
+
+  constructor(env: Bindings, names: ContainerNames) {
+    this.#env = env;
+    this.#names = names;
+  }
+
+  /** What it has when it is first heard of is nothing new. */
+  begin(runner: PoolRunner): void {
+    this.#seen.set(runner, this.#look(runner));
+  }
+
+  setAside(runnerId: string, until: number, now: number): void {
+    const before = this.#asides.get(runnerId) ?? [];
+    const event: RunnerEvent = { at: now, kind: "set_aside", detail: String(until) };
+    this.#asides.set(runnerId, [...before, event].slice(-MAX_TOLD));
+  }
+
+  async tell(runners: Iterable<PoolRunner>): Promise<void> {
+    const told = [...runners].flatMap((runner) => {
+      const events = [...(this.#asides.get(runner.id) ?? []), ...this.#changesOf(runner)];
+      return events.length === 0 ? [] : [{ id: runner.id, events: events.slice(0, MAX_TOLD) }];
+    });
+    this.#asides.clear();
+    await Promise.all(
+      told.map(({ id, events }) =>
+        runnerAt(this.#env, id)
+          .tellEvents(events)
+          .catch((error) => logger.warn("Events of a runner not told", { runner_id: id, error })),
+      ),
+    );
+  }
+
+  #changesOf(runner: PoolRunner): RunnerEvent[] {
+    const before = this.#seen.get(runner);
+    const now = this.#look(runner);
+    this.#seen.set(runner, now);
+    if (!before) return [];
+    const event = (kind: RunnerEvent["kind"]) => (detail: string) => ({
+      at: runner.toldAt,
+      kind,
+      detail,
+    });
+    return [
+      ...without(now.lost, before.lost).map(event("gpu_lost")),
+      ...without(before.lost, now.lost).map(event("gpu_back")),
+      ...without(before.containers, now.containers).map(event("container_stopped")),
+      ...without(now.containers, before.containers).map(event("container_started")),
+    ];
+  }
+
+  #look({ snapshot: { devices, containers } }: PoolRunner): Seen {
+    return {
+      lost: new Map(
+        devices.flatMap(({ id, name, lost }, n) => (lost ? [[id, `${n + 1}, ${name}`]] : [])),
+      ),
+      containers: new Map(
+        containers.map(({ name, key, image }) => [
+          name,
+          this.#names.find(key)?.model?.name ?? image,
+        ]),
+      ),
+    };
+  }
+}
+
+/** What is in the first only. */
+const without = (these: Map<string, string>, those: Map<string, string>): string[] =>
+  [...these].flatMap(([key, called]) => (those.has(key) ? [] : [called]));
