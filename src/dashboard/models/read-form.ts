@@ -82,7 +82,7 @@ const readSchemas = (form: FormData) => ({
   prediction: {
     input: readJsonField(form, "input"),
     output: readJsonField(form, "output"),
-    stream_output: form.has("stream_output"),
+    stream_output: fieldTexts(form, "stream_output").includes("true"),
   },
   components:
     fieldText(form, "components").trim() === "" ? undefined : readJsonField(form, "components"),

@@ -41,6 +41,21 @@ describe("a version", () => {
     ]);
   });
 
+  it("streams its output where that is ticked: browsers send the field in any case", async () => {
+    const { visitor, path } = await owner();
+    const published = async (fields: Record<string, string | string[]>) => {
+      const { location } = await visitor.send(`${path}/versions/new`, {
+        ...NEW_VERSION,
+        ...fields,
+      });
+      return textOf((await visitor.look(location ?? "")).html);
+    };
+    expect(await published({})).toContain("Output is returned as a whole at the end.");
+    expect(await published({ stream_output: ["", "true"] })).toContain(
+      "Output is streamed in parts.",
+    );
+  });
+
   it("is published, shown, and told how to call", async () => {
     const { visitor, username, path } = await owner();
     const published = await visitor.send(`${path}/versions/new`, {

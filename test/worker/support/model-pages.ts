@@ -25,6 +25,7 @@ export const NEW_VERSION = {
   interface: "cog",
   input: '{"type": "object"}',
   output: "{}",
+  stream_output: "",
   hardware_identifier: "",
   variable_names: "",
   timeout_seconds: "",
