@@ -29,7 +29,7 @@ export const Install = ({ created }: { created: NewRunner }) => (
     {created.pools.map((hardware) => (
       <>
         {created.pools.length > 1 && <h3>On {hardware.join(", ")}</h3>}
-        <Copy text={startText(created, hardware)} />
+        <Copy text={startText(created, hardware)} label="Copy commands" />
       </>
     ))}
     <p class="hint">
@@ -39,11 +39,11 @@ export const Install = ({ created }: { created: NewRunner }) => (
     </p>
     <details>
       <summary>Run as a systemd service</summary>
-      <Copy text={serviceText(created)} />
+      <Copy text={serviceText(created)} label="Copy commands" />
     </details>
     <details>
       <summary>Token only</summary>
-      <Copy text={created.token} />
+      <Copy text={created.token} label="Copy token" />
     </details>
   </section>
 );

@@ -6,7 +6,7 @@ import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import type { FleetClass, FleetPool } from "../../services/runners/fleet.ts";
 import { Empty } from "../ui/parts.tsx";
 import { Alerts } from "./alerts.tsx";
-import { type FleetContext, Runner } from "./runner.tsx";
+import { type FleetContext, isOffline, Runner } from "./runner.tsx";
 import { waitText } from "./status-text.ts";
 import { FleetTabs } from "./tabs.tsx";
 import { WaitingAccounts } from "./waiting.tsx";
@@ -170,14 +170,26 @@ function Alert(props: QueueProps) {
   );
 }
 
-function whyStuck({ queue: { waiting }, runners }: QueueProps): string {
+function whyStuck({ queue: { waiting }, runners, now }: QueueProps): string {
   if (waiting === null) return "The length of its queue is currently unknown.";
   if (waiting === 0) return "No runner serves this hardware.";
   const wait = waiting === 1 ? "A prediction is waiting, but" : "Predictions are waiting, but";
   if (runners.length === 0) return `${wait} no runner serves this hardware.`;
   return runners.some(({ state }) => state === "unknown")
     ? `${wait} the state of its runners is currently unknown.`
-    : `${wait} all its runners are offline, silent, draining or set aside.`;
+    : `${wait} ${runners.length === 1 ? "its runner is" : "all its runners are"} ${hindrances(runners, now)}.`;
+}
+
+const OR = new Intl.ListFormat("en", { type: "disjunction" });
+
+/** What keeps runners from taking work, which is not the same for all of them. */
+function hindrances(runners: RunnerState[], now: number): string {
+  const all = runners.map((runner) => {
+    if (isOffline(runner)) return "offline";
+    if (runner.draining || runner.state === "draining") return "draining";
+    return silenceOf(runner, now) === undefined ? "set aside" : "silent";
+  });
+  return OR.format(new Set(all));
 }
 
 function Stats({ identifier, queue, runners, now }: QueueProps & { identifier: string }) {

@@ -53,8 +53,8 @@ export function PredictionPage({
           <h2>Input</h2>
           <Input view={view} host={host} />
           <h2>ID and URL</h2>
-          <Copy text={id} />
-          <Copy text={view.prediction.url} />
+          <Copy text={id} label="Copy ID" />
+          <Copy text={view.prediction.url} label="Copy URL" />
           <div data-after-end>
             <Webhooks predictionId={id} events={webhooks} />
             {ownModel !== undefined && isPinnable(view) && <PinExample model={ownModel} id={id} />}

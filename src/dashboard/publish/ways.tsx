@@ -41,7 +41,7 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
           The commands below contain it. Copy them now and keep it secret: it will not be shown
           again. It is valid for 90 days, and listed under <a href="/tokens">Tokens</a>.
         </p>
-        <Copy text={names.token} />
+        <Copy text={names.token} label="Copy token" />
       </section>
     );
   }

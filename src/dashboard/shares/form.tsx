@@ -44,7 +44,7 @@ export const NewLinkPage = ({
     <h1>Link created</h1>
     <section class="new-secret" aria-labelledby="new-link">
       <h2 id="new-link">Copy the link now: it is not shown again</h2>
-      <Copy text={address} />
+      <Copy text={address} label="Copy link" />
       <p class="hint">
         It ends on <Time at={expires_at} />, or when you revoke it under{" "}
         <a href="/account/shares">Links</a>. <a href={address}>See what it shows</a>

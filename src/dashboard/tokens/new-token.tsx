@@ -129,10 +129,11 @@ export const TokenCreated = ({ created: { token, name, url } }: { created: Creat
   <section class="new-secret" aria-labelledby="created-title">
     <h2 id="created-title">Your new token: {name}</h2>
     <p>Copy it now and keep it secret. It will not be shown again.</p>
-    <Copy text={token} />
+    <Copy text={token} label="Copy token" />
     <p>Try it:</p>
     <Copy
       lines
+      label="Copy commands"
       text={`export AUSPEX_TOKEN=${token}\ncurl ${url} -H "Authorization: Bearer $AUSPEX_TOKEN"`}
     />
   </section>

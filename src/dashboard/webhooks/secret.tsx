@@ -20,11 +20,11 @@ export const SecretCreated = ({ created: { url, secret } }: { created: NewSecret
     <p>
       Copy it now and give it to the receiver. It signs deliveries, and will not be shown again.
     </p>
-    <Copy text={secret} />
+    <Copy text={secret} label="Copy secret" />
     <p>
       {"The receiver verifies each delivery with it ("}
       <a href="/docs/webhooks#verify-the-signature">in other languages</a>):
     </p>
-    <Copy lines text={EXAMPLE} />
+    <Copy lines label="Copy code" text={EXAMPLE} />
   </section>
 );

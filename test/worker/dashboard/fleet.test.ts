@@ -181,7 +181,7 @@ test("a class that predictions wait for in vain asks for a runner, and says for 
   const gone = await world.runner();
   await gone.tell({ state: "stopped" });
   expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
-    "A prediction is waiting, but all its runners are offline, silent, draining or set aside.",
+    "A prediction is waiting, but its runner is offline.",
   );
   const runner = await world.runner();
   expect(textOf(partOf(await look(), "section", world.hardware))).not.toContain("is waiting, but");
