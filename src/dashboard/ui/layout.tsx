@@ -117,6 +117,7 @@ const UserMenu = ({ viewer: { user } }: { viewer: Viewer }) => (
       <a href="/account">Profile</a>
       <a href="/account/security">Security</a>
       <a href="/account/usage">Usage</a>
+      <a href="/account/webhooks">Webhooks</a>
       <Form action="/sign-out">
         <button type="submit" class="plain">
           Sign out

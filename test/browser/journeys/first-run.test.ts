@@ -1,0 +1,62 @@
+/** The journey of whoever has just deployed: from nothing to an answer, along the list of first steps. */
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, inject, it } from "vitest";
+import { listModels } from "../../../runner/src/engines/process/model-folder.ts";
+import { Client } from "../../../src/dev/client.ts";
+import { publishModel } from "../../../src/dev/seed.ts";
+import { OPERATOR_TOKEN } from "../../journey/support/access.ts";
+import { PASSWORD } from "../support/people.ts";
+import { Reader } from "../support/reader.ts";
+import { Site } from "../support/site.ts";
+
+const WHO = "hopper";
+
+let site: Site;
+
+beforeAll(async () => {
+  site = await Site.open({}, { models: false });
+});
+afterEach(() => site.leave());
+afterAll(() => site.close());
+
+it("an operator sets up, adds a machine, publishes a model and runs it: the steps tick by themselves", async () => {
+  const folder = join(site.world.folder, "first");
+  cpSync(join(inject("prepared").models, "hello"), join(folder, "hello"), { recursive: true });
+  const reader = await Reader.at(await site.visitor());
+  await reader.follow("Set it up");
+  await reader.fill("Operator token", OPERATOR_TOKEN);
+  await reader.fill("Username", WHO);
+  await reader.fill("Email", `${WHO}@example.com`);
+  await reader.fill("Password", PASSWORD);
+  await reader.press("Set up");
+  await reader.reads("You are now an operator of this deployment");
+  await reader.follow("Auspex");
+
+  await reader.follow("Create a token for it");
+  await reader.unfold("New runner token");
+  await reader.fill("Name", "The desk");
+  await reader.tick("cpu");
+  await reader.press("Create token");
+  const start = await reader.in("region", /^Your new runner token/).copy("Copy commands");
+  const [runnerToken = ""] = /ausr_\w+/.exec(start) ?? [];
+  await reader.follow("Auspex");
+  await site.world.runner("desk", { token: runnerToken, models: { owner: WHO, folder } });
+  await reader.sees("heading", "Add a machine (done)");
+
+  await reader.press("Create a token for them");
+  const commands = await reader.copy();
+  const [token = ""] = /aus_\w+/.exec(commands) ?? [];
+  // As `auspex publish` does, with an image.
+  const [hello] = await listModels(folder);
+  if (!hello) throw expect.fail("no model");
+  await publishModel(new Client(site.url, token), WHO, hello);
+  await reader.follow("your models");
+  await reader.follow(`${WHO}/hello`);
+  await reader.fill("name", "Grace");
+  await reader.press("Run");
+  await reader.reads("Hello, Grace!");
+  await reader.follow("Auspex");
+  await reader.sees("heading", "Overview");
+  await reader.sees("row", new RegExp(`succeeded ${WHO}/hello`));
+});

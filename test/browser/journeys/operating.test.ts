@@ -1,0 +1,71 @@
+/** Journeys of an operator of a deployment that is in use: what waits and why, and who is there. */
+import { afterAll, afterEach, beforeAll, it } from "vitest";
+import { PASSWORD } from "../support/people.ts";
+import { Reader } from "../support/reader.ts";
+import { OPERATOR, Site } from "../support/site.ts";
+
+let site: Site;
+
+beforeAll(async () => {
+  site = await Site.open({ SIGN_UP: "invitation" });
+});
+afterEach(() => site.leave());
+afterAll(() => site.close());
+
+it("what nobody runs is found waiting, and why; a runner is drained, and resumed when its work is wanted", async () => {
+  const waiting = await site.world.create("hello", { name: "Ada" });
+  const reader = await Reader.at(await site.visitor({ as: OPERATOR }));
+  await reader.follow("Fleet");
+  await reader.reads("A prediction is waiting, but no runner serves this hardware.");
+  await reader.sees("row", new RegExp(`^${OPERATOR} 1 `));
+  const runner = await site.world.runner("box");
+  const card = reader.in("listitem", runner.name);
+  await card.reads("ready");
+  await waiting.first("done");
+  await card.press(`Drain ${runner.name}`);
+  await reader.reads("is draining");
+  await runner.says(/paused by the control plane/);
+  const next = await site.world.create("hello", { name: "Alan" });
+  await reader.reads("A prediction is waiting, but its runner is draining.");
+  await card.press(`Resume ${runner.name}`);
+  await reader.reads("will take work again");
+  await next.first("done");
+  await reader.follow("Predictions");
+  await reader.where("row", "hello").follow(/^…/);
+  await reader.reads("Hello, Alan!");
+});
+
+it("somebody is invited, comes in, runs a model, is seen, suspended, and told so", async () => {
+  const operator = await Reader.at(await site.visitor({ as: OPERATOR }));
+  await operator.follow("Users");
+  await operator.unfold("Invite a user");
+  await operator.fill("Recipient", "Katherine");
+  await operator.press("Create invitation");
+  const link = await operator.in("region", "Share this invitation link").copy("Copy link");
+
+  const guest = await site.visitor();
+  const reader = await Reader.at(guest, link);
+  await reader.reads("Invitation for Katherine.");
+  await reader.fill("Username", "katherine");
+  await reader.fill("Email", "katherine@example.com");
+  await reader.fill("Password", PASSWORD);
+  await reader.press("Create account");
+  await reader.follow("Find a model");
+  await reader.follow(`${OPERATOR}/hello`);
+  await reader.fill("name", "Katherine");
+  await reader.press("Run");
+  await reader.reads("Hello, Katherine!");
+
+  await operator.follow("Users");
+  await operator.follow("katherine");
+  await operator.reads("Last seen");
+  await operator.reads(`${OPERATOR}/hello`);
+  await operator.press("Suspend account");
+  await operator.reads("suspended");
+  await reader.follow("Predictions");
+  await reader.fill("Email", "katherine@example.com");
+  await reader.fill("Password", PASSWORD);
+  guest.expects(403, "/predictions");
+  await reader.press("Sign in");
+  await reader.sees("heading", "This account is suspended");
+});
