@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../src/dev/client.ts";
+import { runnerState } from "../../src/protocol/fleet.ts";
 import { prediction } from "../../src/protocol/prediction.ts";
 import { browserIsThere } from "./support/chromium.ts";
 import { OPERATOR, Site } from "./support/site.ts";
@@ -42,6 +43,11 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
     ).id;
 
   const open = (gate: string) => writeFileSync(join(models, "gated", `.${gate}`), "");
+
+  async function turn(action: "drain" | "resume"): Promise<void> {
+    const [state] = await site.world.runnerStates();
+    await site.world.operator.call(runnerState, "POST", `/operator/runners/${state?.id}/${action}`);
+  }
 
   async function watching(): Promise<Visitor> {
     const visitor = await site.visitor({ as: WHO });
@@ -111,13 +117,32 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
   });
 
   it("and so does one that is cancelled in the middle", async () => {
+    await turn("drain");
     const id = await create("gated", { before: ["a"], gate: "never" });
     const visitor = await watching();
     await visitor.open(`/predictions/${id}`);
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    // An answer from before it was asked for comes after that.
+    await visitor.page.route(
+      "**/view",
+      async (route) => {
+        const response = await route.fetch();
+        await asked;
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    await turn("resume");
     await visitor.page.locator("[data-output]").getByText("a", { exact: true }).waitFor();
     await visitor.page.getByRole("button", { name: "Cancel" }).click();
+    await visitor.page.getByRole("button", { name: "Canceling…" }).waitFor();
+    ask();
     await visitor.page.getByRole("button", { name: "Run again" }).waitFor();
-    expectSense(await momentsOf(visitor), "canceled");
+    const moments = await momentsOf(visitor);
+    expectSense(moments, "canceled");
+    const since = moments.findIndex(({ buttons }) => buttons.includes("Canceling…"));
+    expect(since).toBeGreaterThan(0);
+    expect(moments.slice(since).flatMap(({ buttons }) => buttons)).not.toContain("Cancel");
     expect(await visitor.page.locator("[data-announce]").textContent()).toBe("Status: canceled");
   });
 

@@ -27,6 +27,8 @@ export class PredictionStream {
   readonly #stream: LiveStream;
   #last = 0;
   #hasOutput = false;
+  /** A connection that comes back does not tell it again. */
+  #told: string | undefined;
 
   constructor(id: string, reader: StreamReader) {
     this.#address = `/predictions/${id}`;
@@ -43,13 +45,14 @@ export class PredictionStream {
         status: on((data) => this.#status(data)),
         setup: on((data) => this.#setup(data)),
         output: on((data) => {
+          this.#note(undefined);
           this.#hasOutput = true;
           reader.output(data);
         }),
         metrics: on(reader.metrics),
         done: on((data) => this.#end(endingIn(data))),
       },
-      onConnected: () => this.#note(undefined),
+      onConnected: () => reader.note(this.#told),
       onLost: () => reader.note(RECONNECTING),
       mayReturn: () => this.#mayReturn(),
     });
@@ -66,18 +69,21 @@ export class PredictionStream {
 
   /** Once there is output, it says enough. */
   #note(note: string | undefined): void {
-    if (!this.#hasOutput || note === undefined) this.#reader.note(note);
+    if (this.#hasOutput || note === this.#told) return;
+    this.#told = note;
+    this.#reader.note(note);
   }
 
   #status(data: Json): void {
     const status = isObject(data) ? data.status : undefined;
     if (status === "pending") this.#note("Waiting for a machine…");
-    if (status === "started") this.#note("Running…");
+    if (status === "started") this.#note("Starting…");
   }
 
   #setup(data: Json): void {
     if (!isObject(data)) return;
     const { phase, progress } = data;
+    if (phase === "ready") return this.#note("Running…");
     if (phase !== "pulling" && phase !== "starting") return;
     const text = setupText({ phase, ...(typeof progress === "number" && { progress }) });
     this.#note(`${text}…`);

@@ -15,12 +15,14 @@ import { LogView } from "./log-view.ts";
 import { MarkdownMode } from "./markdown-mode.ts";
 import { OutputView } from "./output-view.ts";
 import { post } from "./post.ts";
+import { replaceAppended } from "./replace-appended.ts";
 import { replaceElement } from "./replace-element.ts";
+import { endedAttemptText, fieldOf } from "./status-event.ts";
 import { keepExplained } from "./why.ts";
-import { attachZoom, makeZoomable } from "./zoom.ts";
+import { attachZoom } from "./zoom.ts";
 
 /**
- * Dispatches `prediction-ended` when the end is displayed; not when loading the end has failed, which
+ * Dispatches `prediction-status` when another status may be displayed, and `prediction-ended` when the end is displayed; not when loading the end has failed, which
  * is shown instead.
  * @param root the rendered view, or an element that contains it
  * @returns detaches; call it before replacing `root`
@@ -48,9 +50,6 @@ const ANSWER_MS = 10_000;
 /** Delays between attempts to load the end. */
 const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
-/** What the stream appends to. */
-const APPENDED = ["[data-output]", "[data-more]", "[data-logs]", "[data-logs-hidden]"];
-
 const GONE = "The prediction is no longer here.";
 const END_LOST = "The prediction has finished. Reload the page to see the result.";
 
@@ -68,6 +67,8 @@ class LivePrediction {
   #hasGap = false;
   /** The event id of the displayed status. */
   #statusAt = 0;
+  /** It was asked for, which an answer of the server from before does not know. */
+  #isCanceling = false;
   #refreshTimer: number | undefined;
   #pendingRefresh: Promise<void> = Promise.resolve();
 
@@ -145,6 +146,7 @@ class LivePrediction {
       badge.className = `status ${status}`;
       badge.textContent = status;
     }
+    this.#tell("prediction-status");
     this.#announce(endedAttemptText(data) ?? `Status: ${status}`);
     // Belongs to the previous attempt.
     this.#phase = "";
@@ -188,7 +190,7 @@ class LivePrediction {
       if (state === "signed out") return this.#problem(SIGNED_OUT);
       if (state !== "ended") continue;
       this.#announce(`Status: ${this.#root.querySelector(".status")?.textContent}`);
-      this.#root.dispatchEvent(new CustomEvent("prediction-ended", { bubbles: true }));
+      this.#tell("prediction-ended");
       return;
     }
     this.#problem(END_LOST);
@@ -226,34 +228,28 @@ class LivePrediction {
     for (const part of page.querySelectorAll<HTMLElement>("[data-part]")) {
       const { part: name = "" } = part.dataset;
       const old = this.#part(name);
-      if (!old || (state === "live" && this.#isOvertaken(name, last))) continue;
+      if (!old || (state === "live" && this.#isOvertaken(name, last, part))) continue;
       enhance(part);
       attachTrees(part);
       replaceElement(old, part);
     }
+    this.#tell("prediction-status");
     const isLess = this.#hasGap || this.#root.querySelector("[data-by-server]") !== null;
-    if (state === "ended" && isLess) this.#replaceAppended(page);
+    if (state === "ended" && isLess) {
+      replaceAppended(this.#root, page);
+      LogSearch.of(this.#root).update();
+      this.#markdown.update();
+    }
     return state;
   }
 
-  #replaceAppended(page: Document): void {
-    for (const selector of APPENDED) {
-      const [old, stored] = [this.#root, page].map((one) =>
-        one.querySelector<HTMLElement>(selector),
-      );
-      if (!old || !stored) continue;
-      enhance(stored);
-      attachTrees(stored);
-      makeZoomable(stored);
-      replaceElement(old, stored);
-    }
-    LogSearch.of(this.#root).update();
-    this.#markdown.update();
-  }
-
   /** Whether the stream has brought something newer than the server's response. */
-  #isOvertaken(part: string, last: number): boolean {
-    return (part === "note" && !this.#output.empty) || (part === "head" && last < this.#statusAt);
+  #isOvertaken(name: string, last: number, part: HTMLElement): boolean {
+    if (name === "note") return !this.#output.empty;
+    if (name !== "head") return false;
+    return (
+      last < this.#statusAt || (this.#isCanceling && part.querySelector("[data-cancel]") !== null)
+    );
   }
 
   #part(name: string): HTMLElement | null {
@@ -267,15 +263,21 @@ class LivePrediction {
     event.preventDefault();
     button.disabled = true;
     button.textContent = "Canceling…";
+    this.#isCanceling = true;
     try {
       await post(event.target.action);
       this.#step();
     } catch (error) {
+      this.#isCanceling = false;
       this.#problem(error instanceof Error ? error.message : String(error));
       button.disabled = false;
       button.textContent = "Cancel";
     }
   };
+
+  #tell(name: "prediction-status" | "prediction-ended"): void {
+    this.#root.dispatchEvent(new CustomEvent(name, { bubbles: true }));
+  }
 
   #announce(message: string): void {
     const place = this.#root.querySelector("[data-announce]");
@@ -289,16 +291,3 @@ class LivePrediction {
     place.textContent = message ?? "";
   }
 }
-
-/** Announces why an attempt ended without a result. */
-function endedAttemptText(data: Json): string | undefined {
-  if (fieldOf(data, "lost") !== undefined) return "The runner was lost. Waiting for another.";
-  if (fieldOf(data, "returned") !== undefined)
-    return "The runner returned the prediction. Waiting for another.";
-  return undefined;
-}
-
-const fieldOf = (data: Json, name: string): unknown =>
-  typeof data === "object" && data !== null
-    ? Object.getOwnPropertyDescriptor(data, name)?.value
-    : undefined;

@@ -12,6 +12,7 @@ export class RecentRuns {
 
   constructor(root: HTMLElement) {
     this.#root = root;
+    document.addEventListener("prediction-status", () => this.#agree());
     document.addEventListener("prediction-ended", () => this.refresh());
     document.addEventListener("visibilitychange", () => this.refresh());
     this.refresh();
@@ -19,6 +20,7 @@ export class RecentRuns {
 
   refresh(): void {
     clearTimeout(this.#timer);
+    this.#agree();
     if (document.hidden || !this.#list) return;
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined;
@@ -31,10 +33,28 @@ export class RecentRuns {
     return this.#root.querySelector("[data-recent]");
   }
 
+  get #shown(): HTMLElement | null {
+    return this.#root.querySelector("[data-prediction]");
+  }
+
+  /** The run that is shown is the current one, and what it says of itself is newer than the list. */
+  #agree(): void {
+    const { prediction } = this.#shown?.dataset ?? {};
+    const status = this.#shown?.querySelector(".prediction-head .status")?.textContent ?? "";
+    for (const link of this.#list?.querySelectorAll<HTMLAnchorElement>("li > a") ?? []) {
+      const isShown = new URL(link.href).searchParams.get("prediction") === prediction;
+      link.ariaCurrent = isShown ? "page" : null;
+      const badge = link.querySelector(".status");
+      const text = badge?.querySelector(".visually-hidden");
+      if (!isShown || !badge || !text || text.textContent === status) continue;
+      badge.className = `status ${status}`;
+      text.textContent = status;
+    }
+  }
+
   /** What cannot be loaded now stays as it is. */
   async #load(): Promise<void> {
-    const shown = new URLSearchParams(location.search).get("prediction") ?? "";
-    const address = `${this.#list?.dataset.recent}?prediction=${shown}`;
+    const address = `${this.#list?.dataset.recent}?prediction=${this.#shown?.dataset.prediction ?? ""}`;
     const response = await fetch(address).catch(() => undefined);
     if (!response?.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -44,6 +64,7 @@ export class RecentRuns {
     enhance(now);
     const { scrollLeft = 0 } = old.firstElementChild ?? {};
     replaceElement(old, now);
+    this.#agree();
     this.#list?.firstElementChild?.scrollTo({ left: scrollLeft });
   }
 }

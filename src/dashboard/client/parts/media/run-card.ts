@@ -55,7 +55,7 @@ export class RunCard {
         this.#show();
       },
       metrics: () => {},
-      note: (note = "Running…") => {
+      note: (note = "") => {
         this.#note.textContent = note;
       },
       end: (ending) => this.#ended(ending),
@@ -69,8 +69,21 @@ export class RunCard {
   async #stop(): Promise<void> {
     this.#cancel.disabled = true;
     this.#cancel.textContent = "Canceling…";
-    // If it has ended meanwhile, its end comes anyway.
-    await post(`/predictions/${this.#options.id}/cancel`).catch(() => {});
+    try {
+      await post(`/predictions/${this.#options.id}/cancel`);
+      this.#showProblem(undefined);
+    } catch (error) {
+      // It may have ended by itself meanwhile.
+      if (this.root.ariaBusy !== "true") return;
+      this.#cancel.disabled = false;
+      this.#cancel.textContent = "Cancel";
+      this.#showProblem(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #showProblem(problem: string | undefined): void {
+    this.#problem.hidden = problem === undefined;
+    this.#problem.textContent = problem ?? "";
   }
 
   #show(): void {
@@ -160,8 +173,7 @@ export class RunCard {
     const isBare = this.#outputs.isEmpty;
     const problem =
       status === "failed" ? message : status === "canceled" ? "Canceled." : isBare && "No output.";
-    this.#problem.hidden = !problem;
-    this.#problem.textContent = problem || "";
+    this.#showProblem(problem || undefined);
     this.#problem.classList.toggle("mild", status !== "failed");
     this.#options.onEnd(problem || this.#outputs.text || "The result is there.");
   }
