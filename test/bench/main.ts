@@ -22,6 +22,7 @@ import { measureLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
 import { measureMemory } from "./memory.ts";
 import { measureNeighbours } from "./neighbours.ts";
+import { measurePages } from "./page.ts";
 import { measureRegistry } from "./registry.ts";
 import { holds, print, type Table } from "./table.ts";
 import { measureTokens } from "./tokens.ts";
@@ -43,6 +44,7 @@ const PARTS: Record<string, Part | Part[]> = {
   vendora: [measureVendora, measureBesideChats],
   webhooks: measureWebhooks,
   neighbours: measureNeighbours,
+  page: measurePages,
 };
 /** Of these none needs a deployment that is warm, or any. */
 const ALONE: Record<string, (effort: Effort) => Promise<Table>> = {
