@@ -72,6 +72,7 @@ export async function putManifest(
     annotations: shown ?? null,
     named: names.length,
     used_at: now,
+    pushed_at: now,
   };
   const blob = { digest, key: await storeBytes(services, digest, bytes), size: bytes.byteLength };
   const quota = quotaOf(services, caller.user_id);

@@ -70,7 +70,7 @@ export async function insertManifest(
       .values(row)
       .onConflictDoUpdate({
         target: [registryManifests.model_id, registryManifests.digest],
-        set: { used_at },
+        set: { used_at, pushed_at: row.pushed_at },
       }),
     db
       .insert(registryReferences)

@@ -57,6 +57,8 @@ export const registryManifests = sqliteTable(
     /** How many digests it names. */
     named: integer().notNull(),
     used_at: integer().notNull(),
+    /** When it was put last: `used_at` also moves when the collection finds it needed. 0: by an older Worker. */
+    pushed_at: integer().notNull().default(0),
   },
   (t) => [
     primaryKey({ columns: [t.model_id, t.digest] }),
@@ -65,6 +67,7 @@ export const registryManifests = sqliteTable(
       .where(sql`subject IS NOT NULL`),
     index("registry_manifests_digest").on(t.digest),
     index("registry_manifests_used").on(t.used_at),
+    index("registry_manifests_owner").on(t.user_id, t.pushed_at, t.model_id, t.digest),
   ],
 );
 
