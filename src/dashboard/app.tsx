@@ -27,6 +27,7 @@ import { findPages } from "./find/routes.tsx";
 import { loadFlash } from "./flash.ts";
 import { fleetPages } from "./fleet/routes.tsx";
 import { homePages } from "./home/routes.tsx";
+import { imagePages } from "./images/routes.tsx";
 import { modelPages } from "./models/routes.tsx";
 import { playgroundPages } from "./playground/routes.tsx";
 import { outputPages } from "./predictions/output-routes.tsx";
@@ -122,6 +123,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     securityPages,
     tokenPages,
     accountPages,
+    imagePages,
     sharePages,
     deliveryPages,
     webhookPages,

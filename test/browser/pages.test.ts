@@ -13,6 +13,7 @@ import { SAMPLE } from "../journey/support/duotone.ts";
 import { uploadFile } from "../journey/support/upload-file.ts";
 import { walk } from "./support/keyboard.ts";
 import { PAGES, type PageContent } from "./support/pages.ts";
+import { pushImage } from "./support/push-image.ts";
 import { repetitionOn } from "./support/repetition.ts";
 import { prefer } from "./support/scheme.ts";
 import { OPERATOR, Site } from "./support/site.ts";
@@ -44,6 +45,7 @@ beforeAll(async () => {
   const endpoint = await makeEndpoint();
   const body = { value: "a secret of nobody's business" };
   await owner.fetch("PUT", `/models/${MODEL}/variables/API_KEY`, { body });
+  await pushImage(site.url, await site.tokenOf(OPERATOR), MODEL, "v2");
   const runs = await makeRuns();
   const runners = await site.world.operator.call(pageOf(runnerState), "GET", "/operator/runners");
   const runner = runners.items[0]?.id ?? "";

@@ -5,6 +5,7 @@ const TABS = [
   ["/account", "Profile"],
   ["/account/security", "Security"],
   ["/account/usage", "Usage"],
+  ["/account/images", "Images"],
   ["/account/webhooks", "Webhooks"],
   ["/account/shares", "Links"],
   ["/account/delete", "Delete"],

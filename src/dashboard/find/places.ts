@@ -39,6 +39,12 @@ const PLACES: Place[] = [
     for: "user",
   },
   {
+    address: "/account/images",
+    name: "Container images",
+    words: "registry docker push pull tags repositories storage",
+    for: "user",
+  },
+  {
     address: "/account/security",
     name: "Security",
     words: "password passkey sessions sign out everywhere github",

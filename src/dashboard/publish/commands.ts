@@ -54,6 +54,11 @@ export const dockerText = (names: PublishNames): string => `${loginText(names)}
 docker build --platform linux/amd64 --tag ${repositoryOf(names)} .
 ${pushText(names)}`;
 
+/** For an image that Docker has already: nothing runs it until a version is made of it. */
+export const imageText = (names: PublishNames): string => `${loginText(names)}
+docker tag my-image ${repositoryOf(names)}
+docker push ${repositoryOf(names)}`;
+
 /** For whoever has logged in and has AUSPEX_TOKEN set. */
 export const pushText = (names: PublishNames): string => `docker push ${repositoryOf(names)}
 ${createText(names)}`;

@@ -75,7 +75,8 @@ const Ways = ({ state: { names } }: { state: PublishState }) => (
     </Way>
     <Way title="With Docker" text={dockerText(names)}>
       Docker sends each layer in one request, and Cloudflare takes 100 MB in one on most plans. With
-      larger layers, publish what you have built with <code>auspex publish --image</code>.
+      larger layers, publish what you have built with <code>auspex publish --image</code>. What you
+      have pushed is under <a href="/account/images">Images</a>.
     </Way>
     <Way title="With Cog" text={cogText(names)}>
       Cog 0.17 or newer. The two settings make it send large layers in chunks.

@@ -72,6 +72,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account": [page(people, "/account")],
   "/account/security": [page(people, "/account/security")],
   "/account/usage": [page(people, "/account/usage", "/account/usage?days=90")],
+  "/account/images": [page(people, "/account/images")],
   "/account/shares": [page(people, "/account/shares")],
   "/account/webhooks": [page(people, "/account/webhooks")],
   "/account/webhooks/:id": [

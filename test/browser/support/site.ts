@@ -68,11 +68,15 @@ export class Site {
 
   /** A client of the API with a token of somebody who has signed up. */
   async clientOf(username: string): Promise<Client> {
+    return new Client(this.url, await this.tokenOf(username));
+  }
+
+  async tokenOf(username: string): Promise<string> {
     await this.#sessionOf(username);
     const path = `/operator/users/${username}/tokens`;
     const body = { name: "tests in a browser" };
     const { token } = await this.world.operator.call(newToken, "POST", path, { body });
-    return new Client(this.url, token);
+    return token;
   }
 
   /** Closes the browsers that are open, and looks that nothing went wrong in them: after each test. */

@@ -6,6 +6,7 @@ import { type DashboardUser, newOperator, signInAgain } from "./dashboard-users.
 import { addSecret, newEndpoint } from "./endpoints.ts";
 import { eventually } from "./eventually.ts";
 import { beginUpload, sendParts } from "./files.ts";
+import { Images } from "./images.ts";
 import { rowOf } from "./objects.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 import { FakeRunner } from "./runner.ts";
@@ -96,6 +97,16 @@ async function versionOf(
   await publish(client, referenceOf(model));
   const [owner = "", name = ""] = referenceOf(model).split("/");
   return { owner, name, number: "1" };
+}
+
+/** With an image that was pushed as `latest`, and that no version runs. */
+export const newPushed = (person: DashboardUser) => withImage(person, newVersion(person));
+export const newShownPushed = (person: DashboardUser) => withImage(person, newShownVersion(person));
+
+async function withImage({ client }: DashboardUser, made: Promise<RouteParameters>) {
+  const place = await made;
+  await new Images(client, `${place.owner}/${place.name}`).push("latest", {});
+  return place;
 }
 
 export const VARIABLE = { variable_name: "API_KEY", value: "secret" };

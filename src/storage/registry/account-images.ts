@@ -1,0 +1,95 @@
+/** The images of an account: what was pushed to any of its models, newest first. */
+import { and, eq, max, type SQL, sql } from "drizzle-orm";
+import type { Database } from "../database.ts";
+import { type Keyset, range } from "../keyset.ts";
+import { models, registryHolds, registryManifests } from "../schema/index.ts";
+
+/** Of a page's images: how much is named of each. */
+export interface Shown {
+  tags: number;
+  versions: number;
+  /** Manifests and layers: one that has more tells no size. An index of many may name 100,000. */
+  parts: number;
+}
+
+export interface AccountImageRow {
+  model_id: string;
+  digest: string;
+  media_type: string;
+  pushed_at: number;
+  /** Of the model; null: it was deleted, and its images go by themselves. */
+  name: string | null;
+  /** The first of them, as JSON. */
+  tags: string;
+  versions: string;
+  /** Until when predictions of a deleted version may need it. */
+  held_until: number | null;
+  /** What it is made of, itself included, and how many parts were counted. */
+  bytes: number;
+  parts: number;
+  /** Whether another manifest names it, or it is attached to one. */
+  is_part: number;
+}
+
+/** Correlated: columns of the outer statement, whatever it joins. */
+const MODEL = sql`registry_manifests.model_id`;
+const DIGEST = sql`registry_manifests.digest`;
+
+const some = (column: SQL, from: SQL, limit: number) => sql<string>`(
+  SELECT json_group_array(value) FROM (SELECT ${column} AS value ${from} LIMIT ${limit}))`;
+
+/** @param what a sum over its parts, each once, of which so many are looked at */
+const ofParts = (what: SQL, limit: number) => sql<number>`(
+  WITH RECURSIVE part (digest) AS (SELECT ${DIGEST} UNION
+    SELECT named.digest FROM part CROSS JOIN registry_references AS named
+      ON named.model_id = ${MODEL} AND named.manifest = part.digest LIMIT ${limit})
+  SELECT ${what} FROM part)`;
+
+const SIZE = sql`coalesce(sum(coalesce(
+  (SELECT link.size FROM registry_links AS link WHERE link.model_id = ${MODEL} AND link.digest = part.digest),
+  (SELECT one.size FROM registry_manifests AS one WHERE one.model_id = ${MODEL} AND one.digest = part.digest))), 0)`;
+
+/** Every manifest: those that are parts of others lie among them. */
+export function listAccountImages(
+  db: Database,
+  userId: string,
+  keyset: Keyset,
+  shown: Shown,
+): Promise<AccountImageRow[]> {
+  const { pushed_at, model_id, digest } = registryManifests;
+  const { where, order, limit } = range([pushed_at, model_id, digest], "desc", keyset);
+  return db
+    .select({
+      model_id,
+      digest,
+      media_type: registryManifests.media_type,
+      pushed_at,
+      name: models.name,
+      tags: some(
+        sql`tag`,
+        sql`FROM registry_tags WHERE model_id = ${MODEL} AND digest = ${DIGEST}`,
+        shown.tags,
+      ),
+      versions: some(
+        sql`number`,
+        sql`FROM versions WHERE model_id = ${MODEL} AND container_image_digest = ${DIGEST} ORDER BY number DESC`,
+        shown.versions,
+      ),
+      held_until: sql<number | null>`(${db
+        .select({ until: max(registryHolds.until) })
+        .from(registryHolds)
+        .where(
+          sql`${registryHolds.model_id} = ${MODEL} AND ${registryHolds.digest} = ${DIGEST}`,
+        )})`,
+      bytes: ofParts(SIZE, shown.parts),
+      parts: ofParts(sql`count(*)`, shown.parts),
+      is_part: sql<number>`(subject IS NOT NULL OR EXISTS (SELECT 1 FROM registry_references AS naming
+        WHERE naming.model_id = ${MODEL} AND naming.digest = ${DIGEST}))`,
+    })
+    .from(registryManifests)
+    .leftJoin(models, eq(models.id, model_id))
+    .where(and(eq(registryManifests.user_id, userId), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}

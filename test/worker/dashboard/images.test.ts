@@ -1,0 +1,150 @@
+/** `/account/images`: what an account has pushed, what keeps it, and what removes it. */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
+import { ORIGIN } from "../support/client.ts";
+import { newDashboardUser } from "../support/dashboard-users.ts";
+import { newOwnImages } from "../support/images.ts";
+import { textOf } from "../support/page-text.ts";
+import { planOf, statementsOf } from "../support/query-plans.ts";
+import { bytesOf, digestOf } from "../support/registry.ts";
+import type { Visitor } from "../support/visitor.ts";
+
+const LIST = "/account/images";
+const read = async (visitor: Visitor, path = LIST) => textOf((await visitor.look(path)).html);
+const remove = async (visitor: Visitor, model: string, reference: string) => {
+  await visitor.look(LIST);
+  return visitor.send(`/models/${model}/images/remove`, { reference });
+};
+
+it("says how to push the first one", async () => {
+  const { visitor, username } = await newDashboardUser();
+  const { html } = await visitor.look(LIST);
+  const host = new URL(ORIGIN).host;
+  expect(textOf(html)).toContain("No images yet");
+  for (const command of ["docker login", "docker tag my-image", "docker push"])
+    expect(html).toContain(command);
+  expect(html).toContain(`${host}/${username}/my-model`);
+});
+
+describe("an image", () => {
+  it("is shown with its tags, what it takes and the versions that run it, the newest first", async () => {
+    const { visitor, model, images } = await newOwnImages();
+    const first = await images.push("v1", {});
+    await images.publish({ image: "v1" });
+    await images.publish({ image: "v1" });
+    const second = await images.push("v2", {});
+    const { html } = await visitor.look(LIST);
+    expect(html.indexOf(second)).toBeLessThan(html.indexOf(first));
+    expect(html).toContain(`href="/models/${model}/versions/2"`);
+    expect(textOf(html)).toMatch(/v2.*no version runs it.*v1.*run by versions 2 , 1/s);
+    expect(textOf(html)).toMatch(/They take 1\d(\.\d)? kB of 500 GB/);
+    expect(textOf(html).match(/5\.\d kB/g)).toHaveLength(2);
+  });
+
+  it("for several platforms is one, with the size of all of them", async () => {
+    const { visitor, images } = await newOwnImages();
+    const amd = await images.push("part", {});
+    const index = await images.put(
+      "all",
+      JSON.stringify({
+        schemaVersion: 2,
+        mediaType: MEDIA_TYPES.ociIndex,
+        manifests: [{ mediaType: MEDIA_TYPES.ociManifest, digest: amd, size: 1 }],
+      }),
+      MEDIA_TYPES.ociIndex,
+    );
+    // With a tag of its own, a part is also an image.
+    expect(await read(visitor)).toContain("part");
+    await remove(visitor, await modelOf(index), "part");
+    const { html } = await visitor.look(LIST);
+    expect(html).not.toContain(`<code>${amd}</code>`);
+    expect(html).toContain(`<code>${index}</code>`);
+    expect(textOf(html)).toMatch(/5\.\d kB, for several platforms/);
+  });
+});
+
+/** Of the repository that has it. */
+const modelOf = async (digest: string) =>
+  (await env.DB.prepare(
+    `SELECT username || '/' || models.name FROM registry_manifests
+      JOIN models ON models.id = model_id JOIN users ON users.id = owner_id WHERE digest = ?`,
+  )
+    .bind(digest)
+    .first<string>("username || '/' || models.name")) ?? expect.fail("no model has it");
+
+describe("removing", () => {
+  it("takes a tag away, and leaves the image", async () => {
+    const { visitor, model, images } = await newOwnImages();
+    const digest = await images.push("v1", {});
+    expect(await remove(visitor, model, "v1")).toMatchObject({ status: 303, location: LIST });
+    const { html } = await visitor.look(LIST);
+    expect(html).toContain("Tag v1 removed.");
+    expect(html).toContain(digest);
+    expect(textOf(html)).toContain("no version runs it: it is deleted within a week");
+  });
+
+  it("takes an image away with its tags, unless a version runs it", async () => {
+    const { visitor, model, images } = await newOwnImages();
+    const kept = await images.push("v1", {});
+    await images.publish({ image: "v1" });
+    const gone = await images.push("v2", {});
+    expect((await remove(visitor, model, gone)).status).toBe(303);
+    const refused = await remove(visitor, model, kept);
+    expect(refused.status).toBe(409);
+    expect(textOf(refused.html)).toContain(`${kept} is needed by version 1 of this model`);
+    const { html } = await visitor.look(LIST);
+    expect(html).not.toContain(gone);
+    expect(html).toContain(kept);
+    expect(html).not.toContain("Delete image");
+  });
+
+  it("keeps an image that predictions of a deleted version may need, and says until when", async () => {
+    const { visitor, client, model, images } = await newOwnImages();
+    await images.push("v1", {});
+    await images.publish({ image: "v1" });
+    await client.ok("DELETE", `/v1/models/${model}/versions/1`);
+    expect(await read(visitor)).toMatch(/kept until \d{4}-.* for predictions of a deleted version/);
+  });
+});
+
+it("shows and removes nothing of anybody else, though the model is public", async () => {
+  const { images, model } = await newOwnImages({ visibility: "public" });
+  const digest = await images.push("v1", {});
+  const { visitor } = await newDashboardUser();
+  expect((await visitor.look(LIST)).html).not.toContain(digest);
+  expect((await remove(visitor, model, digest)).status).toBe(403);
+  expect(await modelOf(digest)).toBe(model);
+});
+
+it("has pages, each a range of an index", async () => {
+  const { visitor, id, user_id } = await newOwnImages();
+  await env.DB.batch(
+    [...Array(30).keys()].flatMap((n) => {
+      const digest = digestOf(bytesOf(`${id} ${n}`));
+      return [
+        env.DB.prepare("INSERT INTO registry_blobs VALUES (?, ?, 10, 0)").bind(digest, digest),
+        env.DB.prepare(
+          `INSERT INTO registry_manifests (model_id, digest, user_id, media_type, size, named, used_at, pushed_at)
+            VALUES (?, ?, ?, '${MEDIA_TYPES.ociManifest}', 10, 0, 0, ?)`,
+        ).bind(id, digest, user_id, n + 1),
+      ];
+    }),
+  );
+  const statements = await statementsOf(async () => {
+    const { html } = await visitor.look(LIST);
+    expect(html.match(/class="image-names"/g)).toHaveLength(25);
+    const [, next = ""] = /href="([^"]+)" rel="next"/.exec(html) ?? [];
+    const second = await visitor.look(next);
+    expect(second.html.match(/class="image-names"/g)).toHaveLength(5);
+    expect(second.html).toContain('rel="prev"');
+  });
+  const [list] = statements.filter((sql) => sql.includes("naming"));
+  const plan = await planOf(list ?? expect.fail("it was not asked for"));
+  expect(plan).toContainEqual(
+    expect.stringMatching(/SEARCH registry_manifests USING INDEX registry_manifests_owner/),
+  );
+  expect(
+    plan.filter((step) => /^SCAN (registry|versions|models)|TEMP B-TREE FOR ORDER/.test(step)),
+  ).toEqual([]);
+});
