@@ -2,6 +2,7 @@
 import type { Draft } from "../form.ts";
 import { Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
+import { ExportSection } from "./export.tsx";
 import { AccountTabs } from "./tabs.tsx";
 
 export const DeletePage = ({
@@ -16,11 +17,8 @@ export const DeletePage = ({
   <>
     <h1>Delete your account</h1>
     <AccountTabs current="/account/delete" />
-    <p>
-      This cannot be undone, not even by an operator.{" "}
-      <a href="/account/export">Export your account</a> first to keep a copy: about 2,000
-      predictions a file, and the last line of each has the address of the next.
-    </p>
+    <p>This cannot be undone, not even by an operator.</p>
+    <ExportSection title="Keep a copy first" leaving />
     <h2>Immediately</h2>
     <ul>
       <li>You are signed out everywhere, and {username} can no longer sign in.</li>
@@ -40,11 +38,15 @@ export const DeletePage = ({
       <li>
         Your models with their versions and variables, your picture and your usage are deleted.
       </li>
+      <li>
+        The <a href="/account/images">images</a> that you pushed are deleted within days:
+        predictions of your public models that others started may still need them.
+      </li>
     </ul>
     <h2>What is kept</h2>
     <ul>
       <li>The username {username}, so that nobody else can take it and impersonate you.</li>
-      <li>Images in the container registry. Delete them there.</li>
+      <li>Images of your models that lie in another registry. Delete them there.</li>
       <li>Predictions that others made with your models.</li>
     </ul>
     <Form action="/account/delete" class="narrow delete-form">

@@ -3,6 +3,7 @@ import type { UserRow } from "../../storage/accounts/users.ts";
 import type { Draft } from "../form.ts";
 import { controlAttributes, Field, Problem, Submit, TextArea, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
+import { ExportSection } from "./export.tsx";
 import { AccountTabs } from "./tabs.tsx";
 
 export interface Drafts {
@@ -19,14 +20,7 @@ export const ProfilePage = ({ user, drafts }: { user: UserRow; drafts: Drafts })
     </p>
     <Picture user={user} draft={drafts.avatar} />
     <Profile user={user} draft={drafts.profile} />
-    <section aria-labelledby="export-title">
-      <h2 id="export-title">Your data</h2>
-      <p>
-        <a href="/account/export">Download everything in your account</a> as JSON Lines. A file
-        holds about 2,000 predictions; its last line has the address of the next file.{" "}
-        <a href="/docs/calling#export-your-account">What is included</a>
-      </p>
-    </section>
+    <ExportSection title="Your data" />
   </>
 );
 
