@@ -19,6 +19,14 @@ export function egressOf({ egress = DEFAULT_EGRESS }: Configuration) {
     : { choice: "hosts", hosts: egress.join("\n") };
 }
 
+/** Short: of several hosts it names one. */
+export function egressForCallers({ egress = DEFAULT_EGRESS }: Configuration): string {
+  if (egress === "none") return "none";
+  if (egress === "public") return "public internet";
+  const [first = "", ...others] = egress;
+  return others.length === 0 ? `${first} only` : `${first} and ${others.length} more only`;
+}
+
 export function egressText({ egress = DEFAULT_EGRESS }: Configuration): string {
   if (typeof egress !== "string") return egress.join(", ");
   return EGRESS_CHOICES.find(({ value }) => value === egress)?.label ?? "";

@@ -2,10 +2,20 @@
 import type { Child } from "hono/jsx";
 import type { Outlook } from "../../domain/models/outlook.ts";
 import { priceText } from "../../domain/predictions/price.ts";
+import type { Configuration } from "../../protocol/model.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { duration } from "../prediction-view/duration.ts";
+import { egressForCallers } from "./egress.ts";
+import { isolationForCallers } from "./isolation.ts";
 
-export function Facts({ model, outlook }: { model: DetailedModelRow; outlook: Outlook }) {
+interface Props {
+  model: DetailedModelRow;
+  outlook: Outlook;
+  /** Of the version that would run. */
+  configuration: Configuration;
+}
+
+export function Facts({ model, outlook, configuration }: Props) {
   const { run_seconds, run_price } = outlook;
   const runs = model.predictions_count;
   return (
@@ -18,6 +28,8 @@ export function Facts({ model, outlook }: { model: DetailedModelRow; outlook: Ou
         </Fact>
       )}
       <Fact name="Runs so far">{runs.toLocaleString("en")}</Fact>
+      <Fact name="Container">{isolationForCallers(configuration)}</Fact>
+      <Fact name="Its network">{egressForCallers(configuration)}</Fact>
     </dl>
   );
 }

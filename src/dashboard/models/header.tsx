@@ -1,13 +1,23 @@
 /** The header of every page of a model: name, visibility, description and tabs. */
 import type { Outlook } from "../../domain/models/outlook.ts";
+import type { SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
 import type { Visibility } from "../../protocol/model.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
 import { Tabs } from "../ui/parts.tsx";
 import { Facts } from "./facts.tsx";
+import { Waiting } from "./waiting.tsx";
 
 /** A page of a model, as the end of its path. */
 type ModelPage = "" | "/examples" | "/overview" | "/api" | "/versions" | "/variables" | "/settings";
+
+interface Expected {
+  outlook: Outlook;
+  version: Pick<VersionRow, "configuration">;
+  /** Why predictions of the model wait, for those who may know. */
+  wait?: SomeReason[] | undefined;
+}
 
 export const modelAddress = (
   { owner, name }: Pick<DetailedModelRow, "owner" | "name">,
@@ -18,13 +28,13 @@ export const ModelHeader = ({
   model,
   viewer,
   page,
-  outlook,
+  expected,
 }: {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
   page: ModelPage;
   /** What to expect of a run, where that is shown. */
-  outlook?: Outlook | undefined;
+  expected?: Expected;
 }) => (
   <header class="model-header">
     <h1>
@@ -38,7 +48,14 @@ export const ModelHeader = ({
         {model.description}
       </p>
     )}
-    {outlook && <Facts model={model} outlook={outlook} />}
+    {expected && (
+      <Facts
+        model={model}
+        outlook={expected.outlook}
+        configuration={expected.version.configuration}
+      />
+    )}
+    {expected?.wait && <Waiting reasons={expected.wait} isOperator={viewer?.operator ?? false} />}
     <Tabs
       label={`Pages of ${model.name}`}
       current={modelAddress(model, page)}

@@ -26,7 +26,7 @@ export const OverviewPage = ({ model, viewer }: Props) => (
         )}
       </div>
       <aside aria-label="Details">
-        <Details model={model} />
+        <Details model={model} owns={isOwner(model, viewer)} />
       </aside>
     </div>
   </>
@@ -47,7 +47,7 @@ const NoOverview = ({ model, viewer }: Props) => (
   </Empty>
 );
 
-function Details({ model }: { model: DetailedModelRow }) {
+function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
   const { latest_version: latest, hardware, categories } = model;
   return (
     <dl class="details">
@@ -63,6 +63,11 @@ function Details({ model }: { model: DetailedModelRow }) {
       </Detail>
       {latest && <Detail name="Container sharing">{isolationText(latest.configuration)}</Detail>}
       {latest && <Detail name="Network access">{egressText(latest.configuration)}</Detail>}
+      {latest && owns && (
+        <Detail name="To change these">
+          <a href={modelAddress(model, "/versions/new")}>Publish a version</a>
+        </Detail>
+      )}
       {categories.length > 0 && (
         <Detail name="Categories">
           <ul class="tags">

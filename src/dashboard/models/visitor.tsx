@@ -16,7 +16,7 @@ interface Props {
 
 export const VisitorPage = ({ model, version, outlook }: Props) => (
   <>
-    <ModelHeader model={model} viewer={undefined} page="" outlook={outlook} />
+    <ModelHeader model={model} viewer={undefined} page="" expected={{ outlook, version }} />
     <div class="playground">
       <section class="playground-input" aria-labelledby="playground-input">
         <div class="playground-head">

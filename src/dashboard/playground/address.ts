@@ -1,5 +1,6 @@
 /** What the playground shows, and the address that leads back to it. */
 import type { Outlook } from "../../domain/models/outlook.ts";
+import type { SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
@@ -31,6 +32,8 @@ export interface PlaygroundState {
   tab: Tab;
   /** What to expect of a run of the latest version. */
   outlook: Outlook;
+  /** Why predictions of the model wait, for those who may know; undefined also if its pool did not say. */
+  wait: SomeReason[] | undefined;
 }
 
 export type Tab = "output" | "code";

@@ -20,7 +20,7 @@ interface Props {
 
 export const PlaygroundPage = ({ play, viewer, origin }: Props) => (
   <>
-    <ModelHeader model={play.model} viewer={viewer} page="" outlook={play.outlook} />
+    <ModelHeader model={play.model} viewer={viewer} page="" expected={play} />
     <Content play={play} viewer={viewer} origin={origin} />
   </>
 );

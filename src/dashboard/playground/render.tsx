@@ -7,11 +7,12 @@ import { ProblemError } from "../../errors.ts";
 import { readModel } from "../../services/models/models.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
-import { readOutlook } from "../../services/runners/serving.ts";
+import { readModelWait, readOutlook } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";
+import { isOwner } from "../models/header.tsx";
 import type { PlaygroundState } from "./address.ts";
 import { PlaygroundPage } from "./page.tsx";
 import { ownView, type View } from "./views.ts";
@@ -62,7 +63,7 @@ export async function findVersion(
 /** Without what is loaded here. */
 export type RenderedState = Omit<
   PlaygroundState,
-  "versions" | "shape" | "view" | "runs" | "outlook"
+  "versions" | "shape" | "view" | "runs" | "outlook" | "wait"
 > & {
   /** Its own where it is not the form. */
   wanted: "own" | "form";
@@ -80,10 +81,12 @@ export async function renderPlayground(
   const request = { cursor: undefined, size: MAX_LISTED, url: c.req.url };
   const reference = `${owner.username}/${name}`;
   const view: View = (wanted === "own" && ownView(version)) || "form";
-  const [{ page }, runs, outlook] = await Promise.all([
+  const seesWait = viewer.operator || isOwner(model, viewer);
+  const [{ page }, runs, outlook, wait] = await Promise.all([
     listVersions(services, viewer.caller, owner.username, name, request),
     view === "form" ? recentRuns(services, viewer.caller, reference, version, c.req.url) : [],
     readOutlook(services, viewer.caller, model, version),
+    seesWait ? readModelWait(services, model, version) : undefined,
   ]);
   const numbers = page.items.map(({ number }) => number);
   const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
@@ -92,7 +95,7 @@ export async function renderPlayground(
   c.status(status);
   return c.render(
     <PlaygroundPage
-      play={{ ...play, versions, runs, shape, view, outlook }}
+      play={{ ...play, versions, runs, shape, view, outlook, wait }}
       viewer={viewer}
       origin={origin}
     />,

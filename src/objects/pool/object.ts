@@ -5,6 +5,7 @@
  * whose attempt no runner took dispatches itself again.
  */
 import { DurableObject } from "cloudflare:workers";
+import { explainSome, type SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
 import type { NamedExplanation } from "../../domain/scheduling/named-explanation.ts";
 import { type Bindings, settings } from "../../env.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
@@ -175,6 +176,11 @@ export class PoolObject extends DurableObject<Bindings> {
   /** @returns null for a job that is not known here: it is on its way, or its run has begun */
   explain(objectId: string): NamedExplanation | null {
     return this.#explainer.explain(objectId);
+  }
+
+  /** Why predictions of a model wait. */
+  waitOf(modelId: string): SomeReason[] {
+    return explainSome(this.#state, this.#line.idsOf(modelId), Date.now());
   }
 
   /** @param hardware of one class; by default of all */

@@ -92,6 +92,13 @@ export class PoolLine {
     return this.#storedJobs.oldest(hardware)?.since;
   }
 
+  /** The jobs of a model that wait. */
+  idsOf(modelId: string): string[] {
+    return [...this.#jobs.values()].flatMap(({ job }) =>
+      job.model_id === modelId ? [job.object_id] : [],
+    );
+  }
+
   medianWaitMs(hardware?: string): number | null {
     return this.#waitTimes.medianMs(hardware);
   }

@@ -31,6 +31,7 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "runner",
       "holders",
       "outlook",
+      "waitOf",
       "status",
       "explain",
       "tell",

@@ -1,6 +1,7 @@
 /** Who would run a model: whether there is a runner for it, and which ones need not download its image. */
 import { type Outlook, outlookOf } from "../../domain/models/outlook.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
+import type { SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
@@ -90,6 +91,20 @@ export async function readOutlook(
   const job = { hardware, ...(await requirements(services, caller, model, version, row)) };
   const told = await withTimeout(pool.outlook(job), `pool ${row.pool}`, OUTLOOK_MS);
   return outlookOf(told, isolation, row.price_per_hour);
+}
+
+/**
+ * Why predictions of a model wait for the hardware of a version, whoever made them: for its owner and for operators.
+ * @returns undefined when the pool does not answer, as one of the last release
+ */
+export async function readModelWait(
+  services: Services,
+  model: DetailedModelRow,
+  version: VersionRow,
+): Promise<SomeReason[] | undefined> {
+  const row = await findHardware(services.db, hardwareOf(model, version));
+  const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
+  return pool && withTimeout(pool.waitOf(model.id), `pool ${row.pool}`, OUTLOOK_MS);
 }
 
 /** As a prediction of the caller's would have them (services/predictions/prediction-spec.ts). */

@@ -1,8 +1,11 @@
 /** What the header of a model's page tells of its runs. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { newModel, publish, referenceOf } from "../support/catalogue.ts";
+import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
+import { eventually } from "../support/eventually.ts";
 import { textOf } from "../support/page-text.ts";
 import { signedUp, Visitor } from "../support/visitor.ts";
-import { newWorld, operator, type World } from "../support/world.ts";
+import { newWorld, operator, unique, type World } from "../support/world.ts";
 
 const headOf = async (world: World, visitor = new Visitor()) =>
   textOf((await visitor.look(`/models/${world.model}`)).html);
@@ -41,6 +44,53 @@ it("the containers of one account tell others nothing", async () => {
     expect(head).toContain("Now Cold the next run starts a container");
     expect(head).not.toContain("A run takes");
   }
+});
+
+it.each([
+  ["model", "shared by all callers"],
+  ["account", "your account’s own"],
+  ["prediction", "a new one for each run"],
+] as const)(
+  "callers see what of the container is theirs: isolation %s",
+  async (isolation, words) => {
+    const world = await newWorld({ visibility: "public", configuration: { isolation } });
+    expect(await headOf(world)).toContain(`Container ${words} Its network public internet`);
+  },
+);
+
+describe("how many wait, and why,", () => {
+  const read = async (somebody: Visitor, model: string) =>
+    textOf((await somebody.look(`/models/${model}`)).html);
+
+  /** Two predictions of somebody's public model, for hardware that nobody serves. */
+  async function waiting() {
+    const { client, visitor } = await newDashboardUser();
+    const hardware_identifier = unique("hw");
+    await operator.put(`/v1/operator/hardware/${hardware_identifier}`, { name: "Box" });
+    const made = await newModel(client, { visibility: "public", hardware_identifier });
+    const model = referenceOf(made);
+    await publish(client, model);
+    for (const _ of [1, 2]) await client.create({ model, input: {} });
+    await eventually(async () =>
+      expect(await read(visitor, model)).toContain("2 predictions wait"),
+    );
+    return { model, visitor };
+  }
+
+  it("is on the page of the owner, with whom to ask for what would help", async () => {
+    const { model, visitor } = await waiting();
+    expect(await read(visitor, model)).toMatch(
+      /the longest for .*No runner that takes work serves hw-.*Ask an operator for one\./,
+    );
+  });
+
+  it("is on an operator’s, with what to do, and on nobody else’s", async () => {
+    const { model } = await waiting();
+    const [boss, stranger] = await Promise.all([newOperator(), newDashboardUser()]);
+    expect(await read(boss.visitor, model)).toMatch(/2 predictions wait.*Start one, or resume/);
+    for (const visitor of [stranger.visitor, new Visitor()])
+      expect(await read(visitor, model)).not.toMatch(/predictions? waits?/);
+  });
 });
 
 it("a pool that nobody has used is not asked", async () => {

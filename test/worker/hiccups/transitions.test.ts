@@ -21,6 +21,7 @@ const NOT_HERE = [
   ),
   "PoolObject.explain",
   "PoolObject.outlook",
+  "PoolObject.waitOf",
   "PoolObject.holders",
   "PoolObject.runner",
   "PoolObject.offerSecond",

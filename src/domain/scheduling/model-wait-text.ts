@@ -1,0 +1,24 @@
+/** Why predictions of a model wait, in words, with what would help. For its owner and for operators. */
+import { count } from "../../lib/count-text.ts";
+import type { SomeReason } from "./decide/explain-some.ts";
+
+/** @param isOperator whether the reader can change the fleet */
+export function modelWaitText({ why, hardware, gpus }: SomeReason, isOperator: boolean): string {
+  const help = (own: string, ask: string) => (isOperator ? own : `Ask an operator for ${ask}.`);
+  switch (why) {
+    case "no-box":
+      return `No runner that takes work serves ${hardware}. ${help("Start one, or resume one that drains.", "one")}`;
+    case "too-small":
+      return `No runner of ${hardware} has ${count(gpus, "working GPU")}. ${help("A larger one would help.", "a larger one, or publish a version for other hardware")}`;
+    case "share":
+      return `Their accounts have as much of ${hardware} as they may while others want it. They go on as runs of these accounts end.`;
+    case "held":
+      return "A container of the model is starting or busy, and will take them sooner than a new one would. If the model can run several at a time, a version with a higher concurrency would help.";
+    case "reserved":
+      return "A runner is kept for them until it is free.";
+    case "declined":
+      return `Every runner of ${hardware} has declined them as they are now. ${help("Look at the runners’ logs.", "a look at the runners’ logs")}`;
+    case "busy":
+      return `All runners of ${hardware} are busy. ${help("Another runner would help.", "another runner, if it stays like this")}`;
+  }
+}

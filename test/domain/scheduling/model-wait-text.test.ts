@@ -1,0 +1,21 @@
+/** What owners and operators read of why predictions of a model wait. */
+import { expect, test } from "vitest";
+import type { SomeReason } from "../../../src/domain/scheduling/decide/explain-some.ts";
+import { modelWaitText } from "../../../src/domain/scheduling/model-wait-text.ts";
+
+const REASONS = ["no-box", "too-small", "share", "held", "reserved", "declined", "busy"] as const;
+const reason = (why: SomeReason["why"]): SomeReason => ({
+  hardware: "l40s",
+  gpus: 2,
+  why,
+  jobs: 1,
+  since: 0,
+});
+
+test.each(REASONS)("%s is told in whole sentences, and an owner is sent to an operator", (why) => {
+  const [owner, operator] = [false, true].map((is) => modelWaitText(reason(why), is));
+  for (const text of [owner, operator]) expect(text).toMatch(/^[A-Z].*\.$/);
+  expect(operator).not.toContain("operator");
+  const needsOperator = ["no-box", "too-small", "declined", "busy"].includes(why);
+  expect(owner?.includes("Ask an operator")).toBe(needsOperator);
+});
