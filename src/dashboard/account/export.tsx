@@ -7,7 +7,8 @@ export const ExportSection = ({ title, leaving = false }: { title: string; leavi
     <p>
       One file has your profile, tokens (without their secrets), models with their versions, webhook
       endpoints, uploads, usage, and your last 2,000 predictions or so with input and output while
-      these are kept. It is JSON Lines: a line for each thing.
+      these are kept. It is JSON Lines: a line for each thing.{" "}
+      <a href="/docs/calling#export-your-account">What is included</a>
     </p>
     <ul>
       <li>
@@ -24,7 +25,6 @@ export const ExportSection = ({ title, leaving = false }: { title: string; leavi
       <a class="button quiet" href="/account/export">
         Download your account
       </a>
-      <a href="/docs/calling#export-your-account">What is included</a>
     </p>
   </section>
 );

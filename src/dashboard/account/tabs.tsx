@@ -7,7 +7,7 @@ const TABS = [
   ["/account/usage", "Usage"],
   ["/account/images", "Images"],
   ["/account/webhooks", "Webhooks"],
-  ["/account/shares", "Links"],
+  ["/account/shares", "Shared links"],
   ["/account/delete", "Delete"],
 ] as const;
 

@@ -39,7 +39,12 @@ export const Install = ({ created }: { created: NewRunner }) => (
     </p>
     <details>
       <summary>Run as a systemd service</summary>
-      <Copy text={serviceText(created)} label="Copy commands" />
+      {created.pools.map((hardware) => (
+        <>
+          {created.pools.length > 1 && <h3>On {hardware.join(", ")}</h3>}
+          <Copy text={serviceText(created, hardware)} label="Copy commands" />
+        </>
+      ))}
     </details>
     <details>
       <summary>Token only</summary>
@@ -57,7 +62,7 @@ ${fetchCommand(origin, runner)} &&
   ${run} check && ${run}`;
 }
 
-const serviceText = ({ token, origin, runner, pools: [hardware = []] }: NewRunner) =>
+const serviceText = ({ token, origin, runner }: NewRunner, hardware: string[]) =>
   `${fetchCommand(origin, runner)} &&
   sudo npm install --global ./${packageName(runner)}
 echo ${token} | sudo install -D -m 600 /dev/stdin /etc/auspex-runner/token

@@ -14,9 +14,8 @@ const SHOWN = 5;
 
 export const homePages = pages().get("/", async (c) => {
   const { viewer } = c.var;
-  const title = "Models on your own GPUs";
-  if (!viewer) return c.render(<Landing />, { title });
-  return c.render(await home(c, viewer), { title, scripts: ["home"] });
+  if (!viewer) return c.render(<Landing />, { title: "Models on your own GPUs" });
+  return c.render(await home(c, viewer), { title: "Home", scripts: ["home"] });
 });
 
 async function home(c: PageContext, { caller, user, operator }: Viewer) {

@@ -72,9 +72,16 @@ const About = ({
       )}
     </div>
     <div>
-      <h1>{name || username}</h1>
-      <p class="hint">{[name && username, company, location].filter(Boolean).join(" · ")}</p>
-      {bio && <p>{bio}</p>}
+      <h1 dir="auto">{name || username}</h1>
+      <p class="hint">
+        {[name && username, company, location].filter(Boolean).map((part, n) => (
+          <>
+            {n > 0 && " · "}
+            <bdi>{part}</bdi>
+          </>
+        ))}
+      </p>
+      {bio && <p dir="auto">{bio}</p>}
       {urls.map((url) => (
         <a class="owner-link" href={url} rel="nofollow noopener">
           {url.replace(/^https?:\/\//, "")}

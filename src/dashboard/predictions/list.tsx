@@ -80,7 +80,11 @@ function Row({ item: { prediction, model, token } }: { item: ListedPrediction })
       </th>
       <td data-label="Status">
         <Status status={status} />
-        {error && <small class="error-excerpt">{excerpt(error.message)}</small>}
+        {error && (
+          <small class="error-excerpt" dir="auto">
+            {excerpt(error.message)}
+          </small>
+        )}
       </td>
       <td data-label="Model">
         {model ? <a href={`/models/${model}`}>{model}</a> : `${owner}/${name}`}{" "}
@@ -91,7 +95,9 @@ function Row({ item: { prediction, model, token } }: { item: ListedPrediction })
         {token && (
           <small class="by">
             {"by "}
-            <a href={`/predictions?${new URLSearchParams({ token })}`}>{token}</a>
+            <a href={`/predictions?${new URLSearchParams({ token })}`}>
+              <bdi>{token}</bdi>
+            </a>
           </small>
         )}
       </td>

@@ -77,7 +77,9 @@ const By = ({ token }: { token: string }) =>
   ) : (
     <>
       {" by "}
-      <a href={`/predictions?${new URLSearchParams({ token })}`}>{token}</a>
+      <a href={`/predictions?${new URLSearchParams({ token })}`}>
+        <bdi>{token}</bdi>
+      </a>
     </>
   );
 const isPinnable = ({ prediction, dataRemoved }: PredictionView) =>

@@ -47,7 +47,7 @@ export const NewLinkPage = ({
       <Copy text={address} label="Copy link" />
       <p class="hint">
         It ends on <Time at={expires_at} />, or when you revoke it under{" "}
-        <a href="/account/shares">Links</a>. <a href={address}>See what it shows</a>
+        <a href="/account/shares">Shared links</a>. <a href={address}>See what it shows</a>
       </p>
     </section>
     <p>

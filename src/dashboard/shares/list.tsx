@@ -7,9 +7,8 @@ import { Empty, Pager, Time } from "../ui/parts.tsx";
 
 export const SharesPage = ({ page }: { page: Page<ShareRow> }) => (
   <>
-    <h1>Account</h1>
+    <h1>Shared links</h1>
     <AccountTabs current="/account/shares" />
-    <h2>Links to predictions</h2>
     <p class="hint">
       Whoever has a link sees the input and output of one prediction, until the link ends or its
       data is removed.

@@ -55,7 +55,7 @@ export const sharePages = pages()
   .get(LIST, requireUser, async (c) => {
     const request = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
     const page = await listShares(c.var.services, viewerOf(c).caller, request);
-    return c.render(<SharesPage page={page} />, { title: "Links" });
+    return c.render(<SharesPage page={page} />, { title: "Shared links" });
   })
   .post(`${LIST}/:id/revoke`, requireUser, async (c) => {
     await revokeShare(c.var.services, viewerOf(c).caller, c.req.param("id"));

@@ -9,7 +9,7 @@ import { type PageContext, pages } from "../context.ts";
 import { type Found, LookUpPage } from "./look-up.tsx";
 
 interface Answer {
-  problem?: string;
+  problem?: { text: string; status: 400 | 404 };
   found?: Found;
   searched?: PredictionSearch;
 }
@@ -18,9 +18,15 @@ export const lookUpPages = pages().get("/look-up", requireOperator, async (c) =>
   const id = withHyphens(c.req.query("id")?.trim().toLowerCase() ?? "");
   const username = c.req.query("user")?.trim() ?? "";
   const { problem, found, searched } = id === "" ? {} : await answer(c, id, username);
-  if (problem !== undefined) c.status(username === "" ? 400 : 404);
+  if (problem !== undefined) c.status(problem.status);
   const page = (
-    <LookUpPage id={id} username={username} problem={problem} found={found} searched={searched} />
+    <LookUpPage
+      id={id}
+      username={username}
+      problem={problem?.text}
+      found={found}
+      searched={searched}
+    />
   );
   return c.render(page, { title: "Look up a prediction" });
 });
@@ -29,7 +35,10 @@ async function answer(c: PageContext, id: string, username: string): Promise<Ans
   const { services, origin } = c.var;
   if (!uuid.safeParse(id).success)
     return {
-      problem: "That is no id of a prediction, such as 01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e.",
+      problem: {
+        text: "That is no id of a prediction, such as 01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e.",
+        status: 400,
+      },
     };
   if (username === "") {
     const searched = await search(services, id, { url: c.req.url, cursor: c.req.query("cursor") });
@@ -45,7 +54,7 @@ async function answer(c: PageContext, id: string, username: string): Promise<Ans
     return { found: { prediction, username, explanation } };
   } catch (error) {
     if (error instanceof ProblemError && error.code === "not_found")
-      return { problem: error.message };
+      return { problem: { text: error.message, status: 404 } };
     throw error;
   }
 }

@@ -38,7 +38,10 @@ export const UsersPage = ({
 }) => (
   <>
     <h1>Users</h1>
-    <p>{SIGN_UP[signUp]}</p>
+    <p>
+      {SIGN_UP[signUp]} To find out what became of anybody’s prediction,{" "}
+      <a href="/look-up">look it up by its ID</a>.
+    </p>
     {link !== undefined && <NewLink link={link} title="Share this invitation link" />}
     <Invite draft={draft} />
     <Tabs

@@ -108,7 +108,7 @@ async function show(
   const row = await readEndpoint(services, viewerOf(c).caller, idIn(c));
   const endpoint = services.present.webhookEndpoint(row);
   return c.render(<EndpointPage endpoint={endpoint} draft={draft} {...told} />, {
-    title: "Webhook endpoint",
+    title: `Webhooks to ${new URL(endpoint.url).host}`,
   });
 }
 

@@ -21,15 +21,16 @@ export function Secrets({ endpoint: { id, secrets } }: { endpoint: WebhookEndpoi
         {secrets.map((secret, n) => (
           <li>
             <div>
-              Created <Time at={secret.created_at} />
+              {secrets.length > 1 && `Secret ${n + 1}, `}
+              {secrets.length > 1 ? "created" : "Created"} <Time at={secret.created_at} />
             </div>
             {secrets.length > 1 && (
               <Form
                 action={`${address}/${secret.id}/delete`}
                 data-confirm="Delete this secret? A receiver that knows no other one refuses deliveries from then on."
               >
-                <button type="submit" class="danger" aria-label={`Delete secret ${n + 1}`}>
-                  Delete
+                <button type="submit" class="danger">
+                  {`Delete secret ${n + 1}`}
                 </button>
               </Form>
             )}

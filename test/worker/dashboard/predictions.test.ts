@@ -103,7 +103,7 @@ describe("the list", () => {
       .bind(who.user_id, "nightly & co")
       .run();
     expect(await listed(who, "?token=nightly+%26+co")).toEqual([id]);
-    const link = '<a href="/predictions?token=nightly+%26+co">nightly &amp; co</a>';
+    const link = '<a href="/predictions?token=nightly+%26+co"><bdi>nightly &amp; co</bdi></a>';
     for (const path of ["/predictions", `/predictions/${id}`])
       expect((await who.visitor.look(path)).html).toContain(`by ${link}`);
   });
