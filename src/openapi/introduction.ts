@@ -124,6 +124,11 @@ export const tags = [
     description:
       "Environment variables of a model's containers, usually secrets. Values are stored encrypted and never shown again.",
   },
+  {
+    name: "Model examples",
+    description:
+      "Runs that a model's owner shows, with their input and output. They are copies, which stay when the prediction's data is removed.",
+  },
   { name: "Users", description: "Users, including the one of the current token." },
   {
     name: "Categories and hardware",

@@ -24,4 +24,6 @@ export const pinExample = z
   .meta({ id: "PinExample" });
 export type PinExample = z.infer<typeof pinExample>;
 
-export const oneExample = oneModel.extend({ example_id: uuid });
+export const oneExample = oneModel.extend({
+  example_id: uuid.meta({ description: "ID of the example" }),
+});

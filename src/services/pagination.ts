@@ -41,6 +41,15 @@ export interface Page<Item> {
   previous_url: string | null;
 }
 
+/** All of a list that is bounded. */
+export const onePage = <Item>(items: Item[]): Page<Item> => ({
+  items,
+  next_cursor: null,
+  previous_cursor: null,
+  next_url: null,
+  previous_url: null,
+});
+
 /** @throws ValidationFailure for a cursor of another list */
 export async function paginate<Row, Item>(
   services: Services,

@@ -8,7 +8,7 @@ import type { EventDeliveries } from "../../objects/prediction/rpc-types.ts";
 import type { WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
 import { getCachedEndpoint } from "../../storage/webhooks/endpoint-cache.ts";
 import type { Caller } from "../accounts/caller.ts";
-import type { Page } from "../pagination.ts";
+import { onePage, type Page } from "../pagination.ts";
 import { predictionStub } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
 
@@ -23,14 +23,7 @@ export async function listWebhooks(
 ): Promise<Page<WebhookEvent>> {
   const entries =
     (await (await predictionStub(services, caller, predictionId)).listDeliveries()) ?? [];
-  const items = await Promise.all(entries.map((one) => present(services, predictionId, one)));
-  const singlePage = {
-    next_cursor: null,
-    previous_cursor: null,
-    next_url: null,
-    previous_url: null,
-  };
-  return { items, ...singlePage };
+  return onePage(await Promise.all(entries.map((one) => present(services, predictionId, one))));
 }
 
 export interface ShownEvent {

@@ -11,6 +11,7 @@ import { VERSION } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { answersBytes, documentIn, schemasOf } from "../support/document.ts";
 import { eventually } from "../support/eventually.ts";
+import { newPinnable } from "../support/examples.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
 import { type Caller, newCallers, tokensOf } from "../support/fuzz/callers.ts";
 import { knownFields } from "../support/fuzz/fields.ts";
@@ -158,6 +159,8 @@ const BEFORE = [
   { path: "/vendora/conversations", body: { items: [{ role: "user", content: "a" }] } },
 ];
 
+const PINNABLE = 3;
+
 async function makeBefore(): Promise<void> {
   const { authorization = "" } = callers.user;
   for (const { path, body } of BEFORE) {
@@ -239,7 +242,22 @@ async function makeOwned(): Promise<void> {
   await make("POST", `${path}/versions`, CHATS, { known });
   await make("PUT", `${path}/variables/KEY`, { value: "a" }, { known });
   await makeToken(model_owner);
+  await makePinnable();
   await makePredictionOf(model_owner);
+}
+
+/** Chance seldom sends all parts of one and completes it. */
+async function makeFile(): Promise<void> {
+  const [token] = tokensOf({ ...callers, others: [] });
+  const upload = await uploaded(new Client(token));
+  harvest.take("/uploads/{upload_id}", { url: upload.url }, upload);
+}
+
+/** A run that has succeeded, of a model of the user's. */
+async function makePinnable(): Promise<void> {
+  const [token] = tokensOf({ ...callers, others: [] });
+  const { owner, name, prediction_id = "" } = await newPinnable({ client: new Client(token) });
+  harvest.putRun(`${ORIGIN}/v1/models/${owner}/${name}/examples`, prediction_id);
 }
 
 /** Operators look for it by whose it is, which no answer says. */
@@ -264,6 +282,7 @@ test(`${REQUESTS} requests: valid, nearly valid and hostile`, { timeout: HANG_MS
   for (let made = 0; made < MADE_BEFORE; made++) await makeBefore();
   await readBehindTheEnd();
   await backUp();
+  for (let made = 0; made < PINNABLE; made++) await makePinnable();
   await runAll(fc.sample(anyPlan, { numRuns: REQUESTS, seed: SEED }));
   expect(faults).toEqual([]);
   expect(sentSoFar).toBe(REQUESTS);
@@ -296,6 +315,7 @@ test("they come further than the door: every operation has done what it is for",
     await findBackup();
     await makeWebhooks();
     await makeOwned();
+    await makeFile();
     await makeBefore();
     // Among others, since what they are about may have to be made first.
     const wanted = withoutSuccess().map((one) => ({

@@ -16,6 +16,7 @@ import {
   newWebhooks,
   OPERATOR_ENDPOINTS,
 } from "../support/endpoint-access.ts";
+import { insertExample } from "../support/examples.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
 import { sweep } from "../support/queues.ts";
 import { FakeRunner } from "../support/runner.ts";
@@ -49,11 +50,15 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
   const compatibilities = { vendora_responses: true };
   const world = await newWorld({ visibility, compatibilities });
   const { username } = world;
+  const begun = await world.begun();
+  await begun.channel.succeed("out");
+  begun.channel.close();
   const prediction_id = await world.waiting();
   // What nothing runs on may be deleted.
   const idle = await newModel(world.client, { visibility });
   await publish(world.client, `${username}/${idle.name}`);
   await setVariable(world.client, `${username}/${idle.name}`, VARIABLE);
+  const example_id = await insertExample(idle.id);
   const { pending, whole } = await newUploads(world.client);
   const response = {
     ...(await newResponse(world.client, world.model)),
@@ -75,12 +80,17 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
     model_owner: username,
     version_number: "1",
     variable_name: VARIABLE,
+    example_id,
+  };
+  const idFor = (key: string) => {
+    if (key.includes("/webhooks")) return told_id;
+    return key.endsWith("/examples") ? begun.id : prediction_id;
   };
   const found: [string, number][] = [];
   for (const [key, endpoint] of Object.entries(ENDPOINT_ACCESS)) {
     const model_name = key.startsWith("DELETE") ? idle.name : "story";
     const uploads = key.endsWith("/complete") ? whole : pending;
-    const id = key.includes("/webhooks") ? told_id : prediction_id;
+    const id = idFor(key);
     const client = await clientFor(endpoint);
     const { status } = await callEndpoint(
       client,
@@ -107,6 +117,8 @@ test("to a stranger a private model is what a model that does not exist is, to t
     model_name,
     version_number: "1",
     variable_name: VARIABLE,
+    example_id: crypto.randomUUID(),
+    prediction_id: crypto.randomUUID(),
   };
   const lists = [
     "GET /v1/models?sort_by=predictions_count",

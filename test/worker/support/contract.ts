@@ -406,6 +406,14 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   "DELETE /models/{model_owner}/{model_name}/variables/{variable_name}": {
     answers: { 200: ["Nothing"] },
   },
+  "GET /models/{model_owner}/{model_name}/examples": { answers: { 200: ["page of Example"] } },
+  "POST /models/{model_owner}/{model_name}/examples": {
+    body: { required: ["prediction_id"], fields: { prediction_id: uuid } },
+    answers: { 200: ["Example"] },
+  },
+  "DELETE /models/{model_owner}/{model_name}/examples/{example_id}": {
+    answers: { 200: ["Nothing"] },
+  },
   "GET /model_categories": { query: pages(), answers: { 200: ["page of Category"] } },
   "GET /hardware": { query: pages(), answers: { 200: ["page of Hardware"] } },
 };
@@ -420,6 +428,7 @@ export const PATH_PARAMETERS: Record<string, Expected> = {
   secret_id: uuid,
   version_number: { type: "integer" },
   variable_name: { type: "string", pattern: "^[A-Z_][A-Z0-9_]{0,99}$" },
+  example_id: uuid,
   upload_id: uuid,
   part_number: { type: "integer", minimum: 1, maximum: 10_000 },
   source_id: uuid,

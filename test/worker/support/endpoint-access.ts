@@ -90,6 +90,7 @@ const changing = (statuses: Statuses): EndpointAccess => ({
 const MODEL = "/v1/models/:model_owner/:model_name";
 const VERSIONS = `${MODEL}/versions`;
 const VARIABLES = `${MODEL}/variables`;
+const EXAMPLES = `${MODEL}/examples`;
 const PREDICTION = "/v1/predictions/:prediction_id";
 const UPLOAD = "/v1/uploads/:upload_id";
 const FILE = "/v1/files/:source_id/:file_name";
@@ -259,6 +260,16 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   },
   [`PUT ${VARIABLES}/:variable_name`]: { ...writing, body: () => ({ value: "hf_x" }) },
   [`DELETE ${VARIABLES}/:variable_name`]: writing,
+
+  [`GET ${EXAMPLES}`]: reading,
+  // It shows what a prediction has.
+  [`POST ${EXAMPLES}`]: {
+    ...writing,
+    scopes: ["write", "read"],
+    needsEach: true,
+    body: ({ prediction_id }) => ({ prediction_id }),
+  },
+  [`DELETE ${EXAMPLES}/:example_id`]: writing,
 
   [`DELETE ${VERSIONS}/:version_number`]: writing,
   [`DELETE ${MODEL}`]: writing,

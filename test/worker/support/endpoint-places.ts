@@ -12,6 +12,7 @@ import {
   type PathParameters,
 } from "./endpoint-access.ts";
 import { addSecret } from "./endpoints.ts";
+import { insertExample, newPinnable } from "./examples.ts";
 import { registered } from "./fleet.ts";
 import { inAccount } from "./objects.ts";
 import { setVariable } from "./variables.ts";
@@ -21,7 +22,7 @@ const VARIABLE = "HF_TOKEN";
 
 /** Calls that use up what they name, or add to what an account has only so many of. */
 export const isSpent = (key: string) =>
-  /^DELETE|^POST .*(?:webhook|predictions$|responses$|cancel$|complete$)|^PUT .*part_number$/.test(
+  /^DELETE|^POST .*(?:webhook|examples$|predictions$|responses$|cancel$|complete$)|^PUT .*part_number$/.test(
     key,
   );
 
@@ -35,6 +36,7 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
   if (key.includes("/operator/")) Object.assign(place, await operatorsPlace(key, world));
   else if (/^(?:DELETE|GET) \/v1\/models\/:model_owner\/:model_name/.test(key))
     Object.assign(place, await idleModel(world));
+  if (key.startsWith("POST") && key.endsWith("/examples")) Object.assign(place, await ended(world));
   if (key.includes("webhook")) Object.assign(place, await webhooksFor(key, world));
   else if (named("prediction_id")) place.prediction_id = await predictionFor(key, world);
   if (named("upload_id") || named("source_id")) {
@@ -58,10 +60,16 @@ async function endAll({ client, user_id }: World): Promise<void> {
 
 /** A model that nothing runs on. */
 async function idleModel({ client, username }: World): Promise<PathParameters> {
-  const { name } = await newModel(client);
+  const { name, id } = await newModel(client);
   await publish(client, `${username}/${name}`);
   await setVariable(client, `${username}/${name}`, VARIABLE);
-  return { model_name: name };
+  return { model_name: name, example_id: await insertExample(id) };
+}
+
+/** A run that can become an example, of a model with none. */
+async function ended(world: World): Promise<PathParameters> {
+  const { name, prediction_id = "" } = await newPinnable(world);
+  return { model_name: name ?? "", prediction_id };
 }
 
 /** One that waits; one that has ended where it must have. */

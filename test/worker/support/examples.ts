@@ -53,7 +53,7 @@ export async function outputFile(id: string, name: string, bytes: string, type: 
 }
 
 /** A run that is not an example yet. */
-export async function newPinnable(person: DashboardUser): Promise<RouteParameters> {
+export async function newPinnable(person: Pick<DashboardUser, "client">): Promise<RouteParameters> {
   const { owner, name, run } = await newRunnable(person);
   return { owner, name, prediction_id: await run({}, () => "out") };
 }
@@ -66,11 +66,16 @@ async function exampleOf({ client }: DashboardUser, visibility: Visibility) {
   const model: Model = await newModel(client, { visibility });
   await publish(client, referenceOf(model));
   const [owner = "", name = ""] = referenceOf(model).split("/");
-  const [first, example] = [crypto.randomUUID(), crypto.randomUUID()];
-  await outputFile(example, "0-out.png", "png", "image/png");
-  for (const [n, id] of [first, example].entries())
-    await env.DB.prepare("INSERT INTO examples VALUES (?, ?, ?, ?, 1, '{}', ?, 1.5, 0, NULL)")
-      .bind(id, model.id, n, id, JSON.stringify(`/v1/files/${id}/0-out.png`))
-      .run();
-  return { owner, name, example };
+  await insertExample(model.id);
+  return { owner, name, example: await insertExample(model.id, 1) };
+}
+
+/** With a picture. @returns its id */
+export async function insertExample(modelId: string, position = 0): Promise<string> {
+  const id = crypto.randomUUID();
+  await outputFile(id, "0-out.png", "png", "image/png");
+  await env.DB.prepare("INSERT INTO examples VALUES (?, ?, ?, ?, 1, '{}', ?, 1.5, 0, NULL)")
+    .bind(id, modelId, position, id, JSON.stringify(`/v1/files/${id}/0-out.png`))
+    .run();
+  return id;
 }

@@ -123,6 +123,14 @@ export const FORMS: Record<string, Record<string, string>> = {
     weights: "Weight[]",
   },
   Variable: { name: "string", updated_at: "date-time" },
+  Example: {
+    id: "string",
+    version_number: "integer",
+    input: "object",
+    output: "any",
+    execution_time: "string?",
+    created_at: "date-time",
+  },
   Category: { name: "string", slug: "string", description: "string" },
   CategorySummary: { name: "string", slug: "string" },
   Hardware: {

@@ -36,6 +36,7 @@ const TEMPLATES: Record<string, string[]> = {
   hardware: ["{identifier}"],
   hardware_identifier: ["{identifier}"],
   models: ["{model_owner}/{model_name}"],
+  prediction_id: ["{prediction_id}"],
 };
 
 const numbered = (name: string) => Array.from({ length: 40 }, (_, n) => `${name}-${n}`);

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { backup } from "../../../../src/protocol/backup.ts";
 import { category } from "../../../../src/protocol/category.ts";
+import { example } from "../../../../src/protocol/example.ts";
 import { fileAddress } from "../../../../src/protocol/file.ts";
 import { runnerState } from "../../../../src/protocol/fleet.ts";
 import { hardware } from "../../../../src/protocol/hardware.ts";
@@ -29,6 +30,7 @@ export interface Address {
 const PART = "/uploads/{upload_id}/parts/{part_number}";
 const COMPLETION = "/uploads/{upload_id}/complete";
 const FILE = "/files/{source_id}/{file_name}";
+const EXAMPLES = "/models/{model_owner}/{model_name}/examples";
 
 /** How many of the latest are kept of each kind: older ones are mostly renamed or gone. */
 const KEPT = 20;
@@ -73,6 +75,8 @@ const placeOf = z.union([
 const conversationItems = z.object({ data: z.array(z.object({ id: z.string() })) });
 const ITEMS = /\/conversations\/([^/?]+)\/items/;
 
+const EXAMPLES_OF = /\/models\/([^/]+)\/([^/]+)\/examples/;
+
 const page = z.object({
   items: z.array(z.unknown()),
   next_url: z.string().nullable(),
@@ -93,6 +97,7 @@ export class Harvest {
     if (etag !== undefined) keep(this.#addresses, path, { url, etag });
     this.#takeAddresses(body);
     this.#takeItems(url, body);
+    this.#takeExamples(url, body);
     const number = version.safeParse(body).data?.number;
     if (number !== undefined && !("url" in known))
       this.#keep({ ...known, version_number: String(number) });
@@ -125,9 +130,22 @@ export class Harvest {
     if (conversation_id && last) this.#keep({ conversation_id, item_id: last.id });
   }
 
+  /** Likewise of a model. */
+  #takeExamples(url: string, body: unknown): void {
+    const [, model_owner, model_name] = EXAMPLES_OF.exec(url) ?? [];
+    const { data: one } = example.safeParse(page.safeParse(body).data?.items.at(-1) ?? body);
+    if (one && model_owner && model_name)
+      this.#keep({ model_owner, model_name, example_id: one.id });
+  }
+
   /** What no answer names as a whole. */
   put(place: Place): void {
     this.#keep(place);
+  }
+
+  /** What can be pinned, and where. */
+  putRun(url: string, prediction_id: string): void {
+    keep(this.#addresses, EXAMPLES, { url, body: { prediction_id } });
   }
 
   #keep = (place: Place) => keep(this.#places, Object.keys(place).join(), place);

@@ -17,7 +17,8 @@ export function written(plan: Plan, harvest: Harvest): Sent {
   const path = filled(target.path, { ...plan.path, ...place, ...plan.wrong });
   const url = address?.url ?? `${ORIGIN}/v1${path}${queryOf(plan.query)}`;
   const type = bytesOf(target.operation);
-  const body = type === undefined ? jsonOf(address?.body ?? plan.body) : partFor(url);
+  const known = target.method === "post" ? address?.body : undefined;
+  const body = type === undefined ? jsonOf(known ?? plan.body) : partFor(url);
   const headers: Record<string, string> = {};
   if (address?.etag !== undefined) headers["if-none-match"] = address.etag;
   for (const [name, value] of Object.entries(header))

@@ -1,0 +1,79 @@
+/** /v1/models/{owner}/{name}/examples: runs that a model's owner shows. */
+import { createRoute } from "@hono/zod-openapi";
+import {
+  allowAnonymous,
+  requireAllScopesToWrite,
+  requireScopeToWrite,
+} from "../../middleware/authentication.ts";
+import { nothing, pageOf } from "../../protocol/common.ts";
+import { example, oneExample, pinExample as pinBody } from "../../protocol/example.ts";
+import { oneModel } from "../../protocol/model.ts";
+import { listExamples, pinExample, unpinExample } from "../../services/models/examples.ts";
+import { onePage } from "../../services/pagination.ts";
+import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "../responses.ts";
+import { router } from "../router.ts";
+
+const tags = ["Model examples"];
+const PATH = "/models/{model_owner}/{model_name}/examples";
+
+const list = createRoute({
+  method: "get",
+  path: PATH,
+  operationId: "listExamples",
+  tags,
+  summary: "List a model's examples",
+  description:
+    "Runs that the model's owner shows, in the order that they are shown in: at most 12, on one page. URLs of their files are valid for an hour.",
+  middleware: allowAnonymous,
+  request: { params: oneModel },
+  responses: { 200: jsonResponse("In their order", pageOf(example)), ...errorResponses },
+});
+
+const pin = createRoute({
+  method: "post",
+  path: PATH,
+  operationId: "pinExample",
+  tags,
+  summary: "Pin a prediction as an example",
+  description:
+    "Copies the input, output and files of a prediction of yours, for everybody who may see the model. The prediction must be of this model and have succeeded. The copy stays when the prediction's data is removed. Secret fields, logs and webhooks are not copied. Requires the scopes `write` and `read`, because it shows what a prediction has.",
+  middleware: requireAllScopesToWrite("write", "read"),
+  request: { params: oneModel, body: jsonBody(pinBody) },
+  responses: { 200: jsonResponse("The example", example), ...errorResponses, ...conflictResponse },
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: `${PATH}/{example_id}`,
+  operationId: "unpinExample",
+  tags,
+  summary: "Remove an example",
+  description: "Removes the copy with its files. The prediction stays.",
+  middleware: requireScopeToWrite("write"),
+  request: { params: oneExample },
+  responses: { 200: jsonResponse("Removed", nothing), ...errorResponses },
+});
+
+export const exampleRoutes = router()
+  .openapi(list, async (c) => {
+    const { model_owner, model_name } = c.req.valid("param");
+    const { origin } = new URL(c.req.url);
+    const place: [string, string] = [model_owner, model_name];
+    const examples = await listExamples(c.var.services, c.var.caller, place, origin);
+    return c.json(onePage(examples), 200);
+  })
+  .openapi(pin, async (c) => {
+    const { model_owner, model_name } = c.req.valid("param");
+    const { prediction_id } = c.req.valid("json");
+    const { origin } = new URL(c.req.url);
+    const place: [string, string] = [model_owner, model_name];
+    return c.json(
+      await pinExample(c.var.services, c.var.caller, place, prediction_id, origin),
+      200,
+    );
+  })
+  .openapi(remove, async (c) => {
+    const { model_owner, model_name, example_id } = c.req.valid("param");
+    await unpinExample(c.var.services, c.var.caller, [model_owner, model_name], example_id);
+    return c.json({}, 200);
+  });
