@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { GUIDES, REFERENCE, SEARCH } from "../../src/dashboard/docs/contents.ts";
 import type { Client } from "../../src/dev/client.ts";
 import { pageOf } from "../../src/protocol/common.ts";
+import { example } from "../../src/protocol/example.ts";
 import { runnerState } from "../../src/protocol/fleet.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { webhookEvent } from "../../src/protocol/webhook.ts";
@@ -49,7 +50,9 @@ beforeAll(async () => {
   const runs = await makeRuns();
   const runners = await site.world.operator.call(pageOf(runnerState), "GET", "/operator/runners");
   const runner = runners.items[0]?.id ?? "";
-  things = { model: MODEL, bare: "newcomer/bare", endpoint, ...runs, runner };
+  const pinned = { body: { prediction_id: runs.text } };
+  const { id } = await owner.call(example, "POST", `/models/${MODEL}/examples`, pinned);
+  things = { model: MODEL, bare: "newcomer/bare", endpoint, ...runs, runner, example: id };
 });
 afterAll(async () => {
   await site.world.cancel(things.running);

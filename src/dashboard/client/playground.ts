@@ -1,5 +1,6 @@
 /** The playground's form, and the prediction beside it. Each run is a step of the browser's history. */
 import { enhance } from "./parts/enhance.ts";
+import { leaveExample } from "./parts/leave-example.ts";
 import { Playground, type Result } from "./parts/playground.ts";
 import { requiredElement } from "./parts/playground-form.ts";
 import { attachPrediction } from "./parts/prediction-view.ts";
@@ -31,6 +32,7 @@ class PredictionResult implements Result {
     // A redirect means that the session has ended.
     if (!response.ok || response.redirected)
       throw new Error("The prediction is running but cannot be shown here. Reload the page.");
+    leaveExample(document);
     this.#detach();
     this.#view.innerHTML = await response.text();
     enhance(this.#view);

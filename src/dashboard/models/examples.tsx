@@ -1,14 +1,14 @@
 /** The examples of a model: what went in and what came out, each with what its owner can do with it. */
 import { MAX_EXAMPLES } from "../../domain/models/example-content.ts";
-import type { Json } from "../../protocol/common.ts";
 import type { Example } from "../../protocol/example.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { duration } from "../prediction-view/duration.ts";
 import { OutputValue } from "../prediction-view/output.tsx";
-import { isUrlKind, outputOf, outputsOf } from "../prediction-view/output-kind.ts";
+import { outputOf } from "../prediction-view/output-kind.ts";
 import { Form } from "../ui/layout.tsx";
 import { Empty } from "../ui/parts.tsx";
+import { exampleOutputs } from "./example-outputs.ts";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 
 interface Props {
@@ -56,7 +56,7 @@ const NoExamples = ({ model, viewer }: Pick<Props, "model" | "viewer">) => (
 
 function OneExample({ model, viewer, host, example, n }: Props & { example: Example; n: number }) {
   const { id, version_number: number, execution_time } = example;
-  const outputs = outputsIn(example.output, host);
+  const outputs = exampleOutputs(example.output, host);
   const at = modelAddress(model, `/examples/${id}`);
   const all = modelAddress(model, "/examples");
   return (
@@ -127,13 +127,6 @@ const Action = ({
     </button>
   </Form>
 );
-
-/** A list with files is shown item by item; other strings are pieces of one text. */
-function outputsIn(output: Json, host: string) {
-  const values = Array.isArray(output) ? output : [output];
-  const hasFiles = values.some((value) => isUrlKind(outputOf(value, host)));
-  return outputsOf(values, { display: hasFiles ? "list" : "text", host, whole: true });
-}
 
 /** On the page of a prediction that has succeeded, of a model of one's own. */
 export const PinExample = ({ model, id }: { model: string; id: string }) => (

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type ModelItem, modelSort } from "../../protocol/model.ts";
 import { getUser } from "../../services/accounts/users.ts";
 import { listCategories } from "../../services/models/categories.ts";
+import { exampleChoices, readExample } from "../../services/models/examples.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
@@ -131,8 +132,15 @@ export const modelPages = pages()
     const model = await loadModel(c, owner, name);
     const { latest_version: version } = model;
     if (!version) return renderNoVersion(c, model);
-    const outlook = await readOutlook(c.var.services, undefined, model, version);
-    return c.render(<VisitorPage model={model} version={version} outlook={outlook} />, {
+    const { services, origin } = c.var;
+    const chosen = c.req.query("example");
+    const [outlook, examples, example] = await Promise.all([
+      readOutlook(services, undefined, model, version),
+      exampleChoices(services, model.id, origin),
+      chosen === undefined ? undefined : readExample(services, model.id, chosen, origin),
+    ]);
+    const { host } = new URL(origin);
+    return c.render(<VisitorPage {...{ model, version, outlook, examples, example, host }} />, {
       title: `${owner}/${name}`,
     });
   })

@@ -3,6 +3,8 @@ import type { Outlook } from "../../domain/models/outlook.ts";
 import type { SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
+import type { Example } from "../../protocol/example.ts";
+import type { ExampleChoice } from "../../services/models/examples.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { RecentRun } from "../../services/predictions/recent-runs.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
@@ -27,6 +29,10 @@ export interface PlaygroundState {
   /** A note about the prediction that is shown. */
   note?: string | undefined;
   prediction?: PredictionView | undefined;
+  /** What the model's owner shows of it. */
+  examples: ExampleChoice[];
+  /** The one that was chosen, with its output. */
+  example?: Example | undefined;
   /** The last of the model, of whoever looks. */
   runs: RecentRun[];
   tab: Tab;
@@ -40,13 +46,14 @@ export type Tab = "output" | "code";
 
 /** The page with another view, tab or input mode. */
 export function addressIn(
-  { model, version, prediction, form, tab, view }: PlaygroundState,
+  { model, version, prediction, example, form, tab, view }: PlaygroundState,
   other: { view?: View; tab?: Tab; asJson?: boolean },
 ): string {
   const query = new URLSearchParams({ version: String(version.number) });
   const shown = other.view ?? view;
   query.set("view", shown);
   if (prediction && shown === "form") query.set("prediction", prediction.prediction.id);
+  if (example && shown !== "chat") query.set("example", example.id);
   if (other.asJson ?? form.asJson) query.set("as", "json");
   if ((other.tab ?? tab) === "code") query.set("tab", "code");
   return `${modelAddress(model)}?${query}`;

@@ -8,6 +8,8 @@ import { Chat } from "./chat/view.tsx";
 import { codeSamples } from "./code/samples.ts";
 import { Code } from "./code/view.tsx";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
+import { ExampleChoices } from "./examples/choices.tsx";
+import { ExampleOutput } from "./examples/output.tsx";
 import { InputForm } from "./input-form.tsx";
 import { RecentRuns } from "./runs/recent.tsx";
 import { type MediaView, ownView, VIEW_NAMES, type View } from "./views.ts";
@@ -37,6 +39,7 @@ function Content({ play, viewer, origin }: Props) {
         <p class="hint">The chat needs JavaScript. This form runs the model without it.</p>
         <InputForm play={play} />
       </noscript>
+      <Examples play={play} host={new URL(origin).host} />
       <Chat play={play} user={viewer.user.id} origin={origin} />
     </>
   );
@@ -71,6 +74,7 @@ function FormView({ play, viewer, origin }: Props) {
           <InputForm play={play} />
         </section>
         <div class="playground-result">
+          <Examples play={play} host={new URL(origin).host} />
           {view === "form" && (
             <RecentRuns
               runs={play.runs}
@@ -94,7 +98,7 @@ function FormView({ play, viewer, origin }: Props) {
             {prediction ? (
               <PredictionPanel view={prediction} host={new URL(origin).host} />
             ) : (
-              <NoOutput play={play} />
+              <NoOutput play={play} host={new URL(origin).host} />
             )}
           </section>
           <section aria-label="Code" data-panel="code" hidden={play.tab !== "code"}>
@@ -105,6 +109,15 @@ function FormView({ play, viewer, origin }: Props) {
     </>
   );
 }
+
+const Examples = ({ play, host }: { play: PlaygroundState; host: string }) => (
+  <ExampleChoices
+    examples={play.examples}
+    address={modelAddress(play.model)}
+    current={play.example?.id}
+    host={host}
+  />
+);
 
 const referenceOf = ({ model }: PlaygroundState) => `${model.owner.username}/${model.name}`;
 
@@ -144,18 +157,22 @@ function Views({ play }: { play: PlaygroundState }) {
 }
 
 /** Where a view keeps the results of the page, they are listed from the newest. */
-const NoOutput = ({ play }: { play: PlaygroundState }) =>
+const NoOutput = ({ play, host }: { play: PlaygroundState; host: string }) =>
   play.view === "form" || play.view === "chat" ? (
-    <NoPrediction reference={referenceOf(play)} />
+    (exampleOutput(play, host) ?? <NoPrediction reference={referenceOf(play)} />)
   ) : (
     <>
       <p class="visually-hidden" role="status" data-announce-result />
+      {exampleOutput(play, host)}
       <ol class="media-runs" data-runs />
-      <div data-no-runs>
+      <div data-no-runs hidden={play.example !== undefined}>
         <NoResults view={play.view} reference={referenceOf(play)} />
       </div>
     </>
   );
+
+const exampleOutput = ({ model, example }: PlaygroundState, host: string) =>
+  example && <ExampleOutput model={model} example={example} host={host} />;
 
 const NO_RESULTS: Record<MediaView, [title: string, text: string]> = {
   images: ["No pictures yet", "Run the model, and its pictures are collected here."],

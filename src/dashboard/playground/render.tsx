@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { browserSchema } from "../../domain/schemas/json-schema-shape.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { ProblemError } from "../../errors.ts";
+import { exampleChoices } from "../../services/models/examples.ts";
 import { readModel } from "../../services/models/models.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
@@ -63,7 +64,7 @@ export async function findVersion(
 /** Without what is loaded here. */
 export type RenderedState = Omit<
   PlaygroundState,
-  "versions" | "shape" | "view" | "runs" | "outlook" | "wait"
+  "versions" | "shape" | "view" | "runs" | "examples" | "outlook" | "wait"
 > & {
   /** Its own where it is not the form. */
   wanted: "own" | "form";
@@ -82,9 +83,10 @@ export async function renderPlayground(
   const reference = `${owner.username}/${name}`;
   const view: View = (wanted === "own" && ownView(version)) || "form";
   const seesWait = viewer.operator || isOwner(model, viewer);
-  const [{ page }, runs, outlook, wait] = await Promise.all([
+  const [{ page }, runs, examples, outlook, wait] = await Promise.all([
     listVersions(services, viewer.caller, owner.username, name, request),
     view === "form" ? recentRuns(services, viewer.caller, reference, version, c.req.url) : [],
+    exampleChoices(services, model.id, origin),
     readOutlook(services, viewer.caller, model, version),
     seesWait ? readModelWait(services, model, version) : undefined,
   ]);
@@ -95,7 +97,7 @@ export async function renderPlayground(
   c.status(status);
   return c.render(
     <PlaygroundPage
-      play={{ ...play, versions, runs, shape, view, outlook, wait }}
+      play={{ ...play, versions, runs, examples, shape, view, outlook, wait }}
       viewer={viewer}
       origin={origin}
     />,

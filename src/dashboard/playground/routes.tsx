@@ -32,7 +32,7 @@ import { findVersion, type RenderedState, renderPlayground } from "./render.tsx"
 import { RecentRuns } from "./runs/recent.tsx";
 import { renderComparison } from "./runs/render-comparison.tsx";
 import { uploadPages } from "./upload-routes.ts";
-import { isMediaView } from "./views.ts";
+import { isMediaView, ownView } from "./views.ts";
 
 const ADDRESS = "/models/:owner/:name";
 
@@ -82,16 +82,18 @@ export const playgroundPages = pages()
       : { input: undefined, left: false };
     const form = inputFor(inputFields(version), given, as === "json");
     const input = given ?? readForm(form.fields).input;
+    // A prediction and JSON are shown in the form, and so is an example where the view has no fields.
+    const isOfForm = example && ownView(version) === "chat";
     return renderPlayground(c, {
       model,
       version,
       form,
       input,
       prediction,
+      example: prediction ? undefined : example,
       tab,
       note: predictionNote(prediction, version, left),
-      // A prediction and JSON are shown in the form.
-      wanted: query.view === "form" || prediction || example || as === "json" ? "form" : "own",
+      wanted: query.view === "form" || prediction || as === "json" || isOfForm ? "form" : "own",
     });
   })
   .get(`${ADDRESS}/runs`, requireUser, async (c) => {

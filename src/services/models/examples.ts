@@ -19,6 +19,7 @@ import {
   findExample,
   hideExample,
   insertExample,
+  listExampleChoices,
   listRemoved,
   listExamples as rowsOf,
   setCover,
@@ -58,6 +59,20 @@ export const examplesOf = async (
   origin: string,
 ): Promise<Example[]> =>
   Promise.all((await rowsOf(services.db, modelId)).map((row) => presented(services, row, origin)));
+
+export type ExampleChoice = Pick<Example, "id" | "input" | "output">;
+
+/** Of a model that the caller sees: null for an output that is too long for a glance. */
+export async function exampleChoices(
+  services: Services,
+  modelId: string,
+  origin: string,
+): Promise<ExampleChoice[]> {
+  const rows = await listExampleChoices(services.db, modelId, MAX_CHOICE_CHARS);
+  return Promise.all(rows.map((row) => withUrls(services, row, origin)));
+}
+
+const MAX_CHOICE_CHARS = 16 * 1024;
 
 /** One of a model that the caller sees; undefined: there is none. */
 export async function readExample(
@@ -194,6 +209,19 @@ const keysIn = ({ id, output }: ExampleRow) =>
   ownFilesIn(id, output).map((text) => fileKey(id, ownFileName(id, text) ?? ""));
 
 async function presented(services: Services, row: ExampleRow, origin: string): Promise<Example> {
+  return {
+    ...(await withUrls(services, row, origin)),
+    version_number: row.version_number,
+    execution_time: secondsText(row.execution_seconds),
+    created_at: new Date(row.created_at).toISOString(),
+  };
+}
+
+async function withUrls(
+  services: Services,
+  row: Pick<ExampleRow, "id" | "input" | "output">,
+  origin: string,
+): Promise<ExampleChoice> {
   const expires = Date.now() + URL_MS;
   const urls = new Map<string, string>();
   for (const value of [row.input, row.output])
@@ -210,13 +238,10 @@ async function presented(services: Services, row: ExampleRow, origin: string): P
   const shown = (text: string) => urls.get(text) ?? text;
   return {
     id: row.id,
-    version_number: row.version_number,
     input: Object.fromEntries(
       Object.entries(row.input).map(([name, value]) => [name, mapStrings(value, shown)]),
     ),
     output: mapStrings(row.output, shown),
-    execution_time: secondsText(row.execution_seconds),
-    created_at: new Date(row.created_at).toISOString(),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Examples of models: runs that their owners show. */
 import { and, asc, eq, like, lte, sql } from "drizzle-orm";
+import type { Json } from "../../protocol/common.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import { examples, models } from "../schema/index.ts";
@@ -13,6 +14,22 @@ const isShown = sql`removes_at IS NULL`;
 export const listExamples = (db: Database, modelId: string) =>
   db
     .select()
+    .from(examples)
+    .where(and(eq(examples.model_id, modelId), isShown))
+    .orderBy(asc(examples.position), asc(examples.id))
+    .all();
+
+/** What a choice of them shows, in their order: an output that is longer than this is not read for a few words. */
+export const listExampleChoices = (db: Database, modelId: string, maxChars: number) =>
+  db
+    .select({
+      id: examples.id,
+      input: examples.input,
+      output:
+        sql<Json>`CASE WHEN length(${examples.output}) <= ${maxChars} THEN ${examples.output} ELSE 'null' END`.mapWith(
+          examples.output,
+        ),
+    })
     .from(examples)
     .where(and(eq(examples.model_id, modelId), isShown))
     .orderBy(asc(examples.position), asc(examples.id))

@@ -9,6 +9,8 @@ export interface PageContent {
   text: string;
   picture: string;
   failed: string;
+  /** What the model's owner shows of it. */
+  example: string;
   /** A webhook endpoint that fails. */
   endpoint: string;
   /** An event that it was to be told of the failed one. */
@@ -96,6 +98,10 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/models/publish": [page(people, "/models/publish")],
   [MODEL]: [
     ...ofModel("", toStrangers("")),
+    {
+      to: ["nobody", "operator"],
+      at: ({ model, example }) => [`/models/${model}?example=${example}`],
+    },
     {
       to: operators,
       at: ({ model, text }) => [

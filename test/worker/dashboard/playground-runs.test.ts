@@ -37,7 +37,7 @@ describe("recent runs", () => {
     const [one, other] = await Promise.all([withRuns({ prompt: "mine" }), withRuns({})]);
     expect(await other.look("/runs")).not.toContain("mine");
     const { html } = await other.who.visitor.look(`${one.address}/runs`);
-    expect(html).toMatch(/<nav[^>]*class="recent-runs"[^>]*hidden/);
+    expect(html).toMatch(/<nav[^>]*data-recent[^>]*hidden/);
     expect(html).not.toContain("mine");
   });
 

@@ -3,12 +3,13 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { sweepExamples } from "../../../src/services/models/examples.ts";
 import { services } from "../support/accounts.ts";
-import { ORIGIN } from "../support/client.ts";
+import { Client, ORIGIN } from "../support/client.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { newRunnable, outputFile } from "../support/examples.ts";
 import { keysBelow, uploaded } from "../support/files.ts";
 import { textOf } from "../support/page-text.ts";
 import { Visitor } from "../support/visitor.ts";
+import { newClient } from "../support/world.ts";
 
 const SCHEMA = {
   type: "object",
@@ -68,6 +69,7 @@ test("a run is shown with its input, output and files, without what is secret", 
   const { html: form } = await visitor.look(`${path}?example=${example}`);
   expect(form).toContain("a cat");
   expect(form).toContain(`/v1/files/${example}/`);
+  expect(textOf(form)).toContain("An example that");
 
   expect((await visitor.send(`${path}/examples/${example}/cover`)).status).toBe(303);
   expect((await new Visitor().look("/models?category=")).html).toContain(`/v1/files/${example}/`);
@@ -131,4 +133,65 @@ test("those of a private model are its owner's, and go with it", async () => {
   expect(await keysBelow(example)).toEqual([]);
   const left = await env.DB.prepare("SELECT id FROM examples WHERE id = ?").bind(example).first();
   expect(left).toBeNull();
+});
+
+test("they are choices of the playground, for visitors too: one fills the form, and its output is marked as theirs", async () => {
+  const { run, pin, ids, visitor, path, username } = await newShown();
+  await pin(await run({ prompt: "a <cat>" }, () => ["It ", "purrs"]));
+  await pin(await run({}, () => "x".repeat(20_000)));
+  const [first = "", second = ""] = await ids();
+  for (const by of [visitor, new Visitor()]) {
+    const { html } = await by.look(path);
+    const [, nav = ""] = /<nav[^>]*data-examples[^>]*>(.*?)<\/nav>/s.exec(html) ?? [];
+    expect(textOf(nav).trim()).toBe("Examples a &lt;cat&gt; It purrs Example 2");
+    expect(nav).toContain(`<a href="${path}?example=${first}">`);
+    expect(html).not.toContain("An example that");
+    const chosen = (await by.look(`${path}?example=${first}`)).html;
+    expect(chosen).toContain(`<a href="${path}?example=${first}" aria-current="page">`);
+    expect(chosen).toContain("a &lt;cat&gt;</textarea>");
+    expect(textOf(chosen)).toContain(
+      `An example that ${username} shows. Version 1 ran 1.5 s. It purrs`,
+    );
+    expect((await by.look(`${path}?example=${second}`)).html).toContain("x".repeat(20_000));
+    // Of another model, or gone.
+    const gone = await by.look(`${path}?example=${crypto.randomUUID()}`);
+    expect([gone.status, textOf(gone.html).includes("An example that")]).toEqual([200, false]);
+  }
+  const asJson = (await visitor.look(`${path}?example=${first}`)).html;
+  expect(asJson).toMatch(/example=[0-9a-f-]{36}&amp;as=json/);
+});
+
+test("over HTTP they are listed in their order, pinned once, and removed", async () => {
+  const { run, client, reference, ids } = await newShown();
+  const all = `/v1/models/${reference}/examples`;
+  const prediction_id = await run({ prompt: "a cat", key: "sk-hidden" }, () => "It purrs");
+  const pinned = await client.ok("POST", all, { prediction_id });
+  const nobody = new Client(undefined);
+  expect(pinned).toMatchObject({
+    input: { prompt: "a cat" },
+    output: "It purrs",
+    version_number: 1,
+  });
+  expect(await nobody.ok("GET", all)).toEqual({
+    items: [pinned],
+    next_cursor: null,
+    previous_cursor: null,
+    next_url: null,
+    previous_url: null,
+  });
+  expect((await client.json("POST", all, { prediction_id })).status).toBe(409);
+  const [id] = await ids();
+  await client.ok("DELETE", `${all}/${id}`);
+  expect((await client.json("DELETE", `${all}/${id}`)).status).toBe(404);
+  expect(await nobody.ok("GET", all)).toMatchObject({ items: [] });
+});
+
+test("what a token cannot read, it cannot show either", async () => {
+  const { run, reference, username } = await newShown();
+  const prediction_id = await run({ prompt: "a cat" }, () => "It purrs");
+  const writer = await newClient(username, { scopes: ["write"] });
+  const { status } = await writer.json("POST", `/v1/models/${reference}/examples`, {
+    prediction_id,
+  });
+  expect(status).toBe(403);
 });

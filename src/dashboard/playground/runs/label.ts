@@ -7,6 +7,13 @@ const MAX_CHARS = 90;
 /** Addresses and colours say nothing to whoever looks for a run. */
 const NO_WORDS = /^(?:https?:|data:|\/v1\/|#)/;
 
+/** The first words of a text that it has made; undefined for what is not text. */
+export function wordsOf(output: Json): string | undefined {
+  const texts = [output].flat().filter((one) => typeof one === "string");
+  const text = texts.join("").slice(0, 4 * MAX_CHARS);
+  return text === "" || NO_WORDS.test(text) ? undefined : cut(text);
+}
+
 /** The longest text that it was given; else its fields in a row. */
 export function labelOf(input: Json): string {
   if (!isObject(input)) return "";

@@ -3,6 +3,7 @@ import { isTerminal } from "../../../domain/predictions/state.ts";
 import type { RecentRun } from "../../../services/predictions/recent-runs.ts";
 import { Time } from "../../ui/parts.tsx";
 import { labelOf, pictureOf } from "./label.ts";
+import { Picture } from "./picture.tsx";
 
 interface Props {
   runs: RecentRun[];
@@ -16,12 +17,13 @@ interface Props {
 /** client/parts/recent-runs.ts keeps it up to date. */
 export const RecentRuns = ({ runs, address, current, host }: Props) => (
   <nav
-    class="recent-runs"
-    aria-label="Recent runs"
+    class="run-row"
+    aria-labelledby="recent-runs"
     data-recent={`${address}/runs`}
     data-live={runs.some(({ prediction }) => !isTerminal(prediction.status)) ? "true" : undefined}
     hidden={runs.length === 0}
   >
+    <h2 id="recent-runs">Your recent runs</h2>
     <ol>
       {runs.map(({ prediction: { id, status, created_at }, content }) => (
         <li>
@@ -53,6 +55,3 @@ function compareAddress(address: string, runs: RecentRun[], current: string | un
   const before = ids[ids.indexOf(shown) + 1] ?? newest;
   return `${address}?prediction=${shown}&compare=${before}`;
 }
-
-const Picture = ({ address }: { address: string | undefined }) =>
-  address === undefined ? null : <img src={address} alt="" width="40" height="40" loading="lazy" />;

@@ -1,5 +1,6 @@
 /** The runs of a view of pictures or sounds, newest first; this tab keeps which they are. */
 import type { Input } from "../../../../domain/schemas/input-form-values.ts";
+import { leaveExample } from "../leave-example.ts";
 import type { Result } from "../playground.ts";
 import { requiredElement } from "../playground-form.ts";
 import { attachZoom } from "../zoom.ts";
@@ -35,6 +36,7 @@ export class MediaRuns implements Result {
 
   async open(id: string, input: Input): Promise<void> {
     this.#status.textContent = "The model runs.";
+    leaveExample(document);
     this.#add({ id, label: labelOf(input) });
     this.#keep();
   }

@@ -1,0 +1,40 @@
+/** The examples of a model, above the result: each is a link that fills the form and shows its output. */
+import type { ExampleChoice } from "../../../services/models/examples.ts";
+import { labelOf, pictureOf, wordsOf } from "../runs/label.ts";
+import { Picture } from "../runs/picture.tsx";
+
+interface Props {
+  examples: ExampleChoice[];
+  /** The playground's address. */
+  address: string;
+  /** The id of the one that is shown. */
+  current: string | undefined;
+  host: string;
+}
+
+export const ExampleChoices = ({ examples, address, current, host }: Props) =>
+  examples.length === 0 ? null : (
+    <nav class="run-row" aria-labelledby="examples" data-examples>
+      <h2 id="examples">Examples</h2>
+      <ol>
+        {examples.map(({ id, input, output }, n) => (
+          <li>
+            <a href={`${address}?example=${id}`} aria-current={id === current ? "page" : undefined}>
+              <Picture address={pictureOf(output, host)} />
+              <span class="run-label" dir="auto">
+                {labelOf(input) || `Example ${n + 1}`}
+              </span>
+              <Made words={wordsOf(output)} />
+            </a>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+
+const Made = ({ words }: { words: string | undefined }) =>
+  words === undefined ? null : (
+    <span class="run-words" dir="auto">
+      {words}
+    </span>
+  );
