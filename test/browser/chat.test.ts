@@ -63,6 +63,11 @@ it("two turns with a system prompt are written as they come, and are there after
     max_tokens: 1000,
   });
   expect(await messageBox(visitor).evaluate((one) => one === document.activeElement)).toBe(true);
+  await page.getByRole("link", { name: "Earlier", exact: true }).click();
+  const earlier = page.getByRole("navigation", { name: "Your recent runs" });
+  await earlier.getByRole("link", { name: /And the Queen\?/ }).waitFor();
+  expect(await earlier.locator("li a").count()).toBe(2);
+  await visitor.look();
   // The code makes the call that is next.
   await messageBox(visitor).fill("Why?");
   await page.getByRole("link", { name: "Code", exact: true }).click();
@@ -209,6 +214,14 @@ it("pictures are collected, and one is the next input", async () => {
   await pictures.nth(1).waitFor();
   await page.reload();
   await pictures.nth(1).waitFor();
+  const recent = page.getByRole("navigation", { name: "Your recent runs" });
+  await recent.locator("li").nth(1).waitFor();
+  await recent.getByRole("link", { name: "Compare two runs" }).click();
+  await page.getByRole("heading", { name: "Run B" }).waitFor();
+  await page.goBack();
+  await recent.locator("li a").first().click();
+  await visitor.arrives(/prediction=/);
+  await page.goBack();
   await page.getByRole("link", { name: "Form", exact: true }).click();
   await visitor.arrives(/view=form/);
 });

@@ -39,7 +39,6 @@ function Content({ play, viewer, origin }: Props) {
         <p class="hint">The chat needs JavaScript. This form runs the model without it.</p>
         <InputForm play={play} />
       </noscript>
-      <Examples play={play} host={new URL(origin).host} />
       <Chat play={play} user={viewer.user.id} origin={origin} />
     </>
   );
@@ -74,15 +73,19 @@ function FormView({ play, viewer, origin }: Props) {
           <InputForm play={play} />
         </section>
         <div class="playground-result">
-          <Examples play={play} host={new URL(origin).host} />
-          {view === "form" && (
-            <RecentRuns
-              runs={play.runs}
-              address={modelAddress(model)}
-              current={prediction?.prediction.id}
-              host={new URL(origin).host}
-            />
-          )}
+          <ExampleChoices
+            examples={play.examples}
+            address={modelAddress(model)}
+            current={play.example?.id}
+            host={new URL(origin).host}
+          />
+          <RecentRuns
+            runs={play.runs}
+            address={modelAddress(model)}
+            current={prediction?.prediction.id}
+            host={new URL(origin).host}
+            view={view}
+          />
           <nav class="tabs" aria-label="Result">
             {TABS.map(([tab, name]) => (
               <a
@@ -109,15 +112,6 @@ function FormView({ play, viewer, origin }: Props) {
     </>
   );
 }
-
-const Examples = ({ play, host }: { play: PlaygroundState; host: string }) => (
-  <ExampleChoices
-    examples={play.examples}
-    address={modelAddress(play.model)}
-    current={play.example?.id}
-    host={host}
-  />
-);
 
 const referenceOf = ({ model }: PlaygroundState) => `${model.owner.username}/${model.name}`;
 

@@ -85,7 +85,8 @@ export async function renderPlayground(
   const seesWait = viewer.operator || isOwner(model, viewer);
   const [{ page }, runs, examples, outlook, wait] = await Promise.all([
     listVersions(services, viewer.caller, owner.username, name, request),
-    view === "form" ? recentRuns(services, viewer.caller, reference, version, c.req.url) : [],
+    // Client code reads those of a chat when it is there.
+    view === "chat" ? [] : recentRuns(services, viewer.caller, reference, version, c.req.url),
     exampleChoices(services, model.id, origin),
     readOutlook(services, viewer.caller, model, version),
     seesWait ? readModelWait(services, model, version) : undefined,

@@ -100,6 +100,7 @@ export const playgroundPages = pages()
     const { services, origin } = c.var;
     const { caller } = viewerOf(c);
     const { model, version } = await findVersion(c);
+    const { prediction, view } = playgroundQuery.parse(c.req.query());
     const runs = await recentRuns(
       services,
       caller,
@@ -112,8 +113,9 @@ export const playgroundPages = pages()
       <RecentRuns
         runs={runs}
         address={modelAddress(model)}
-        current={playgroundQuery.parse(c.req.query()).prediction}
+        current={prediction}
         host={new URL(origin).host}
+        view={view === "chat" ? "chat" : "form"}
       />,
     );
   })

@@ -31,6 +31,8 @@ describe("recent runs", () => {
     expect(html).toContain(`<a href="${address}?prediction=${ids[1]}">`);
     expect(html).toContain(`prediction=${ids[0]}&amp;compare=${ids[1]}`);
     expect(await look("")).toContain("A fox");
+    // As client code asks while none is shown.
+    expect(await look("/runs?prediction=")).toContain(`prediction=${ids[1]}&amp;compare=${ids[0]}`);
   });
 
   it("are one's own, and none of another model", async () => {
@@ -39,6 +41,11 @@ describe("recent runs", () => {
     const { html } = await other.who.visitor.look(`${one.address}/runs`);
     expect(html).toMatch(/<nav[^>]*data-recent[^>]*hidden/);
     expect(html).not.toContain("mine");
+  });
+
+  it("of a chat are read on their own pages", async () => {
+    const { ids, look } = await withRuns({ prompt: "A fox" });
+    expect(await look("/runs?view=chat")).toContain(`<a href="/predictions/${ids[0]}">`);
   });
 
   it("whose data was removed are still there", async () => {

@@ -54,7 +54,7 @@ export class RecentRuns {
 
   /** What cannot be loaded now stays as it is. */
   async #load(): Promise<void> {
-    const address = `${this.#list?.dataset.recent}?prediction=${this.#shown?.dataset.prediction ?? ""}`;
+    const address = `${this.#list?.dataset.recent}&prediction=${this.#shown?.dataset.prediction ?? ""}`;
     const response = await fetch(address).catch(() => undefined);
     if (!response?.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");

@@ -1,4 +1,5 @@
 /** The chat: a conversation that client code fills, with its settings and code beside it. */
+import type { PropsWithChildren } from "hono/jsx";
 import { fillForm } from "../../../domain/schemas/input-form-values.ts";
 import { versionSchema } from "../../../domain/schemas/version-schemas.ts";
 import { modelAddress } from "../../models/header.tsx";
@@ -6,6 +7,8 @@ import type { PlaygroundState } from "../address.ts";
 import { codeSamples } from "../code/samples.ts";
 import { Code } from "../code/view.tsx";
 import { Control } from "../controls.tsx";
+import { ExampleChoices } from "../examples/choices.tsx";
+import { RecentRuns } from "../runs/recent.tsx";
 import { chatSettings, takesTools } from "../settings.ts";
 import { EXAMPLE_TOOLS } from "./tools.ts";
 import { chatWire, takesPictures } from "./wire.ts";
@@ -24,6 +27,7 @@ export function Chat({ play, user, origin }: Props) {
   const pinned = number === model.latest_version?.number ? undefined : number;
   const wire = chatWire(compatibilities) ?? "chat";
   const fields = chatSettings(version, wire);
+  const { host } = new URL(origin);
   const side = tab === "code" ? "code" : "settings";
   return (
     <div
@@ -50,7 +54,14 @@ export function Chat({ play, user, origin }: Props) {
           </a>
         ))}
       </nav>
-      <Conversation name={model.name} withPictures={takesPictures(inputOf(version))} />
+      <Conversation name={model.name} withPictures={takesPictures(inputOf(version))}>
+        <ExampleChoices
+          examples={play.examples}
+          address={modelAddress(model)}
+          current={undefined}
+          host={host}
+        />
+      </Conversation>
       <section class="chat-side" id="chat-settings" aria-label="Settings" data-panel="settings">
         <Settings fields={fillForm(fields) ?? []} withTools={takesTools(version)} />
       </section>
@@ -65,6 +76,19 @@ export function Chat({ play, user, origin }: Props) {
           })}
         />
       </section>
+      <section class="chat-side" id="chat-earlier" aria-label="Earlier" data-panel="earlier">
+        <p class="hint">
+          Each answer is a run of yours.{" "}
+          <a href={`/predictions?model=${encodeURIComponent(reference)}`}>All of them</a>
+        </p>
+        <RecentRuns
+          runs={play.runs}
+          address={modelAddress(model)}
+          current={undefined}
+          host={host}
+          view="chat"
+        />
+      </section>
     </div>
   );
 }
@@ -72,11 +96,16 @@ export function Chat({ play, user, origin }: Props) {
 const SIDES = [
   ["settings", "Settings"],
   ["code", "Code"],
+  ["earlier", "Earlier"],
 ] as const;
 
 const inputOf = ({ schemas }: PlaygroundState["version"]) => versionSchema(schemas, "input");
 
-const Conversation = ({ name, withPictures }: { name: string; withPictures: boolean }) => (
+const Conversation = ({
+  name,
+  withPictures,
+  children,
+}: PropsWithChildren<{ name: string; withPictures: boolean }>) => (
   <section class="chat-main" id="conversation" aria-label="Conversation">
     <div class="chat-welcome" data-welcome>
       <p>
@@ -86,6 +115,7 @@ const Conversation = ({ name, withPictures }: { name: string; withPictures: bool
         The conversation stays in this tab, also when you reload the page, and each answer is a
         prediction of yours.
       </p>
+      {children}
     </div>
     <ol class="turns" data-turns aria-label="Messages" />
     <p class="visually-hidden" role="status" data-announce />

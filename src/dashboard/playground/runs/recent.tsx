@@ -2,6 +2,7 @@
 import { isTerminal } from "../../../domain/predictions/state.ts";
 import type { RecentRun } from "../../../services/predictions/recent-runs.ts";
 import { Time } from "../../ui/parts.tsx";
+import type { View } from "../views.ts";
 import { labelOf, pictureOf } from "./label.ts";
 import { Picture } from "./picture.tsx";
 
@@ -12,14 +13,15 @@ interface Props {
   /** The id of the prediction that is shown. */
   current: string | undefined;
   host: string;
+  view: View;
 }
 
-/** client/parts/recent-runs.ts keeps it up to date. */
-export const RecentRuns = ({ runs, address, current, host }: Props) => (
+/** client/parts/recent-runs.ts keeps it up to date. A chat stays where it is: its runs are read on their own pages. */
+export const RecentRuns = ({ runs, address, current, host, view }: Props) => (
   <nav
     class="run-row"
     aria-labelledby="recent-runs"
-    data-recent={`${address}/runs`}
+    data-recent={`${address}/runs?view=${view}`}
     data-live={runs.some(({ prediction }) => !isTerminal(prediction.status)) ? "true" : undefined}
     hidden={runs.length === 0}
   >
@@ -28,7 +30,7 @@ export const RecentRuns = ({ runs, address, current, host }: Props) => (
       {runs.map(({ prediction: { id, status, created_at }, content }) => (
         <li>
           <a
-            href={`${address}?prediction=${id}`}
+            href={view === "chat" ? `/predictions/${id}` : `${address}?prediction=${id}`}
             aria-current={id === current ? "page" : undefined}
           >
             <Picture address={content && pictureOf(content.output, host)} />
@@ -51,7 +53,8 @@ export const RecentRuns = ({ runs, address, current, host }: Props) => (
 function compareAddress(address: string, runs: RecentRun[], current: string | undefined): string {
   const ids = runs.map(({ prediction }) => prediction.id);
   const [newest = ""] = ids;
-  const shown = current ?? newest;
+  // Client code names none by an empty id.
+  const shown = current || newest;
   const before = ids[ids.indexOf(shown) + 1] ?? newest;
   return `${address}?prediction=${shown}&compare=${before}`;
 }

@@ -14,6 +14,7 @@ import { historyText, readHistory } from "../../../playground/chat/history.ts";
 import { type ChatOptions, chatInput } from "../../../playground/chat/input.ts";
 import type { ChatWire } from "../../../playground/chat/wire.ts";
 import { codeSamples } from "../../../playground/code/samples.ts";
+import { RecentRuns } from "../recent-runs.ts";
 import { Answer } from "./answer.ts";
 import { Composer } from "./composer.ts";
 import { Settings } from "./settings.ts";
@@ -33,6 +34,7 @@ export class Chat {
   readonly #settings: Settings;
   readonly #composer: Composer;
   readonly #view: Turns;
+  readonly #recent: RecentRuns;
   readonly #showConversation: () => void;
   #turns: Turn[] = [];
   #answer: Answer | undefined;
@@ -58,6 +60,7 @@ export class Chat {
       retry: () => this.#retry(),
       giveResult: (n, result) => this.#giveResult(n, result),
     });
+    this.#recent = new RecentRuns(root);
     const sides = attachSides(root);
     this.#showConversation = () => sides.showConversation();
     root.addEventListener("keydown", (event) => {
@@ -182,6 +185,7 @@ export class Chat {
     this.#view.finish(turn);
     this.#view.announce(saidOf(turn));
     this.#view.focusCall(this.#turns);
+    this.#recent.refresh();
   }
 
   #show(): void {

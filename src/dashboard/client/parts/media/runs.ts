@@ -3,6 +3,7 @@ import type { Input } from "../../../../domain/schemas/input-form-values.ts";
 import { leaveExample } from "../leave-example.ts";
 import type { Result } from "../playground.ts";
 import { requiredElement } from "../playground-form.ts";
+import { RecentRuns } from "../recent-runs.ts";
 import { attachZoom } from "../zoom.ts";
 import { RunCard } from "./run-card.ts";
 
@@ -20,6 +21,7 @@ export class MediaRuns implements Result {
   readonly #empty: HTMLElement;
   readonly #status: HTMLElement;
   readonly #key: string;
+  readonly #recent: RecentRuns;
   readonly #useAsInput: ((address: string) => void) | undefined;
   #runs: { kept: Kept; card: RunCard }[] = [];
 
@@ -28,6 +30,7 @@ export class MediaRuns implements Result {
     this.#empty = requiredElement(root, "[data-no-runs]", HTMLElement);
     this.#status = requiredElement(root, "[data-announce-result]", HTMLElement);
     this.#useAsInput = useAsInput;
+    this.#recent = new RecentRuns(root);
     attachZoom(this.#list);
     const { user, model } = root.dataset;
     this.#key = `auspex.runs.1:${user}:${model}`;
@@ -39,6 +42,7 @@ export class MediaRuns implements Result {
     leaveExample(document);
     this.#add({ id, label: labelOf(input) });
     this.#keep();
+    this.#recent.refresh();
   }
 
   #add(kept: Kept): void {
