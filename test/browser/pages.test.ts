@@ -75,6 +75,9 @@ async function makeRuns() {
     });
     return id;
   };
+  // Enough for a row of recent runs that is longer than a page is wide.
+  const prompts = ["One", "Two", "Three", "Four", "Five", "Six", "Seven"];
+  await Promise.all(prompts.map((prompt) => create("story", { prompt, max_tokens: 1 })));
   const [text, picture, failed, running] = await Promise.all([
     create("story", { prompt: "Alice was", max_tokens: 60, seed: 7 }),
     create("duotone", { image: await uploadFile(owner, SAMPLE), width: 200 }),
