@@ -90,7 +90,9 @@ const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
       </tbody>
     </table>
     <p class="actions">
-      <button type="submit">Redeliver the chosen ones</button>
+      <button type="submit" class="quiet">
+        Redeliver the chosen ones
+      </button>
       <span class="hint">Receivers get the same event again, with the same id.</span>
     </p>
   </Form>

@@ -85,7 +85,7 @@ function Failing({
   if (!last || state === "delivered" || state === "superseded") return null;
   return (
     <p class="trouble">
-      {`${state === "failed" ? "Failed" : "Failing"}: ${codes(failures)}. ${last.error}.`}
+      {`${state === "failed" ? "Failed" : "Failing"}, ${codes(failures)}: ${last.error}.`}
       {next_attempt_at !== null && (
         <>
           {" Next try at "}
@@ -106,5 +106,5 @@ function summary(attempts: DeliveryAttempt[]): string {
 function outcome({ status, duration_ms, error }: DeliveryAttempt): string {
   if (duration_ms === null) return "in progress";
   const answer = status === null ? "no response" : `${status}`;
-  return `${answer} after ${duration_ms} ms${error === null ? "" : `. ${error}`}`;
+  return `${answer} after ${duration_ms} ms${error === null ? "" : `: ${error}`}`;
 }

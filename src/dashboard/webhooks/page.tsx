@@ -42,7 +42,9 @@ export function EndpointPage({ endpoint, test, created, draft }: EndpointPagePro
       {created && <SecretCreated created={created} />}
       <div class="actions">
         <Form action={`${address}/test`}>
-          <button type="submit">Send a test</button>
+          <button type="submit" class="quiet">
+            Send a test
+          </button>
         </Form>
         <Form action={`${address}/${enabled ? "disable" : "enable"}`}>
           <button type="submit" class={enabled ? "quiet" : "primary"}>

@@ -141,7 +141,7 @@ describe("on the page of a prediction", () => {
     await eventually(async () => {
       const { html } = await visitor.look(`/predictions/${id}`);
       const text = html.replace(/<details>.*?<\/details>/gs, "").replace(/<[^>]*>/g, "");
-      expect(text).toMatch(/Failing: 500[^.]*\. responded with status 500\. Next try at \d{4}-/);
+      expect(text).toMatch(/Failing, 500[^.:]*: responded with status 500\. Next try at \d{4}-/);
       expect(html).toContain(`href="${page}"`);
     });
   });
