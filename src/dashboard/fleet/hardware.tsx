@@ -185,7 +185,8 @@ const summaryOf = (one: Hardware) => {
   const { gpus, ram_per_gpu_gb, cpus, ram_gb, price_per_hour, location_hint } = one;
   const { identifier, pool } = one;
   return [
-    gpus > 0 && `${gpus} ${gpus === 1 ? "GPU" : "GPUs"} of ${ram_per_gpu_gb} GB`,
+    gpus > 0 &&
+      `${gpus} ${gpus === 1 ? "GPU" : "GPUs"}${ram_per_gpu_gb > 0 ? ` of ${ram_per_gpu_gb} GB` : ""}`,
     `${cpus} ${cpus === 1 ? "core" : "cores"}`,
     ram_gb > 0 && `${ram_gb} GB`,
     price_per_hour !== null && `${price_per_hour} per hour`,

@@ -35,7 +35,7 @@ export const VersionsPage = ({
             )}
           </div>
           <div class="scroll">
-            <table>
+            <table class="stacked">
               <thead>
                 <tr>
                   <th scope="col">Version</th>
@@ -52,13 +52,13 @@ export const VersionsPage = ({
                       {number === latest.number && <span class="badge">latest</span>}{" "}
                       {awaits && <span class="badge">waits for its first start</span>}
                     </th>
-                    <td class="notes" dir="auto">
+                    <td class="notes" dir="auto" data-label="Release notes">
                       {release_notes || "—"}
                     </td>
-                    <td>
+                    <td data-label="Input and output">
                       <ChangesOf number={number} compared={compared} />
                     </td>
-                    <td>
+                    <td data-label="Published">
                       <Time at={created_at} />
                     </td>
                   </tr>
