@@ -10,7 +10,7 @@ import { FirstSteps, isDone } from "./first-steps.tsx";
 import { Overview } from "./overview.tsx";
 
 /** How many of the newest are shown. */
-const SHOWN = 5;
+const SHOWN = 6;
 
 export const homePages = pages().get("/", async (c) => {
   const { viewer } = c.var;
