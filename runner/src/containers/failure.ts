@@ -6,6 +6,7 @@
 import type { Finish, RunError } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Log } from "../lib/log.ts";
+import { OfRun } from "../lib/log-ring.ts";
 
 /** The limit of `runError.message`. */
 const MAX_MESSAGE_CHARS = 10_000;
@@ -48,12 +49,12 @@ const logged = new WeakSet<Error>();
 export function asFailure(error: unknown, log: Log): Failure {
   if (error instanceof Failure) {
     const cause = causeOf(error);
-    if (cause !== undefined && !logged.has(error)) log.warn(error.message, { error: cause });
+    if (cause !== undefined && !logged.has(error))
+      log.warn("a run failed", { why: new OfRun(error.message), error: new OfRun(cause) });
     logged.add(error);
     return error;
   }
-  const stack = error instanceof Error ? error.stack : String(error);
-  log.error("internal error during a run", { stack });
+  log.error("internal error during a run", { error: new OfRun(error) });
   return internal("internal error of the runner; see the runner's log", { cause: error });
 }
 

@@ -20,6 +20,7 @@ import {
 import type { SaveFile } from "../interfaces/read-report.ts";
 import type { RunReporter } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
+import { OfRun } from "../lib/log-ring.ts";
 import { fileNameFor } from "./data-uri.ts";
 import { createDraft, type Draft, fillDraft, Pending } from "./output-draft.ts";
 import type { References } from "./output-references.ts";
@@ -124,7 +125,10 @@ export class OutputQueue implements StoredOutput {
     const failure = files.failure ?? this.#failure;
     if (!failure) return finish;
     if (stop.aborted) return { ...finish, status: "canceled", output };
-    log.warn("incomplete output", { prediction: files.id, error: failure.message });
+    log.warn("incomplete output", {
+      prediction: files.id,
+      error: new OfRun(failure.message),
+    });
     return { ...finish, ...failedFinish(failure, output) };
   }
 

@@ -10,6 +10,7 @@ import type { ControlPlane } from "../control-plane/client.ts";
 import { ControlPlaneError } from "../control-plane/error.ts";
 import { retryCall } from "../control-plane/retry.ts";
 import type { Log } from "../lib/log.ts";
+import { OfRun } from "../lib/log-ring.ts";
 import type { Place } from "./executor.ts";
 import { Reporter } from "./reporter.ts";
 
@@ -107,7 +108,8 @@ export class Job {
       const finish = await place.run({ ...order, input }, this.#reporter, { cancel, abandon });
       this.#reporter.finish(this.#judge(finish, waited));
     } catch (error) {
-      if (!cancel.aborted && !abandon.aborted) this.#log.error("job failed", { error });
+      if (!cancel.aborted && !abandon.aborted)
+        this.#log.error("job failed", { error: new OfRun(error) });
       this.#reporter.finish(cancel.aborted ? CANCELED : failed(error));
     }
   }

@@ -1,5 +1,8 @@
 /** The runner's log: one line per event on stderr, as text or JSON. */
-export const LEVELS = ["debug", "info", "warn", "error"] as const;
+import { RUNNER_LOG_LEVELS as LEVELS } from "../../../src/protocol/runner-log.ts";
+import { type LogRing, OfRun } from "./log-ring.ts";
+
+export { LEVELS };
 export type Level = (typeof LEVELS)[number];
 
 export type Fields = Record<string, unknown>;
@@ -17,14 +20,18 @@ export interface LogOptions {
   level: Level;
   format: "text" | "json";
   write?: (line: string) => void;
+  /** Keeps the last lines. */
+  ring?: LogRing;
 }
 
 export function createLog(options: LogOptions, context: Fields = {}): Log {
-  const { level: threshold, write = (line) => process.stderr.write(line) } = options;
+  const { level: threshold, ring, write = (line) => process.stderr.write(line) } = options;
   const format = options.format === "json" ? jsonLine : textLine;
   const at = (level: Level) => (message: string, fields?: Fields) => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(threshold)) return;
-    write(`${format(new Date(), level, message, { ...context, ...fields })}\n`);
+    const [time, all] = [new Date(), { ...context, ...fields }];
+    write(`${format(time, level, message, all)}\n`);
+    ring?.add({ at: time.getTime(), level, text: messageText(message, outlined(all)) });
   };
   return {
     debug: at("debug"),
@@ -36,20 +43,34 @@ export function createLog(options: LogOptions, context: Fields = {}): Log {
 }
 
 const jsonLine = (time: Date, level: Level, message: string, fields: Fields) =>
-  JSON.stringify({ time: time.toISOString(), level, message, ...fields }, (_name, value) =>
-    value instanceof Error ? value.stack : value,
-  );
+  JSON.stringify({ time: time.toISOString(), level, message, ...fields }, (_name, value) => {
+    const whole = value instanceof OfRun ? value.value : value;
+    return whole instanceof Error ? whole.stack : whole;
+  });
 
 function textLine(time: Date, level: Level, message: string, fields: Fields): string {
+  const clock = time.toISOString().slice(11, 23);
+  return `${clock} ${level.padEnd(5)} ${messageText(message, fields)}`;
+}
+
+function messageText(message: string, fields: Fields): string {
   const pairs = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` ${name}=${plain(value)}`);
-  const clock = time.toISOString().slice(11, 23);
-  return `${clock} ${level.padEnd(5)} ${plain(message, /\p{Cc}/u)}${pairs.join("")}`;
+  return plain(message, /\p{Cc}/u) + pairs.join("");
 }
 
+const outlined = (fields: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      value instanceof OfRun ? value.outline : value,
+    ]),
+  );
+
 /** Quoted unless it is a single word, so that container output cannot forge a log line. */
-function plain(value: unknown, unsafe = /[\s"=\p{Cc}]/u): string {
+function plain(field: unknown, unsafe = /[\s"=\p{Cc}]/u): string {
+  const value = field instanceof OfRun ? field.value : field;
   const text = value instanceof Error ? (value.stack ?? value.message) : String(value);
   return text === "" || unsafe.test(text) ? JSON.stringify(text) : text;
 }

@@ -1,5 +1,6 @@
 /** Handling of unhandled promise rejections. */
 import type { Log } from "./log.ts";
+import { OfRun } from "./log-ring.ts";
 
 /**
  * An unhandled rejection is a defect. By default it ends the process, and with it every prediction
@@ -9,6 +10,6 @@ import type { Log } from "./log.ts";
 export function surviveUnhandledRejections(log: Log): void {
   process.on("unhandledRejection", (reason) => {
     const error = reason instanceof Error ? reason : String(reason);
-    log.error("unhandled rejection: a defect of the runner", { error });
+    log.error("unhandled rejection: a defect of the runner", { error: new OfRun(error) });
   });
 }

@@ -152,7 +152,9 @@ describe("what may be told of an error", () => {
     const cause = new Error("open /var/lib/docker/x");
     const failure = internal("the container cannot be started", { cause });
     for (const _ of "ab") expect(asFailure(failure, log)).toBe(failure);
-    expect(log.lines).toEqual([expect.stringMatching(/^warn the container .*open \/var\/lib/)]);
+    expect(log.lines).toEqual([
+      expect.stringMatching(/^warn a run failed .*the container cannot .*open \/var\/lib/),
+    ]);
     asFailure(external("input.a: too large", { cause: external("too large") }), log);
     expect(log.lines).toHaveLength(1);
   });

@@ -1,0 +1,78 @@
+/**
+ * The last lines of the log, in memory, for an operator who asks for them. They leave this machine, so they
+ * have nothing of what a run is about, and no secret: see `OfRun` and `redacted`.
+ */
+import {
+  MAX_RUNNER_LOG_CHARS,
+  MAX_RUNNER_LOG_LINE,
+  MAX_RUNNER_LOG_LINES,
+  type RunnerLogLine,
+} from "../../../src/protocol/runner-log.ts";
+
+/**
+ * A field that may quote somebody's input or output, or the words of a container. The log on this machine
+ * has it whole; here, only which error it is and where it was thrown.
+ */
+export class OfRun {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+
+  /** What may leave this machine. */
+  get outline(): string {
+    const { value } = this;
+    if (!(value instanceof Error)) return "(not shown)";
+    const code = "code" in value ? value.code : "statusCode" in value ? value.statusCode : "";
+    return [value.name, code, ...framesOf(value)].filter((part) => part !== "").join(" ");
+  }
+}
+
+const MAX_FRAMES = 5;
+
+/** Without the message, which may look like frames: only if the stack begins with it, it is known to end. */
+function framesOf({ name, message, stack = "" }: Error): string[] {
+  const head = [`${name}: ${message}\n`, `${name}\n`].find((one) => stack.startsWith(one));
+  if (head === undefined) return [];
+  const frames = stack.slice(head.length).split("\n");
+  return frames.slice(0, MAX_FRAMES).map((frame) => frame.trim());
+}
+
+/** With a scheme: who signs in there, and the address up to its query, which may be a signature. */
+const ADDRESS = /\b([a-z][a-z\d+.-]*:\/\/)(?:[^\s/?#@"']*@)?([^\s?#"']*)(?:[?#][^\s"']*)?/gi;
+/** Tokens of this service (src/domain/accounts/token.ts), and those that a header carries. */
+const TOKEN = /\baus[a-z]?_\w+|\b(Bearer|Basic) +[^\s"']+/gi;
+
+/** @param secrets texts that are secret wherever they are */
+export function redacted(text: string, secrets: readonly string[] = []): string {
+  const without = secrets
+    .filter((secret) => secret !== "")
+    .reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
+  return without
+    .replace(ADDRESS, "$1$2")
+    .replace(TOKEN, (_, scheme?: string) => (scheme === undefined ? "…" : `${scheme} …`));
+}
+
+export class LogRing {
+  readonly #secrets: readonly string[];
+  readonly #lines: RunnerLogLine[] = [];
+  #chars = 0;
+
+  constructor(secrets: readonly string[] = []) {
+    this.#secrets = secrets;
+  }
+
+  /** The oldest first. */
+  get lines(): RunnerLogLine[] {
+    return [...this.#lines];
+  }
+
+  add(line: RunnerLogLine): void {
+    const text = redacted(line.text, this.#secrets).slice(0, MAX_RUNNER_LOG_LINE);
+    this.#lines.push({ ...line, text });
+    this.#chars += text.length;
+    while (this.#lines.length > MAX_RUNNER_LOG_LINES || this.#chars > MAX_RUNNER_LOG_CHARS)
+      this.#chars -= this.#lines.shift()?.text.length ?? 0;
+  }
+}
