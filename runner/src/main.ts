@@ -11,6 +11,7 @@ import { DRIVER_ADVICE } from "./devices/nvidia-smi.ts";
 import { checkEngine } from "./engines/docker/check.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
 import { createLog } from "./lib/log.ts";
+import { LogRing } from "./lib/log-ring.ts";
 import { becomeMainProcess, isService } from "./lib/service-manager.ts";
 import { surviveUnhandledRejections } from "./lib/unhandled-rejections.ts";
 import { parseArguments } from "./settings/arguments.ts";
@@ -49,7 +50,8 @@ async function main(): Promise<number> {
 }
 
 async function run(settings: Settings): Promise<number> {
-  const log = createLog({ level: settings.log_level, format: settings.log_format });
+  const ring = new LogRing([settings.token]);
+  const log = createLog({ level: settings.log_level, format: settings.log_format, ring });
   const { name, hardware, engine } = settings;
   const { stop, kill } = signals();
   surviveUnhandledRejections(log);
@@ -94,6 +96,7 @@ async function run(settings: Settings): Promise<number> {
       timing: { cancelGraceMs: settings.cancel_seconds * 1_000 },
     }),
     log,
+    ring,
     stop,
     kill,
   });

@@ -11,6 +11,7 @@ import type {
 } from "../../src/protocol/runner.ts";
 import { readLoad } from "./check/hardware.ts";
 import type { ControlPlane } from "./control-plane/client.ts";
+import { messageOf } from "./control-plane/error.ts";
 import { Poller } from "./control-plane/poller.ts";
 import type { SnapshotSource } from "./control-plane/snapshot-source.ts";
 import { Snapshots } from "./control-plane/snapshots.ts";
@@ -19,6 +20,7 @@ import type { Executor, Place } from "./jobs/executor.ts";
 import { Job } from "./jobs/job.ts";
 import type { Slots } from "./jobs/slots.ts";
 import type { Log } from "./lib/log.ts";
+import type { LogRing } from "./lib/log-ring.ts";
 import type { Predecessor } from "./succession/predecessor.ts";
 
 /** Limits of the telemetry and claim requests. */
@@ -36,6 +38,8 @@ export interface SessionOptions {
   slots: Slots;
   source: SnapshotSource;
   log: Log;
+  /** The last lines of that log. */
+  ring: LogRing;
   /** Claim no more jobs, finish the running ones, then end. */
   stop: AbortSignal;
   /** Aborted when another process has taken over. */
@@ -48,6 +52,7 @@ export class Session {
   readonly #snapshots: Snapshots;
   readonly #poller: Poller;
   readonly #telemetry: Telemetry;
+  #isSendingLog = false;
 
   constructor(session: SessionResponse, options: SessionOptions) {
     this.#options = options;
@@ -99,10 +104,26 @@ export class Session {
         const snapshot = source.take();
         const answer = await controlPlane.tell({ runner_id, session, pool, snapshot }, signal);
         source.told(snapshot);
+        if (answer.log) void this.#sendLog();
         return answer;
       },
       log,
     });
+  }
+
+  /** Once, however many answers ask for it meanwhile: one that gets lost is asked for again. */
+  async #sendLog(): Promise<void> {
+    if (this.#isSendingLog) return;
+    this.#isSendingLog = true;
+    const { controlPlane, ring, log } = this.#options;
+    const { runner_id, session, pool } = this.#session;
+    try {
+      await controlPlane.sendLog({ runner_id, session, pool, lines: ring.lines });
+    } catch (error) {
+      log.warn("sending the log failed", { error: messageOf(error) });
+    } finally {
+      this.#isSendingLog = false;
+    }
   }
 
   #makePoller(): Poller {
@@ -115,9 +136,10 @@ export class Session {
         this.#snapshots.told();
         const images = executor.images().slice(0, MAX_IMAGES);
         const request = { runner_id, session, pool, snapshot, images };
-        const jobs = await controlPlane.claim(request, settings.poll_seconds, signal);
+        const answer = await controlPlane.claim(request, settings.poll_seconds, signal);
         source.told(snapshot);
-        return jobs;
+        if (answer.log) void this.#sendLog();
+        return answer.jobs;
       },
       onJob: (order) => {
         this.#start(order);

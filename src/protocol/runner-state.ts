@@ -108,5 +108,7 @@ export type RunnerSnapshot = z.infer<typeof runnerSnapshot>;
 export const snapshotResponse = z.object({
   /** Jobs wait for room in this pool: changes are told at once, not only five times a second. */
   wanted: z.boolean(),
+  /** As in the response to a claim. */
+  log: z.literal(true).optional(),
 });
 export type SnapshotResponse = z.infer<typeof snapshotResponse>;

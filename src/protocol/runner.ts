@@ -15,6 +15,7 @@
  *    …/uploads/{id}/complete (see upload.ts). Both return the file's URL.
  *    POST /v1/runner/values stores a value that is too large for the log, as JSON text.
  * 4. POST /v1/runner/telemetry: every `telemetry_seconds`. The response says whether to drain.
+ *    POST /v1/runner/log, only when it is asked for (runner-log.ts).
  *
  * Responses may have a pass, which the runner sends with its next calls, beside the token. It proves for
  * 10 s that the token is valid; after that, the next response has another.
@@ -263,7 +264,11 @@ export const serverDescription = z
   );
 export type ServerDescription = z.infer<typeof serverDescription>;
 
-export const claimResponse = z.object({ jobs: z.array(job) });
+export const claimResponse = z.object({
+  jobs: z.array(job),
+  /** An operator asks for the runner's log (runner-log.ts). */
+  log: z.literal(true).optional(),
+});
 export type ClaimResponse = z.infer<typeof claimResponse>;
 
 /** Larger files are sent in parts. */

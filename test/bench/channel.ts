@@ -60,7 +60,7 @@ export async function prepareChannel({ deployment, operator, client }: Bed) {
     const claimed = controlPlane.claim(claim, settings.poll_seconds, NEVER);
     const body = { model: `${USERNAME}/${name}`, input: {} };
     const { id } = await client.call(predictionWithIO, "POST", "/predictions", { body });
-    const [job] = await claimed;
+    const [job] = (await claimed).jobs;
     if (job?.prediction_id !== id) throw new Error("the job that was claimed is another one");
     const { url, headers } = controlPlane.channel(job.lease);
     const socket = new WebSocket(url, { headers });

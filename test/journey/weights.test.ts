@@ -122,7 +122,9 @@ async function claim(): Promise<Job> {
   );
   const { runner_id, session: id, pool } = session;
   const claim = { runner_id, session: id, pool, images: [], snapshot: runnerSnapshot() };
-  const [job] = await controlPlane.claim(claim, 30, signal);
+  const {
+    jobs: [job],
+  } = await controlPlane.claim(claim, 30, signal);
   return job ?? expect.fail("no job");
 }
 

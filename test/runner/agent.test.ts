@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Agent, type AgentOptions } from "../../runner/src/agent.ts";
 import { ControlPlane } from "../../runner/src/control-plane/client.ts";
 import type { Place } from "../../runner/src/jobs/executor.ts";
+import { LogRing } from "../../runner/src/lib/log-ring.ts";
 import type { Household, Successor } from "../../runner/src/succession/door.ts";
 import type { PredecessorState } from "../../runner/src/succession/messages.ts";
 import { VERSION } from "../../runner/src/version.ts";
@@ -70,6 +71,7 @@ function agent(run: Place["run"], slots = 2, more: Partial<AgentOptions> = {}) {
     controlPlane: new ControlPlane({ url: plane.url, token: "ausr_x" }),
     executor: fakeExecutor(run),
     log: silentLog,
+    ring: new LogRing(),
     stop: stop.signal,
     kill: kill.signal,
     ...more,

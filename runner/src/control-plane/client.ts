@@ -1,5 +1,6 @@
 /** Client of the control plane: one typed method per endpoint, one attempt per call. */
 import { type ReportReply, reportsResponse } from "../../../src/protocol/channel.ts";
+import { nothing } from "../../../src/protocol/common.ts";
 import {
   type ClaimRequest,
   claimResponse,
@@ -15,6 +16,7 @@ import {
   type TelemetryRequest,
   telemetryResponse,
 } from "../../../src/protocol/runner.ts";
+import type { RunnerLogRequest } from "../../../src/protocol/runner-log.ts";
 import { snapshotResponse } from "../../../src/protocol/runner-state.ts";
 import type { CreateUpload } from "../../../src/protocol/upload.ts";
 import { VERSION } from "../version.ts";
@@ -77,15 +79,19 @@ export class ControlPlane {
     return this.#service.call("/v1/runner/sessions", sessionResponse, call);
   }
 
-  async claim(body: ClaimRequest, pollSeconds: number, signal: AbortSignal) {
+  claim(body: ClaimRequest, pollSeconds: number, signal: AbortSignal) {
     const call = { body, timeoutMs: pollSeconds * 1000 + POLL_GRACE_MS, signal };
-    return (await this.#service.call("/v1/runner/jobs/claim", claimResponse, call)).jobs;
+    return this.#service.call("/v1/runner/jobs/claim", claimResponse, call);
   }
 
   /** Tells the pool what this runner has. */
   tell(body: StateRequest, signal: AbortSignal) {
     const call = { body, timeoutMs: CALL_TIMEOUT_MS, signal };
     return this.#service.call("/v1/runner/state", snapshotResponse, call);
+  }
+
+  async sendLog(body: RunnerLogRequest): Promise<void> {
+    await this.#service.call("/v1/runner/log", nothing, { body, timeoutMs: CALL_TIMEOUT_MS });
   }
 
   async input(lease: string, signal: AbortSignal) {

@@ -12,6 +12,8 @@ let timer: number | undefined;
 
 function schedule(): void {
   clearTimeout(timer);
+  // A log that has come stays as it is, until somebody asks again.
+  if (document.querySelector("[data-fleet] [data-settled]")) return;
   if (!document.hidden) timer = window.setTimeout(refresh, REFRESH_MS);
 }
 

@@ -9,6 +9,7 @@ import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { fieldText, readForm } from "../form.ts";
 import { hardwarePages } from "./hardware-routes.tsx";
+import { runnerLogPages } from "./log-routes.tsx";
 import { FleetPage } from "./page.tsx";
 import { OWN_PAGE } from "./runner.tsx";
 import { RunnerPage } from "./runner-page.tsx";
@@ -53,6 +54,7 @@ export const fleetPages = pages()
     await removeRunner(c.var.services, c.req.param("id"));
     return redirectWithFlash(c, "Runner removed.", "/fleet");
   })
+  .route("/", runnerLogPages)
   .route("/", runnerTokenPages)
   .route("/", hardwarePages);
 

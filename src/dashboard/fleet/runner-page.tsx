@@ -6,6 +6,7 @@ import { Containers } from "./containers.tsx";
 import { Devices } from "./devices.tsx";
 import { Events } from "./events.tsx";
 import { RunHistory } from "./history.tsx";
+import { LogSection } from "./log-page.tsx";
 import {
   Actions,
   type FleetContext,
@@ -74,6 +75,9 @@ export const RunnerPage = ({
     </div>
     <div data-part="events">
       <Events events={history?.events} />
+    </div>
+    <div data-part="log">
+      <LogSection runner={runner} />
     </div>
   </div>
 );

@@ -30,9 +30,13 @@ export function Logs({ view, query = ANY_LINE }: { view: PredictionView; query?:
       open={live || prediction.status === "failed" || !isAll}
     >
       <summary>Logs</summary>
-      <Tools id={prediction.id} query={query}>
+      <LogTools
+        action={`/predictions/${prediction.id}#logs`}
+        query={query}
+        download={[`/predictions/${prediction.id}/logs.txt`, `${prediction.id}.log.txt`]}
+      >
         {foundNote(found, lines.length, isAll)}
-      </Tools>
+      </LogTools>
       <p class="hint" data-logs-hidden hidden={hidden === 0 && !torn}>
         {logNote(hidden, torn)}
       </p>
@@ -61,8 +65,18 @@ const LEVEL_NAMES: Record<LogLevel, string> = {
 };
 
 /** Without client code the server looks for the lines. */
-const Tools = ({ id, query, children }: { id: string; query: LogQuery; children: string }) => (
-  <form method="get" action={`/predictions/${id}#logs`} class="log-tools" data-log-tools>
+export const LogTools = ({
+  action,
+  query,
+  download: [address, name],
+  children,
+}: {
+  action: string;
+  query: LogQuery;
+  download: readonly [address: string, name: string];
+  children: string;
+}) => (
+  <form method="get" action={action} class="log-tools" data-log-tools>
     <input
       type="search"
       name="find"
@@ -87,7 +101,7 @@ const Tools = ({ id, query, children }: { id: string; query: LogQuery; children:
     <span class="hint" data-found aria-live="polite">
       {children}
     </span>
-    <a href={`/predictions/${id}/logs.txt`} download={`${id}.log.txt`}>
+    <a href={address} download={name}>
       Download the log
     </a>
   </form>
@@ -105,7 +119,7 @@ function readLines(lines: LogLine[], query: LogQuery): ReadLine[] {
 }
 
 /** The same markup as in client/parts/log-line.ts. */
-const Line = ({ line, level, wanted, find }: ReadLine & { find: string }) => (
+export const Line = ({ line, level, wanted, find }: ReadLine & { find: string }) => (
   <span class="line" data-level={level} hidden={!wanted}>
     {line.at !== null && <LogTime at={line.at} />}
     <span>

@@ -1,6 +1,4 @@
 /** `/predictions`: the list of your predictions, each with its view, stream and actions. */
-import { LOG_LEVELS } from "../../domain/predictions/log-level.ts";
-import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
@@ -29,6 +27,7 @@ import { PredictionPanel } from "../prediction-view/view.tsx";
 import { Why } from "../prediction-view/why.tsx";
 import { readListQuery } from "./filters.ts";
 import { PredictionsPage } from "./list.tsx";
+import { readLogQuery } from "./log-query.ts";
 import { PredictionPage } from "./page.tsx";
 
 const ONE = "/predictions/:prediction_id";
@@ -150,16 +149,6 @@ const redirectToPrediction = (c: PageContext, message: string, id: string) =>
   c.req.header("accept")?.includes("text/html")
     ? redirectWithFlash(c, message, `/predictions/${id}`)
     : c.json({ id });
-
-/** As many as a page is searched for. */
-const MAX_FIND_CHARS = 200;
-
-/** Without what is not known: people edit addresses by hand. */
-function readLogQuery(c: PageContext): LogQuery {
-  const { find = "", level } = c.req.query();
-  const known = LOG_LEVELS.find((one) => one === level);
-  return { find: find.slice(0, MAX_FIND_CHARS), level: known };
-}
 
 function firstPage(address: string): string {
   const { pathname, searchParams } = new URL(address);

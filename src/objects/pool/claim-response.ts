@@ -8,11 +8,12 @@ import type { Image } from "../../protocol/runner.ts";
 import type { Handed } from "./pool-runner.ts";
 import type { PoolClaim } from "./rpc-types.ts";
 
-/** A ClaimResponse as JSON text. Inputs are passed on verbatim. */
+/** A ClaimResponse as JSON text. Inputs are passed on verbatim. @param log whether an operator asks for the runner's log */
 export async function claimResponseText(
   handed: Handed[],
   { token_id, runner_id }: PoolClaim,
   settings: Settings,
+  log: boolean,
 ): Promise<string> {
   const texts = handed.map(async ({ number, stop, offered }) => {
     const { job, lease: secretLease, input } = offered;
@@ -25,7 +26,7 @@ export async function claimResponseText(
       input === undefined ? {} : { input },
     );
   });
-  return objectText({}, { jobs: arrayText(await Promise.all(texts)) });
+  return objectText(log ? { log } : {}, { jobs: arrayText(await Promise.all(texts)) });
 }
 
 /** Made here, as the lease is: for the token that the job is claimed with. */

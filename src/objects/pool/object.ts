@@ -9,6 +9,7 @@ import { explainSome, type SomeReason } from "../../domain/scheduling/decide/exp
 import type { NamedExplanation } from "../../domain/scheduling/named-explanation.ts";
 import { type Bindings, settings } from "../../env.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
+import type { RunnerLogRequest } from "../../protocol/runner-log.ts";
 import type { SnapshotResponse } from "../../protocol/runner-state.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
 import { ReplacementCheck } from "../replacement-check.ts";
@@ -33,8 +34,10 @@ import {
   type RunnerCondition,
   type TellingProblem,
   type ToldRunner,
+  type ToldRunnerLog,
 } from "./rpc-types.ts";
 import { RunnerEvents } from "./runner-events.ts";
+import { RunnerLogs } from "./runner-logs.ts";
 import { StoredEstimates } from "./stored-estimates.ts";
 import { watchToken } from "./token-watch.ts";
 import { conditionOf, toldOf } from "./told-runner.ts";
@@ -65,6 +68,7 @@ export class PoolObject extends DurableObject<Bindings> {
     crew: this.#crew,
     names: this.#names,
   });
+  readonly #logs = new RunnerLogs();
   readonly #knownRunners = new KnownRunners(this.env);
   readonly #replacement = new ReplacementCheck(this.ctx);
 
@@ -157,6 +161,16 @@ export class PoolObject extends DurableObject<Bindings> {
     return runner ? toldOf(runner, this.#names) : null;
   }
 
+  /** Asks a runner for its log, and waits for it a little: whether it has come, `log` says. */
+  async askForLog(runnerId: string): Promise<void> {
+    if (this.#logs.ask(runnerId, Date.now())) this.#crew.get(runnerId)?.poll?.answer([]);
+    await this.#logs.answered(runnerId);
+  }
+
+  log(runnerId: string): ToldRunnerLog {
+    return this.#logs.read(runnerId, Date.now());
+  }
+
   /** The runners that need not download an image, as they told last. At most so many. */
   holders(
     job: Pick<WaitingJob, "hardware" | "image" | "container_key">,
@@ -206,7 +220,8 @@ export class PoolObject extends DurableObject<Bindings> {
     }
     const jobs = await this.#claim(claim, known, request.signal);
     if (!jobs) return new Response(null, { status: 429 });
-    return new Response(await claimResponseText(jobs, claim, settings(this.env)), {
+    const wantsLog = this.#logs.isWanted(claim.runner_id, Date.now());
+    return new Response(await claimResponseText(jobs, claim, settings(this.env), wantsLog), {
       headers: { "content-type": "application/json" },
     });
   }
@@ -217,7 +232,19 @@ export class PoolObject extends DurableObject<Bindings> {
     if (typeof known === "string") return known;
     if (!this.#crew.hasLeft(telling) && !this.#hear(telling, known)) return "too_much";
     this.#line.assign();
-    return { wanted: this.#line.size > 0 };
+    const wantsLog = this.#logs.isWanted(telling.runner_id, Date.now());
+    return { wanted: this.#line.size > 0, ...(wantsLog && { log: true }) };
+  }
+
+  /** What it keeps of its log. */
+  async takeLog({
+    lines,
+    ...identity
+  }: RunnerLogRequest): Promise<"superseded" | "unknown" | undefined> {
+    const known = await this.#knownRunners.find(identity);
+    if (typeof known === "string") return known;
+    this.#logs.take(identity.runner_id, lines, Date.now());
+    return undefined;
   }
 
   async #claim(

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { NamedClassExplanation } from "../../domain/scheduling/named-explanation.ts";
 import { claimRequest, type StateRequest } from "../../protocol/runner.ts";
+import type { RunnerLogLine } from "../../protocol/runner-log.ts";
 import type { ContainerState, RunnerSnapshot } from "../../protocol/runner-state.ts";
 import type { RunnerJob } from "./runner-work.ts";
 
@@ -50,6 +51,15 @@ export interface ToldContainer
   model: string | null;
   since: number;
   idle_since: number | null;
+}
+
+/** The log of a runner, as far as an operator has asked for it in the last ten minutes. */
+export interface ToldRunnerLog {
+  /** Since when it is asked for and has not come; it is not expected any more after a minute. Unix ms. */
+  asked_at: number | null;
+  /** When the last one came. */
+  at: number | null;
+  lines: RunnerLogLine[];
 }
 
 /** How the connection of a runner to its pool is. */

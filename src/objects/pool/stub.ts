@@ -35,6 +35,10 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "status",
       "explain",
       "tell",
+      "askForLog",
+      "log",
+      // Sent twice, the second is not asked for.
+      "takeLog",
     ],
   });
 }

@@ -19,6 +19,7 @@ import {
   stateRequest,
   telemetryRequest,
 } from "../../protocol/runner.ts";
+import { MAX_RUNNER_LOG_BYTES, runnerLogRequest } from "../../protocol/runner-log.ts";
 import { completeUpload, createUpload } from "../../protocol/upload.ts";
 import { takeReports } from "../../services/runners/reports.ts";
 import {
@@ -36,6 +37,7 @@ import {
   readServedHardware,
   reportTelemetry,
   requireProtocol,
+  takeLog,
   tellState,
 } from "../../services/runners/runners.ts";
 import { parse, parseBody } from "../router.ts";
@@ -63,6 +65,12 @@ export const runnerRoutes = new Hono<AppEnv>()
   .post("/state", limitRunner, async (c) =>
     c.json(await tellState(c.var.services, c.var.runner, await parseBody(c, stateRequest))),
   )
+  .post("/log", limitRunner, async (c) => {
+    if (Number(c.req.header("content-length")) > MAX_RUNNER_LOG_BYTES)
+      throw new ProblemError("too_large", `A log has at most ${MAX_RUNNER_LOG_BYTES} bytes.`);
+    await takeLog(c.var.services, c.var.runner, await parseBody(c, runnerLogRequest));
+    return c.json({});
+  })
   .get("/channel", (c) => {
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") {
       throw new ProblemError("bad_request", "The channel requires a WebSocket upgrade.");

@@ -22,6 +22,7 @@ import {
   type TelemetryRequest,
   type TelemetryResponse,
 } from "../../protocol/runner.ts";
+import type { RunnerLogRequest } from "../../protocol/runner-log.ts";
 import type { SnapshotResponse } from "../../protocol/runner-state.ts";
 import { isRunnerToken } from "../../storage/accounts/tokens.ts";
 import { cached } from "../../storage/cache.ts";
@@ -183,6 +184,21 @@ export async function tellState(
   if (answer === "unknown") throw notFound("The runner's session");
   if (answer === "too_much") throw tellsTooMuch(request.pool);
   return answer;
+}
+
+/**
+ * What a runner keeps of its log, which an operator has asked for.
+ * @throws ProblemError forbidden, session_superseded, not_found
+ */
+export async function takeLog(
+  services: Services,
+  caller: RunnerCaller,
+  request: RunnerLogRequest,
+): Promise<void> {
+  await requireOwnPool(services, caller, request);
+  const refusal = await poolOf(services.env, request.pool).takeLog(request);
+  if (refusal === "superseded") throw superseded();
+  if (refusal === "unknown") throw notFound("The runner's session");
 }
 
 /** @throws ProblemError session_superseded; not_found (begin a new session) */

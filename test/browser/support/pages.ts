@@ -67,6 +67,9 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/fleet/runners/:id": [
     { to: operators, at: ({ runner }) => [`/fleet/runners/${runner}`], live: true },
   ],
+  "/fleet/runners/:id/log": [
+    { to: operators, at: ({ runner }) => [`/fleet/runners/${runner}/log`] },
+  ],
   "/fleet/tokens": [page(operators, "/fleet/tokens")],
   "/fleet/hardware": [page(operators, "/fleet/hardware")],
   "/fleet/hardware/:identifier": [page(operators, "/fleet/hardware/cpu")],
@@ -151,6 +154,7 @@ export const NOT_PAGES = [
   // Parts of pages, streams and files.
   "/account/export",
   "/account/usage.csv",
+  "/fleet/runners/:id/log.txt",
   `${MODEL}/runs`,
   `${RUN}/view`,
   `${RUN}/why`,

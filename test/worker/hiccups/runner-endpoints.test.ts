@@ -61,6 +61,10 @@ const ROWS: Record<string, Row> = {
         snapshot: runner.snapshot(),
       }),
   },
+  "POST /v1/runner/log": {
+    act: ({ runner: { client, id: runner_id, session, pool } }) =>
+      client.post("/v1/runner/log", { runner_id, session, pool, lines: [] }),
+  },
   "GET /v1/runner/channel": {
     act: ({ runner, job }) =>
       runner.client.fetch("/v1/runner/channel", {

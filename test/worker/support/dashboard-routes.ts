@@ -287,6 +287,9 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
 
   "GET /fleet": operators,
   "GET /fleet/runners/:id": { ...operators, parameters: newRunnerPlace },
+  "GET /fleet/runners/:id/log": { ...operators, parameters: newRunnerPlace },
+  "GET /fleet/runners/:id/log.txt": { ...operators, parameters: newRunnerPlace },
+  "POST /fleet/runners/:id/log": { ...operators, parameters: newRunnerPlace },
   "POST /fleet/runners/:id/drain": { ...operators, parameters: newRunnerPlace },
   "POST /fleet/runners/:id/resume": { ...operators, parameters: newDrainedRunner },
   "POST /fleet/runners/:id/remove": { ...operators, parameters: newStoppedRunner },

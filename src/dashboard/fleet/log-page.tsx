@@ -1,0 +1,158 @@
+/** `/fleet/runners/:id/log`: the last lines of a runner's own log, which an operator has asked it for. */
+import type { LogLevel } from "../../domain/predictions/log-level.ts";
+import { isAnyLine, isWanted, type LogQuery } from "../../domain/predictions/log-search.ts";
+import type { RunnerState } from "../../protocol/fleet.ts";
+import type { RunnerLogLine } from "../../protocol/runner-log.ts";
+import type { RunnerLog } from "../../services/runners/runner-log.ts";
+import { foundNote } from "../prediction-view/log-note.ts";
+import { Line, LogTools } from "../prediction-view/logs.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Above, Time } from "../ui/parts.tsx";
+import { isOffline, State } from "./runner.tsx";
+
+/** How long a runner is waited for: those that are full or drained are heard every 30 s. */
+const LATE_MS = 60_000;
+
+type Told = NonNullable<RunnerLog["log"]>;
+
+interface LogPageProps extends RunnerLog {
+  query: LogQuery;
+  now: number;
+}
+
+/** client/fleet.ts loads it again until it is settled. */
+export const LogPage = ({ runner, log, query, now }: LogPageProps) => (
+  <div data-fleet class="runner-page">
+    <Above
+      places={[
+        ["/fleet", "Fleet"],
+        [`/fleet/runners/${runner.id}`, runner.name],
+      ]}
+    />
+    <div data-part="log">
+      <div class="runner-head" data-settled={isWaiting(log, now) ? undefined : ""}>
+        <h1>
+          Log of <bdi>{runner.name}</bdi>
+        </h1>
+        <State runner={runner} now={now} />
+        <div class="runner-actions">
+          {!isOffline(runner) && !isWaiting(log, now) && (
+            <AskForLog id={runner.id}>
+              {log?.at == null && log?.asked_at == null ? "Show the log" : "Refresh"}
+            </AskForLog>
+          )}
+        </div>
+      </div>
+      <p class="hint" role="status">
+        {log ? <Progress runner={runner} log={log} now={now} /> : <NoAnswer runner={runner} />}
+      </p>
+      {log?.at != null && <Lines id={runner.id} lines={log.lines} query={query} />}
+    </div>
+  </div>
+);
+
+export const AskForLog = ({ id, children }: { id: string; children: string }) => (
+  <Form action={`/fleet/runners/${id}/log`}>
+    <button type="submit" class="quiet">
+      {children}
+    </button>
+  </Form>
+);
+
+/** On the runner's page. */
+export const LogSection = ({ runner }: { runner: RunnerState }) => (
+  <section aria-labelledby="log-title">
+    <h2 id="log-title">Log</h2>
+    {isOffline(runner) ? (
+      <p class="hint">The runner is not there, so it cannot be asked for its log.</p>
+    ) : (
+      <>
+        <p class="hint">The last lines of the runner's own log, without what models print.</p>
+        <AskForLog id={runner.id}>Show the log</AskForLog>
+      </>
+    )}
+  </section>
+);
+
+const isWaiting = (log: Told | null, now: number): boolean =>
+  log !== null && log.asked_at !== null && now - log.asked_at < LATE_MS;
+
+const NoAnswer = ({ runner }: { runner: RunnerState }) => (
+  <>The pool {runner.pool} did not answer. Load the page again.</>
+);
+
+function Progress({ runner, log, now }: { runner: RunnerState; log: Told; now: number }) {
+  const { asked_at, at } = log;
+  if (asked_at === null) return at === null ? <Unasked runner={runner} /> : <Taken log={log} />;
+  if (isWaiting(log, now))
+    return (
+      <>
+        Asked the runner at <Time at={asked_at} exact />. Its log comes within half a minute: a
+        runner that is full or drained hears of it no sooner.
+        <noscript> Load the page again to see it.</noscript>
+      </>
+    );
+  return (
+    <>
+      Asked the runner at <Time at={asked_at} exact />, and it has not sent its log.{" "}
+      {whyNot(runner)} {at !== null && <Taken log={log} />}
+    </>
+  );
+}
+
+function whyNot(runner: RunnerState): string {
+  if (isOffline(runner)) return "It is not there any more: read the log on its machine.";
+  if (runner.outdated)
+    return `Its version ${runner.version} may not know how to: update it, or read the log on its machine.`;
+  return "Its connection may be broken. Ask again, or read the log on its machine.";
+}
+
+const Unasked = ({ runner }: { runner: RunnerState }) =>
+  isOffline(runner) ? (
+    <>The runner is not there, so it cannot be asked for its log. Read it on its machine.</>
+  ) : (
+    <>Nobody has asked for it in the last ten minutes.</>
+  );
+
+const Taken = ({ log: { at, lines } }: { log: Told }) => (
+  <>
+    {lines.length === 1 ? "The last line" : `The last ${lines.length} lines`}, as of{" "}
+    {at !== null && <Time at={at} exact />}. What may quote an input, an output or a container is
+    left out: the log on the machine has it.
+  </>
+);
+
+function Lines({ id, lines, query }: { id: string; lines: RunnerLogLine[]; query: LogQuery }) {
+  const read = lines.map(({ at, level, text }) => {
+    const shown = LEVELS[level];
+    const wanted = isWanted(text, shown, query);
+    return { line: { at, segments: [{ text, style: "" }] }, level: shown, wanted };
+  });
+  const found = read.filter(({ wanted }) => wanted).length;
+  const path = `/fleet/runners/${id}/log`;
+  return (
+    <div class="prediction-logs">
+      <LogTools action={path} query={query} download={[`${path}.txt`, `${id}.log.txt`]}>
+        {foundNote(found, lines.length, isAnyLine(query))}
+      </LogTools>
+      <pre tabindex={0}>
+        {read.map((one) => (
+          <Line {...one} find={query.find} />
+        ))}
+      </pre>
+    </div>
+  );
+}
+
+const LEVELS: Record<RunnerLogLine["level"], LogLevel> = {
+  debug: "debug",
+  info: "info",
+  warn: "warning",
+  error: "error",
+};
+
+/** As a file. */
+export const logText = (lines: RunnerLogLine[]): string =>
+  lines
+    .map(({ at, level, text }) => `${new Date(at).toISOString()} ${level.padEnd(5)} ${text}\n`)
+    .join("");

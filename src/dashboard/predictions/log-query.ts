@@ -1,0 +1,14 @@
+/** What is looked for in a log, as an address says it. */
+import { LOG_LEVELS } from "../../domain/predictions/log-level.ts";
+import type { LogQuery } from "../../domain/predictions/log-search.ts";
+import type { PageContext } from "../context.ts";
+
+/** As many as a page is searched for. */
+const MAX_FIND_CHARS = 200;
+
+/** Without what is not known: people edit addresses by hand. */
+export function readLogQuery(c: PageContext): LogQuery {
+  const { find = "", level } = c.req.query();
+  const known = LOG_LEVELS.find((one) => one === level);
+  return { find: find.slice(0, MAX_FIND_CHARS), level: known };
+}

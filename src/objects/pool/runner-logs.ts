@@ -1,0 +1,75 @@
+/**
+ * The logs of runners that operators have asked for. In memory only: a pool that starts again has forgotten
+ * them, and who asked asks again. A runner is asked once at a time, and what it sends unasked is dropped.
+ */
+import { LRUCache } from "lru-cache";
+import { settlesWithin } from "../../lib/timeout.ts";
+import type { RunnerLogLine } from "../../protocol/runner-log.ts";
+import type { ToldRunnerLog } from "./rpc-types.ts";
+
+/** A runner that is full or drained says every 30 s that it is there, which is when it hears. */
+export const ASKED_MS = 60_000;
+const KEPT_MS = 600_000;
+/** How long somebody who asks waits: a runner that polls has answered by then. */
+const WAIT_MS = 3_000;
+/** It is not asked again so soon. */
+const FRESH_MS = 2_000;
+/** A log has 64 K characters. */
+const MAX_KEPT = 16;
+const MAX_ASKED = 100;
+
+interface Asked {
+  at: number;
+  answered: PromiseWithResolvers<void>;
+}
+
+interface Kept {
+  at: number;
+  lines: RunnerLogLine[];
+}
+
+export class RunnerLogs {
+  readonly #asked = new LRUCache<string, Asked>({ max: MAX_ASKED });
+  readonly #kept = new LRUCache<string, Kept>({ max: MAX_KEPT });
+
+  /** @returns whether the runner is to be told */
+  ask(runnerId: string, now: number): boolean {
+    const kept = this.#kept.get(runnerId);
+    if (kept && now - kept.at < FRESH_MS) return false;
+    if (this.isWanted(runnerId, now)) return false;
+    this.#asked.set(runnerId, { at: now, answered: Promise.withResolvers() });
+    return true;
+  }
+
+  /** Until it has sent it, or it is late. */
+  async answered(runnerId: string): Promise<void> {
+    const asked = this.#asked.get(runnerId);
+    if (asked) await settlesWithin(asked.answered.promise, WAIT_MS);
+  }
+
+  isWanted(runnerId: string, now: number): boolean {
+    this.#forget(now);
+    const asked = this.#asked.get(runnerId);
+    return asked !== undefined && now - asked.at < ASKED_MS;
+  }
+
+  /** What was not asked for is dropped. */
+  take(runnerId: string, lines: RunnerLogLine[], now: number): void {
+    if (!this.isWanted(runnerId, now)) return;
+    this.#kept.set(runnerId, { at: now, lines });
+    this.#asked.get(runnerId)?.answered.resolve();
+    this.#asked.delete(runnerId);
+  }
+
+  read(runnerId: string, now: number): ToldRunnerLog {
+    this.#forget(now);
+    const { at, lines } = this.#kept.get(runnerId) ?? { at: null, lines: [] };
+    return { asked_at: this.#asked.get(runnerId)?.at ?? null, at, lines };
+  }
+
+  /** Also those of requests that nobody answers, as soon as that has been shown for as long. */
+  #forget(now: number): void {
+    for (const logs of [this.#asked, this.#kept])
+      for (const [id, { at }] of logs.entries()) if (now - at >= KEPT_MS) logs.delete(id);
+  }
+}

@@ -1,0 +1,150 @@
+/** A runner's own log, which an operator asks for on the runner's page. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  MAX_RUNNER_LOG_BYTES,
+  MAX_RUNNER_LOG_LINE,
+  type RunnerLogLine,
+} from "../../../src/protocol/runner-log.ts";
+import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
+import { registered } from "../support/fleet.ts";
+import { textOf } from "../support/page-text.ts";
+import { FakeRunner } from "../support/runner.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+
+const { visitor } = await newOperator();
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const AT = Date.UTC(2026, 0, 2, 3, 4, 5);
+const line = (text: string, level: RunnerLogLine["level"] = "info") => ({ at: AT, level, text });
+
+const send = (
+  { client, id: runner_id, session, pool }: FakeRunner,
+  lines: unknown,
+  changes: object = {},
+) => client.json("POST", "/v1/runner/log", { runner_id, session, pool, lines, ...changes });
+
+const press = ({ id }: FakeRunner) => visitor.send(`/fleet/runners/${id}/log`);
+
+async function look({ id }: FakeRunner, query = "") {
+  const { status, html } = await visitor.look(`/fleet/runners/${id}/log${query}`);
+  expect(status).toBe(200);
+  return html;
+}
+
+test("a runner that polls is told at once, and the page has its log when it opens", async () => {
+  const { runner } = await registered();
+  await runner.tellState();
+  const poll = runner.poll();
+  expect(textOf(await look(runner))).toContain("Nobody has asked for it");
+  const pressed = press(runner);
+  expect(await (await poll).json()).toEqual({ jobs: [], log: true });
+  expect((await send(runner, [line("registered"), line("<b>disk</b> full", "warn")])).status).toBe(
+    200,
+  );
+  expect(await pressed).toMatchObject({ status: 303, location: `/fleet/runners/${runner.id}/log` });
+
+  const html = await look(runner);
+  const text = textOf(html);
+  expect(text).toContain("The last 2 lines, as of");
+  expect(text).toContain("03:04:05");
+  expect(html).toContain("&lt;b&gt;disk&lt;/b&gt; full");
+  expect(text).toContain("Refresh");
+  expect(textOf(await look(runner, "?level=warning"))).toContain("1 of 2 lines");
+  const file = await visitor.look(`/fleet/runners/${runner.id}/log.txt`);
+  expect(file.html).toBe(
+    "2026-01-02T03:04:05.000Z info  registered\n2026-01-02T03:04:05.000Z warn  <b>disk</b> full\n",
+  );
+
+  advance(600);
+  const later = await look(runner);
+  expect(textOf(later)).toContain("cannot be asked for its log");
+  expect(later).not.toContain("registered");
+});
+
+test("one that is full hears of it when it tells how it is, and is asked until it answers", async () => {
+  const { runner } = await registered();
+  expect((await runner.tellState({ free: 0 })).body).toEqual({ wanted: false });
+  expect((await press(runner)).status).toBe(303);
+  expect(textOf(await look(runner))).toContain("Its log comes within half a minute");
+  for (const _ of "ab")
+    expect((await runner.tellState({ free: 0 })).body).toEqual({ wanted: false, log: true });
+  await send(runner, [line("full")]);
+  expect((await runner.tellState({ free: 0 })).body).toEqual({ wanted: false });
+  expect(textOf(await look(runner))).toContain("The last line, as of");
+});
+
+test("one that does not answer is not asked for ever, and the page says so", async () => {
+  const { runner } = await registered();
+  await runner.tellState();
+  await press(runner);
+  advance(61);
+  await runner.tell();
+  expect((await runner.tellState()).body).toEqual({ wanted: false });
+  expect(textOf(await look(runner))).toContain("and it has not sent its log");
+  expect((await send(runner, [line("late")])).status).toBe(200);
+  expect(await look(runner)).not.toContain("late</span>");
+});
+
+test("what nobody asked for is dropped, and what was asked for is bounded", async () => {
+  const { runner } = await registered();
+  await runner.tellState();
+  expect((await send(runner, [line("unasked")])).status).toBe(200);
+  expect(textOf(await look(runner))).toContain("Nobody has asked for it");
+  await press(runner);
+  const long = line("x".repeat(MAX_RUNNER_LOG_LINE));
+  for (const lines of [
+    Array.from({ length: 501 }, () => line("")),
+    Array.from({ length: 33 }, () => long),
+    [line("x".repeat(MAX_RUNNER_LOG_LINE + 1))],
+    [{ ...line("never"), at: 1e15 }],
+    "text",
+  ])
+    expect((await send(runner, lines)).status).toBe(422);
+  const huge = "x".repeat(MAX_RUNNER_LOG_BYTES);
+  expect((await send(runner, [], { huge })).status).toBe(413);
+  await send(runner, [line("one\ntwo \u001b[31m\u202ered")]);
+  expect(textOf(await look(runner))).toContain("onetwo [31mred");
+  // Once: what comes now was not asked for.
+  await send(runner, [line("again")]);
+  expect(await look(runner)).not.toContain("again");
+});
+
+test("nobody sends another runner's log", async () => {
+  const mine = await registered();
+  const theirs = await registered();
+  await theirs.runner.tellState();
+  await press(theirs.runner);
+  const forged = [line("forged")];
+  expect((await send(mine.runner, forged, { runner_id: theirs.runner.id })).status).toBe(404);
+  expect((await send(mine.runner, forged, { pool: theirs.runner.pool })).status).toBe(403);
+  const old = theirs.runner;
+  await (await FakeRunner.begin(theirs.token, theirs.hardware, theirs.name)).tellState();
+  expect((await send(old, forged)).status).toBe(409);
+  expect(textOf(await look(theirs.runner))).not.toContain("forged");
+});
+
+test("however often it is asked for, a runner is asked once", async () => {
+  const { runner } = await registered();
+  await runner.tellState();
+  const poll = runner.poll();
+  const presses = Array.from({ length: 20 }, () => press(runner));
+  expect(await (await poll).json()).toEqual({ jobs: [], log: true });
+  await send(runner, [line("once")]);
+  await Promise.all(presses);
+  // It is fresh, so this is not asked for either.
+  await press(runner);
+  expect((await runner.tellState()).body).toEqual({ wanted: false });
+});
+
+test("only an operator sees it, or asks for it", async () => {
+  const { runner } = await registered();
+  await runner.tellState();
+  const { visitor: other } = await newDashboardUser();
+  const path = `/fleet/runners/${runner.id}/log`;
+  for (const one of [path, `${path}.txt`]) expect((await other.look(one)).status).toBe(404);
+  expect((await other.send(path)).status).toBe(404);
+  expect((await runner.tellState()).body).toEqual({ wanted: false });
+  expect((await visitor.look("/fleet/runners/nobody/log")).status).toBe(404);
+});
