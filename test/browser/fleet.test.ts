@@ -57,6 +57,18 @@ it("a runner is added with a token of its own, works, is drained, works again, a
   await card.getByText(`${OPERATOR}/hello`).waitFor();
   await waits(0);
 
+  await card.getByRole("link", { name: runner.name }).click();
+  await page.getByRole("button", { name: "Show the log" }).click();
+  const log = page.locator(".prediction-logs pre");
+  await log.getByText("resumed by the control plane").waitFor();
+  const text = await log.innerText();
+  expect(text).toContain(`prediction=${running.id}`);
+  expect(text).not.toMatch(/Ada|ausr_/);
+  await visitor.look();
+  await visitor.narrow();
+  await visitor.widen();
+  await visitor.open("/fleet");
+
   await site.world.retire(runner);
   // Its goodbye is not waited for: where that did not arrive, it is offline soon.
   await card.getByText(/^(stopped|offline)$/).waitFor();

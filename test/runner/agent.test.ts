@@ -13,6 +13,7 @@ import {
   stateRequest,
   telemetryRequest,
 } from "../../src/protocol/runner.ts";
+import { type RunnerLogRequest, runnerLogRequest } from "../../src/protocol/runner-log.ts";
 import type { RunnerSnapshot } from "../../src/protocol/runner-state.ts";
 import { type Answer, FakeControlPlane, REPORTS } from "./support/fake-control-plane.ts";
 import { fakeExecutor, jobOrder, settings, silentLog } from "./support/samples.ts";
@@ -530,4 +531,28 @@ test("a drain that the operator orders stops the polls until it is lifted", asyn
   it.stop.abort();
   await it.run;
   expect(states.slice(0, 2)).toEqual(["ready", "draining"]);
+});
+
+test("sends the last lines of its log when an answer asks for them, once at a time", async () => {
+  const sent = Promise.withResolvers<RunnerLogRequest>();
+  const taken = Promise.withResolvers<void>();
+  let count = 0;
+  plane.endpoints.set("/v1/runner/log", async (body) => {
+    count += 1;
+    sent.resolve(runnerLogRequest.parse(body));
+    await taken.promise;
+    return { body: {} };
+  });
+  let polled = 0;
+  claim = () => (polled++ < 3 ? { body: { jobs: [], log: true } } : undefined);
+  const ring = new LogRing();
+  ring.add({ at: 1, level: "warn", text: "the disk is nearly full" });
+  const { run, stop } = agent(async () => DONE, 2, { ring });
+  const identity = { runner_id: RUNNER_ID, session: SESSION, pool: "cpu" };
+  expect(await sent.promise).toEqual({ ...identity, lines: ring.lines });
+  await vi.waitFor(() => expect(polled).toBeGreaterThan(3));
+  expect(count).toBe(1);
+  taken.resolve();
+  stop.abort();
+  await run;
 });
