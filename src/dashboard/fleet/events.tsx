@@ -8,19 +8,26 @@ const SHOWN = 12;
 /** @param events undefined: its object did not answer */
 export const Events = ({ events }: { events: RunnerEvent[] | undefined }) => (
   <section aria-labelledby="events-title">
-    <h2 id="events-title">Events</h2>
-    {events === undefined && <p class="hint">Unknown at the moment. Load the page again.</p>}
-    {events?.length === 0 && (
-      <p class="hint">
-        None yet. Here stands when the runner starts and stops, is lost or set aside, loses a GPU,
-        and which containers it starts and stops.
-      </p>
-    )}
-    <List events={events?.slice(0, SHOWN) ?? []} />
+    <div data-part="events">
+      <h2 id="events-title">Events</h2>
+      {events === undefined && <p class="hint">Unknown at the moment. Load the page again.</p>}
+      {events?.length === 0 && (
+        <p class="hint">
+          None yet. Here stands when the runner starts and stops, is lost or set aside, loses a GPU,
+          and which containers it starts and stops.
+        </p>
+      )}
+      <List events={events?.slice(0, SHOWN) ?? []} />
+    </div>
     {events && events.length > SHOWN && (
+      // Around its part: one that lies in a part is closed when that is replaced.
       <details data-key="events">
-        <summary>{events.length - SHOWN} earlier ones</summary>
-        <List events={events.slice(SHOWN)} />
+        <summary>
+          <span data-part="earlier count">{events.length - SHOWN} earlier ones</span>
+        </summary>
+        <div data-part="earlier events">
+          <List events={events.slice(SHOWN)} />
+        </div>
       </details>
     )}
   </section>

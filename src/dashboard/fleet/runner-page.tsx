@@ -73,9 +73,7 @@ export const RunnerPage = ({
     <div data-part="work">
       <Work work={runner.work} own={view.own} now={view.now} />
     </div>
-    <div data-part="events">
-      <Events events={history?.events} />
-    </div>
+    <Events events={history?.events} />
     <div data-part="log">
       <LogSection runner={runner} />
     </div>

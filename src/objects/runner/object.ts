@@ -98,8 +98,10 @@ export class RunnerObject extends createDurable() {
   notice(before: Presence, { state }: Pick<Report, "state">): void {
     if (Date.now() - before.last_seen_at > SILENCE_MS)
       this.add("silent", String(before.last_seen_at));
-    if (state !== before.state && state !== "ready")
-      this.add(state === "stopped" ? "stopped" : "stopping");
+    if (state === before.state) return;
+    if (state === "stopped") this.add("stopped");
+    // One that an operator drains says so as well: it was not told to stop.
+    else if (state === "draining" && !before.draining) this.add("stopping");
   }
 
   add(kind: RunnerEvent["kind"], detail = ""): void {

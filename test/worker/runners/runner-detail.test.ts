@@ -345,3 +345,12 @@ test("a runner's token and other people see nothing of it", async () => {
   );
   expect((await visitor.look("/fleet/runners/nobody")).status).toBe(404);
 });
+
+test("one that an operator drains was not told to stop", async () => {
+  const { runner } = await registered();
+  await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`, {});
+  await runner.tell({ state: "draining" });
+  const text = textOf(await look(runner));
+  expect(text).toContain("Drained by an operator");
+  expect(text).not.toContain("Told to stop");
+});
