@@ -54,7 +54,7 @@ export class Crew {
     this.#stored = new StoredRunners(options.sql);
     const now = Date.now();
     for (const runner of this.#stored.load(now - SILENCE_MS)) {
-      if (!this.#memory.admit(runner.id, toldSize(runner.snapshot, runner.images))) continue;
+      if (!this.#memory.take(runner.id, toldSize(runner.snapshot, runner.images))) continue;
       this.#add(runner);
       this.#update(runner, now);
     }
@@ -90,12 +90,20 @@ export class Crew {
     const now = Date.now();
     const { runner_id, session, snapshot } = telling;
     const previous = this.#runners.get(runner_id);
-    const fitted = this.#memory.fit(telling, previous);
-    if (!fitted) return undefined;
-    for (const id of fitted.replaced) this.#drop(id);
-    this.#left.delete(runner_id);
+    // It has connected for these, also where there is no room for what it tells.
     this.#standing.recordConnected(runner_id, snapshot.heard);
     for (const receipt of snapshot.heard) previous?.settle(receipt);
+    // What comes late tells nothing, and what is kept stays as large as it was.
+    const fitted = previous?.isLate(telling)
+      ? { telling, replaced: [] }
+      : this.#memory.fit(telling, previous);
+    if (!fitted) {
+      // Its process before is gone all the same.
+      if (previous && previous.session !== session) this.#drop(runner_id);
+      return undefined;
+    }
+    for (const id of fitted.replaced) this.#drop(id);
+    this.#left.delete(runner_id);
     const wasFull = previous?.isFull;
     let runner = previous;
     let declined: Declination[] = [];

@@ -151,11 +151,17 @@ export class PoolRunner {
     return runner;
   }
 
+  /** Whether a later snapshot of its session has come before. */
+  isLate({ session, snapshot }: Pick<PoolTelling, "session" | "snapshot">): boolean {
+    return session === this.session && snapshot.number <= this.#snapshot.number;
+  }
+
   /** @returns the jobs that it has no place for. A snapshot that came late tells nothing. */
-  tell({ snapshot, images }: PoolTelling, now: number): Declination[] {
+  tell(telling: PoolTelling, now: number): Declination[] {
+    const { snapshot, images } = telling;
     this.heardAt = now;
     this.isMissing = false;
-    if (snapshot.number <= this.#snapshot.number) return [];
+    if (this.isLate(telling)) return [];
     if (images) this.#images = new Set(images);
     this.#snapshot = kept(snapshot, now);
     this.#toldAt = now;

@@ -84,6 +84,12 @@ export class ToldMemory {
     return replaced;
   }
 
+  /** Without taking the place of any. @returns whether there is room */
+  take(runnerId: string, size: number): boolean {
+    if (this.#sum + size > this.#max) return false;
+    return this.admit(runnerId, size) !== undefined;
+  }
+
   delete(runnerId: string): void {
     this.#sum -= this.#sizes.get(runnerId) ?? 0;
     this.#sizes.delete(runnerId);

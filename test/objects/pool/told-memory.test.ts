@@ -39,6 +39,13 @@ describe("what is remembered of runners has a bound in sum", () => {
     expect(memory.admit("large", 25)).toEqual([]);
   });
 
+  test("one that is read from storage takes nobody's place", () => {
+    const memory = new ToldMemory(100);
+    expect(memory.take("one", 90)).toBe(true);
+    expect(memory.take("two", 20)).toBe(false);
+    expect(memory.take("three", 10)).toBe(true);
+  });
+
   test("one that is gone leaves its room", () => {
     const memory = new ToldMemory(100);
     memory.admit("one", 100);
