@@ -29,7 +29,7 @@ export function ImageItem({ image, username }: Props) {
         </button>
       </div>
       <small>
-        {bytes === undefined ? "very many parts" : byteText(bytes)}
+        {bytes === undefined ? "size unknown: too many parts" : byteText(bytes)}
         {isIndex && ", for several platforms"}
         {pushed_at !== undefined && (
           <>

@@ -8,7 +8,7 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { removeManifest } from "./manifests.ts";
 
-const SHOWN = { tags: 10, versions: 5, parts: 2_000 };
+const SHOWN = { tags: 10, versions: 5, named: 2_000 };
 
 /** At most so many of each, and whether there are more. */
 export interface Some<Item> {
@@ -42,7 +42,7 @@ export async function listOwnImages(
   { user_id }: Pick<Caller, "user_id">,
   request: PageRequest,
 ): Promise<Page<AccountImage>> {
-  const shown = { tags: SHOWN.tags + 1, versions: SHOWN.versions + 1, parts: SHOWN.parts + 1 };
+  const shown = { tags: SHOWN.tags + 1, versions: SHOWN.versions + 1, named: SHOWN.named };
   const now = Date.now();
   const page = await paginate(services, request, {
     name: `images/${user_id}`,
@@ -55,7 +55,7 @@ export async function listOwnImages(
 
 /** @returns undefined for what goes with another, or by itself */
 function presented(row: AccountImageRow, now: number): AccountImage | undefined {
-  const { name, digest, media_type, pushed_at, bytes, parts, held_until } = row;
+  const { name, digest, media_type, pushed_at, bytes, held_until } = row;
   const tags = someOf(tagList.parse(JSON.parse(row.tags)), SHOWN.tags);
   const versions = someOf(versionList.parse(JSON.parse(row.versions)), SHOWN.versions);
   const isMeant = row.is_part === 0 || tags.items.length + versions.items.length > 0;
@@ -65,7 +65,7 @@ function presented(row: AccountImageRow, now: number): AccountImage | undefined 
     digest,
     isIndex: kindOf(media_type) === "index",
     pushed_at: pushed_at === 0 ? undefined : pushed_at,
-    bytes: parts > SHOWN.parts ? undefined : bytes,
+    bytes: bytes ?? undefined,
     tags,
     versions,
     held_until: held_until !== null && held_until > now ? held_until : undefined,

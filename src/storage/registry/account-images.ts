@@ -8,8 +8,8 @@ import { models, registryHolds, registryManifests } from "../schema/index.ts";
 export interface Shown {
   tags: number;
   versions: number;
-  /** Manifests and layers: one that has more tells no size. An index of many may name 100,000. */
-  parts: number;
+  /** What its manifests name, all together: one that names more tells no size. An index of many may name 100,000. */
+  named: number;
 }
 
 export interface AccountImageRow {
@@ -24,9 +24,8 @@ export interface AccountImageRow {
   versions: string;
   /** Until when predictions of a deleted version may need it. */
   held_until: number | null;
-  /** What it is made of, itself included, and how many parts were counted. */
-  bytes: number;
-  parts: number;
+  /** What it is made of, itself included; null: it names more than is looked at. */
+  bytes: number | null;
   /** Whether another manifest names it, or it is attached to one. */
   is_part: number;
 }
@@ -38,16 +37,29 @@ const DIGEST = sql`registry_manifests.digest`;
 const some = (column: SQL, from: SQL, limit: number) => sql<string>`(
   SELECT json_group_array(value) FROM (SELECT ${column} AS value ${from} LIMIT ${limit}))`;
 
-/** @param what a sum over its parts, each once, of which so many are looked at */
-const ofParts = (what: SQL, limit: number) => sql<number>`(
-  WITH RECURSIVE part (digest) AS (SELECT ${DIGEST} UNION
-    SELECT named.digest FROM part CROSS JOIN registry_references AS named
-      ON named.model_id = ${MODEL} AND named.manifest = part.digest LIMIT ${limit})
-  SELECT ${what} FROM part)`;
+/** How much it names, and the manifests that it names do. Beyond the limit these are not looked up. */
+const named = (
+  limit: number,
+) => sql`iif(registry_manifests.named > ${limit}, registry_manifests.named,
+  registry_manifests.named + coalesce((SELECT sum(one.named) FROM registry_references AS of
+    CROSS JOIN registry_manifests AS one ON one.model_id = ${MODEL} AND one.digest = of.digest
+    WHERE of.model_id = ${MODEL} AND of.manifest = ${DIGEST}), 0))`;
 
-const SIZE = sql`coalesce(sum(coalesce(
-  (SELECT link.size FROM registry_links AS link WHERE link.model_id = ${MODEL} AND link.digest = part.digest),
-  (SELECT one.size FROM registry_manifests AS one WHERE one.model_id = ${MODEL} AND one.digest = part.digest))), 0)`;
+/**
+ * Each part once. An index of indexes, which nobody makes, tells less: with each level the bound on what is read
+ * would be lost.
+ */
+const bytesOf = (limit: number) => sql<number | null>`iif(${named(limit)} > ${limit}, NULL, (
+  WITH part (digest) AS (SELECT ${DIGEST}
+    UNION SELECT of.digest FROM registry_references AS of
+      WHERE of.model_id = ${MODEL} AND of.manifest = ${DIGEST}
+    UNION SELECT deep.digest FROM registry_references AS of CROSS JOIN registry_references AS deep
+      ON deep.model_id = ${MODEL} AND deep.manifest = of.digest
+      WHERE of.model_id = ${MODEL} AND of.manifest = ${DIGEST})
+  SELECT coalesce(sum(coalesce(
+    (SELECT link.size FROM registry_links AS link WHERE link.model_id = ${MODEL} AND link.digest = part.digest),
+    (SELECT one.size FROM registry_manifests AS one WHERE one.model_id = ${MODEL} AND one.digest = part.digest))), 0)
+  FROM part))`;
 
 /** Every manifest: those that are parts of others lie among them. */
 export function listAccountImages(
@@ -81,8 +93,7 @@ export function listAccountImages(
         .where(
           sql`${registryHolds.model_id} = ${MODEL} AND ${registryHolds.digest} = ${DIGEST}`,
         )})`,
-      bytes: ofParts(SIZE, shown.parts),
-      parts: ofParts(sql`count(*)`, shown.parts),
+      bytes: bytesOf(shown.named),
       is_part: sql<number>`(subject IS NOT NULL OR EXISTS (SELECT 1 FROM registry_references AS naming
         WHERE naming.model_id = ${MODEL} AND naming.digest = ${DIGEST}))`,
     })

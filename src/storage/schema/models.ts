@@ -85,7 +85,10 @@ export const versions = sqliteTable(
     weight_files: text({ mode: "json" }).$type<WeightFile[]>().notNull().default([]),
     created_at: integer().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.model_id, t.number] })],
+  (t) => [
+    primaryKey({ columns: [t.model_id, t.number] }),
+    index("versions_image").on(t.model_id, t.container_image_digest),
+  ],
 );
 
 /** Which versions name an upload, and so keep it: of their `weight_files`, by a trigger. */

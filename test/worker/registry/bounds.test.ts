@@ -111,7 +111,7 @@ test("what is attached is looked at page by page, whichever type is asked for", 
   );
   await run(
     `INSERT INTO registry_manifests
-      SELECT ?, ? || value, ?, '', 1, ?, iif(value = 0, 'a/rare', 'a/b'), NULL, 0, 0 FROM json_each(?)`,
+      SELECT ?, ? || value, ?, '', 1, ?, iif(value = 0, 'a/rare', 'a/b'), NULL, 0, 0, 0 FROM json_each(?)`,
     row?.model_id,
     `sha256:${digest.slice(10)}`,
     row?.user_id,
