@@ -41,8 +41,11 @@ function framesOf({ name, message, stack = "" }: Error): string[] {
 
 /** With a scheme: who signs in there, and the address up to its query, which may be a signature. */
 const ADDRESS = /\b([a-z][a-z\d+.-]*:\/\/)(?:[^\s/?#@"']*@)?([^\s?#"']*)(?:[?#][^\s"']*)?/gi;
-/** Tokens of this service (src/domain/accounts/token.ts), and those that a header carries. */
-const TOKEN = /\baus[a-z]?_\w+|\b(Bearer|Basic) +[^\s"']+/gi;
+/** More is cut off before it is looked at: an address is looked for at each letter. */
+const MAX_LOOKED_AT = 4 * MAX_RUNNER_LOG_LINE;
+
+/** After a line break, too, that a quoted text has as two characters. Tokens of this service (src/domain/accounts/token.ts), and those that a header carries. */
+const TOKEN = /(?:\b|(?<=\\[nrt]))(?:aus[a-z]?_\w+|(Bearer|Basic) +[^\s"']+)/gi;
 
 /** @param secrets texts that are secret wherever they are */
 export function redacted(text: string, secrets: readonly string[] = []): string {
@@ -69,7 +72,10 @@ export class LogRing {
   }
 
   add(line: RunnerLogLine): void {
-    const text = redacted(line.text, this.#secrets).slice(0, MAX_RUNNER_LOG_LINE);
+    const text = redacted(line.text.slice(0, MAX_LOOKED_AT), this.#secrets).slice(
+      0,
+      MAX_RUNNER_LOG_LINE,
+    );
     this.#lines.push({ ...line, text });
     this.#chars += text.length;
     while (this.#lines.length > MAX_RUNNER_LOG_LINES || this.#chars > MAX_RUNNER_LOG_CHARS)

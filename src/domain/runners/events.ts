@@ -23,8 +23,17 @@ export interface RunnerEvent {
   detail: string;
 }
 
-/** A runner's object stores them with all that it is told. */
-const MAX_EVENTS = 100;
+/**
+ * Of what operators do, of its processes, and of the rest, each by itself: a runner that starts again and
+ * again, or whose containers do, pushes nothing else out. A runner's object stores them with all that it is told.
+ */
+const GROUPS: [kinds: RunnerEvent["kind"][], max: number][] = [
+  [["drained", "resumed"], 20],
+  [["started", "stopping", "stopped", "lost", "silent"], 40],
+  [["set_aside", "gpu_lost", "gpu_back"], 20],
+  [["container_started", "container_stopped"], 40],
+];
+const MAX_ADDED = 100;
 const MAX_DETAIL = 120;
 
 /** One that is told twice stays one. */
@@ -34,13 +43,17 @@ export function withEvents(
 ): RunnerEvent[] {
   const known = new Set(events.map(keyOf));
   const all = [...events];
-  for (const event of added.slice(-MAX_EVENTS)) {
+  for (const event of added.slice(-MAX_ADDED)) {
     const short = { ...event, detail: event.detail.slice(0, MAX_DETAIL) };
     if (known.has(keyOf(short))) continue;
     known.add(keyOf(short));
     all.push(short);
   }
-  return all.toSorted((a, b) => a.at - b.at).slice(-MAX_EVENTS);
+  const sorted = all.toSorted((a, b) => a.at - b.at);
+  const kept = new Set(
+    GROUPS.flatMap(([kinds, max]) => sorted.filter(({ kind }) => kinds.includes(kind)).slice(-max)),
+  );
+  return sorted.filter((event) => kept.has(event));
 }
 
 const keyOf = ({ at, kind, detail }: RunnerEvent) => `${at} ${kind} ${detail}`;

@@ -65,7 +65,10 @@ function withSample(step: HistoryStep | null, { running, gpus }: Sample): Histor
     gpus: gpus.map(({ used, memory_used_gb }, n) => {
       const known = before?.gpus[n] ?? { used: 0, memory_used_gb: 0 };
       return {
-        used: rounded((known.used * reports + Math.min(used, 1)) / (reports + 1), 1_000),
+        used: rounded(
+          (known.used * reports + Math.max(0, Math.min(used, 1))) / (reports + 1),
+          1_000,
+        ),
         memory_used_gb: rounded(
           Math.max(known.memory_used_gb, Math.min(memory_used_gb, MAX_GB)),
           10,

@@ -4,6 +4,12 @@ import type { RunnerState } from "../../protocol/fleet.ts";
 /** So long nothing is said: a connection may break, and be made again. */
 const UNNOTICED_MS = 10_000;
 
+/** Missed reports after which a runner is shown as offline. */
+const OFFLINE_REPORTS = 3;
+
+/** How long a runner may be silent before it is. */
+export const offlineMs = (telemetrySeconds: number) => OFFLINE_REPORTS * telemetrySeconds * 1_000;
+
 type Heard = Pick<RunnerState, "state" | "draining" | "connected" | "last_seen_at">;
 
 /** How long nothing was heard of a runner that should poll; undefined for one that does, or is gone. */

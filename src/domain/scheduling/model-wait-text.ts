@@ -11,13 +11,13 @@ export function modelWaitText({ why, hardware, gpus }: SomeReason, isOperator: b
     case "too-small":
       return `No runner of ${hardware} has ${count(gpus, "working GPU")}. ${help("A larger one would help.", "a larger one, or publish a version for other hardware")}`;
     case "share":
-      return `Their accounts have as much of ${hardware} as they may while others want it. They go on as runs of these accounts end.`;
+      return `Whoever waits has as much of ${hardware} already as one account may while others want it. It goes on as runs of the same account end.`;
     case "held":
-      return "A container of the model is starting or busy, and will take them sooner than a new one would. If the model can run several at a time, a version with a higher concurrency would help.";
+      return "A container of the model is starting or busy, and will be free sooner than a new one would start. If the model can run several at a time, a version with a higher concurrency would help.";
     case "reserved":
-      return "A runner is kept for them until it is free.";
+      return "A busy runner is reserved for it, and takes no other work until it is free.";
     case "declined":
-      return `Every runner of ${hardware} has declined them as they are now. ${help("Look at the runners’ logs.", "a look at the runners’ logs")}`;
+      return `Every runner of ${hardware} has declined this as it is now. ${help("Look at the runners’ logs.", "a look at the runners’ logs")}`;
     case "busy":
       return `All runners of ${hardware} are busy. ${help("Another runner would help.", "another runner, if it stays like this")}`;
   }

@@ -88,6 +88,10 @@ export class RunnerEvents {
   }
 }
 
-/** What is in the first only. */
-const without = (these: Map<string, string>, those: Map<string, string>): string[] =>
-  [...these].flatMap(([key, called]) => (those.has(key) ? [] : [called]));
+/** What is in the first only; what is called the same, once with how many these are. */
+function without(these: Map<string, string>, those: Map<string, string>): string[] {
+  const names = [...these].flatMap(([key, called]) => (those.has(key) ? [] : [called]));
+  return [...Map.groupBy(names, (name) => name)].map(([name, { length }]) =>
+    length === 1 ? name : `${length} × ${name}`,
+  );
+}

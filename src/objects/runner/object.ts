@@ -6,20 +6,19 @@
 import { createDurable } from "itty-durable";
 import { type RunnerEvent, withEvents } from "../../domain/runners/events.ts";
 import { type HistoryHour, HOURS, recorded } from "../../domain/runners/history.ts";
+import { offlineMs } from "../../domain/runners/silence.ts";
+import { type Bindings, settings } from "../../env.ts";
 import type { History, NewSession, Presence, Report } from "./rpc-types.ts";
 
 /** Processes whose registrations may still be on their way. */
 const MAX_PROCESSES = 10;
-
-/** Two reports are missing by then, of one every 30 s. */
-const SILENCE_MS = 90_000;
 
 const HISTORY = "history:";
 /** Each hour takes the place of the one a day before. */
 const keyOf = ({ hour }: HistoryHour) => `${HISTORY}${hour % HOURS}`;
 
 export class RunnerObject extends createDurable() {
-  declare state: DurableObjectState;
+  declare state: DurableObjectState & { env: Bindings };
   presence: Presence | null = null;
   /** For good: a runner has one token. It may be told before its first session has begun. */
   revoked = false;
@@ -48,7 +47,7 @@ export class RunnerObject extends createDurable() {
     const now = Date.now();
     const before = this.presence;
     // One that it takes over from is still heard.
-    if (before && before.state !== "stopped" && now - before.last_seen_at > SILENCE_MS)
+    if (before && before.state !== "stopped" && this.isSilentSince(before.last_seen_at))
       this.add("lost", String(before.last_seen_at));
     this.add("started", runner.version);
     return this.keep({
@@ -96,12 +95,15 @@ export class RunnerObject extends createDurable() {
   }
 
   notice(before: Presence, { state }: Pick<Report, "state">): void {
-    if (Date.now() - before.last_seen_at > SILENCE_MS)
-      this.add("silent", String(before.last_seen_at));
+    if (this.isSilentSince(before.last_seen_at)) this.add("silent", String(before.last_seen_at));
     if (state === before.state) return;
     if (state === "stopped") this.add("stopped");
     // One that an operator drains says so as well: it was not told to stop.
     else if (state === "draining" && !before.draining) this.add("stopping");
+  }
+
+  isSilentSince(seenAt: number): boolean {
+    return Date.now() - seenAt > offlineMs(settings(this.state.env).telemetrySeconds);
   }
 
   add(kind: RunnerEvent["kind"], detail = ""): void {

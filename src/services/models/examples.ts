@@ -98,7 +98,9 @@ export async function pinExample(
 ): Promise<Example> {
   const model = await readOwnModel(services, caller, owner, name);
   const { db } = services;
-  if ((await rowsOf(db, model.id)).length >= MAX_EXAMPLES) throw full();
+  const shown = await rowsOf(db, model.id);
+  if (shown.some(({ prediction_id }) => prediction_id === predictionId)) throw isThere();
+  if (shown.length >= MAX_EXAMPLES) throw full();
   const run = await readRun(services, caller, model.id, predictionId, origin);
   const id = uuid();
   const now = Date.now();
@@ -118,11 +120,7 @@ export async function pinExample(
   try {
     await copyFiles(services, id, run.files);
     const showing = showExample(db, row, MAX_EXAMPLES, quotaOf(services, caller.user_id));
-    const isShown = await orConflict(
-      withinQuota(services, showing),
-      isDuplicate,
-      "This prediction is an example already.",
-    );
+    const isShown = await orConflict(withinQuota(services, showing), isDuplicate, IS_THERE);
     if (!isShown) throw full();
   } catch (error) {
     await removeFiles(services, id);
@@ -130,6 +128,9 @@ export async function pinExample(
   }
   return presented(services, row, origin);
 }
+
+const IS_THERE = "This prediction is an example already.";
+const isThere = () => conflict(IS_THERE);
 
 /** @throws ProblemError not_found, forbidden */
 export async function unpinExample(

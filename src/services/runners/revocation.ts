@@ -60,12 +60,20 @@ export async function sweepRevokedTokens(services: Services, now: number): Promi
 export async function sweepRevokedRunners({ env, db }: Services, now: number): Promise<void> {
   const toldBefore = now - LISTED_MS;
   const runners = await listShutOutRunners(db, toldBefore, REMOVED);
-  for await (const id of mapAhead(runners, AT_ONCE, async ({ id }) => {
+  for await (const id of mapAhead(runners, AT_ONCE, ({ id }) => forget(env, id, now)))
+    if (id !== undefined) await deleteRunner(db, id);
+  await deleteRevokedTokens(db, toldBefore);
+}
+
+/** One whose object does not answer stays for a later sweep. */
+async function forget(env: Services["env"], id: string, now: number): Promise<string | undefined> {
+  try {
     await runnerAt(env, id).remove(now);
     return id;
-  }))
-    await deleteRunner(db, id);
-  await deleteRevokedTokens(db, toldBefore);
+  } catch (error) {
+    logger.error("Runner of a revoked token not removed", { runner_id: id, error });
+    return undefined;
+  }
 }
 
 async function tellRunners({ env, db }: Services, tokenId: string, now: number): Promise<void> {

@@ -1,5 +1,6 @@
 /** The state of runners: what their own objects and their pools say of them. */
 import { isOutdated } from "../../domain/runners/runner-version.ts";
+import { offlineMs } from "../../domain/runners/silence.ts";
 import type { RunnerCondition } from "../../objects/pool/rpc-types.ts";
 import type { Presence } from "../../objects/runner/rpc-types.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
@@ -10,9 +11,6 @@ import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { findMadePools } from "./pools.ts";
 
-/** Missed reports after which a runner is shown as offline. */
-const OFFLINE_REPORTS = 3;
-
 /** What the state of a runner is derived from. */
 interface FleetContext {
   latest_version: string;
@@ -22,8 +20,8 @@ interface FleetContext {
 
 export async function fleetContext({ env, settings }: Services): Promise<FleetContext> {
   const { runner } = await readManifest(env);
-  const silence = OFFLINE_REPORTS * settings.telemetrySeconds * 1000;
-  return { latest_version: runner.version, heardSince: Date.now() - silence };
+  const heardSince = Date.now() - offlineMs(settings.telemetrySeconds);
+  return { latest_version: runner.version, heardSince };
 }
 
 /** @param ms how long objects may take: the state of a runner whose object takes longer is `unknown` */

@@ -95,13 +95,14 @@ export async function listNewestRunners(db: Database, limit: number): Promise<Ru
   return [...live, ...shutOut].slice(0, limit);
 }
 
-/** Those whose objects had been told by then that their token is revoked. */
+/** Those whose objects had been told by then that their token is revoked: any of them, as of untold tokens. */
 export const listShutOutRunners = (db: Database, toldBefore: number, limit: number) =>
   db
     .select({ id: runners.id })
     .from(runnerTokens)
     .innerJoin(runners, eq(runners.token_id, runnerTokens.id))
     .where(lt(runnerTokens.told_at, toldBefore))
+    .orderBy(sql`random()`)
     .limit(limit)
     .all();
 

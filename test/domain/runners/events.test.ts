@@ -12,9 +12,14 @@ test("one that is told twice stays one", () => {
   expect(withEvents([event(1)], [event(1), event(1, "other"), event(1, "other")])).toHaveLength(2);
 });
 
-test("the last hundred are kept, and of each no more than a line", () => {
-  const many = Array.from({ length: 500 }, (_, at) => event(at, "x".repeat(10_000)));
-  const all = withEvents([event(-1)], many);
-  expect(all.map(({ at }) => at)).toEqual(Array.from({ length: 100 }, (_, n) => 400 + n));
+test("those of each kind push only each other out, and each is no more than a line", () => {
+  const drained: RunnerEvent = { at: -1, kind: "drained", detail: "" };
+  const many = Array.from({ length: 100 }, (_, at) => event(at, "x".repeat(10_000)));
+  const containers = many.map((one) => ({ ...one, kind: "container_started" as const }));
+  const all = withEvents(withEvents([drained], many), containers);
+  expect(all[0]).toEqual(drained);
+  const last = Array.from({ length: 40 }, (_, n) => 60 + n);
+  expect(all.filter(({ kind }) => kind === "started").map(({ at }) => at)).toEqual(last);
+  expect(all.filter(({ kind }) => kind === "container_started").map(({ at }) => at)).toEqual(last);
   expect(JSON.stringify(all).length).toBeLessThan(20_000);
 });

@@ -54,6 +54,8 @@ describe("five minutes", () => {
   test("take nothing that cannot be", () => {
     const hours = reported([0, { running: 1, gpus: [{ used: 1e300, memory_used_gb: 1e300 }] }]);
     expect(dayAt(0, hours).at(-1)?.gpus).toEqual([{ used: 1, memory_used_gb: 1_000_000 }]);
+    const none = reported([0, { running: 1, gpus: [{ used: -1.7e308, memory_used_gb: 0 }] }]);
+    expect(dayAt(0, none).at(-1)?.gpus).toEqual([{ used: 0, memory_used_gb: 0 }]);
   });
 });
 

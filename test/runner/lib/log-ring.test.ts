@@ -62,6 +62,8 @@ test.each([
   ['"https://me:pass@r.example/v2/"', '"https://r.example/v2/"'],
   [`ausr_${"x".repeat(49)}, Bearer abc.def`, "…, Bearer …"],
   [`token ${TOKEN}.`, "token …."],
+  // As a text with line breaks is quoted.
+  [`"said:\\naus_abcdef\\nBearer abc"`, `"said:\\n…\\nBearer …"`],
   ["http://127.0.0.1:8787: ECONNREFUSED", "http://127.0.0.1:8787: ECONNREFUSED"],
   ["r.example/x@sha256:aa", "r.example/x@sha256:aa"],
 ])("%j without its secrets", (text, shown) => {

@@ -10,9 +10,10 @@ import os from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { settlesWithin } from "../../../../src/lib/timeout.ts";
 import { internal } from "../../containers/failure.ts";
-import { messageOf, reasonOf } from "../../control-plane/error.ts";
+import { reasonOf } from "../../control-plane/error.ts";
 import type { Device } from "../../devices/device.ts";
 import type { Log } from "../../lib/log.ts";
+import { OfRun } from "../../lib/log-ring.ts";
 import { ScratchFolders } from "../../lib/scratch.ts";
 import { ONLY_SEAT, type Seat } from "../../lib/seat.ts";
 import {
@@ -144,7 +145,9 @@ export class ProcessEngine implements Engine {
     const work = [this.#pidFiles.remove(pid), rm(tmpDirectory, { recursive: true, force: true })];
     for (const result of await Promise.allSettled(work)) {
       if (result.status === "fulfilled") continue;
-      this.#log.warn("could not clean up after a model", { error: messageOf(result.reason) });
+      this.#log.warn("could not clean up after a model", {
+        error: new OfRun(result.reason),
+      });
     }
   }
 
