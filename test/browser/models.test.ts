@@ -174,13 +174,13 @@ it("a run is pinned as an example, and its inputs are used again", async () => {
   await page.getByRole("link", { name: "Use these inputs" }).click();
   await page.waitForURL(/example=/);
   expect(await page.getByLabel(/^prompt/).inputValue()).toBe("Alice was");
-  await page.getByText("An example that").waitFor();
+  await page.getByText("An example from").waitFor();
   await visitor.look();
   // A run of one's own takes its place, and the way back leads to it.
   await page.getByRole("button", { name: /^Run/ }).first().click();
   await page.locator(".prediction-head").getByText("succeeded", { exact: true }).waitFor();
-  expect(await page.getByText("An example that").count()).toBe(0);
+  expect(await page.getByText("An example from").count()).toBe(0);
   expect(await page.locator("[data-examples] [aria-current]").count()).toBe(0);
   await page.goBack();
-  await page.getByText("An example that").waitFor();
+  await page.getByText("An example from").waitFor();
 });

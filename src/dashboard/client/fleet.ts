@@ -12,10 +12,12 @@ let timer: number | undefined;
 
 function schedule(): void {
   clearTimeout(timer);
-  // A log that has come stays as it is, until somebody asks again.
-  if (document.querySelector("[data-fleet] [data-settled]")) return;
+  if (isSettled()) return;
   if (!document.hidden) timer = window.setTimeout(refresh, REFRESH_MS);
 }
+
+/** A log that has come stays as it is, until somebody asks again. */
+const isSettled = () => document.querySelector("[data-fleet] [data-settled]") !== null;
 
 async function refresh(): Promise<void> {
   const page = await loadCurrentPage();
@@ -57,7 +59,7 @@ const namesOf = (root: HTMLElement) =>
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) clearTimeout(timer);
-  else void refresh();
+  else if (!isSettled()) void refresh();
 });
 
 schedule();

@@ -13,8 +13,7 @@ export const Events = ({ events }: { events: RunnerEvent[] | undefined }) => (
       {events === undefined && <p class="hint">Unknown at the moment. Load the page again.</p>}
       {events?.length === 0 && (
         <p class="hint">
-          None yet. Here stands when the runner starts and stops, is lost or set aside, loses a GPU,
-          and which containers it starts and stops.
+          None yet. Starts and stops, losses, drains, lost GPUs and containers are listed here.
         </p>
       )}
       <List events={events?.slice(0, SHOWN) ?? []} />
@@ -23,7 +22,7 @@ export const Events = ({ events }: { events: RunnerEvent[] | undefined }) => (
       // Around its part: one that lies in a part is closed when that is replaced.
       <details data-key="events">
         <summary>
-          <span data-part="earlier count">{events.length - SHOWN} earlier ones</span>
+          <span data-part="earlier count">{events.length - SHOWN} earlier events</span>
         </summary>
         <div data-part="earlier events">
           <List events={events.slice(SHOWN)} />
@@ -56,7 +55,7 @@ function Words({ event: { kind, detail } }: { event: RunnerEvent }) {
     case "started":
       return <>Started, version {what}</>;
     case "stopping":
-      return <>Told to stop: it ends what it runs, and takes no more</>;
+      return <>Told to stop: finishing its predictions, and taking no new ones</>;
     case "stopped":
       return <>Stopped</>;
     case "drained":
@@ -64,18 +63,25 @@ function Words({ event: { kind, detail } }: { event: RunnerEvent }) {
     case "resumed":
       return <>Resumed by an operator</>;
     case "lost":
-      return <>Lost: its process before was last heard from at {time}, and did not say goodbye</>;
+      return (
+        <>
+          Its previous process was lost: it was last heard from at {time}, and did not say that it
+          stopped
+        </>
+      );
     case "silent":
-      return <>Back, after it was not heard from since {time}</>;
+      return <>Heard from again: it had been silent since {time}</>;
     case "set_aside":
-      return <>Set aside until {time}: it took predictions, and did not start them</>;
+      return (
+        <>Set aside, at most until {time}: it took predictions, and did not connect for them</>
+      );
     case "gpu_lost":
       return <>Lost GPU {what}</>;
     case "gpu_back":
       return <>GPU {what} is back</>;
     case "container_started":
-      return <>Started a container for {what}</>;
+      return <>Container started: {what}</>;
     case "container_stopped":
-      return <>Stopped the container for {what}</>;
+      return <>Container stopped: {what}</>;
   }
 }

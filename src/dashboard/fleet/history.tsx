@@ -17,8 +17,8 @@ export function RunHistory({ day, slots }: { day: Day; slots: number }) {
   return (
     <figure class="run-history">
       <figcaption>
-        Predictions at a time over the last 24 hours: <strong>{most} at most</strong>, of{" "}
-        {slots === 1 ? "1 slot" : `${slots} slots`}
+        Predictions at a time over the last 24 hours, as reported twice a minute:{" "}
+        <strong>up to {most}</strong>. It has {slots === 1 ? "1 slot" : `${slots} slots`}.
       </figcaption>
       <Sparkline
         values={running}

@@ -30,15 +30,18 @@ export const LogPage = ({ runner, log, query, now }: LogPageProps) => (
       ]}
     />
     <div data-part="log">
-      <div class="runner-head" data-settled={isWaiting(log, now) ? undefined : ""}>
+      <div
+        class="runner-head"
+        data-settled={log === null || isWaiting(runner, log, now) ? undefined : ""}
+      >
         <h1>
           Log of <bdi>{runner.name}</bdi>
         </h1>
         <State runner={runner} now={now} />
         <div class="runner-actions">
-          {!isOffline(runner) && !isWaiting(log, now) && (
+          {!isOffline(runner) && !isWaiting(runner, log, now) && (
             <AskForLog id={runner.id}>
-              {log?.at == null && log?.asked_at == null ? "Show the log" : "Refresh"}
+              {log?.at == null && log?.asked_at == null ? "Show the log" : "Ask again"}
             </AskForLog>
           )}
         </div>
@@ -64,7 +67,9 @@ export const LogSection = ({ runner }: { runner: RunnerState }) => (
   <section aria-labelledby="log-title">
     <h2 id="log-title">Log</h2>
     {isOffline(runner) ? (
-      <p class="hint">The runner is not there, so it cannot be asked for its log.</p>
+      <p class="hint">
+        The runner is offline, so it cannot be asked for its log. Read it on its machine.
+      </p>
     ) : (
       <>
         <p class="hint">The last lines of the runner's own log, without what models print.</p>
@@ -74,8 +79,8 @@ export const LogSection = ({ runner }: { runner: RunnerState }) => (
   </section>
 );
 
-const isWaiting = (log: Told | null, now: number): boolean =>
-  log !== null && log.asked_at !== null && now - log.asked_at < LATE_MS;
+const isWaiting = (runner: RunnerState, log: Told | null, now: number): boolean =>
+  !isOffline(runner) && log !== null && log.asked_at !== null && now - log.asked_at < LATE_MS;
 
 const NoAnswer = ({ runner }: { runner: RunnerState }) => (
   <>The pool {runner.pool} did not answer. Load the page again.</>
@@ -84,11 +89,13 @@ const NoAnswer = ({ runner }: { runner: RunnerState }) => (
 function Progress({ runner, log, now }: { runner: RunnerState; log: Told; now: number }) {
   const { asked_at, at } = log;
   if (asked_at === null) return at === null ? <Unasked runner={runner} /> : <Taken log={log} />;
-  if (isWaiting(log, now))
+  if (isWaiting(runner, log, now))
     return (
       <>
-        Asked the runner at <Time at={asked_at} exact />. Its log comes within half a minute: a
-        runner that is full or drained hears of it no sooner.
+        Asked the runner at <Time at={asked_at} exact />. An idle runner answers at once, one that
+        is full or drained within half a minute.
+        {runner.outdated &&
+          " It runs another version than this deployment’s, which may not answer."}
         <noscript> Load the page again to see it.</noscript>
       </>
     );
@@ -101,7 +108,7 @@ function Progress({ runner, log, now }: { runner: RunnerState; log: Told; now: n
 }
 
 function whyNot(runner: RunnerState): string {
-  if (isOffline(runner)) return "It is not there any more: read the log on its machine.";
+  if (isOffline(runner)) return "It has gone offline: read the log on its machine.";
   if (runner.outdated)
     return `Its version ${runner.version} may not know how to: update it, or read the log on its machine.`;
   return "Its connection may be broken. Ask again, or read the log on its machine.";
@@ -109,16 +116,23 @@ function whyNot(runner: RunnerState): string {
 
 const Unasked = ({ runner }: { runner: RunnerState }) =>
   isOffline(runner) ? (
-    <>The runner is not there, so it cannot be asked for its log. Read it on its machine.</>
+    <>The runner is offline, so it cannot be asked for its log. Read it on its machine.</>
   ) : (
-    <>Nobody has asked for it in the last ten minutes.</>
+    <>
+      There is no log here at the moment. The runner sends it when it is asked, and it is kept for
+      up to ten minutes.
+    </>
   );
+
+const countText = (lines: number): string => {
+  if (lines === 0) return "The runner has logged nothing yet";
+  return lines === 1 ? "The last line" : `The last ${lines} lines`;
+};
 
 const Taken = ({ log: { at, lines } }: { log: Told }) => (
   <>
-    {lines.length === 1 ? "The last line" : `The last ${lines.length} lines`}, as of{" "}
-    {at !== null && <Time at={at} exact />}. What may quote an input, an output or a container is
-    left out: the log on the machine has it.
+    {countText(lines.length)}, as of {at !== null && <Time at={at} exact />}. What may quote an
+    input, an output or a container is left out: the log on the machine has it.
   </>
 );
 

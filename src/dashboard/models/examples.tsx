@@ -138,7 +138,9 @@ export const PinExample = ({ model, id }: { model: string; id: string }) => (
     </p>
     <Form action={`/models/${model}/examples`}>
       <input type="hidden" name="prediction_id" value={id} />
-      <button type="submit">Pin as an example</button>
+      <button type="submit" class="quiet">
+        Pin as an example
+      </button>
     </Form>
   </>
 );

@@ -49,13 +49,17 @@ export const ModelHeader = ({
       </p>
     )}
     {expected && (
-      <Facts
-        model={model}
-        outlook={expected.outlook}
-        configuration={expected.version.configuration}
-      />
+      <div data-expected>
+        <Facts
+          model={model}
+          outlook={expected.outlook}
+          configuration={expected.version.configuration}
+        />
+        {expected.wait && (
+          <Waiting reasons={expected.wait} isOperator={viewer?.operator ?? false} />
+        )}
+      </div>
     )}
-    {expected?.wait && <Waiting reasons={expected.wait} isOperator={viewer?.operator ?? false} />}
     <Tabs
       label={`Pages of ${model.name}`}
       current={modelAddress(model, page)}

@@ -85,6 +85,7 @@ function FormView({ play, viewer, origin }: Props) {
             current={prediction?.prediction.id}
             host={new URL(origin).host}
             view={view}
+            version={play.version.number}
           />
           <nav class="tabs" aria-label="Result">
             {TABS.map(([tab, name]) => (

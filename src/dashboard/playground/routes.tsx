@@ -99,8 +99,8 @@ export const playgroundPages = pages()
   .get(`${ADDRESS}/runs`, requireUser, async (c) => {
     const { services, origin } = c.var;
     const { caller } = viewerOf(c);
-    const { model, version } = await findVersion(c);
-    const { prediction, view } = playgroundQuery.parse(c.req.query());
+    const { prediction, view, version: number } = playgroundQuery.parse(c.req.query());
+    const { model, version } = await findVersion(c, number);
     const runs = await recentRuns(
       services,
       caller,
@@ -116,6 +116,7 @@ export const playgroundPages = pages()
         current={prediction}
         host={new URL(origin).host}
         view={view === "chat" ? "chat" : "form"}
+        version={version?.number ?? 0}
       />,
     );
   })

@@ -14,7 +14,7 @@ export const SharesPage = ({ page }: { page: Page<ShareRow> }) => (
       data is removed.
     </p>
     {page.items.length === 0 ? (
-      <Empty title="No links">
+      <Empty title="No shared links">
         <p>Create one on the page of a prediction that has ended.</p>
         <p class="actions">
           <a class="button quiet" href="/predictions">

@@ -17,7 +17,7 @@ export function Sparkline({ values, max, name, text }: SparklineProps) {
   const known = values.filter((value) => value !== null);
   const latest = known.at(-1);
   if (latest === undefined) return null;
-  const label = `${name} over 24 hours: ${text(Math.min(...known))} to ${text(Math.max(...known))}, last ${text(latest)}`;
+  const label = `${name} over 24 hours: ${text(Math.min(...known))} to ${text(Math.max(...known))}, last known ${text(latest)}`;
   const lines = linesOf(values, max);
   return (
     <svg

@@ -187,7 +187,7 @@ describe("the list", () => {
       urls: "https://example.com/ada",
     });
     const { html } = await new Visitor().look(`/models/${username}`);
-    expect(html).toContain("<h1>Ada &lt;b&gt;Lovelace&lt;/b&gt;</h1>");
+    expect(html).toContain('<h1 dir="auto">Ada &lt;b&gt;Lovelace&lt;/b&gt;</h1>');
     expect(html).toContain('href="https://example.com/ada" rel="nofollow noopener"');
     expect(textOf(html)).toContain("Notes on engines");
     expect(html).toContain(`href="/models/${username}/story"`);

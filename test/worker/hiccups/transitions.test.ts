@@ -22,6 +22,7 @@ const NOT_HERE = [
   "PoolObject.explain",
   "PoolObject.outlook",
   "PoolObject.waitOf",
+  ...["askForLog", "log", "takeLog"].map((name) => `PoolObject.${name}`),
   "PoolObject.holders",
   "PoolObject.runner",
   "PoolObject.offerSecond",

@@ -69,7 +69,7 @@ test("a run is shown with its input, output and files, without what is secret", 
   const { html: form } = await visitor.look(`${path}?example=${example}`);
   expect(form).toContain("a cat");
   expect(form).toContain(`/v1/files/${example}/`);
-  expect(textOf(form)).toContain("An example that");
+  expect(textOf(form)).toContain("An example from");
 
   expect((await visitor.send(`${path}/examples/${example}/cover`)).status).toBe(303);
   expect((await new Visitor().look("/models?category=")).html).toContain(`/v1/files/${example}/`);
@@ -145,17 +145,17 @@ test("they are choices of the playground, for visitors too: one fills the form, 
     const [, nav = ""] = /<nav[^>]*data-examples[^>]*>(.*?)<\/nav>/s.exec(html) ?? [];
     expect(textOf(nav).trim()).toBe("Examples a &lt;cat&gt; It purrs Example 2");
     expect(nav).toContain(`<a href="${path}?example=${first}">`);
-    expect(html).not.toContain("An example that");
+    expect(html).not.toContain("An example from");
     const chosen = (await by.look(`${path}?example=${first}`)).html;
     expect(chosen).toContain(`<a href="${path}?example=${first}" aria-current="page">`);
     expect(chosen).toContain("a &lt;cat&gt;</textarea>");
     expect(textOf(chosen)).toContain(
-      `An example that ${username} shows. Version 1 ran 1.5 s. It purrs`,
+      `An example from ${username}. Made in 1.5 s with version 1 . It purrs`,
     );
     expect((await by.look(`${path}?example=${second}`)).html).toContain("x".repeat(20_000));
     // Of another model, or gone.
     const gone = await by.look(`${path}?example=${crypto.randomUUID()}`);
-    expect([gone.status, textOf(gone.html).includes("An example that")]).toEqual([200, false]);
+    expect([gone.status, textOf(gone.html).includes("An example from")]).toEqual([200, false]);
   }
   const asJson = (await visitor.look(`${path}?example=${first}`)).html;
   expect(asJson).toMatch(/example=[0-9a-f-]{36}&amp;as=json/);

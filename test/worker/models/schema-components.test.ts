@@ -115,7 +115,7 @@ test("the pages show them: the version, its form in the playground, how to call 
   expect(html).toContain("How big");
   const { html: play } = await visitor.look(`/models/${world.model}`);
   expect(play).toMatch(
-    /<label for="enum-1">size.*<select id="enum-1".*>small<.*>large<.*<\/select>/s,
+    /<label for="enum-1"><bdi>size.*<select id="enum-1".*>small<.*>large<.*<\/select>/s,
   );
   const { html: api } = await visitor.look(`/models/${world.model}/api`);
   expect(api).toContain("prompt");

@@ -140,17 +140,19 @@ describe("the last 24 hours", () => {
     await runner.tellState({ devices: [gpu(1, null), gpu(2, null)] });
     const html = await look(runner);
     expect(labelsOf(html)).toEqual([
-      "Predictions at a time over 24 hours: 0 to 3, last 1",
-      "GPU 1 in use over 24 hours: 10% to 90%, last 20%",
-      "Memory of GPU 1 over 24 hours: 4.5 GB to 41 GB, last 9.0 GB",
-      "GPU 2 in use over 24 hours: 0% to 0%, last 0%",
-      "Memory of GPU 2 over 24 hours: 0.0 GB to 0.0 GB, last 0.0 GB",
+      "Predictions at a time over 24 hours: 0 to 3, last known 1",
+      "GPU 1 in use over 24 hours: 10% to 90%, last known 20%",
+      "Memory of GPU 1 over 24 hours: 4.5 GB to 41 GB, last known 9.0 GB",
+      "GPU 2 in use over 24 hours: 0% to 0%, last known 0%",
+      "Memory of GPU 2 over 24 hours: 0.0 GB to 0.0 GB, last known 0.0 GB",
     ]);
-    expect(textOf(html)).toContain("24 hours: 3 at most , of 3 slots");
+    expect(textOf(html)).toContain(
+      "24 hours, as reported twice a minute: up to 3 . It has 3 slots.",
+    );
     advance(21 * 3_600);
     await report(0.5, 0);
     expect(labelsOf(await look(runner))[0]).toBe(
-      "Predictions at a time over 24 hours: 0 to 1, last 0",
+      "Predictions at a time over 24 hours: 0 to 1, last known 0",
     );
   });
 
@@ -213,7 +215,7 @@ describe("its events", () => {
     expect(await eventsOf(again)).toEqual([
       "Started, version 9.9.9",
       "Stopped",
-      "Told to stop: it ends what it runs, and takes no more",
+      "Told to stop: finishing its predictions, and taking no new ones",
       "Resumed by an operator",
       "Drained by an operator",
       `Started, version ${sessionBody(hardware, name).version}`,
@@ -227,13 +229,13 @@ describe("its events", () => {
     expect(await eventsOf(next)).toHaveLength(2);
     advance(120);
     await next.tell();
-    expect((await eventsOf(next))[0]).toMatch(/^Back, after it was not heard from since /);
+    expect((await eventsOf(next))[0]).toMatch(/^Heard from again: it had been silent since /);
     advance(120);
     const last = await FakeRunner.begin(token, hardware, name);
     expect(last.id).toBe(runner.id);
     expect((await eventsOf(last)).slice(0, 2)).toEqual([
       expect.stringMatching(/^Started/),
-      expect.stringMatching(/^Lost: its process before was last heard from at /),
+      expect.stringMatching(/^Its previous process was lost: it was last heard from at /),
     ]);
   });
 
@@ -255,15 +257,15 @@ describe("its events", () => {
     await at("second", "lost");
     await told(
       runner,
-      "Started a container for second",
-      "Stopped the container for first",
+      "Container started: second",
+      "Container stopped: first",
       "Lost GPU 2, NVIDIA L40S",
     );
     const before = (await eventsOf(runner)).length;
     await at("second");
     await at("second", "lost");
     await at("second", "third", "lost");
-    await told(runner, "Started a container for third");
+    await told(runner, "Container started: third");
     expect(await eventsOf(runner)).toHaveLength(before + 1);
     await at("second", "third");
     await told(runner, "GPU 2, NVIDIA L40S is back");
@@ -276,7 +278,9 @@ describe("its events", () => {
     await runner.tellState();
     advance(31);
     await eventually(async () =>
-      expect((await eventsOf(runner))[0]).toMatch(/^Set aside until .*did not start them$/),
+      expect((await eventsOf(runner))[0]).toMatch(
+        /^Set aside, at most until .*did not connect for them$/,
+      ),
     );
   });
 
@@ -294,7 +298,7 @@ describe("its events", () => {
     }
     const html = await look(runner);
     expect((await eventsOf(runner)).length).toBe(12);
-    expect(textOf(html)).toContain("88 earlier ones");
+    expect(textOf(html)).toContain("29 earlier events");
     expect(html).not.toContain("<b>");
   });
 });

@@ -37,7 +37,7 @@ test("a runner that polls is told at once, and the page has its log when it open
   const { runner } = await registered();
   await runner.tellState();
   const poll = runner.poll();
-  expect(textOf(await look(runner))).toContain("Nobody has asked for it");
+  expect(textOf(await look(runner))).toContain("There is no log here at the moment");
   const pressed = press(runner);
   expect(await (await poll).json()).toEqual({ jobs: [], log: true });
   expect((await send(runner, [line("registered"), line("<b>disk</b> full", "warn")])).status).toBe(
@@ -50,7 +50,7 @@ test("a runner that polls is told at once, and the page has its log when it open
   expect(text).toContain("The last 2 lines, as of");
   expect(text).toContain("03:04:05");
   expect(html).toContain("&lt;b&gt;disk&lt;/b&gt; full");
-  expect(text).toContain("Refresh");
+  expect(text).toContain("Ask again");
   expect(textOf(await look(runner, "?level=warning"))).toContain("1 of 2 lines");
   const file = await visitor.look(`/fleet/runners/${runner.id}/log.txt`);
   expect(file.html).toBe(
@@ -67,7 +67,7 @@ test("one that is full hears of it when it tells how it is, and is asked until i
   const { runner } = await registered();
   expect((await runner.tellState({ free: 0 })).body).toEqual({ wanted: false });
   expect((await press(runner)).status).toBe(303);
-  expect(textOf(await look(runner))).toContain("Its log comes within half a minute");
+  expect(textOf(await look(runner))).toContain("within half a minute");
   for (const _ of "ab")
     expect((await runner.tellState({ free: 0 })).body).toEqual({ wanted: false, log: true });
   await send(runner, [line("full")]);
@@ -91,7 +91,7 @@ test("what nobody asked for is dropped, and what was asked for is bounded", asyn
   const { runner } = await registered();
   await runner.tellState();
   expect((await send(runner, [line("unasked")])).status).toBe(200);
-  expect(textOf(await look(runner))).toContain("Nobody has asked for it");
+  expect(textOf(await look(runner))).toContain("There is no log here at the moment");
   await press(runner);
   const long = line("x".repeat(MAX_RUNNER_LOG_LINE));
   for (const lines of [

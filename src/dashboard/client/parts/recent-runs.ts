@@ -1,18 +1,26 @@
 /** Keeps the list of recent runs up to date: after each run and end, and while one is under way. */
 import { enhance } from "./enhance.ts";
+import { refreshFacts } from "./model-facts.ts";
 import { replaceElement } from "./replace-element.ts";
 
 /** While one is under way; the end of the run that is shown is known at once. */
 const LIVE_MS = 3_000;
 
+const PATIENCE_MS = 10_000;
+
+const UNDER_WAY: (string | null)[] = ["pending", "started"];
+
 export class RecentRuns {
   readonly #root: HTMLElement;
   #timer: number | undefined;
   #loading: Promise<void> | undefined;
+  #isAskedAgain = false;
 
   constructor(root: HTMLElement) {
     this.#root = root;
-    document.addEventListener("prediction-status", () => this.#agree());
+    document.addEventListener("prediction-status", () => {
+      if (this.#list) this.#agree(this.#list);
+    });
     document.addEventListener("prediction-ended", () => this.refresh());
     document.addEventListener("visibilitychange", () => this.refresh());
     this.refresh();
@@ -20,10 +28,13 @@ export class RecentRuns {
 
   refresh(): void {
     clearTimeout(this.#timer);
-    this.#agree();
+    if (this.#list) this.#agree(this.#list);
     if (document.hidden || !this.#list) return;
+    // What is on its way may know nothing yet of what this is for.
+    this.#isAskedAgain = this.#loading !== undefined;
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined;
+      if (this.#isAskedAgain) return this.refresh();
       if (this.#list?.dataset.live !== undefined)
         this.#timer = window.setTimeout(() => this.refresh(), LIVE_MS);
     });
@@ -38,15 +49,17 @@ export class RecentRuns {
   }
 
   /** The run that is shown is the current one, and what it says of itself is newer than the list. */
-  #agree(): void {
+  #agree(list: HTMLElement): void {
     const { prediction } = this.#shown?.dataset ?? {};
     const status = this.#shown?.querySelector(".prediction-head .status")?.textContent ?? "";
-    for (const link of this.#list?.querySelectorAll<HTMLAnchorElement>("li > a") ?? []) {
+    for (const link of list.querySelectorAll<HTMLAnchorElement>("li > a")) {
       const isShown = new URL(link.href).searchParams.get("prediction") === prediction;
       link.ariaCurrent = isShown ? "page" : null;
       const badge = link.querySelector(".status");
       const text = badge?.querySelector(".visually-hidden");
       if (!isShown || !badge || !text || text.textContent === status) continue;
+      // Not of a view that has lost its stream.
+      if (!UNDER_WAY.includes(text.textContent)) continue;
       badge.className = `status ${status}`;
       text.textContent = status;
     }
@@ -54,17 +67,27 @@ export class RecentRuns {
 
   /** What cannot be loaded now stays as it is. */
   async #load(): Promise<void> {
-    const address = `${this.#list?.dataset.recent}&prediction=${this.#shown?.dataset.prediction ?? ""}`;
-    const response = await fetch(address).catch(() => undefined);
+    const address = new URL(this.#list?.dataset.recent ?? "", location.href);
+    address.searchParams.set("prediction", this.#shown?.dataset.prediction ?? "");
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const response = await fetch(address, { signal }).catch(() => undefined);
     if (!response?.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const now = page.querySelector<HTMLElement>("[data-recent]");
     const old = this.#list;
     if (!now || !old) return;
+    if (hasEnded(old, now)) void refreshFacts();
     enhance(now);
+    this.#agree(now);
     const { scrollLeft = 0 } = old.firstElementChild ?? {};
     replaceElement(old, now);
-    this.#agree();
     this.#list?.firstElementChild?.scrollTo({ left: scrollLeft });
   }
 }
+
+/** Whether nothing is under way any more, and something was, or came and went between the two. */
+const hasEnded = (old: HTMLElement, now: HTMLElement): boolean =>
+  now.dataset.live === undefined &&
+  (old.dataset.live !== undefined || newestOf(old) !== newestOf(now));
+
+const newestOf = (list: HTMLElement) => list.querySelector("li > a")?.getAttribute("href");

@@ -87,6 +87,7 @@ export function Chat({ play, user, origin }: Props) {
           current={undefined}
           host={host}
           view="chat"
+          version={play.version.number}
         />
       </section>
     </div>

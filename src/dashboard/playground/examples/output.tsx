@@ -17,9 +17,11 @@ export function ExampleOutput({ model, example, host }: Props) {
   return (
     <div data-example-output>
       <p class="example-mark">
-        <strong>An example that {model.owner.username} shows.</strong>{" "}
-        <a href={modelAddress(model, `/versions/${number}`)}>Version {number}</a>
-        {execution_time !== null && ` ran ${duration(Number(execution_time))}`}.
+        <strong>An example from {model.owner.username}.</strong>{" "}
+        {execution_time === null
+          ? "Made with "
+          : `Made in ${duration(Number(execution_time))} with `}
+        <a href={modelAddress(model, `/versions/${number}`)}>version {number}</a>.
       </p>
       {exampleOutputs(example.output, host).map((output) => (
         <OutputValue output={output} host={host} all={modelAddress(model, "/examples")} />

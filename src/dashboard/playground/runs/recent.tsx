@@ -14,14 +14,16 @@ interface Props {
   current: string | undefined;
   host: string;
   view: View;
+  /** The number of the version that is looked at. */
+  version: number;
 }
 
 /** client/parts/recent-runs.ts keeps it up to date. A chat stays where it is: its runs are read on their own pages. */
-export const RecentRuns = ({ runs, address, current, host, view }: Props) => (
+export const RecentRuns = ({ runs, address, current, host, view, version }: Props) => (
   <nav
     class="run-row"
     aria-labelledby="recent-runs"
-    data-recent={`${address}/runs?view=${view}`}
+    data-recent={`${address}/runs?view=${view === "chat" ? "chat" : "form"}&version=${version}`}
     data-live={runs.some(({ prediction }) => !isTerminal(prediction.status)) ? "true" : undefined}
     hidden={runs.length === 0}
   >

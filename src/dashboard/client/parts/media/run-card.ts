@@ -69,9 +69,9 @@ export class RunCard {
   async #stop(): Promise<void> {
     this.#cancel.disabled = true;
     this.#cancel.textContent = "Canceling…";
+    this.#showProblem(undefined);
     try {
       await post(`/predictions/${this.#options.id}/cancel`);
-      this.#showProblem(undefined);
     } catch (error) {
       // It may have ended by itself meanwhile.
       if (this.root.ariaBusy !== "true") return;
