@@ -59,6 +59,7 @@ export default defineProject({
     setupFiles: ["test/worker/support/setup.ts"],
     // Only what does not end at all is to be noticed, however busy the machine is.
     testTimeout: 60_000,
+    hookTimeout: 60_000,
     // Without bundling, vitest does not resolve the imports inside itty-durable.
     deps: { optimizer: { ssr: { enabled: true, include: ["itty-durable"] } } },
   },

@@ -50,12 +50,13 @@ const named = (
  * would be lost.
  */
 const bytesOf = (limit: number) => sql<number | null>`iif(${named(limit)} > ${limit}, NULL, (
-  WITH part (digest) AS (SELECT ${DIGEST}
-    UNION SELECT of.digest FROM registry_references AS of
+  WITH every (digest) AS (SELECT ${DIGEST}
+    UNION ALL SELECT of.digest FROM registry_references AS of
       WHERE of.model_id = ${MODEL} AND of.manifest = ${DIGEST}
-    UNION SELECT deep.digest FROM registry_references AS of CROSS JOIN registry_references AS deep
+    UNION ALL SELECT deep.digest FROM registry_references AS of CROSS JOIN registry_references AS deep
       ON deep.model_id = ${MODEL} AND deep.manifest = of.digest
-      WHERE of.model_id = ${MODEL} AND of.manifest = ${DIGEST})
+      WHERE of.model_id = ${MODEL} AND of.manifest = ${DIGEST}),
+    part AS (SELECT DISTINCT digest FROM every)
   SELECT coalesce(sum(coalesce(
     (SELECT link.size FROM registry_links AS link WHERE link.model_id = ${MODEL} AND link.digest = part.digest),
     (SELECT one.size FROM registry_manifests AS one WHERE one.model_id = ${MODEL} AND one.digest = part.digest))), 0)

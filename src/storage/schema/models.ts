@@ -87,7 +87,7 @@ export const versions = sqliteTable(
   },
   (t) => [
     primaryKey({ columns: [t.model_id, t.number] }),
-    index("versions_image").on(t.model_id, t.container_image_digest),
+    index("versions_image").on(t.model_id, t.container_image_digest, t.number),
   ],
 );
 

@@ -96,7 +96,7 @@ it("an endpoint that refuses is found by its code and words, mended, and sent wh
     expect((await reader.all()).match(/responded with status 500/g)).toHaveLength(4);
   }, PATIENCE);
   await reader.where("row", "completed").follow("completed");
-  await reader.reads("Failing: 500");
+  await reader.reads("Failing, 500");
   await reader.reads("the disk is full");
   await reader.follow("All deliveries");
   await reader.tick("Failed");

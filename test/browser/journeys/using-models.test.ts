@@ -78,7 +78,7 @@ it("of two runs beside each other the better one is shown around by a link, unti
   await other.reads("Hello, Ada!");
   expect(await other.all()).not.toContain(WHO);
 
-  await reader.follow("Links");
+  await reader.follow("Shared links");
   await reader.press(/^Revoke/);
   await reader.reads("Link revoked.");
   friend.expects(404, new URL(link).pathname);

@@ -124,7 +124,7 @@ export const FORMS: Record<string, Record<string, string>> = {
   },
   Variable: { name: "string", updated_at: "date-time" },
   Example: {
-    id: "string",
+    id: "uuid",
     version_number: "integer",
     input: "object",
     output: "any",
