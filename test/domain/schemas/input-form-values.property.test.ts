@@ -24,6 +24,12 @@ const anyText = fc.oneof(
   fc.constantFrom("", "\n", "a\nb", "\na", "a\r\nb", "\ud800", "\0", " ", "true", "null", "1"),
 );
 
+/**
+ * V8 (in Node 24.21) takes an escaped lone surrogate for a backslash, if it has seen one as the name in that
+ * place: after JSON.parse('{"":1,"\\\\":2}'), JSON.parse('{"":1,"\\ud800":2}') has the name "\\".
+ */
+const anyName = anyText.filter((text) => text.isWellFormed());
+
 const scalars: fc.Arbitrary<Sample>[] = [
   sample({ type: "string" }, anyText),
   sample({ type: "string", maxLength: 5_000 }, anyText),
@@ -45,7 +51,7 @@ const scalars: fc.Arbitrary<Sample>[] = [
   sample({ allOf: [{ $ref: "#/components/schemas/size" }] }, fc.constantFrom("small", "big")),
   sample({ type: "array", items: { type: "string" } }, fc.array(anyText)),
   sample({ type: "array", items: { type: "string", format: "uri" } }, fc.array(fc.webUrl())),
-  sample({ type: "array", items: { type: "object" } }, fc.array(fc.dictionary(anyText, anyText))),
+  sample({ type: "array", items: { type: "object" } }, fc.array(fc.dictionary(anyName, anyText))),
   sample(
     { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] },
     fc.oneof(
