@@ -17,8 +17,8 @@ export function RunHistory({ day, slots }: { day: Day; slots: number }) {
   return (
     <figure class="run-history">
       <figcaption>
-        Predictions at a time over the last 24 hours, as reported twice a minute:{" "}
-        <strong>up to {most}</strong>. It has {slots === 1 ? "1 slot" : `${slots} slots`}.
+        Predictions at a time over the last 24 hours, as it reported: <strong>up to {most}</strong>.
+        It has {slots === 1 ? "1 slot" : `${slots} slots`}.
       </figcaption>
       <Sparkline
         values={running}
@@ -56,17 +56,25 @@ export function GpuHistory({
     const gpu = step?.gpus.length === gpus ? step.gpus[n] : undefined;
     return gpu ? value(gpu) : null;
   });
-  return <Sparkline values={together(values)} max={max} name={name} text={TEXTS[unit]} />;
+  return (
+    <Sparkline
+      values={together(values, unit === "percent" ? mean : highest)}
+      max={max}
+      name={name}
+      text={TEXTS[unit]}
+    />
+  );
 }
 
 const TEXTS = { percent, gigabytes: (value: number) => `${gigabytes(value)} GB` };
 
-/** The mean of those that are known. */
-function together(values: (number | null)[]): (number | null)[] {
+const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const highest = (values: number[]) => Math.max(...values);
+
+/** @param of what a line has of some steps: those that are known, of which there is at least one */
+function together(values: (number | null)[], of: (values: number[]) => number): (number | null)[] {
   const groups = Array.from({ length: Math.ceil(values.length / STEPS_TOGETHER) }, (_, n) =>
     values.slice(n * STEPS_TOGETHER, (n + 1) * STEPS_TOGETHER).filter((value) => value !== null),
   );
-  return groups.map((group) =>
-    group.length === 0 ? null : group.reduce((sum, value) => sum + value, 0) / group.length,
-  );
+  return groups.map((group) => (group.length === 0 ? null : of(group)));
 }

@@ -4,7 +4,7 @@ import { type LeaseHolder, parseLease } from "../../domain/predictions/lease.ts"
 import { signPass } from "../../domain/runners/pass.ts";
 import { runCommand } from "../../domain/runners/runner-version.ts";
 import { notFound, ProblemError } from "../../errors.ts";
-import { POLL_SECONDS } from "../../objects/pool/rpc-types.ts";
+import { POLL_SECONDS, type TellingProblem } from "../../objects/pool/rpc-types.ts";
 import { claimJobs, poolOf } from "../../objects/pool/stub.ts";
 import {
   openChannel,
@@ -48,12 +48,23 @@ const superseded = () =>
     "Another process uses this runner's name. Give each process its own --name, or stop one.",
   );
 
-const tellsTooMuch = (pool: string) =>
-  new ProblemError(
+/** Why its pool takes nothing of what a runner tells. */
+function refusal(why: TellingProblem, pool: string): ProblemError {
+  if (why === "superseded") return superseded();
+  if (why === "unknown") return notFound("The runner's session");
+  return new ProblemError(
     "too_many_requests",
     `The runners of the pool '${pool}' tell more than it can remember, and this one more than its share. Remove containers from this machine, or let fewer runners serve this pool.`,
     { "retry-after": "30" },
   );
+}
+
+/** As a poll is answered, which is a request. */
+const REFUSALS = new Map<number, TellingProblem>([
+  [409, "superseded"],
+  [404, "unknown"],
+  [429, "too_much"],
+]);
 
 /** A removed runner is forgotten at once in that isolate, and within 10 s elsewhere. */
 export const runnerCache = cached({ max: 10_000 }, ({ db }: Services, id: string) =>
@@ -153,7 +164,7 @@ export async function readServedHardware(
   return getHardware(services, identifier);
 }
 
-/** @throws ProblemError forbidden, session_superseded; not_found (begin a new session) */
+/** @throws ProblemError forbidden, session_superseded, too_many_requests; not_found (begin a new session) */
 export async function claim(
   services: Services,
   caller: RunnerCaller,
@@ -163,15 +174,14 @@ export async function claim(
   await requireOwnPool(services, caller, request);
   const { token_id, token_known_at } = caller;
   const response = await claimJobs(services.env, { ...request, token_id, token_known_at }, signal);
-  if (response.status === 409) throw superseded();
-  if (response.status === 404) throw notFound("The runner's session");
-  if (response.status === 429) throw tellsTooMuch(request.pool);
+  const why = REFUSALS.get(response.status);
+  if (why) throw refusal(why, request.pool);
   return response;
 }
 
 /**
  * What a runner has changed, while it polls or not.
- * @throws ProblemError forbidden, session_superseded; not_found (begin a new session)
+ * @throws ProblemError forbidden, session_superseded, too_many_requests; not_found (begin a new session)
  */
 export async function tellState(
   services: Services,
@@ -180,9 +190,7 @@ export async function tellState(
 ): Promise<SnapshotResponse> {
   await requireOwnPool(services, caller, request);
   const answer = await poolOf(services.env, request.pool).tell(request);
-  if (answer === "superseded") throw superseded();
-  if (answer === "unknown") throw notFound("The runner's session");
-  if (answer === "too_much") throw tellsTooMuch(request.pool);
+  if (typeof answer === "string") throw refusal(answer, request.pool);
   return answer;
 }
 
@@ -196,9 +204,8 @@ export async function takeLog(
   request: RunnerLogRequest,
 ): Promise<void> {
   await requireOwnPool(services, caller, request);
-  const refusal = await poolOf(services.env, request.pool).takeLog(request);
-  if (refusal === "superseded") throw superseded();
-  if (refusal === "unknown") throw notFound("The runner's session");
+  const why = await poolOf(services.env, request.pool).takeLog(request);
+  if (why) throw refusal(why, request.pool);
 }
 
 /** @throws ProblemError session_superseded; not_found (begin a new session) */

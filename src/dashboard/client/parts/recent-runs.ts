@@ -72,7 +72,9 @@ export class RecentRuns {
     const signal = AbortSignal.timeout(PATIENCE_MS);
     const response = await fetch(address, { signal }).catch(() => undefined);
     if (!response?.ok || response.redirected) return;
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const text = await response.text().catch(() => undefined);
+    if (text === undefined) return;
+    const page = new DOMParser().parseFromString(text, "text/html");
     const now = page.querySelector<HTMLElement>("[data-recent]");
     const old = this.#list;
     if (!now || !old) return;
