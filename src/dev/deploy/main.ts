@@ -1,6 +1,7 @@
 /** `npm run deploy`: from nothing to a deployment on your Cloudflare account, and later its updates. */
 import { readAddress, readCommandLine } from "../command-line.ts";
 import { account } from "./account.ts";
+import { Cloudflare } from "./cloudflare.ts";
 import { type Address, answers, code } from "./code.ts";
 import { readConfiguration } from "./configuration.ts";
 import { migrations } from "./migrations.ts";
@@ -29,14 +30,16 @@ async function main(): Promise<void> {
     account,
     queues,
     buckets,
-    database(process.env),
+    database,
     migrations(),
     secrets(process.env),
     code(address),
     answers(address),
   ];
   const dryRun = values["dry-run"];
-  await runSteps(steps, { wrangler, configuration: await readConfiguration(), dryRun, say });
+  const configuration = await readConfiguration();
+  const cloudflare = new Cloudflare(wrangler, configuration.account, process.env);
+  await runSteps(steps, { cloudflare, wrangler, configuration, dryRun, say });
   say(dryRun ? "\nNothing was changed. To do it: npm run deploy" : next(address.url ?? ""));
 }
 

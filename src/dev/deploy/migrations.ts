@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { ROOT } from "../bundle.ts";
 import { STATE_FOLDER } from "../state.ts";
+import { type Cloudflare, CloudflareRefused } from "./cloudflare.ts";
 import type { Step } from "./step.ts";
-import { type Wrangler, WranglerFailed } from "./wrangler.ts";
 
 const FOLDER = join(ROOT, "migrations");
 const FILES = join(STATE_FOLDER, "deploy");
@@ -23,8 +23,8 @@ const TABLE =
 /** @param folder where they are; of another only in tests */
 export const migrations = (folder = FOLDER): Step => ({
   title: "Migrations",
-  async run({ wrangler, configuration: { database }, note, change }) {
-    const applied = (await appliedMigrations(wrangler, database)) ?? [];
+  async run({ cloudflare, wrangler, configuration: { database }, note, change }) {
+    const applied = (await appliedMigrations(cloudflare, database)) ?? [];
     const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
     const unknown = applied.filter((name) => !names.includes(name));
     if (unknown.length > 0) {
@@ -44,21 +44,26 @@ export const migrations = (folder = FOLDER): Step => ({
   },
 });
 
-const answer = z.tuple([z.object({ results: z.array(z.object({ name: z.string() })) })]);
+const rows = z.tuple([z.object({ results: z.array(z.object({ name: z.string() })) })]);
 
 /** Their names. Undefined: there is no database. */
 export async function appliedMigrations(
-  wrangler: Wrangler,
+  cloudflare: Cloudflare,
   database: string,
 ): Promise<string[] | undefined> {
+  const found = await cloudflare.find(`/d1/database/${database}`, {
+    shape: z.object({ uuid: z.string() }),
+  });
+  if (!found) return undefined;
   const sql = "SELECT name FROM d1_migrations ORDER BY id";
   try {
-    const out = await wrangler(["d1", "execute", database, "--remote", "--json", "--command", sql]);
-    return answer.parse(JSON.parse(out))[0].results.map(({ name }) => name);
+    const path = `/d1/database/${found.uuid}/query`;
+    const [{ results }] = await cloudflare.call("POST", path, { shape: rows, body: { sql } });
+    return results.map(({ name }) => name);
   } catch (error) {
-    if (!(error instanceof WranglerFailed)) throw error;
-    if (/Couldn't find a D1 DB/.test(error.message)) return undefined;
-    if (/no such table: d1_migrations/.test(error.message)) return [];
+    const isEmpty =
+      error instanceof CloudflareRefused && /no such table: d1_migrations/.test(error.message);
+    if (isEmpty) return [];
     throw error;
   }
 }

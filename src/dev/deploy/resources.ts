@@ -1,74 +1,70 @@
 /** What a Worker is bound to has to be there before it: queues, buckets, the database. */
+import { z } from "zod";
 import { appliedMigrations } from "./migrations.ts";
-import { type Environment, enableReadReplication } from "./replication.ts";
-import type { Context, Step } from "./step.ts";
-import { type Wrangler, WranglerFailed } from "./wrangler.ts";
+import type { Step } from "./step.ts";
+
+const anything = z.unknown();
 
 export const queues: Step = {
   title: "Queues",
-  async run({ wrangler, configuration, note, change }) {
-    const place = jurisdictionOf(configuration.jurisdiction);
-    const there = await Promise.all(
-      configuration.queues.map((name) =>
-        isThere(wrangler, ["queues", "info", name], /does not exist/),
-      ),
-    );
-    for (const [index, name] of configuration.queues.entries()) {
-      if (there[index]) note(`${name} is there`);
-      else await change(`create ${name}`, run(wrangler, ["queues", "create", name, ...place]));
+  async run({ cloudflare, configuration: { queues: names, jurisdiction }, note, change }) {
+    const query = new URLSearchParams(names.map((name): [string, string] => ["name", name]));
+    const shape = z.array(z.object({ queue_name: z.string() }));
+    const there = await cloudflare.call("GET", `/queues?${query}`, { shape });
+    for (const name of names) {
+      const body = { queue_name: name, ...(jurisdiction && { jurisdiction }) };
+      if (there.some(({ queue_name }) => queue_name === name)) note(`${name} is there`);
+      else
+        await change(`create ${name}`, () =>
+          cloudflare.call("POST", "/queues", { shape: anything, body }),
+        );
     }
   },
 };
-
-const NO_BUCKET = /\[code: 10006\]/;
 
 export const buckets: Step = {
   title: "R2 buckets",
-  async run({ wrangler, configuration, note, change }) {
+  async run({ cloudflare, configuration, note, change }) {
     for (const { name, jurisdiction } of configuration.buckets) {
-      const place = jurisdictionOf(jurisdiction);
-      // The one command on a bucket that asks for nothing but the bucket.
-      const look = ["r2", "bucket", "lifecycle", "list", name, ...place];
-      if (await isThere(wrangler, look, NO_BUCKET)) note(`${name} is there`);
+      const there = await cloudflare.find(`/r2/buckets/${name}`, {
+        shape: z.object({ name: z.string() }),
+        jurisdiction,
+      });
+      if (there) note(`${name} is there`);
       else
-        await change(`create ${name}`, run(wrangler, ["r2", "bucket", "create", name, ...place]));
+        await change(`create ${name}`, () =>
+          cloudflare.call("POST", "/r2/buckets", { shape: anything, body: { name }, jurisdiction }),
+        );
     }
   },
 };
 
-/** Whether a database that is in use has copies is up to its operators. */
-export const database = (environment: Environment): Step => ({
+/** Whether a database that is in use has copies near its visitors is up to its operators. */
+export const database: Step = {
   title: "D1 database",
-  async run({ wrangler, configuration, note, change }) {
-    const { database: name, jurisdiction } = configuration;
-    const applied = await appliedMigrations(wrangler, name);
-    const place = jurisdictionOf(jurisdiction);
-    if (applied) note(`${name} is there`);
-    else await change(`create ${name}`, run(wrangler, ["d1", "create", name, ...place]));
-    if (applied && applied.length > 0) return;
-    await change(`enable read replication of ${name}`, () =>
-      enableReadReplication(wrangler, configuration, environment).catch((error: Error) => {
-        note(
-          `it was not enabled (${error.message}): do it in the settings of ${name} in the dashboard`,
-        );
-      }),
-    );
+  async run({ cloudflare, configuration: { database: name, jurisdiction }, note, change }) {
+    const path = `/d1/database/${name}`;
+    const shape = z.object({ uuid: z.string() });
+    const there = await cloudflare.find(path, { shape });
+    const body = { name, ...(jurisdiction && { jurisdiction }) };
+    if (there) note(`${name} is there`);
+    else
+      await change(`create ${name}`, () =>
+        cloudflare.call("POST", "/d1/database", { shape: anything, body }),
+      );
+    if (there && (await appliedMigrations(cloudflare, name))?.length) return;
+    await change(`enable read replication of ${name}`, async () => {
+      try {
+        const { uuid } = there ?? (await cloudflare.call("GET", path, { shape }));
+        const replicated = { read_replication: { mode: "auto" } };
+        await cloudflare.call("PATCH", `/d1/database/${uuid}`, {
+          shape: anything,
+          body: replicated,
+        });
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        note(`it was not enabled (${why}): do it in the settings of ${name} in the dashboard`);
+      }
+    });
   },
-});
-
-const jurisdictionOf = (name: string | undefined) => (name ? ["--jurisdiction", name] : []);
-
-const run = (wrangler: Context["wrangler"], args: string[]) => async () => {
-  await wrangler(args);
 };
-
-/** @param missing how wrangler says that there is none */
-async function isThere(wrangler: Wrangler, args: string[], missing: RegExp): Promise<boolean> {
-  try {
-    await wrangler(args);
-    return true;
-  } catch (error) {
-    if (error instanceof WranglerFailed && missing.test(error.message)) return false;
-    throw error;
-  }
-}

@@ -4,8 +4,8 @@
  */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
+import type { Cloudflare } from "./cloudflare.ts";
 import type { Step } from "./step.ts";
-import { type Wrangler, WranglerFailed } from "./wrangler.ts";
 
 const REQUIRED = {
   OPERATOR_TOKEN: "what operators enter at /set-up, and scripts send to /v1/operator",
@@ -23,8 +23,8 @@ const list = z.array(z.object({ name: z.string() }));
  */
 export const secrets = (given: Record<string, string | undefined>): Step => ({
   title: "Secrets",
-  async run({ wrangler, note, change }) {
-    const set = await secretNames(wrangler);
+  async run({ cloudflare, wrangler, configuration, note, change }) {
+    const set = await secretNames(cloudflare, configuration.worker);
     const missing: Record<string, string> = {};
     for (const [name, purpose] of Object.entries(REQUIRED)) {
       if (set.has(name)) note(`${name} is set`);
@@ -53,14 +53,7 @@ function generated({ CI }: Record<string, string | undefined>): string {
 }
 
 /** Of a Worker that does not exist yet: none. */
-async function secretNames(wrangler: Wrangler): Promise<Set<string>> {
-  try {
-    const out = await wrangler(["secret", "list", "--format", "json"]);
-    return new Set(list.parse(JSON.parse(out)).map(({ name }) => name));
-  } catch (error) {
-    if (error instanceof WranglerFailed && NO_WORKER.test(error.message)) return new Set();
-    throw error;
-  }
+async function secretNames(cloudflare: Cloudflare, worker: string): Promise<Set<string>> {
+  const found = await cloudflare.find(`/workers/scripts/${worker}/secrets`, { shape: list });
+  return new Set(found?.map(({ name }) => name));
 }
-
-const NO_WORKER = /\[code: 100(?:07|90)\]|Worker .* not found/;

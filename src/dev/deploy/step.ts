@@ -1,14 +1,16 @@
 /** What the steps of a deploy have in common. Each looks first, and only makes what is missing. */
+import type { Cloudflare } from "./cloudflare.ts";
 import type { Configuration } from "./configuration.ts";
 import { adviceOn, type Wrangler } from "./wrangler.ts";
 
 export interface Context {
+  cloudflare: Cloudflare;
   wrangler: Wrangler;
   configuration: Configuration;
   /** One line of what a step found or did. */
   note(text: string): void;
   /** Says what changes, and changes it unless this is a dry run. */
-  change(what: string, how: () => Promise<void>): Promise<void>;
+  change(what: string, how: () => Promise<unknown>): Promise<void>;
 }
 
 export interface Step {
@@ -25,7 +27,7 @@ export async function runSteps(
     dryRun,
     say,
     ...context
-  }: Pick<Context, "wrangler" | "configuration"> & {
+  }: Pick<Context, "cloudflare" | "wrangler" | "configuration"> & {
     dryRun: boolean;
     say(text: string): void;
   },
@@ -33,7 +35,7 @@ export async function runSteps(
   const note = (text: string) => say(`    ${text}`);
   for (const [index, { title, run }] of steps.entries()) {
     say(`${index + 1}/${steps.length} ${title}`);
-    const change = async (what: string, how: () => Promise<void>) => {
+    const change = async (what: string, how: () => Promise<unknown>) => {
       note(dryRun ? `would change: ${what}` : `${what} …`);
       if (!dryRun) await how();
     };

@@ -1,4 +1,4 @@
-/** Runs the installed wrangler as a child process, which knows how to talk to Cloudflare. */
+/** Runs the installed wrangler as a child process. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
@@ -67,7 +67,7 @@ const ADVICE: [RegExp, string][] = [
     "Cloudflare could not be reached. Check your network connection and proxy settings (HTTPS_PROXY).",
   ],
   [
-    /"loggedIn": ?false|necessary to set a CLOUDFLARE_API_TOKEN|not authenticated|\[code: (?:10000|9109|6003)\]/,
+    /Not logged in|necessary to set a CLOUDFLARE_API_TOKEN|not authenticated|\[code: (?:10000|9109|6003)\]/,
     "You are not logged in to Cloudflare, or may not do this. Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN to a token with the permissions of the template “Edit Cloudflare Workers”, and D1 and Queues: Edit.",
   ],
   [

@@ -1,4 +1,4 @@
-/** One account of Cloudflare, and what its API does with it: as much as wrangler asks for in a deploy. */
+/** One account of Cloudflare, and what its API does with it: as much as a deploy asks for. */
 import { CloudflareDatabase } from "./cloudflare-database.ts";
 import { Refusal } from "./refusal.ts";
 

@@ -1,4 +1,4 @@
-/** Stands for Cloudflare: its API over HTTP, for wrangler, and the address of the Worker. */
+/** Stands for Cloudflare: its API over HTTP, and the address of the Worker. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Cloudflare } from "../../../../src/dev/deploy/cloudflare.ts";
 import { readConfiguration } from "../../../../src/dev/deploy/configuration.ts";
 import { runSteps, type Step } from "../../../../src/dev/deploy/step.ts";
 import { type Wrangler, wrangler } from "../../../../src/dev/deploy/wrangler.ts";
@@ -35,8 +36,9 @@ export class Terminal {
   async run(step: Step, settings = configuration): Promise<string> {
     const lines: string[] = [];
     const say = (line: string) => lines.push(line);
-    const context = { wrangler: this.wrangler, configuration: settings, dryRun: false, say };
-    await runSteps([step], context);
+    const cloudflare = new Cloudflare(this.wrangler, undefined, this.#environment);
+    const { wrangler } = this;
+    await runSteps([step], { cloudflare, wrangler, configuration: settings, dryRun: false, say });
     return lines.join("\n");
   }
 }
