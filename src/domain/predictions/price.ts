@@ -6,8 +6,11 @@ const HOUR_S = 3_600;
 export const priceOf = (seconds: number, pricePerHour: number): number =>
   (seconds * pricePerHour) / HOUR_S;
 
-/** Two digits that say something: runs cost small parts of a unit. */
-export const priceText = (price: number): string =>
-  price >= 1 || price === 0
-    ? price.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })
-    : price.toLocaleString("en", { maximumSignificantDigits: 2, maximumFractionDigits: 20 });
+/** Two digits that say something, as runs cost small parts of a unit, and two decimals at least. */
+export function priceText(price: number): string {
+  const digits = price > 0 ? 1 - Math.floor(Math.log10(price)) : 0;
+  return price.toLocaleString("en", {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: Math.min(Math.max(digits, 2), 20),
+  });
+}

@@ -79,12 +79,15 @@ export async function* ownUsageCsv(
           token_id,
           predictions,
           failed,
-          execution_seconds,
-          price,
+          withoutNoise(execution_seconds),
+          withoutNoise(price),
         ]);
       })
       .join("");
 }
+
+/** Of a sum of fractions, whose last digits are those of binary numbers: 0.30000000000000004. */
+const withoutNoise = (sum: number): number => Number(sum.toPrecision(12));
 
 /** What the caller's tokens are called, by their ids. */
 export const getOwnTokenNames = ({ db }: Services, { user_id }: Caller) => tokenNames(db, user_id);

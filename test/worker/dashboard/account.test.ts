@@ -266,7 +266,7 @@ describe("usage", () => {
     await newClient(username, { name: '=CI, "nightly"' });
     const [row] = await run("SELECT id FROM tokens WHERE user_id = ?", id);
     const token = String(row?.id);
-    await count(id, daysAgo(1), "ada/story", 1, 0, { token: "gone", price: 0.0123 });
+    await count(id, daysAgo(1), "ada/story", 1, 0, { token: "gone", price: 0.1 + 0.2 });
     await count(id, daysAgo(0), "ada/story", 4, 1, { token, price: 2.5 });
     await count(id, daysAgo(0), "ada/story", 2);
     await count(id, daysAgo(40), "ada/story", 9);
@@ -280,7 +280,7 @@ describe("usage", () => {
     expect(rows).toEqual([
       ["=CI, &quot;nightly&quot;", "4", "1", "1 min 30 s", "2.50"],
       ["Dashboard", "2", "0", "1 min 30 s", "0.00"],
-      ["Revoked token", "1", "0", "1 min 30 s", "0.012"],
+      ["Revoked token", "1", "0", "1 min 30 s", "0.30"],
     ]);
     const csv = await visitor.fetch("/account/usage.csv?days=30", {});
     expect(csv.headers.get("content-disposition")).toBe(
@@ -289,7 +289,7 @@ describe("usage", () => {
     expect(await csv.text()).toBe(
       [
         "day,model,token,token_id,predictions,failed,execution_seconds,price",
-        `${daysAgo(1)},ada/story,Revoked token,gone,1,0,90,0.0123`,
+        `${daysAgo(1)},ada/story,Revoked token,gone,1,0,90,0.3`,
         `${daysAgo(0)},ada/story,Dashboard,,2,0,90,0`,
         `${daysAgo(0)},ada/story,"'=CI, ""nightly""",${token},4,1,90,2.5`,
         "",
