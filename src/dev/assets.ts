@@ -4,9 +4,11 @@
  * the packages of the runner and the command, and a manifest.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
 import { passagesOf, renderGuide } from "../dashboard/docs/guide/render.ts";
+import { ICONS } from "../dashboard/ui/icons.ts";
 import type { Manifest } from "../protocol/assets.ts";
 import type { Passage } from "../protocol/guide.ts";
 import { ROOT } from "./bundle.ts";
@@ -27,14 +29,14 @@ export async function buildAssets(): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
   const scripts = (await readdir(join(DASHBOARD, "client"))).filter((name) => name.endsWith(".ts"));
   const pictures = (await readdir(GUIDES)).filter((name) => /\.(?:svg|webp)$/.test(name));
-  const [code, copied, runner, cli] = await Promise.all([
+  const [code, copied, icons, runner, cli] = await Promise.all([
     bundle({
       entryPoints: [
         ...scripts.map((name) => join(DASHBOARD, "client", name)),
         join(DASHBOARD, "style/style.css"),
         join(DASHBOARD, "docs/style/docs.css"),
       ],
-      // Icons go into the stylesheet; fonts are files.
+      // Icons of statuses go into the stylesheet; fonts are files.
       loader: { ".svg": "dataurl", ".woff2": "copy" },
     }),
     bundle({
@@ -44,11 +46,12 @@ export async function buildAssets(): Promise<void> {
       ],
       loader: { ".svg": "copy", ".webp": "copy" },
     }),
+    readIcons(),
     packRunner(FOLDER),
     packCli(FOLDER),
   ]);
   const files = { ...code, ...copied };
-  const manifest: Manifest = { files, runner, cli };
+  const manifest: Manifest = { files, icons, runner, cli };
   await Promise.all([
     writeFile(join(FOLDER, "manifest.json"), JSON.stringify(manifest)),
     writeFile(join(FOLDER, "_headers"), HEADERS),
@@ -81,6 +84,17 @@ async function bundle(
       return [basename(source).replace(/\.ts$/, ""), `/assets/${basename(output)}`];
     }),
   );
+}
+
+async function readIcons(): Promise<Manifest["icons"]> {
+  const { resolve } = createRequire(import.meta.url);
+  const read = async ([name, file]: [name: string, file: string]) => {
+    const svg = await readFile(resolve(`heroicons/16/solid/${file}.svg`), "utf8");
+    const [, inside] = /^<svg[^>]*>(.*)<\/svg>\s*$/s.exec(svg) ?? [];
+    if (inside === undefined) throw new Error(`The icon ${file} is no SVG.`);
+    return [name, inside.trim()] as const;
+  };
+  return Object.fromEntries(await Promise.all(Object.entries(ICONS).map(read)));
 }
 
 async function writeGuides(files: Manifest["files"]): Promise<void> {

@@ -12,6 +12,8 @@ export type PackageSummary = z.infer<typeof packageSummary>;
 export const manifest = z.object({
   /** Paths by name: `page` (a script), `style.css`. */
   files: z.record(z.string(), z.string()),
+  /** What is inside the SVG of each icon, 16 by 16, by the names of src/dashboard/ui/icons.ts. */
+  icons: z.record(z.string(), z.string()),
   /** The runner's package, at /auspex-runner.tgz. */
   runner: packageSummary,
   /** The command's, at /auspex.tgz. */

@@ -37,7 +37,7 @@ class PredictionResult implements Result {
     this.#view.innerHTML = await response.text();
     enhance(this.#view);
     this.#detach = attachPrediction(this.#view);
-    this.#runs.refresh();
+    this.#runs.refreshSoon();
   }
 }
 

@@ -4,7 +4,8 @@ import { jsxRenderer, useRequestContext } from "hono/jsx-renderer";
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import type { Dashboard, Viewer } from "../context.ts";
 import { Head } from "./head.tsx";
-import { Icon, type IconName } from "./icon.tsx";
+import { Icon } from "./icon.tsx";
+import type { IconName } from "./icons.ts";
 import { Time } from "./parts.tsx";
 
 export const layout = jsxRenderer(({ children, title, scripts = [] }) => {

@@ -6,6 +6,9 @@ import { replaceElement } from "./replace-element.ts";
 /** While one is under way; the end of the run that is shown is known at once. */
 const LIVE_MS = 3_000;
 
+/** The page, and a run that has just begun, come first: this asks the same server. */
+const SOON_MS = 500;
+
 const PATIENCE_MS = 10_000;
 
 const UNDER_WAY: (string | null)[] = ["pending", "started"];
@@ -23,7 +26,14 @@ export class RecentRuns {
     });
     document.addEventListener("prediction-ended", () => this.refresh());
     document.addEventListener("visibilitychange", () => this.refresh());
-    this.refresh();
+    this.refreshSoon();
+  }
+
+  /** Once what is shown has had time to come. */
+  refreshSoon(): void {
+    clearTimeout(this.#timer);
+    if (this.#list) this.#agree(this.#list);
+    this.#timer = window.setTimeout(() => this.refresh(), SOON_MS);
   }
 
   refresh(): void {

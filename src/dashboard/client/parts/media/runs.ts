@@ -42,7 +42,7 @@ export class MediaRuns implements Result {
     leaveExample(document);
     this.#add({ id, label: labelOf(input) });
     this.#keep();
-    this.#recent.refresh();
+    this.#recent.refreshSoon();
   }
 
   #add(kept: Kept): void {

@@ -1,0 +1,14 @@
+/** The icons of pages, and which of the Heroicons (16 px, solid) each is. Those of statuses are in style/icons.css. */
+export const ICONS = {
+  docs: "book-open",
+  done: "check-circle",
+  find: "magnifying-glass",
+  fleet: "server-stack",
+  models: "cube",
+  open: "chevron-up-down",
+  predictions: "bolt",
+  tokens: "key",
+  users: "users",
+} as const;
+
+export type IconName = keyof typeof ICONS;
