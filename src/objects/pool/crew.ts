@@ -15,7 +15,7 @@ import { type Declination, type Handed, PoolRunner } from "./pool-runner.ts";
 import type { Holder, PoolTelling } from "./rpc-types.ts";
 import type { RunnerEvents } from "./runner-events.ts";
 import { StoredRunners } from "./stored-runners.ts";
-import { ToldMemory, toldSize } from "./told-memory.ts";
+import { ToldMemory } from "./told-memory.ts";
 
 /** How soon a runner with room is expected to poll again after a response. */
 const RETURN_MS = 1_000;
@@ -54,7 +54,7 @@ export class Crew {
     this.#stored = new StoredRunners(options.sql);
     const now = Date.now();
     for (const runner of this.#stored.load(now - SILENCE_MS)) {
-      if (!this.#memory.take(runner.id, toldSize(runner.snapshot, runner.images))) continue;
+      if (!this.#memory.take(runner.id, runner.memory)) continue;
       this.#add(runner);
       this.#update(runner, now);
     }

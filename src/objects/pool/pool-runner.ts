@@ -8,8 +8,9 @@ import type { RunnerSnapshot } from "../../protocol/runner-state.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
 import type { HeldPoll } from "./held-poll.ts";
 import { type KnownRunner, knownRunner } from "./known-runners.ts";
-import type { PoolTelling } from "./rpc-types.ts";
+import { type PoolTelling, poolClaim } from "./rpc-types.ts";
 import { type RunnerJob, RunnerWork, runnerJob } from "./runner-work.ts";
+import { toldSize } from "./told-memory.ts";
 
 /** A job that a runner is handed. */
 export interface Handed {
@@ -35,7 +36,7 @@ export interface Declination extends OnItsWay {
 }
 
 export const storedRunner = z.object({
-  told: claimRequest,
+  told: claimRequest.extend(poolClaim.pick({ token_id: true }).shape),
   known: knownRunner,
   /** Unix ms. */
   heard_at: z.number(),
@@ -77,6 +78,7 @@ export class PoolRunner {
   readonly id: string;
   readonly session: string;
   readonly #pool: string;
+  readonly #token: string;
   /** As its own object knows it. */
   #known: KnownRunner | undefined;
   poll: HeldPoll<Handed> | undefined;
@@ -96,13 +98,14 @@ export class PoolRunner {
   readonly #work: RunnerWork;
 
   constructor(
-    { runner_id, session, pool, snapshot, images = [] }: PoolTelling,
+    { runner_id, session, pool, token_id, snapshot, images = [] }: PoolTelling,
     now: number,
     work?: RunnerJob[],
   ) {
     this.id = runner_id;
     this.session = session;
     this.#pool = pool;
+    this.#token = token_id;
     this.#snapshot = kept(snapshot, now);
     this.#toldAt = now;
     this.#images = new Set(images);
@@ -112,6 +115,11 @@ export class PoolRunner {
 
   get identity() {
     return { runner_id: this.id, session: this.session, pool: this.#pool };
+  }
+
+  /** What it takes of the memory of its pool. */
+  get memory() {
+    return { token: this.#token, size: toldSize(this.#snapshot, this.#images) };
   }
 
   /** @param hardware a class; by default any */
@@ -140,7 +148,12 @@ export class PoolRunner {
   /** What is stored of it: enough to make it again. */
   get stored(): StoredRunner | undefined {
     if (!this.#known) return undefined;
-    const told = { ...this.identity, snapshot: this.#snapshot, images: [...this.#images] };
+    const told = {
+      ...this.identity,
+      token_id: this.#token,
+      snapshot: this.#snapshot,
+      images: [...this.#images],
+    };
     return { told, known: this.#known, heard_at: this.heardAt, work: this.#work.stored };
   }
 

@@ -18,7 +18,9 @@ export const poolClaim = claimRequest.extend({
 export type PoolClaim = z.infer<typeof poolClaim>;
 
 /** What a runner tells of itself, with a claim or without. */
-export type PoolTelling = StateRequest & Partial<Pick<PoolClaim, "images">>;
+export type PoolTelling = StateRequest &
+  Pick<PoolClaim, "token_id"> &
+  Partial<Pick<PoolClaim, "images">>;
 
 /** Why a pool takes nothing that a runner tells; `too_much`: its memory is taken by what others have told. */
 export type TellingProblem = "superseded" | "unknown" | "too_much";

@@ -1,6 +1,7 @@
 /**
  * How much a pool keeps of what its runners tell. One snapshot may be large, and one token may have a
- * thousand runners: together they would fill the isolate, which has 128 MB for all of its objects.
+ * thousand runners: together they would fill the isolate, which has 128 MB for all of its objects. Room is
+ * shared by the tokens, and that of a token by its runners: one that floods hurts its own alone.
  */
 import type { RunnerSnapshot } from "../../protocol/runner-state.ts";
 import type { PoolTelling } from "./rpc-types.ts";
@@ -37,9 +38,14 @@ export const toldSize = (
       2 * NUMBER * runs_ms.length,
   );
 
+interface Told {
+  token: string;
+  size: number;
+}
+
 export class ToldMemory {
   readonly #max: number;
-  readonly #sizes = new Map<string, number>();
+  readonly #told = new Map<string, Told>();
   #sum = 0;
 
   constructor(max = MAX_SIZE) {
@@ -54,48 +60,72 @@ export class ToldMemory {
     telling: PoolTelling,
     previous: { session: string; images: ReadonlySet<string> } | undefined,
   ): { telling: PoolTelling; replaced: string[] } | undefined {
-    const { runner_id, session, snapshot } = telling;
+    const { runner_id, token_id: token, session, snapshot } = telling;
     const images = telling.images ?? (previous?.session === session ? previous.images : []);
-    const replaced = this.admit(runner_id, toldSize(snapshot, images));
+    const replaced = this.admit(runner_id, { token, size: toldSize(snapshot, images) });
     if (replaced) return { telling, replaced };
-    const without = this.admit(runner_id, toldSize(snapshot, []));
+    const without = this.admit(runner_id, { token, size: toldSize(snapshot, []) });
     return without && { telling: { ...telling, images: [] }, replaced: without };
   }
 
   /**
-   * Where all of it is taken, one that tells no more than an equal share gets room from the largest.
+   * Where all of it is taken, a token that has no more than an equal share gets room from the largest one. Of a
+   * token that has more, a runner that tells no more than an equal share of that gets room from its largest.
    * @returns the runners that it takes the place of; undefined if it tells more than its share
    */
-  admit(runnerId: string, size: number): string[] | undefined {
-    const others = this.#sum - (this.#sizes.get(runnerId) ?? 0);
-    const runners = this.#sizes.size + (this.#sizes.has(runnerId) ? 0 : 1);
-    let excess = others + size - this.#max;
-    if (excess > 0 && size > this.#max / runners) return undefined;
-    const replaced: string[] = [];
-    for (const [id, other] of excess > 0 ? this.#largestFirst(runnerId) : []) {
-      if (excess <= 0) break;
-      excess -= other;
-      replaced.push(id);
-    }
-    for (const id of replaced) this.delete(id);
-    this.delete(runnerId);
-    this.#sizes.set(runnerId, size);
-    this.#sum += size;
+  admit(runnerId: string, told: Told): string[] | undefined {
+    const before = this.#told.get(runnerId);
+    this.#set(runnerId, told);
+    const replaced = this.#replacedBy(runnerId, told);
+    if (replaced) for (const id of replaced) this.delete(id);
+    else if (before) this.#set(runnerId, before);
+    else this.delete(runnerId);
     return replaced;
   }
 
   /** Without taking the place of any. @returns whether there is room */
-  take(runnerId: string, size: number): boolean {
-    if (this.#sum + size > this.#max) return false;
-    return this.admit(runnerId, size) !== undefined;
+  take(runnerId: string, told: Told): boolean {
+    if (this.#sum + told.size > this.#max) return false;
+    this.#set(runnerId, told);
+    return true;
   }
 
   delete(runnerId: string): void {
-    this.#sum -= this.#sizes.get(runnerId) ?? 0;
-    this.#sizes.delete(runnerId);
+    this.#sum -= this.#told.get(runnerId)?.size ?? 0;
+    this.#told.delete(runnerId);
   }
 
-  #largestFirst(but: string): [string, number][] {
-    return [...this.#sizes].filter(([id]) => id !== but).toSorted(([, a], [, b]) => b - a);
+  #set(runnerId: string, told: Told): void {
+    this.delete(runnerId);
+    this.#told.set(runnerId, told);
+    this.#sum += told.size;
+  }
+
+  #replacedBy(runnerId: string, { token, size }: Told): string[] | undefined {
+    let excess = this.#sum - this.#max;
+    if (excess <= 0) return [];
+    const tokens = Map.groupBy(this.#told, ([, one]) => one.token);
+    const own = tokens.get(token) ?? [];
+    const share = this.#max / tokens.size;
+    const isOver = sizeOfAll(own) > share;
+    if (isOver && size > share / own.length) return undefined;
+    const others = (isOver ? [own] : [...tokens.values()]).map((runners) => ({
+      left: sizeOfAll(runners),
+      runners: runners.filter(([id]) => id !== runnerId).sort(([, a], [, b]) => a.size - b.size),
+    }));
+    const replaced: string[] = [];
+    while (excess > 0) {
+      const largest = others
+        .filter(({ runners }) => runners.length > 0)
+        .reduce((a, b) => (b.left > a.left ? b : a));
+      const [id, one] = largest.runners.pop() ?? [];
+      if (id === undefined || one === undefined) break;
+      largest.left -= one.size;
+      excess -= one.size;
+      replaced.push(id);
+    }
+    return replaced;
   }
 }
+
+const sizeOfAll = (runners: [string, Told][]) => sumOf(runners, ([, { size }]) => size);

@@ -189,7 +189,8 @@ export async function tellState(
   request: StateRequest,
 ): Promise<SnapshotResponse> {
   await requireOwnPool(services, caller, request);
-  const answer = await poolOf(services.env, request.pool).tell(request);
+  const { token_id } = caller;
+  const answer = await poolOf(services.env, request.pool).tell({ ...request, token_id });
   if (typeof answer === "string") throw refusal(answer, request.pool);
   return answer;
 }

@@ -6,6 +6,7 @@ import { readyContainer, runnerSnapshot } from "../../protocol/runner-snapshot.t
 const telling = (changes: Partial<PoolTelling> = {}): PoolTelling => ({
   runner_id: "one",
   session: "s1",
+  token_id: "token",
   pool: "cpu",
   snapshot: runnerSnapshot(),
   ...changes,
@@ -14,44 +15,63 @@ const telling = (changes: Partial<PoolTelling> = {}): PoolTelling => ({
 describe("what is remembered of runners has a bound in sum", () => {
   test("below it each tells what it has", () => {
     const memory = new ToldMemory(100);
-    expect(memory.admit("one", 90)).toEqual([]);
-    expect(memory.admit("two", 10)).toEqual([]);
-    expect(memory.admit("one", 80)).toEqual([]);
-    expect(memory.admit("two", 20)).toEqual([]);
+    expect(memory.admit("one", { token: "token", size: 90 })).toEqual([]);
+    expect(memory.admit("two", { token: "token", size: 10 })).toEqual([]);
+    expect(memory.admit("one", { token: "token", size: 80 })).toEqual([]);
+    expect(memory.admit("two", { token: "token", size: 20 })).toEqual([]);
   });
 
   test("one that tells more than an equal share is refused, and what it told before stays", () => {
     const memory = new ToldMemory(100);
-    memory.admit("one", 40);
-    memory.admit("two", 40);
-    expect(memory.admit("two", 70)).toBeUndefined();
-    expect(memory.admit("three", 34)).toBeUndefined();
-    expect(memory.admit("three", 20)).toEqual([]);
+    memory.admit("one", { token: "token", size: 40 });
+    memory.admit("two", { token: "token", size: 40 });
+    expect(memory.admit("two", { token: "token", size: 70 })).toBeUndefined();
+    expect(memory.admit("three", { token: "token", size: 34 })).toBeUndefined();
+    expect(memory.admit("three", { token: "token", size: 20 })).toEqual([]);
   });
 
   test("one with its share takes the place of the largest, and of no more than it needs", () => {
     const memory = new ToldMemory(100);
-    memory.admit("large", 60);
-    memory.admit("middle", 30);
-    memory.admit("small", 10);
-    expect(memory.admit("new", 25)).toEqual(["large"]);
-    expect(memory.admit("large", 60)).toBeUndefined();
-    expect(memory.admit("large", 25)).toEqual([]);
+    memory.admit("large", { token: "token", size: 60 });
+    memory.admit("middle", { token: "token", size: 30 });
+    memory.admit("small", { token: "token", size: 10 });
+    expect(memory.admit("new", { token: "token", size: 25 })).toEqual(["large"]);
+    expect(memory.admit("large", { token: "token", size: 60 })).toBeUndefined();
+    expect(memory.admit("large", { token: "token", size: 25 })).toEqual([]);
+  });
+
+  test("a token within its share gets room from the largest runner of the largest token", () => {
+    const memory = new ToldMemory(100);
+    for (const id of ["a", "b", "c"]) memory.admit(id, { token: "flood", size: 30 });
+    memory.admit("d", { token: "flood", size: 10 });
+    expect(memory.admit("quiet", { token: "own", size: 50 })).toEqual(["c", "b"]);
+    expect(memory.admit("third", { token: "other", size: 30 })).toEqual(["quiet"]);
+  });
+
+  test("a token beyond its share gets room from its own runners alone", () => {
+    const memory = new ToldMemory(100);
+    memory.admit("quiet", { token: "own", size: 50 });
+    memory.admit("a", { token: "flood", size: 30 });
+    memory.admit("b", { token: "flood", size: 20 });
+    expect(memory.admit("c", { token: "flood", size: 20 })).toBeUndefined();
+    expect(memory.admit("c", { token: "flood", size: 15 })).toEqual(["a"]);
+    expect(memory.admit("d", { token: "flood", size: 40 })).toBeUndefined();
+    expect(memory.admit("quiet", { token: "own", size: 50 })).toEqual([]);
   });
 
   test("one that is read from storage takes nobody's place", () => {
     const memory = new ToldMemory(100);
-    expect(memory.take("one", 90)).toBe(true);
-    expect(memory.take("two", 20)).toBe(false);
-    expect(memory.take("three", 10)).toBe(true);
+    expect(memory.take("one", { token: "token", size: 90 })).toBe(true);
+    expect(memory.take("two", { token: "token", size: 20 })).toBe(false);
+    expect(memory.take("three", { token: "token", size: 10 })).toBe(true);
   });
 
   test("one that is gone leaves its room", () => {
     const memory = new ToldMemory(100);
-    memory.admit("one", 100);
+    memory.admit("one", { token: "token", size: 100 });
     memory.delete("one");
     memory.delete("one");
-    expect(memory.admit("two", 100)).toEqual([]);
+    expect(memory.admit("two", { token: "token", size: 100 })).toEqual([]);
   });
 });
 
@@ -60,13 +80,13 @@ describe("what does not fit whole", () => {
 
   test("is told without its images", () => {
     const memory = new ToldMemory(1_200);
-    memory.admit("other", 400);
+    memory.admit("other", { token: "token", size: 400 });
     expect(memory.fit(telling({ images }), undefined)?.telling.images).toEqual([]);
   });
 
   test("counts the images that it told before", () => {
     const memory = new ToldMemory(1_800);
-    memory.admit("other", 400);
+    memory.admit("other", { token: "token", size: 400 });
     const previous = { session: "s1", images: new Set(images) };
     expect(memory.fit(telling(), previous)?.telling.images).toBeUndefined();
     const grown = telling({ snapshot: runnerSnapshot({ containers: [readyContainer()] }) });
@@ -76,7 +96,7 @@ describe("what does not fit whole", () => {
 
   test("is refused if that is too much as well", () => {
     const memory = new ToldMemory(1_000);
-    memory.admit("other", 800);
+    memory.admit("other", { token: "token", size: 800 });
     const containers = [readyContainer({ image: "i".repeat(400) })];
     expect(
       memory.fit(telling({ snapshot: runnerSnapshot({ containers }) }), undefined),

@@ -5,7 +5,7 @@ import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { lineOf, openPolls, pool } from "../support/pool.ts";
 import { FakeRunner, type SnapshotChanges } from "../support/runner.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
-import { newWorld, unique, type World } from "../support/world.ts";
+import { newRunnerToken, newWorld, unique, type World } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
@@ -150,6 +150,12 @@ test("many that tell much do not fill the memory of their pool: others are heard
   await lineOf(world, 1);
   expect((await runner.take()).prediction_id).toBe(id);
   expect((await pool(world).conditions()).size).toBe(heard.length + 1);
+  // Of another token, one that tells as much is heard in place of one of theirs.
+  const token = await newRunnerToken(world.hardware);
+  const own = await FakeRunner.begin(token, world.hardware, unique("own"));
+  expect((await own.tellState(large)).status).toBe(200);
+  const known = await pool(world).conditions();
+  expect([known.size, known.has(own.id), known.has(runner.id)]).toEqual([40, true, true]);
 });
 
 const largeContainer = (n: number) =>

@@ -7,7 +7,7 @@ const NOW = 1_795_700_000_000;
 const telling = (number: number, phase_ms: number) => {
   const busy = readyContainer({ phase_ms, idle_ms: null, users: 1, runs_ms: [phase_ms] });
   const snapshot = runnerSnapshot({ number, containers: [busy] });
-  return { runner_id: "r", session: "s", pool: "cpu", snapshot };
+  return { runner_id: "r", session: "s", pool: "cpu", token_id: "t", snapshot };
 };
 const timesOf = (runner: PoolRunner) => {
   const [container] = runner.view().containers;
