@@ -219,8 +219,12 @@ it("pictures are collected, and one is the next input", async () => {
   await recent.getByRole("link", { name: "Compare two runs" }).click();
   await page.getByRole("heading", { name: "Run B" }).waitFor();
   await page.goBack();
-  await recent.locator("li a").first().click();
+  await recent.locator("li a").nth(1).click();
   await visitor.arrives(/prediction=/);
+  await pictures.nth(1).waitFor();
+  await recent.locator('li:nth-child(2) a[aria-current="page"]').waitFor();
+  expect(await page.locator(".media-run").count()).toBe(2);
+  await visitor.look();
   await page.goBack();
   await page.getByRole("link", { name: "Form", exact: true }).click();
   await visitor.arrives(/view=form/);
@@ -254,6 +258,53 @@ it("a text is said aloud, and the sound is written down again with its times", a
   await visitor.look();
 });
 
+it("a run is opened as its conversation, goes on from there, and Back leads to the run before", async () => {
+  const client = await site.clientOf("grace");
+  const messages = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Who is the Hatter?" },
+  ];
+  const [first, second] = [await run("Alice?"), await run("And the Queen?")];
+  async function run(more: string): Promise<string> {
+    const said = [
+      ...messages,
+      { role: "assistant", content: "Mad." },
+      { role: "user", content: more },
+    ];
+    const body = { model: `${OPERATOR}/scribe`, input: { messages: said, max_tokens: 40 } };
+    return (await client.call(predictionWithIO, "POST", "/predictions", { body })).id;
+  }
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  const bubbles = page.locator(".turn.user .bubble");
+  await visitor.open(`/predictions/${first}`);
+  await page.getByRole("link", { name: /Open in playground|Run again with changes/ }).click();
+  await answers(visitor).nth(1).and(page.locator('[aria-busy="false"]')).waitFor();
+  expect(await bubbles.allInnerTexts()).toEqual(["Who is the Hatter?", "Alice?"]);
+  expect(await page.getByLabel("System prompt").inputValue()).toBe("Be brief.");
+  expect(await page.getByLabel("Maximum tokens").inputValue()).toBe("40");
+  await visitor.look();
+  await say(visitor, "Why?");
+  expect(await lastInput(visitor)).toMatchObject({
+    messages: [...messages, { content: "Mad." }, { content: "Alice?" }, {}, { content: "Why?" }],
+    max_tokens: 40,
+  });
+  await page.reload();
+  await bubbles.nth(2).waitFor();
+  await page.getByRole("link", { name: "Earlier", exact: true }).click();
+  await page.getByRole("link", { name: /And the Queen\?/ }).click();
+  await visitor.arrives(new RegExp(second));
+  await bubbles.getByText("And the Queen?").waitFor();
+  expect(await bubbles.count()).toBe(2);
+  await page.goBack();
+  await bubbles.getByText("Why?").waitFor();
+  expect(page.url()).toContain(first);
+  // Opened again it is the run as it was.
+  await visitor.open(`${playground("scribe")}?prediction=${first}`);
+  await bubbles.getByText("Alice?").waitFor();
+  expect(await bubbles.count()).toBe(2);
+});
+
 it("without scripts a chat is a form", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const protocol = visitor.protocol();
@@ -262,4 +313,8 @@ it("without scripts a chat is a form", async () => {
   await visitor.page.getByRole("textbox", { name: "messages" }).fill("Who is the Hatter?");
   await visitor.page.getByRole("button", { name: /^Run/ }).click();
   await visitor.page.waitForURL(/\?prediction=/);
+  await visitor.page.getByRole("heading", { name: "Output" }).waitFor();
+  expect(await visitor.page.getByRole("textbox", { name: "messages" }).inputValue()).toContain(
+    "Hatter",
+  );
 });

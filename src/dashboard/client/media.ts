@@ -21,6 +21,8 @@ function begin(root: HTMLElement): void {
     control.dispatchEvent(new Event("input", { bubbles: true }));
     control.focus();
   };
+  // Its card has all of it.
+  root.querySelector("[data-without-scripts]")?.remove();
   const runs = new MediaRuns(root, control ? useAsInput : undefined);
   const playground = new Playground(root, runs);
   if (root.dataset.view === "transcription")

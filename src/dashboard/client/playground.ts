@@ -1,4 +1,5 @@
 /** The playground's form, and the prediction beside it. Each run is a step of the browser's history. */
+import { runAddress } from "../playground/run-address.ts";
 import { enhance } from "./parts/enhance.ts";
 import { leaveExample } from "./parts/leave-example.ts";
 import { Playground, type Result } from "./parts/playground.ts";
@@ -7,14 +8,15 @@ import { attachPrediction } from "./parts/prediction-view.ts";
 import { RecentRuns } from "./parts/recent-runs.ts";
 
 class PredictionResult implements Result {
-  readonly #address: string;
+  readonly #address: (id: string) => string;
   readonly #view: HTMLElement;
   #detach: () => void;
   #shown = predictionInAddress();
   readonly #runs: RecentRuns;
 
   constructor(root: HTMLElement) {
-    this.#address = root.dataset.playground ?? "";
+    const { playground = "", asForm } = root.dataset;
+    this.#address = (id) => runAddress(playground, id, asForm !== undefined);
     this.#view = requiredElement(root, '[data-panel="output"]', HTMLElement);
     this.#detach = attachPrediction(this.#view);
     this.#runs = new RecentRuns(root);
@@ -26,7 +28,7 @@ class PredictionResult implements Result {
 
   /** Shows a prediction as the server renders it, and keeps it live from there. */
   async open(id: string): Promise<void> {
-    history.pushState(null, "", `${this.#address}?prediction=${id}`);
+    history.pushState(null, "", this.#address(id));
     this.#shown = id;
     const response = await fetch(`/predictions/${id}/view`);
     // A redirect means that the session has ended.

@@ -10,6 +10,7 @@ import type { RecentRun } from "../../services/predictions/recent-runs.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { modelAddress } from "../models/header.tsx";
+import type { OpenedRun } from "./chat/open-run.ts";
 import type { PlaygroundInput } from "./input.ts";
 import type { View } from "./views.ts";
 
@@ -29,6 +30,8 @@ export interface PlaygroundState {
   /** A note about the prediction that is shown. */
   note?: string | undefined;
   prediction?: PredictionView | undefined;
+  /** The same as a conversation; undefined also where the chat cannot hold it. */
+  opened?: OpenedRun | undefined;
   /** What the model's owner shows of it. */
   examples: ExampleChoice[];
   /** The one that was chosen, with its output. */
@@ -46,13 +49,13 @@ export type Tab = "output" | "code";
 
 /** The page with another view, tab or input mode. */
 export function addressIn(
-  { model, version, prediction, example, form, tab, view }: PlaygroundState,
+  { model, version, prediction, opened, example, form, tab, view }: PlaygroundState,
   other: { view?: View; tab?: Tab; asJson?: boolean },
 ): string {
   const query = new URLSearchParams({ version: String(version.number) });
   const shown = other.view ?? view;
   query.set("view", shown);
-  if (prediction && shown === "form") query.set("prediction", prediction.prediction.id);
+  if (prediction && (shown !== "chat" || opened)) query.set("prediction", prediction.prediction.id);
   if (example && shown !== "chat") query.set("example", example.id);
   if (other.asJson ?? form.asJson) query.set("as", "json");
   if ((other.tab ?? tab) === "code") query.set("tab", "code");

@@ -11,6 +11,7 @@ import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
 import { ExampleChoices } from "./examples/choices.tsx";
 import { ExampleOutput } from "./examples/output.tsx";
 import { InputForm } from "./input-form.tsx";
+import { labelOf } from "./runs/label.ts";
 import { RecentRuns } from "./runs/recent.tsx";
 import { type MediaView, ownView, VIEW_NAMES, type View } from "./views.ts";
 
@@ -39,6 +40,7 @@ function Content({ play, viewer, origin }: Props) {
         <p class="hint">The chat needs JavaScript. This form runs the model without it.</p>
         <InputForm play={play} />
       </noscript>
+      <WithoutScripts play={play} host={new URL(origin).host} />
       <Chat play={play} user={viewer.user.id} origin={origin} />
     </>
   );
@@ -60,6 +62,7 @@ function FormView({ play, viewer, origin }: Props) {
         data-version={version.number}
         data-pinned={pinnedOf(play)}
         data-view={view}
+        data-as-form={isFormOfOther(play) ? "true" : undefined}
         data-user={viewer.user.id}
         data-compatibilities={JSON.stringify(version.compatibilities)}
         data-fields={JSON.stringify(form.fields.map(({ text, ...field }) => field))}
@@ -84,7 +87,7 @@ function FormView({ play, viewer, origin }: Props) {
             address={modelAddress(model)}
             current={prediction?.prediction.id}
             host={new URL(origin).host}
-            view={view}
+            asForm={isFormOfOther(play)}
             version={play.version.number}
           />
           <nav class="tabs" aria-label="Result">
@@ -99,7 +102,7 @@ function FormView({ play, viewer, origin }: Props) {
             ))}
           </nav>
           <section aria-label="Output" data-panel="output" hidden={play.tab !== "output"}>
-            {prediction ? (
+            {prediction && view === "form" ? (
               <PredictionPanel view={prediction} host={new URL(origin).host} />
             ) : (
               <NoOutput play={play} host={new URL(origin).host} />
@@ -113,6 +116,18 @@ function FormView({ play, viewer, origin }: Props) {
     </>
   );
 }
+
+/** Whether the version has another view, which links to runs must not lead to. */
+const isFormOfOther = ({ view, version }: PlaygroundState) =>
+  view === "form" && ownView(version) !== undefined;
+
+/** A run in a view that client code fills. */
+const WithoutScripts = ({ play, host }: { play: PlaygroundState; host: string }) =>
+  play.prediction ? (
+    <div class="without-scripts" data-without-scripts>
+      <PredictionPanel view={play.prediction} host={host} />
+    </div>
+  ) : null;
 
 const referenceOf = ({ model }: PlaygroundState) => `${model.owner.username}/${model.name}`;
 
@@ -159,8 +174,14 @@ const NoOutput = ({ play, host }: { play: PlaygroundState; host: string }) =>
     <>
       <p class="visually-hidden" role="status" data-announce-result />
       {exampleOutput(play, host)}
-      <ol class="media-runs" data-runs />
-      <div data-no-runs hidden={play.example !== undefined}>
+      <WithoutScripts play={play} host={host} />
+      <ol
+        class="media-runs"
+        data-runs
+        data-opened={play.prediction?.prediction.id}
+        data-label={labelOf(play.input)}
+      />
+      <div data-no-runs hidden={(play.example ?? play.prediction) !== undefined}>
         <NoResults view={play.view} reference={referenceOf(play)} />
       </div>
     </>
@@ -227,6 +248,9 @@ const VersionSelect = ({ play }: { play: PlaygroundState }) => (
 const VersionForm = ({ play }: { play: PlaygroundState }) => (
   <form class="playground-version" action={modelAddress(play.model)}>
     <input type="hidden" name="view" value={play.view} />
+    {play.prediction && (
+      <input type="hidden" name="prediction" value={play.prediction.prediction.id} />
+    )}
     <label for={VERSION_FIELD}>Version</label>
     <select id={VERSION_FIELD} name="version">
       <Versions play={play} />

@@ -19,6 +19,7 @@ import { fieldText } from "../form.ts";
 import { modelAddress } from "../models/header.tsx";
 import { renderNoVersion } from "../models/no-version.tsx";
 import { fragment } from "../prediction-view/fragment.tsx";
+import { openRun } from "./chat/open-run.ts";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
 import {
   convertInput,
@@ -29,6 +30,7 @@ import {
 } from "./input.ts";
 import { rejectionOf } from "./rejection.ts";
 import { findVersion, type RenderedState, renderPlayground } from "./render.tsx";
+import { runAddress } from "./run-address.ts";
 import { RecentRuns } from "./runs/recent.tsx";
 import { renderComparison } from "./runs/render-comparison.tsx";
 import { uploadPages } from "./upload-routes.ts";
@@ -82,18 +84,28 @@ export const playgroundPages = pages()
       : { input: undefined, left: false };
     const form = inputFor(inputFields(version), given, as === "json");
     const input = given ?? readForm(form.fields).input;
-    // A prediction and JSON are shown in the form, and so is an example where the view has no fields.
-    const isOfForm = example && ownView(version) === "chat";
+    const own = ownView(version);
+    const { host } = new URL(origin);
+    const opened =
+      own === "chat" && prediction && given
+        ? openRun(version, { prediction, input: given }, host)
+        : undefined;
+    // JSON is edited in the form, and so is what the chat cannot hold: an example, and some runs.
+    const isOfForm = own === "chat" && !opened && (prediction ?? example);
     return renderPlayground(c, {
       model,
       version,
       form,
       input,
       prediction,
+      opened,
       example: prediction ? undefined : example,
       tab,
-      note: predictionNote(prediction, version, left),
-      wanted: query.view === "form" || prediction || as === "json" || isOfForm ? "form" : "own",
+      note: predictionNote(prediction, version, {
+        secretsLeft: left,
+        isTooMuch: own === "chat" && !opened && query.view !== "form" && as !== "json",
+      }),
+      wanted: query.view === "form" || as === "json" || isOfForm ? "form" : "own",
     });
   })
   .get(`${ADDRESS}/runs`, requireUser, async (c) => {
@@ -115,7 +127,7 @@ export const playgroundPages = pages()
         address={modelAddress(model)}
         current={prediction}
         host={new URL(origin).host}
-        view={view === "chat" ? "chat" : "form"}
+        asForm={view === "form"}
         version={version?.number ?? 0}
       />,
     );
@@ -138,7 +150,8 @@ export const playgroundPages = pages()
     if (Object.keys(form.issues).length > 0) return renderPlayground(c, again, 422);
     try {
       const id = await startPrediction(c, version.number, input);
-      return c.redirect(`${c.req.path}?prediction=${id}`, 303);
+      const asForm = fieldText(sent, "view") === "form" && ownView(version) !== undefined;
+      return c.redirect(runAddress(c.req.path, id, asForm), 303);
     } catch (error) {
       const { status, ...draft } = rejectionOf(error, form);
       return renderPlayground(c, { ...again, ...draft }, status);
@@ -194,11 +207,17 @@ const inputOfView = (view: PredictionView | undefined): Input | undefined =>
     ? view.input
     : undefined;
 
-/** @param secretsLeft whether it had secrets, which are not filled in */
+interface Left {
+  /** Whether it had secrets, which are not filled in. */
+  secretsLeft: boolean;
+  /** Whether its input has more than the chat, which the version has, can hold. */
+  isTooMuch: boolean;
+}
+
 function predictionNote(
   view: PredictionView | undefined,
   version: VersionRow,
-  secretsLeft: boolean,
+  { secretsLeft, isTooMuch }: Left,
 ): string | undefined {
   if (!view) return undefined;
   if (view.dataRemoved)
@@ -208,6 +227,7 @@ function predictionNote(
   const notes = [
     number !== version.number &&
       `This prediction ran version ${number}. The form is for version ${version.number}.`,
+    isTooMuch && "Its input has parts that the chat has no place for, so it is shown as a form.",
     secretsLeft && "Enter its secrets again: they are not filled in.",
   ].filter((note) => note !== false);
   return notes.length > 0 ? notes.join(" ") : undefined;

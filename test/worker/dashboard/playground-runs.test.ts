@@ -43,9 +43,10 @@ describe("recent runs", () => {
     expect(html).not.toContain("mine");
   });
 
-  it("of a chat are read on their own pages", async () => {
-    const { ids, look } = await withRuns({ prompt: "A fox" });
-    expect(await look("/runs?view=chat")).toContain(`<a href="/predictions/${ids[0]}">`);
+  it("of the form beside another view lead back to the form", async () => {
+    const { ids, address, look } = await withRuns({ prompt: "A fox" });
+    const link = `<a href="${address}?prediction=${ids[0]}&amp;view=form">`;
+    expect(await look("/runs?view=form")).toContain(link);
   });
 
   it("whose data was removed are still there", async () => {

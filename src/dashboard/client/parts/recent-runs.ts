@@ -58,16 +58,22 @@ export class RecentRuns {
     return this.#root.querySelector("[data-prediction]");
   }
 
+  /** Its id; views that show no single run have that of the address. */
+  get #shownId(): string {
+    const named = new URLSearchParams(location.search).get("prediction");
+    return this.#shown?.dataset.prediction ?? named ?? "";
+  }
+
   /** The run that is shown is the current one, and what it says of itself is newer than the list. */
   #agree(list: HTMLElement): void {
-    const { prediction } = this.#shown?.dataset ?? {};
+    const prediction = this.#shownId;
     const status = this.#shown?.querySelector(".prediction-head .status")?.textContent ?? "";
     for (const link of list.querySelectorAll<HTMLAnchorElement>("li > a")) {
       const isShown = new URL(link.href).searchParams.get("prediction") === prediction;
       link.ariaCurrent = isShown ? "page" : null;
       const badge = link.querySelector(".status");
       const text = badge?.querySelector(".visually-hidden");
-      if (!isShown || !badge || !text || text.textContent === status) continue;
+      if (!isShown || !badge || !text || !status || text.textContent === status) continue;
       // Not of a view that has lost its stream.
       if (!UNDER_WAY.includes(text.textContent)) continue;
       badge.className = `status ${status}`;
@@ -78,7 +84,7 @@ export class RecentRuns {
   /** What cannot be loaded now stays as it is. */
   async #load(): Promise<void> {
     const address = new URL(this.#list?.dataset.recent ?? "", location.href);
-    address.searchParams.set("prediction", this.#shown?.dataset.prediction ?? "");
+    address.searchParams.set("prediction", this.#shownId);
     const signal = AbortSignal.timeout(PATIENCE_MS);
     const response = await fetch(address, { signal }).catch(() => undefined);
     if (!response?.ok || response.redirected) return;

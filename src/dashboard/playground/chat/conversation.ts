@@ -4,7 +4,7 @@ export interface Picture {
   /** Of the upload; the model gets the file. */
   url: string;
   name: string;
-  /** A small data URL: pages cannot load uploads. */
+  /** A small data URL, as pages cannot load uploads; empty for one of another place, which is not loaded. */
   preview: string;
 }
 
@@ -39,7 +39,7 @@ export interface AssistantTurn {
   /** Why it failed, or why it ended early. */
   problem?: string;
   usage?: Usage;
-  /** Unix ms. */
+  /** Unix ms; 0 for what was not sent from here. */
   sentAt: number;
   /** From sending to the first output, and to the end, ms. */
   firstMs?: number;

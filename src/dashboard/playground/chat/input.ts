@@ -43,7 +43,7 @@ export function chatInput(
 
 /** How the conventions name the limit of tokens. A Cog model's own name for it stays. */
 const LIMIT = { chat: "max_tokens", responses: "max_output_tokens", messages: "max_tokens" };
-const LIMITS = new Set(Object.values(LIMIT));
+export const LIMITS = new Set(Object.values(LIMIT));
 
 /** Anthropic's API requires a limit. */
 export const DEFAULT_MAX_TOKENS = 1000;

@@ -26,7 +26,7 @@ export function Chat({ play, user, origin }: Props) {
   const reference = `${model.owner.username}/${model.name}`;
   const pinned = number === model.latest_version?.number ? undefined : number;
   const wire = chatWire(compatibilities) ?? "chat";
-  const fields = chatSettings(version, wire);
+  const fields = play.opened?.settings ?? fillForm(chatSettings(version, wire)) ?? [];
   const { host } = new URL(origin);
   const side = tab === "code" ? "code" : "settings";
   return (
@@ -38,7 +38,8 @@ export function Chat({ play, user, origin }: Props) {
       data-pinned={pinned}
       data-compatibilities={JSON.stringify(compatibilities)}
       data-wire={wire}
-      data-fields={JSON.stringify(fields)}
+      data-fields={JSON.stringify(fields.map(({ text, ...field }) => field))}
+      data-opened={play.opened && JSON.stringify(play.opened.conversation)}
       data-user={user}
       data-asks-to-stream={version.configuration.interface === "vendora" ? "true" : undefined}
       data-side={side}
@@ -54,7 +55,11 @@ export function Chat({ play, user, origin }: Props) {
           </a>
         ))}
       </nav>
-      <Conversation name={model.name} withPictures={takesPictures(inputOf(version))}>
+      <Conversation
+        name={model.name}
+        note={play.note}
+        withPictures={takesPictures(inputOf(version))}
+      >
         <ExampleChoices
           examples={play.examples}
           address={modelAddress(model)}
@@ -63,7 +68,7 @@ export function Chat({ play, user, origin }: Props) {
         />
       </Conversation>
       <section class="chat-side" id="chat-settings" aria-label="Settings" data-panel="settings">
-        <Settings fields={fillForm(fields) ?? []} withTools={takesTools(version)} />
+        <Settings fields={fields} withTools={takesTools(version)} />
       </section>
       <section class="chat-side" id="chat-code" aria-label="Code" data-panel="code">
         <Code
@@ -84,9 +89,9 @@ export function Chat({ play, user, origin }: Props) {
         <RecentRuns
           runs={play.runs}
           address={modelAddress(model)}
-          current={undefined}
+          current={play.prediction?.prediction.id}
           host={host}
-          view="chat"
+          asForm={false}
           version={play.version.number}
         />
       </section>
@@ -104,9 +109,10 @@ const inputOf = ({ schemas }: PlaygroundState["version"]) => versionSchema(schem
 
 const Conversation = ({
   name,
+  note,
   withPictures,
   children,
-}: PropsWithChildren<{ name: string; withPictures: boolean }>) => (
+}: PropsWithChildren<{ name: string; note: string | undefined; withPictures: boolean }>) => (
   <section class="chat-main" id="conversation" aria-label="Conversation">
     <div class="chat-welcome" data-welcome>
       <p>
@@ -118,6 +124,7 @@ const Conversation = ({
       </p>
       {children}
     </div>
+    {note && <p class="hint">{note}</p>}
     <ol class="turns" data-turns aria-label="Messages" />
     <p class="visually-hidden" role="status" data-announce />
     <form class="composer" data-composer>

@@ -2,7 +2,7 @@
 import { isTerminal } from "../../../domain/predictions/state.ts";
 import type { RecentRun } from "../../../services/predictions/recent-runs.ts";
 import { Time } from "../../ui/parts.tsx";
-import type { View } from "../views.ts";
+import { runAddress } from "../run-address.ts";
 import { labelOf, pictureOf } from "./label.ts";
 import { Picture } from "./picture.tsx";
 
@@ -13,17 +13,18 @@ interface Props {
   /** The id of the prediction that is shown. */
   current: string | undefined;
   host: string;
-  view: View;
+  /** Whether the form is looked at, of a version that has another view. */
+  asForm: boolean;
   /** The number of the version that is looked at. */
   version: number;
 }
 
-/** client/parts/recent-runs.ts keeps it up to date. A chat stays where it is: its runs are read on their own pages. */
-export const RecentRuns = ({ runs, address, current, host, view, version }: Props) => (
+/** client/parts/recent-runs.ts keeps it up to date. */
+export const RecentRuns = ({ runs, address, current, host, asForm, version }: Props) => (
   <nav
     class="run-row"
     aria-labelledby="recent-runs"
-    data-recent={`${address}/runs?view=${view === "chat" ? "chat" : "form"}&version=${version}`}
+    data-recent={`${address}/runs?version=${version}${asForm ? "&view=form" : ""}`}
     data-live={runs.some(({ prediction }) => !isTerminal(prediction.status)) ? "true" : undefined}
     hidden={runs.length === 0}
   >
@@ -32,7 +33,7 @@ export const RecentRuns = ({ runs, address, current, host, view, version }: Prop
       {runs.map(({ prediction: { id, status, created_at }, content }) => (
         <li>
           <a
-            href={view === "chat" ? `/predictions/${id}` : `${address}?prediction=${id}`}
+            href={runAddress(address, id, asForm)}
             aria-current={id === current ? "page" : undefined}
           >
             <Picture address={content && pictureOf(content.output, host)} />

@@ -70,7 +70,7 @@ export class Answer {
   #follow(id: string): void {
     new PredictionStream(id, {
       output: (value) => {
-        this.#turn.firstMs ??= Date.now() - this.#turn.sentAt;
+        if (this.#turn.sentAt > 0) this.#turn.firstMs ??= Date.now() - this.#turn.sentAt;
         this.#reply.take(value);
         this.#show();
       },
@@ -94,7 +94,7 @@ export class Answer {
   }
 
   #ended({ status, message }: Ending): void {
-    this.#turn.totalMs ??= Date.now() - this.#turn.sentAt;
+    if (this.#turn.sentAt > 0) this.#turn.totalMs ??= Date.now() - this.#turn.sentAt;
     if (status === "canceled") return this.#end("stopped");
     if (status === "failed") return this.#end("failed", message);
     if (this.#reply.isEmpty) return this.#end("done", NOTHING);

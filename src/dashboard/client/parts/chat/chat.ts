@@ -70,14 +70,18 @@ export class Chat {
     this.#resume();
   }
 
+  /** A run that was opened begins a conversation of its own: Back leads to the one before. */
   get #key(): string {
     const { user, model } = this.#root.dataset;
-    return `auspex.chat.1:${user}:${model}`;
+    const run = new URLSearchParams(location.search).get("prediction");
+    return `auspex.chat.1:${user}:${model}${run === null ? "" : `:${run}`}`;
   }
 
-  /** What was said before the page was loaded again; an answer goes on. */
+  /** What was said before the page was loaded again, or in the run that is opened; an answer goes on. */
   #resume(): void {
-    const kept = readHistory(sessionStorage.getItem(this.#key));
+    const { opened = null } = this.#root.dataset;
+    const said = isOpenedAnew() ? null : sessionStorage.getItem(this.#key);
+    const kept = readHistory(said) ?? readHistory(opened);
     if (kept) {
       this.#settings.texts = kept;
       this.#turns = kept.turns;
@@ -238,6 +242,14 @@ export class Chat {
       if (place && place.textContent !== code) place.textContent = code;
     }
   }
+}
+
+/** Not by a reload or Back, nor by a link between views and versions, which names a version. */
+function isOpenedAnew(): boolean {
+  const query = new URLSearchParams(location.search);
+  const [entry] = performance.getEntriesByType("navigation");
+  const isReached = entry instanceof PerformanceNavigationTiming && entry.type === "navigate";
+  return isReached && query.has("prediction") && !query.has("version");
 }
 
 /** Without a draft the code asks for the last answer again. */

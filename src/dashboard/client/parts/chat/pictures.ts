@@ -2,6 +2,7 @@
 import type { Picture } from "../../../playground/chat/conversation.ts";
 import { element } from "../element.ts";
 import { upload } from "../upload.ts";
+import { previewView } from "./preview.ts";
 
 /** The longer side of a preview, pixels. */
 const PREVIEW = 240;
@@ -66,13 +67,10 @@ export class Pictures {
   }
 
   #attach(picture: Omit<Attached, "row">): void {
-    const image = element("img", "");
-    image.src = picture.preview;
-    image.alt = picture.name;
     const remove = element("button", "remove", "×");
     remove.type = "button";
     remove.ariaLabel = `Remove ${picture.name}`;
-    const row = element("li", "", image, remove);
+    const row = element("li", "", previewView(picture), remove);
     const attached = { ...picture, row };
     remove.addEventListener("click", () => {
       this.#all = this.#all.filter((one) => one !== attached);

@@ -3,6 +3,7 @@ import type { AssistantTurn, UserTurn } from "../../../playground/chat/conversat
 import { element } from "../element.ts";
 import { CallView } from "./call-view.ts";
 import { MarkdownView } from "./markdown-view.ts";
+import { previewView } from "./preview.ts";
 
 export interface TurnActions {
   /** Of the last message of the user. */
@@ -21,12 +22,7 @@ const button = (name: string, act: () => void, className = "plain"): HTMLButtonE
 };
 
 export function userView({ text, pictures }: UserTurn, { edit }: TurnActions): HTMLElement {
-  const images = pictures.map(({ preview, name }) => {
-    const image = element("img", "");
-    image.src = preview;
-    image.alt = name;
-    return image;
-  });
+  const images = pictures.map(previewView);
   const item = element("li", "turn user");
   item.append(element("span", "visually-hidden", "You: "));
   if (images.length > 0) item.append(element("div", "turn-pictures", ...images));

@@ -34,7 +34,10 @@ export class MediaRuns implements Result {
     attachZoom(this.#list);
     const { user, model } = root.dataset;
     this.#key = `auspex.runs.1:${user}:${model}`;
-    for (const kept of readKept(sessionStorage.getItem(this.#key)).toReversed()) this.#add(kept);
+    const { opened, label = "" } = this.#list.dataset;
+    const others = readKept(sessionStorage.getItem(this.#key)).filter(({ id }) => id !== opened);
+    for (const kept of others.toReversed()) this.#add(kept);
+    if (opened !== undefined) this.#add({ id: opened, label });
   }
 
   async open(id: string, input: Input): Promise<void> {
