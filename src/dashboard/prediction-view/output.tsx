@@ -52,17 +52,21 @@ export function OutputValue({
   }
 }
 
-/** The rest is laid out when somebody wants it. */
+/** The rest is laid out when somebody wants it: client/parts/long-text.ts does it as one scrolls. */
 function Text({ text, isWhole }: { text: string; isWhole: boolean }) {
-  const rest = isWhole ? "" : text.slice(MAX_TEXT_CHARS);
-  if (rest === "") return <div class="output-item text">{text}</div>;
+  const shown = isWhole ? text : text.slice(0, MAX_TEXT_CHARS).replace(HALF_PAIR, "");
+  const rest = text.slice(shown.length);
   return (
-    <div class="output-item text">
-      {text.slice(0, MAX_TEXT_CHARS)}
-      <details class="output-rest">
-        <summary>{`Show the next ${Math.ceil(rest.length / 1024)} KB`}</summary>
-        {rest}
-      </details>
-    </div>
+    <>
+      <div class="output-item text">{shown}</div>
+      {rest !== "" && (
+        <details class="output-rest">
+          <summary>{`Show the next ${Math.ceil(rest.length / 1024)} KB`}</summary>
+          <div class="output-item text">{rest}</div>
+        </details>
+      )}
+    </>
   );
 }
+
+const HALF_PAIR = /[\uD800-\uDBFF]$/;

@@ -17,6 +17,7 @@ import { Logs } from "./logs.tsx";
 import { MarkdownButton } from "./markdown-button.tsx";
 import { OutputValue } from "./output.tsx";
 import { isUrlKind, type Output, outputsOf } from "./output-kind.ts";
+import { partAddress, ShowMore } from "./show-more.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Why } from "./why.tsx";
 
@@ -75,6 +76,11 @@ export function PredictionPanel({
         </div>
         <div data-part="note">
           <OutputNote view={view} isEmpty={pieces.length + omitted === 0} />
+        </div>
+        <div data-part="next">
+          {view.next && !isJson && (
+            <ShowMore address={partAddress(prediction.id, view.next, display)} />
+          )}
         </div>
         <p class="hint" data-more hidden={omitted === 0}>
           {isJson ? "The output is too large to show here. " : "There is more of the output. "}

@@ -1,6 +1,7 @@
 /** The output as a tree, of which any part has an address: however large it is, a page has a part of it. */
 import type { Json } from "../../protocol/common.ts";
 import { JsonTree } from "../prediction-view/json-tree.tsx";
+import { ShowMore } from "../prediction-view/show-more.tsx";
 import { Above, ALL_PREDICTIONS, linkToPrediction } from "../ui/parts.tsx";
 
 /** Characters of a text that is a part: all of it is in the file. */
@@ -27,15 +28,7 @@ export function OutputPage({ id, part, host }: Props) {
     <>
       <Above places={[ALL_PREDICTIONS, linkToPrediction(id)]} />
       <h1>Output</h1>
-      <p class="downloads">
-        {"Download "}
-        <a href={`${address}.txt`} download={`${id}.txt`}>
-          Text
-        </a>
-        <a href={`${address}.json`} download={`${id}.json`}>
-          JSON
-        </a>
-      </p>
+      <Downloads id={id} />
       {part ? (
         <Part part={part} address={address} host={host} />
       ) : (
@@ -44,6 +37,34 @@ export function OutputPage({ id, part, host }: Props) {
     </>
   );
 }
+
+/** The text from somewhere in its middle on. @param next where it goes on, if it does */
+export const OutputTextPage = ({ id, text, next }: { id: string; text: string; next?: string }) => (
+  <>
+    <Above places={[ALL_PREDICTIONS, linkToPrediction(id)]} />
+    <h1>Output, continued</h1>
+    <Downloads id={id} />
+    <div class="prediction-output" data-long-text>
+      <div data-output>
+        <div class="output-item text">{text}</div>
+      </div>
+      <p class="visually-hidden" role="status" data-announce />
+      {next === undefined ? <p class="hint">The output ends here.</p> : <ShowMore address={next} />}
+    </div>
+  </>
+);
+
+const Downloads = ({ id }: { id: string }) => (
+  <p class="downloads">
+    {"Download "}
+    <a href={`/predictions/${id}/output.txt`} download={`${id}.txt`}>
+      Text
+    </a>
+    <a href={`/predictions/${id}/output.json`} download={`${id}.json`}>
+      JSON
+    </a>
+  </p>
+);
 
 function Part({ part, address, host }: { part: OutputPart; address: string; host: string }) {
   const { at, value, from } = part;

@@ -1,6 +1,7 @@
 /** `/predictions/{id}/output`: the output as a page and as files. */
 import { z } from "zod";
 import { partAt } from "../../domain/predictions/json-part.ts";
+import { BEGIN, readCursor } from "../../domain/predictions/output-cursor.ts";
 import { notFound } from "../../errors.ts";
 import { integerText } from "../../protocol/common.ts";
 import {
@@ -10,9 +11,11 @@ import {
   outputText,
   wholeOutput,
 } from "../../services/predictions/output-files.ts";
+import { readOutputPiece } from "../../services/predictions/output-piece.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { OutputPage } from "./output-page.tsx";
+import { partAddress } from "../prediction-view/show-more.tsx";
+import { OutputPage, OutputTextPage } from "./output-page.tsx";
 
 const ADDRESS = "/predictions/:prediction_id/output";
 
@@ -27,6 +30,8 @@ const outputOf = (c: PageContext): OutputOf => ({
   id: c.req.param("prediction_id") ?? "",
   origin: c.var.origin,
 });
+
+const LINES = ["list", "\n"] as const;
 
 const TEXT = { "content-type": "text/plain; charset=utf-8" };
 const JSON_TYPE = { "content-type": "application/json" };
@@ -45,6 +50,18 @@ export const outputPages = pages()
       title: "Output",
       scripts: ["output"],
     });
+  })
+  .get(`${ADDRESS}/part`, requireUser, async (c) => {
+    const { caller, id } = outputOf(c);
+    const { at: text = "", lines } = c.req.query();
+    const at = readCursor(text) ?? BEGIN;
+    const [display, between] = lines === undefined ? (["text", ""] as const) : LINES;
+    const piece = await readOutputPiece(c.var.services, caller, id, { at, between });
+    const next = piece.next && partAddress(id, piece.next, display);
+    // Client code adds it to what it shows.
+    if (!c.req.header("accept")?.includes("text/html")) return c.json({ text: piece.text, next });
+    const page = <OutputTextPage id={id} text={piece.text} {...(next !== undefined && { next })} />;
+    return c.render(page, { title: "Output", scripts: ["output"] });
   })
   .get(`${ADDRESS}.txt`, requireUser, async (c) => {
     const between = c.req.query("lines") === undefined ? "" : "\n";

@@ -14,12 +14,13 @@ export function historyOf(record: PredictionRecord): History {
   const progress = new Progress();
   let chars = 0;
   let omitted = 0;
+  let at = 0;
   let first: StoredValue | null = null;
-  for (const { at, attempt, events } of log.rows()) {
-    for (const logEvent of events) {
-      progress.add(logEvent, at);
-      if (logEvent.event === "logs") tail.add(logEvent.data, at);
-      if (logEvent.event === "setup") tail.add(logEvent.data.logs ?? "", at);
+  for (const { id, at: time, attempt, events } of log.rows()) {
+    for (const [n, logEvent] of events.entries()) {
+      progress.add(logEvent, time);
+      if (logEvent.event === "logs") tail.add(logEvent.data, time);
+      if (logEvent.event === "setup") tail.add(logEvent.data.logs ?? "", time);
       if (attempt !== life.outputAttempt) continue;
       if (logEvent.event === "stored") {
         if (values.length + omitted === 0) first = logEvent.data;
@@ -29,8 +30,10 @@ export function historyOf(record: PredictionRecord): History {
       const json = JSON.stringify(logEvent.data);
       chars += json.length;
       // Once one is omitted all further ones are: else what follows would look contiguous.
-      if (omitted === 0 && chars <= MAX_CHARS) values.push(json);
+      const isShown = omitted === 0 && chars <= MAX_CHARS;
+      if (isShown) values.push(json);
       else omitted += 1;
+      if (isShown) at = id + n;
     }
   }
   tail.cut();
@@ -43,7 +46,7 @@ export function historyOf(record: PredictionRecord): History {
     last: log.stored,
     standing: progress.standing(record),
     logs: { text: tail.text, marks: marksOf(tail.lines), ...tail.state },
-    output: { values, omitted, first },
+    output: { values, omitted, first, at },
     input: fits ? input : null,
   };
 }

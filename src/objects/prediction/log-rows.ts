@@ -39,7 +39,7 @@ export interface LogEnd {
   totals: LogTotals;
 }
 
-type StoredRowEvent = NumberedEvent & { attempt: number };
+export type StoredRowEvent = NumberedEvent & { attempt: number };
 
 /**
  * The row that was read last: a reader who lags takes it in several pages. One for all predictions
@@ -122,8 +122,8 @@ export class LogRows {
   }
 
   /** All rows; to be consumed without an await in between. */
-  *rows(): Generator<Pick<Row, "at" | "attempt" | "events">> {
-    for (const { body } of this.#entries.frames(1)) yield JSON.parse(body);
+  *rows(): Generator<Pick<Row, "at" | "attempt" | "events"> & { id: number }> {
+    for (const { id, body } of this.#entries.frames(1)) yield { ...JSON.parse(body), id };
   }
 
   /** The outputs of an attempt after the event `after`, up to the event `last`. */

@@ -25,6 +25,7 @@ import { Handouts, type NotBegun } from "./handouts.ts";
 import { historyOf } from "./history.ts";
 import { type OfferedJob, predictionRowOf } from "./job-messages.ts";
 import { beginWrite, continueWrite, leasedInput, mayReadFile } from "./lease-holder.ts";
+import { outputPageOf } from "./output-page.ts";
 import { PredictionRecord } from "./record.ts";
 import { Removal } from "./removal.ts";
 import type {
@@ -36,6 +37,7 @@ import type {
   History,
   LastRun,
   OriginalRequest,
+  OutputPage,
   Piece,
   Snapshot,
   WriteGrant,
@@ -160,6 +162,12 @@ export class PredictionObject extends DurableObject<Bindings> {
   history(): History | undefined {
     const record = this.#load();
     return record && historyOf(record);
+  }
+
+  /** @returns undefined when its record has been deleted */
+  outputPage(after: number, chars: number): OutputPage | undefined {
+    const record = this.#load();
+    return record && outputPageOf(record, after, chars);
   }
 
   /** @returns undefined when its record has been deleted */

@@ -87,9 +87,23 @@ export interface History {
     terminal?: TerminalState;
   };
   /** JSON texts from the first on; if there is none, what is stored in place of the first. */
-  output: { values: string[]; omitted: number; first: StoredValue | null };
+  output: {
+    values: string[];
+    omitted: number;
+    first: StoredValue | null;
+    /** The id of the last event in `values`; missing if the object has the code of the last release. */
+    at?: number;
+  };
   /** JSON text; null when it is too large or deleted. */
   input: string | null;
+}
+
+/** Outputs that follow each other: JSON texts, or one that is stored in R2. */
+export interface OutputPage {
+  texts: { id: number; json: string }[];
+  stored: { id: number; value: StoredValue } | null;
+  /** Whether another one follows. */
+  more: boolean;
 }
 
 /** The deliveries of one webhook event, without bodies and signatures. */

@@ -23,6 +23,7 @@ export const predictionAt = (env: Bindings, id: DurableObjectId, waitSeconds = 0
       "get",
       "getUpTo",
       "history",
+      "outputPage",
       "standing",
       "lastRun",
       "originalRequest",

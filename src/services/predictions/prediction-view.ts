@@ -4,6 +4,7 @@ import { BEGINNING } from "../../domain/predictions/display-limits.ts";
 import { isWaiting, type Viewer } from "../../domain/predictions/explanation.ts";
 import { linesOf } from "../../domain/predictions/log-marks.ts";
 import { type LogLine, NEW_TAIL, type TailState } from "../../domain/predictions/log-tail.ts";
+import type { OutputCursor } from "../../domain/predictions/output-cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { SetupStanding } from "../../domain/predictions/standing.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
@@ -13,7 +14,7 @@ import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
 import { secretFieldsOf, withMasks } from "../../domain/schemas/secret-fields.ts";
 import { rootKeywords, versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notVisible } from "../../errors.ts";
-import { readTruncatedJson } from "../../lib/truncated-json.ts";
+import { stringPiece } from "../../lib/json-string-piece.ts";
 import type { History } from "../../objects/prediction/rpc-types.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { StoredValue } from "../../protocol/event.ts";
@@ -55,6 +56,8 @@ export interface PredictionView
   output: Json[];
   /** The beginning of an output whose first value alone is larger than that. */
   beginning: string | undefined;
+  /** Where the text goes on behind what is shown; undefined if nothing more comes, or it may be no text. */
+  next: OutputCursor | undefined;
   /** The length of the output as JSON text. */
   chars: number;
   /** Whether its strings are pieces of one text, or items of a list. */
@@ -102,6 +105,7 @@ export async function viewPrediction(
   const explanation = isWaiting(standing)
     ? await explainStanding(services, stub, standing, viewer)
     : undefined;
+  const first = output.first ? await beginningOf(services, id, output.first) : undefined;
   const input = history.input && (await refreshInputUrls(services, caller, origin, history.input));
   return {
     prediction,
@@ -118,7 +122,8 @@ export async function viewPrediction(
     output: output.values.map((text): Json => JSON.parse(text)),
     chars: output.values.reduce((sum, { length }) => sum + length, 0),
     omitted: output.omitted,
-    beginning: output.first ? await beginningOf(services, id, output.first) : undefined,
+    beginning: first?.text,
+    next: live || output.omitted === 0 ? undefined : nextOf(output, first),
     display,
     input: parseJson(input),
     displayInput: withMasks(
@@ -128,17 +133,39 @@ export async function viewPrediction(
   };
 }
 
+interface Beginning {
+  text: string;
+  /** Bytes of its JSON text. */
+  size: number;
+}
+
 /** undefined when it was deleted meanwhile. */
-async function beginningOf({ env }: Services, id: string, { name }: StoredValue) {
+async function beginningOf(
+  { env }: Services,
+  id: string,
+  { name, size }: StoredValue,
+): Promise<Beginning | undefined> {
   // One more for the quotation mark of a string.
   const range = { offset: 0, length: BEGINNING + 1 };
   const file = await getFile(env.FILES, valueKey(id, name), { range });
   if (!file) return undefined;
-  return readTruncatedJson(cleanEnd(await file.text())).slice(0, BEGINNING);
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  if (bytes[0] !== QUOTE) return { text: cleanEnd(new TextDecoder().decode(bytes)), size: 0 };
+  const piece = stringPiece(bytes.subarray(1), bytes.length >= size);
+  return { text: piece.text, size: 1 + piece.size };
 }
 
+const QUOTE = 0x22;
+
 /** The last character may have been read only in part. */
-const cleanEnd = (text: string) => text.replace(/\uFFFD$/, "");
+const cleanEnd = (text: string) => text.replace(/\uFFFD$/, "").slice(0, BEGINNING);
+
+/** Not of an object with the code of the last release, which cannot say it. */
+function nextOf({ at, first }: History["output"], read: Beginning | undefined) {
+  if (at === undefined) return undefined;
+  if (!first) return { after: at, skip: 0 };
+  return read && read.size > 0 ? { after: 0, skip: read.size } : undefined;
+}
 
 const parseJson = (text: string | null): Json | undefined =>
   text === null ? undefined : JSON.parse(text);
@@ -153,6 +180,7 @@ const DATA_REMOVED = {
   logs: { lines: [], state: NEW_TAIL },
   output: [],
   beginning: undefined,
+  next: undefined,
   chars: 0,
   omitted: 0,
   input: undefined,

@@ -147,6 +147,9 @@ export const PAGES: Record<string, PageVisit[]> = {
     { to: operators, at: ({ failed, event }) => [`/predictions/${failed}/webhooks/${event}`] },
   ],
   [`${RUN}/output`]: [{ to: operators, at: ({ text }) => [`/predictions/${text}/output`] }],
+  [`${RUN}/output/part`]: [
+    { to: operators, at: ({ text }) => [`/predictions/${text}/output/part?at=0`] },
+  ],
 };
 
 /** Routes that respond with something other than a full page. */

@@ -324,6 +324,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`GET ${RUN}/json`]: ownRun,
   [`GET ${RUN}/logs.txt`]: ownRun,
   [`GET ${RUN}/output`]: ownRun,
+  [`GET ${RUN}/output/part`]: ownRun,
   [`GET ${RUN}/output.txt`]: ownRun,
   [`GET ${RUN}/output.json`]: ownRun,
   // It is no table.

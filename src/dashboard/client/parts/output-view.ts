@@ -19,6 +19,7 @@ export class OutputView {
   readonly #buffer = new TextBuffer((text) => this.#appendText(text));
   #chars: number;
   #empty: boolean;
+  #isBeginning = false;
 
   /** @param onText called when text has been shown */
   constructor(root: HTMLElement, onText: () => void) {
@@ -35,6 +36,11 @@ export class OutputView {
     return this.#empty;
   }
 
+  /** Whether it shows a part of a value: the server cuts it where the rest goes on. */
+  get isBeginning(): boolean {
+    return this.#isBeginning;
+  }
+
   /** @param json the JSON text of the value */
   add(value: Json, json: string): void {
     this.#chars += json.length;
@@ -44,6 +50,7 @@ export class OutputView {
       if (this.#more) this.#more.hidden = false;
       if (!this.#empty) return;
       this.#empty = false;
+      this.#isBeginning = true;
       const text = (typeof value === "string" ? value : json).slice(0, BEGINNING);
       this.#box?.append(...elementsFor({ kind: "text", text }));
       return;

@@ -12,6 +12,7 @@ import { attachTrees } from "./json-tree.ts";
 import { LiveStream, type LiveStreamOptions } from "./live-stream.ts";
 import { LogSearch } from "./log-search.ts";
 import { LogView } from "./log-view.ts";
+import { LongText } from "./long-text.ts";
 import { MarkdownMode } from "./markdown-mode.ts";
 import { OutputView } from "./output-view.ts";
 import { post } from "./post.ts";
@@ -36,8 +37,9 @@ export function attachPrediction(root: HTMLElement): () => void {
   LogSearch.of(view);
   attachZoom(view);
   const markdown = new MarkdownMode(view);
+  const text = new LongText(view, () => markdown.update());
   if (view.dataset.live === undefined) return () => {};
-  const live = new LivePrediction(view, markdown);
+  const live = new LivePrediction(view, markdown, text);
   return () => live.close();
 }
 
@@ -59,6 +61,7 @@ class LivePrediction {
   readonly #stream: LiveStream;
   readonly #output: OutputView;
   readonly #markdown: MarkdownMode;
+  readonly #text: LongText;
   readonly #logs: LogView;
   readonly #stopTicking: () => void;
   readonly #stopExplaining: () => void;
@@ -72,12 +75,13 @@ class LivePrediction {
   #refreshTimer: number | undefined;
   #pendingRefresh: Promise<void> = Promise.resolve();
 
-  constructor(root: HTMLElement, markdown: MarkdownMode) {
+  constructor(root: HTMLElement, markdown: MarkdownMode, text: LongText) {
     const { prediction: id = "" } = root.dataset;
     this.#root = root;
     this.#address = `/predictions/${id}`;
     this.#output = new OutputView(root, () => markdown.update());
     this.#markdown = markdown;
+    this.#text = text;
     this.#logs = new LogView(root);
     this.#stopTicking = showElapsed(root);
     this.#stopExplaining = keepExplained(root, this.#address);
@@ -234,12 +238,16 @@ class LivePrediction {
       replaceElement(old, part);
     }
     this.#tell("prediction-status");
-    const isLess = this.#hasGap || this.#root.querySelector("[data-by-server]") !== null;
+    const isLess =
+      this.#hasGap ||
+      this.#output.isBeginning ||
+      this.#root.querySelector("[data-by-server]") !== null;
     if (state === "ended" && isLess) {
       replaceAppended(this.#root, page);
       LogSearch.of(this.#root).update();
       this.#markdown.update();
     }
+    if (state === "ended") this.#text.watch();
     return state;
   }
 
