@@ -3,6 +3,9 @@ import { z } from "zod";
 import { json, jsonObject, timestamp, uuid } from "./common.ts";
 import { oneModel } from "./model.ts";
 
+/** Of one model. */
+export const MAX_EXAMPLES = 12;
+
 export const example = z
   .object({
     id: uuid,
@@ -23,6 +26,20 @@ export const pinExample = z
   })
   .meta({ id: "PinExample" });
 export type PinExample = z.infer<typeof pinExample>;
+
+export const updateExample = z
+  .strictObject({
+    position: z.int().min(1).max(MAX_EXAMPLES).optional().meta({
+      description: "Its place from the first, 1; beyond the last it becomes the last",
+      example: 1,
+    }),
+    is_cover: z.boolean().optional().meta({
+      description:
+        "Whether the first picture of its output is the model's picture in lists. False takes it away if it is",
+    }),
+  })
+  .meta({ id: "UpdateExample" });
+export type UpdateExample = z.infer<typeof updateExample>;
 
 export const oneExample = oneModel.extend({
   example_id: uuid.meta({ description: "ID of the example" }),

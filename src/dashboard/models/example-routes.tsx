@@ -2,6 +2,7 @@
 import {
   coverFrom,
   examplesOf,
+  goneVersions,
   moveExampleUp,
   pinExample,
   unpinExample,
@@ -30,11 +31,11 @@ export const examplePages = pages()
     const { owner, name } = c.req.param();
     const model = await readModel(services, viewer?.caller, owner, name);
     const examples = await examplesOf(services, model.id, origin);
+    const gone = await goneVersions(services, model.id, examples);
     const { host } = new URL(origin);
-    return c.render(
-      <ExamplesPage model={model} viewer={viewer} examples={examples} host={host} />,
-      { title: `Examples of ${owner}/${name}` },
-    );
+    return c.render(<ExamplesPage {...{ model, viewer, examples, gone, host }} />, {
+      title: `Examples of ${owner}/${name}`,
+    });
   })
   .post(ALL, requireUser, async (c) => {
     const { services, origin } = c.var;

@@ -1,8 +1,8 @@
 /** The examples of a model: what went in and what came out, each with what its owner can do with it. */
-import { MAX_EXAMPLES } from "../../domain/models/example-content.ts";
-import type { Example } from "../../protocol/example.ts";
+import { type Example, MAX_EXAMPLES } from "../../protocol/example.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
+import { ExampleVersion } from "../playground/examples/output.tsx";
 import { duration } from "../prediction-view/duration.ts";
 import { OutputValue } from "../prediction-view/output.tsx";
 import { outputOf } from "../prediction-view/output-kind.ts";
@@ -15,6 +15,8 @@ interface Props {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
   examples: Example[];
+  /** The numbers of versions that made some of them, and were deleted. */
+  gone: Set<number>;
   /** Of the page: files of others are linked, not loaded. */
   host: string;
 }
@@ -54,7 +56,14 @@ const NoExamples = ({ model, viewer }: Pick<Props, "model" | "viewer">) => (
   </Empty>
 );
 
-function OneExample({ model, viewer, host, example, n }: Props & { example: Example; n: number }) {
+function OneExample({
+  model,
+  viewer,
+  host,
+  gone,
+  example,
+  n,
+}: Props & { example: Example; n: number }) {
   const { id, version_number: number, execution_time } = example;
   const outputs = exampleOutputs(example.output, host);
   const at = modelAddress(model, `/examples/${id}`);
@@ -64,7 +73,7 @@ function OneExample({ model, viewer, host, example, n }: Props & { example: Exam
       <div class="title-row">
         <h2 id={`example-${n}`}>Example {n + 1}</h2>
         <p class="hint">
-          <a href={modelAddress(model, `/versions/${number}`)}>Version {number}</a>
+          <ExampleVersion model={model} number={number} isGone={gone.has(number)} name="Version" />
           {execution_time !== null && `, ran ${duration(Number(execution_time))}`}
         </p>
       </div>

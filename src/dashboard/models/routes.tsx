@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type ModelItem, modelSort } from "../../protocol/model.ts";
 import { getUser } from "../../services/accounts/users.ts";
 import { listCategories } from "../../services/models/categories.ts";
-import { exampleChoices, readExample } from "../../services/models/examples.ts";
+import { exampleChoices } from "../../services/models/examples.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
@@ -13,6 +13,7 @@ import type { Page, PageRequest } from "../../services/pagination.ts";
 import { readOutlook } from "../../services/runners/serving.ts";
 import { type PageContext, pages } from "../context.ts";
 import { emptyDraft } from "../form.ts";
+import { chosenExample } from "../playground/examples/note.ts";
 import { publishState } from "../publish/state.ts";
 import { ApiPage } from "./api.tsx";
 import { examplePages } from "./example-routes.tsx";
@@ -134,13 +135,13 @@ export const modelPages = pages()
     if (!version) return renderNoVersion(c, model);
     const { services, origin } = c.var;
     const chosen = c.req.query("example");
-    const [outlook, examples, example] = await Promise.all([
+    const [outlook, examples, one] = await Promise.all([
       readOutlook(services, undefined, model, version),
       exampleChoices(services, model.id, origin),
-      chosen === undefined ? undefined : readExample(services, model.id, chosen, origin),
+      chosenExample(services, version, chosen, origin),
     ]);
     const { host } = new URL(origin);
-    return c.render(<VisitorPage {...{ model, version, outlook, examples, example, host }} />, {
+    return c.render(<VisitorPage {...{ model, version, outlook, examples, host, ...one }} />, {
       title: `${owner}/${name}`,
     });
   })

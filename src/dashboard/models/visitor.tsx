@@ -1,28 +1,26 @@
 /** A model's page for visitors: the form of its playground, to look at. */
 import type { Outlook } from "../../domain/models/outlook.ts";
-import type { Example } from "../../protocol/example.ts";
 import type { ExampleChoice } from "../../services/models/examples.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { emptyDraft } from "../form.ts";
 import { Control } from "../playground/controls.tsx";
-import { ExampleChoices } from "../playground/examples/choices.tsx";
+import { ExampleChoices, ToExamples } from "../playground/examples/choices.tsx";
+import type { ChosenExample } from "../playground/examples/note.ts";
 import { ExampleOutput } from "../playground/examples/output.tsx";
 import { inputFields, inputFor } from "../playground/input.ts";
 import { Empty } from "../ui/parts.tsx";
 import { ModelHeader, modelAddress } from "./header.tsx";
 
-interface Props {
+interface Props extends ChosenExample {
   model: DetailedModelRow;
   version: VersionRow;
   outlook: Outlook;
   examples: ExampleChoice[];
-  /** The one that was chosen. */
-  example: Example | undefined;
   host: string;
 }
 
-export const VisitorPage = ({ model, version, outlook, examples, example, host }: Props) => (
+export const VisitorPage = ({ model, version, outlook, examples, host, ...chosen }: Props) => (
   <>
     <ModelHeader model={model} viewer={undefined} page="" expected={{ outlook, version }} />
     <div class="playground">
@@ -30,18 +28,25 @@ export const VisitorPage = ({ model, version, outlook, examples, example, host }
         <div class="playground-head">
           <h2 id="playground-input">Input</h2>
         </div>
-        <Inputs version={version} example={example} />
+        <ToExamples count={examples.length} />
+        {chosen.note && <p class="hint">{chosen.note}</p>}
+        <Inputs version={version} example={chosen.example} />
       </section>
       <div class="playground-result">
         <ExampleChoices
           examples={examples}
           address={modelAddress(model)}
-          current={example?.id}
+          current={chosen.example?.id}
           host={host}
         />
-        {example && (
+        {chosen.example && (
           <section aria-label="Output">
-            <ExampleOutput model={model} example={example} host={host} />
+            <ExampleOutput
+              model={model}
+              example={chosen.example}
+              isVersionGone={chosen.isVersionGone}
+              host={host}
+            />
           </section>
         )}
         <Empty title="Sign in to run it">

@@ -36,6 +36,8 @@ export interface PlaygroundState {
   examples: ExampleChoice[];
   /** The one that was chosen, with its output. */
   example?: Example | undefined;
+  /** Whether its version is gone. */
+  isVersionGone?: boolean;
   /** The last of the model, of whoever looks. */
   runs: RecentRun[];
   tab: Tab;

@@ -8,7 +8,7 @@ import { Chat } from "./chat/view.tsx";
 import { codeSamples } from "./code/samples.ts";
 import { Code } from "./code/view.tsx";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
-import { ExampleChoices } from "./examples/choices.tsx";
+import { ExampleChoices, ToExamples } from "./examples/choices.tsx";
 import { ExampleOutput } from "./examples/output.tsx";
 import { InputForm } from "./input-form.tsx";
 import { labelOf } from "./runs/label.ts";
@@ -73,6 +73,7 @@ function FormView({ play, viewer, origin }: Props) {
             <h2 id="playground-input">Input</h2>
             <VersionSelect play={play} />
           </div>
+          <ToExamples count={play.examples.length} />
           <InputForm play={play} />
         </section>
         <div class="playground-result">
@@ -187,8 +188,8 @@ const NoOutput = ({ play, host }: { play: PlaygroundState; host: string }) =>
     </>
   );
 
-const exampleOutput = ({ model, example }: PlaygroundState, host: string) =>
-  example && <ExampleOutput model={model} example={example} host={host} />;
+const exampleOutput = ({ model, example, isVersionGone = false }: PlaygroundState, host: string) =>
+  example && <ExampleOutput {...{ model, example, isVersionGone, host }} />;
 
 const NO_RESULTS: Record<MediaView, [title: string, text: string]> = {
   images: ["No pictures yet", "Run the model, and its pictures are collected here."],

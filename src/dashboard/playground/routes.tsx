@@ -8,7 +8,6 @@ import { limitRate } from "../../middleware/rate-limit.ts";
 import { integerText } from "../../protocol/common.ts";
 import { createPredictionOfVersion } from "../../protocol/prediction.ts";
 import { parseBody } from "../../routes/router.ts";
-import { readExample } from "../../services/models/examples.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { type PredictionView, viewPrediction } from "../../services/predictions/prediction-view.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
@@ -21,6 +20,7 @@ import { renderNoVersion } from "../models/no-version.tsx";
 import { fragment } from "../prediction-view/fragment.tsx";
 import { openRun } from "./chat/open-run.ts";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
+import { chosenExample } from "./examples/note.ts";
 import {
   convertInput,
   inputFields,
@@ -74,10 +74,13 @@ export const playgroundPages = pages()
     if (prediction && prediction.model !== `${model.owner.username}/${model.name}`)
       throw notFound(`The prediction '${id}' of this model`);
     if (!version) return renderNoVersion(c, model);
-    const example =
-      query.example === undefined
-        ? undefined
-        : await readExample(services, model.id, query.example, origin);
+    const chosen = await chosenExample(
+      services,
+      version,
+      prediction ? undefined : query.example,
+      origin,
+    );
+    const { example, isVersionGone } = chosen;
     const sent = inputOfView(prediction) ?? example?.input;
     const { input: given, left } = sent
       ? withoutSecrets(sent, secretFieldsOf(versionSchema(version.schemas, "input")))
@@ -99,12 +102,15 @@ export const playgroundPages = pages()
       input,
       prediction,
       opened,
-      example: prediction ? undefined : example,
+      example,
+      isVersionGone,
       tab,
-      note: predictionNote(prediction, version, {
-        secretsLeft: left,
-        isTooMuch: own === "chat" && !opened && query.view !== "form" && as !== "json",
-      }),
+      note:
+        chosen.note ??
+        predictionNote(prediction, version, {
+          secretsLeft: left,
+          isTooMuch: own === "chat" && !opened && query.view !== "form" && as !== "json",
+        }),
       wanted: query.view === "form" || as === "json" || isOfForm ? "form" : "own",
     });
   })

@@ -2,7 +2,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 
-export const MAX_EXAMPLES = 12;
 /** As JSON text. An account has room for some hundred of them. */
 export const MAX_INPUT_CHARS = 32_000;
 export const MAX_OUTPUT_CHARS = 100_000;

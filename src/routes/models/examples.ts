@@ -6,9 +6,19 @@ import {
   requireScopeToWrite,
 } from "../../middleware/authentication.ts";
 import { nothing, pageOf } from "../../protocol/common.ts";
-import { example, oneExample, pinExample as pinBody } from "../../protocol/example.ts";
+import {
+  example,
+  oneExample,
+  pinExample as pinBody,
+  updateExample as updateBody,
+} from "../../protocol/example.ts";
 import { oneModel } from "../../protocol/model.ts";
-import { listExamples, pinExample, unpinExample } from "../../services/models/examples.ts";
+import {
+  listExamples,
+  pinExample,
+  unpinExample,
+  updateExample,
+} from "../../services/models/examples.ts";
 import { onePage } from "../../services/pagination.ts";
 import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "../responses.ts";
 import { router } from "../router.ts";
@@ -23,7 +33,7 @@ const list = createRoute({
   tags,
   summary: "List a model's examples",
   description:
-    "Runs that the model's owner shows, in the order that they are shown in: at most 12, on one page. URLs of their files are valid for an hour.",
+    "Runs that the model's owner shows, in the order that they are shown in: at most 12, on one page. URLs of their files are valid for an hour; list them again for new ones.",
   middleware: allowAnonymous,
   request: { params: oneModel },
   responses: { 200: jsonResponse("In their order", pageOf(example)), ...errorResponses },
@@ -39,6 +49,19 @@ const pin = createRoute({
     "Copies the input, output and files of a prediction of yours, for everybody who may see the model. The prediction must be of this model and have succeeded. The copy stays when the prediction's data is removed. Secret fields, logs and webhooks are not copied. Requires the scopes `write` and `read`, because it shows what a prediction has.",
   middleware: requireAllScopesToWrite("write", "read"),
   request: { params: oneModel, body: jsonBody(pinBody) },
+  responses: { 200: jsonResponse("The example", example), ...errorResponses, ...conflictResponse },
+});
+
+const update = createRoute({
+  method: "patch",
+  path: `${PATH}/{example_id}`,
+  operationId: "updateExample",
+  tags,
+  summary: "Move an example, or show its picture",
+  description:
+    "Changes only what you send: its place among the others, which keep their order, and whether its picture is the model's. It is a conflict if its output has no picture.",
+  middleware: requireScopeToWrite("write"),
+  request: { params: oneExample, body: jsonBody(updateBody) },
   responses: { 200: jsonResponse("The example", example), ...errorResponses, ...conflictResponse },
 });
 
@@ -71,6 +94,14 @@ export const exampleRoutes = router()
       await pinExample(c.var.services, c.var.caller, place, prediction_id, origin),
       200,
     );
+  })
+  .openapi(update, async (c) => {
+    const { model_owner, model_name, example_id } = c.req.valid("param");
+    const { origin } = new URL(c.req.url);
+    const place: [string, string] = [model_owner, model_name];
+    const at = { place, id: example_id, origin };
+    const { services, caller } = c.var;
+    return c.json(await updateExample(services, caller, at, c.req.valid("json")), 200);
   })
   .openapi(remove, async (c) => {
     const { model_owner, model_name, example_id } = c.req.valid("param");

@@ -1,31 +1,28 @@
 /** Examples: runs that a model's owner shows on its page, as copies that outlive them. */
 import { v7 as uuid } from "uuid";
-import {
-  MAX_EXAMPLES,
-  mapStrings,
-  ownFileName,
-  stringsOf,
-} from "../../domain/models/example-content.ts";
+import { mapStrings, ownFileName, stringsOf } from "../../domain/models/example-content.ts";
 import { secondsText } from "../../domain/predictions/prediction-resource.ts";
 import { conflict, notFound } from "../../errors.ts";
 import { logger } from "../../log.ts";
 import type { Json } from "../../protocol/common.ts";
-import type { Example } from "../../protocol/example.ts";
+import { type Example, MAX_EXAMPLES, type UpdateExample } from "../../protocol/example.ts";
 import { isDuplicate } from "../../storage/database.ts";
 import { deleteAll, factsOf, fileKey, headFile } from "../../storage/files/files.ts";
 import {
   deleteExample,
+  dropCover,
   type ExampleRow,
   findExample,
   hideExample,
   insertExample,
   listExampleChoices,
   listRemoved,
+  orderExamples,
   listExamples as rowsOf,
   setCover,
   showExample,
-  swapExamples,
 } from "../../storage/models/examples.ts";
+import { versionsAmong } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import { orConflict } from "../conflicts.ts";
@@ -73,6 +70,17 @@ export async function exampleChoices(
 }
 
 const MAX_CHOICE_CHARS = 16 * 1024;
+
+/** Which of these were made by a version that is gone, by its number. */
+export async function goneVersions(
+  { db }: Services,
+  modelId: string,
+  examples: Pick<Example, "version_number">[],
+): Promise<Set<number>> {
+  const gone = new Set(examples.map(({ version_number }) => version_number));
+  for (const number of await versionsAmong(db, modelId, [...gone])) gone.delete(number);
+  return gone;
+}
 
 /** One of a model that the caller sees; undefined: there is none. */
 export async function readExample(
@@ -152,9 +160,8 @@ export async function moveExampleUp(
   id: string,
 ): Promise<void> {
   const { model, row } = await ownExample(services, caller, place, id);
-  const rows = await rowsOf(services.db, model.id);
-  const before = rows[rows.findIndex((one) => one.id === row.id) - 1];
-  if (before) await swapExamples(services.db, row, before);
+  const ids = (await rowsOf(services.db, model.id)).map((one) => one.id);
+  await placeAt(services, ids, row, Math.max(ids.indexOf(id), 1));
 }
 
 /**
@@ -167,11 +174,50 @@ export async function coverFrom(
   place: Place,
   id: string,
 ): Promise<void> {
+  await change(services, caller, { place, id }, { is_cover: true });
+}
+
+/**
+ * Changes what is given.
+ * @throws ProblemError not_found, forbidden; conflict for one without a picture, and then nothing is changed
+ */
+export async function updateExample(
+  services: Services,
+  caller: Caller,
+  at: { place: Place; id: string; origin: string },
+  changes: UpdateExample,
+): Promise<Example> {
+  return presented(services, await change(services, caller, at, changes), at.origin);
+}
+
+async function change(
+  services: Services,
+  caller: Caller,
+  { place, id }: { place: Place; id: string },
+  { position, is_cover }: UpdateExample,
+): Promise<ExampleRow> {
+  const { db } = services;
   const { model, row } = await ownExample(services, caller, place, id);
+  const cover = is_cover ? await pictureIn(services, row) : undefined;
+  if (position !== undefined) {
+    const ids = (await rowsOf(db, model.id)).map((one) => one.id);
+    await placeAt(services, ids, row, position);
+  }
+  if (cover !== undefined) await setCover(db, model.id, cover);
+  if (is_cover === false) await dropCover(db, row);
+  return row;
+}
+
+/** @param ids of all, in their order @param position from 1 */
+async function placeAt({ db }: Services, ids: string[], { id }: ExampleRow, position: number) {
+  const others = ids.filter((one) => one !== id);
+  await orderExamples(db, others.toSpliced(position - 1, 0, id));
+}
+
+async function pictureIn({ env }: Services, row: ExampleRow): Promise<string> {
   for (const key of keysIn(row)) {
-    const file = await headFile(services.env.FILES, key);
-    if (file && PICTURE.test(factsOf(file).mime_type))
-      return void (await setCover(services.db, model.id, key));
+    const file = await headFile(env.FILES, key);
+    if (file && PICTURE.test(factsOf(file).mime_type)) return key;
   }
   throw conflict("The output of this example has no picture.");
 }

@@ -74,24 +74,32 @@ export async function showExample(
 }
 
 /** It is shown no more, and its model's picture is none of its files. */
-export const hideExample = (db: Database, { id, model_id }: ExampleRow, now: number) =>
+export const hideExample = (db: Database, row: ExampleRow, now: number) =>
   db.batch([
     db
       .update(examples)
       .set({ removes_at: now })
-      .where(and(eq(examples.id, id), isShown)),
-    db
-      .update(models)
-      .set({ cover_key: null })
-      .where(and(eq(models.id, model_id), like(models.cover_key, `${id}/%`))),
+      .where(and(eq(examples.id, row.id), isShown)),
+    dropCover(db, row),
   ]);
 
-/** Their places are exchanged. */
-export const swapExamples = (db: Database, one: ExampleRow, other: ExampleRow) =>
-  db.batch([
-    db.update(examples).set({ position: other.position }).where(eq(examples.id, one.id)),
-    db.update(examples).set({ position: one.position }).where(eq(examples.id, other.id)),
-  ]);
+/** Its model's picture is none of its files. */
+export const dropCover = (db: Database, { id, model_id }: ExampleRow) =>
+  db
+    .update(models)
+    .set({ cover_key: null })
+    .where(and(eq(models.id, model_id), like(models.cover_key, `${id}/%`)));
+
+/** @param ids of all of a model's, in their new order; one that has come meanwhile stays the last */
+export async function orderExamples(db: Database, ids: string[]): Promise<void> {
+  const [first, ...others] = ids.map((id, n) =>
+    db
+      .update(examples)
+      .set({ position: n + 1 })
+      .where(eq(examples.id, id)),
+  );
+  if (first) await db.batch([first, ...others]);
+}
 
 export const setCover = (db: Database, modelId: string, key: string | null) =>
   db.update(models).set({ cover_key: key }).where(eq(models.id, modelId));

@@ -107,6 +107,21 @@ const compared = {
 };
 
 /** The version before a number, which need not be the number before. */
+/** Which of these are there. */
+export const versionsAmong = async (
+  db: Database,
+  modelId: string,
+  numbers: number[],
+): Promise<number[]> => {
+  if (numbers.length === 0) return [];
+  const rows = await db
+    .select({ number: versions.number })
+    .from(versions)
+    .where(and(eq(versions.model_id, modelId), inArray(versions.number, numbers)))
+    .all();
+  return rows.map(({ number }) => number);
+};
+
 export const findVersionBefore = (db: Database, modelId: string, number: number) =>
   db
     .select(compared)

@@ -1,6 +1,7 @@
 /** Examples: pinned by a model's owner, shown to whoever sees the model, and there when their run is gone. */
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import type { Example } from "../../../src/protocol/example.ts";
 import { sweepExamples } from "../../../src/services/models/examples.ts";
 import { services } from "../support/accounts.ts";
 import { Client, ORIGIN } from "../support/client.ts";
@@ -9,7 +10,7 @@ import { newRunnable, outputFile } from "../support/examples.ts";
 import { keysBelow, uploaded } from "../support/files.ts";
 import { textOf } from "../support/page-text.ts";
 import { Visitor } from "../support/visitor.ts";
-import { newClient } from "../support/world.ts";
+import { DIGEST, newClient } from "../support/world.ts";
 
 const SCHEMA = {
   type: "object",
@@ -194,4 +195,70 @@ test("what a token cannot read, it cannot show either", async () => {
     prediction_id,
   });
   expect(status).toBe(403);
+});
+
+test("over HTTP their owner gives them an order, and the model its picture", async () => {
+  const person = await newDashboardUser();
+  const { client } = person;
+  const { run, reference, model } = await newRunnable(person, { visibility: "public" });
+  const path = `/v1/models/${reference}/examples`;
+  const pinned: string[] = [];
+  for (const name of ["a", "b", "c"]) {
+    const id = await run({}, (one) => (name === "c" ? `${ORIGIN}/v1/files/${one}/out.png` : name));
+    if (name === "c") await outputFile(id, "out.png", "a picture", "image/png");
+    const { id: example } = await client.ok<Example>("POST", path, { prediction_id: id });
+    pinned.push(example);
+  }
+  const [a, b, c] = pinned;
+  const ids = async () =>
+    (await client.ok<{ items: Example[] }>("GET", path)).items.map(({ id }) => id);
+  const cover = async () =>
+    (
+      await env.DB.prepare("SELECT cover_key FROM models WHERE id = ?")
+        .bind(model.id)
+        .first<{ cover_key: string | null }>()
+    )?.cover_key;
+  expect(await client.ok("PATCH", `${path}/${c}`, { position: 1, is_cover: true })).toMatchObject({
+    id: c,
+    version_number: 1,
+  });
+  expect(await ids()).toEqual([c, a, b]);
+  expect(await cover()).toMatch(new RegExp(`^${c}/`));
+  // Beyond the last it is the last.
+  await client.ok("PATCH", `${path}/${c}`, { position: 12 });
+  expect(await ids()).toEqual([a, b, c]);
+  const refused = await client.json("PATCH", `${path}/${b}`, { position: 1, is_cover: true });
+  expect(refused.status).toBe(409);
+  expect(await ids()).toEqual([a, b, c]);
+  // It takes away its own picture only.
+  await client.ok("PATCH", `${path}/${b}`, { is_cover: false });
+  expect(await cover()).toMatch(new RegExp(`^${c}/`));
+  await client.ok("PATCH", `${path}/${c}`, { is_cover: false });
+  expect(await cover()).toBeNull();
+  for (const position of [0, 13, 1.5])
+    expect((await client.json("PATCH", `${path}/${c}`, { position })).status).toBe(422);
+});
+
+test("one that was removed, or whose version was, says so, to visitors too", async () => {
+  const { run, pin, ids, visitor, path, client, reference } = await newShown();
+  await pin(await run({ prompt: "a cat" }, () => "purrs"));
+  const [id = ""] = await ids();
+  const looks = async (query: string) =>
+    Promise.all([visitor, new Visitor()].map(async (by) => textOf((await by.look(query)).html)));
+  for (const text of await looks(path)) expect(text).toContain("Or start from an example");
+  const schemas = { prediction: { input: {}, output: {} } };
+  const version = { release_notes: "", container_image_digest: DIGEST, schemas };
+  await client.ok("POST", `/v1/models/${reference}/versions`, version);
+  for (const text of await looks(`${path}?example=${id}`)) expect(text).not.toContain("deleted");
+  await client.ok("DELETE", `/v1/models/${reference}/versions/1`);
+  for (const text of await looks(`${path}?example=${id}`)) {
+    expect(text).toContain("made with version 1, which was deleted. The form is for version 2.");
+    expect(text).toContain("An example from");
+  }
+  const all = (await visitor.look(`${path}/examples`)).html;
+  expect(textOf(all)).toContain("Version 1, which was deleted");
+  expect(all).not.toContain("/versions/1");
+  await client.ok("DELETE", `/v1/models/${reference}/examples/${id}`);
+  for (const text of await looks(`${path}?example=${id}`))
+    expect(text).toContain("This example was removed by the model’s owner.");
 });

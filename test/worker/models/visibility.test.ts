@@ -88,7 +88,8 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
   };
   const found: [string, number][] = [];
   for (const [key, endpoint] of Object.entries(ENDPOINT_ACCESS)) {
-    const model_name = key.startsWith("DELETE") ? idle.name : "story";
+    const isOfIdle = key.startsWith("DELETE") || key.includes("example_id");
+    const model_name = isOfIdle ? idle.name : "story";
     const uploads = key.endsWith("/complete") ? whole : pending;
     const id = idFor(key);
     const client = await clientFor(endpoint);

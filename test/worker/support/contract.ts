@@ -411,6 +411,16 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     body: { required: ["prediction_id"], fields: { prediction_id: uuid } },
     answers: { 200: ["Example"] },
   },
+  "PATCH /models/{model_owner}/{model_name}/examples/{example_id}": {
+    body: {
+      required: [],
+      fields: {
+        position: { type: "integer", minimum: 1, maximum: 12 },
+        is_cover: { type: "boolean" },
+      },
+    },
+    answers: { 200: ["Example"] },
+  },
   "DELETE /models/{model_owner}/{model_name}/examples/{example_id}": {
     answers: { 200: ["Nothing"] },
   },

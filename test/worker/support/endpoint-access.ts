@@ -269,6 +269,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
     needsEach: true,
     body: ({ prediction_id }) => ({ prediction_id }),
   },
+  [`PATCH ${EXAMPLES}/:example_id`]: { ...writing, body: () => ({ position: 1 }) },
   [`DELETE ${EXAMPLES}/:example_id`]: writing,
 
   [`DELETE ${VERSIONS}/:version_number`]: writing,

@@ -32,6 +32,15 @@ export const ExampleChoices = ({ examples, address, current, host }: Props) =>
     </nav>
   );
 
+/** Where the page is narrow they are below the form. */
+export const ToExamples = ({ count }: { count: number }) =>
+  count === 0 ? null : (
+    <p class="to-examples">
+      {"Or start from "}
+      <a href="#examples">{count === 1 ? "an example" : `one of ${count} examples`}</a>
+    </p>
+  );
+
 const Made = ({ words }: { words: string | undefined }) =>
   words === undefined ? null : (
     <span class="run-words" dir="auto">
