@@ -5,7 +5,7 @@ import sharp from "sharp";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { ROOT } from "../../src/dev/bundle.ts";
-import { predictionWithIO } from "../../src/protocol/prediction.ts";
+import { prediction, predictionWithIO } from "../../src/protocol/prediction.ts";
 import { upload } from "../../src/protocol/upload.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
@@ -333,4 +333,48 @@ it("fields turn into JSON and back with what stands in them", async () => {
   await runButton(visitor).click();
   await page.locator(".prediction-head").getByText("succeeded", { exact: true }).waitFor();
   expect(await page.locator("[data-output]").innerText()).toContain("median");
+});
+
+it("recent runs are reached one after the other with Tab, and keep the focus while the list is replaced", async () => {
+  const client = await site.clientOf("grace");
+  const create = async (name: string) => {
+    const body = { model: `${OPERATOR}/hello`, input: { name } };
+    return (await client.call(prediction, "POST", "/predictions", { body })).id;
+  };
+  const ids: string[] = [];
+  for (let n = 0; n < 9; n++) ids.unshift(await create(`guest ${n}`));
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  await visitor.open(playground("hello"));
+  const list = page.getByRole("navigation", { name: "Your recent runs" });
+  const links = list.locator("li a");
+  await page.locator(`[data-recent]:not([data-live]) a[href$="${ids[8]}"]`).waitFor();
+  /** The run that has the focus, and where it stands in the row. */
+  const focused = () =>
+    page.evaluate(() => {
+      const link = document.activeElement;
+      const row = link?.closest("[data-recent] ol");
+      if (!(link instanceof HTMLAnchorElement) || !row) return { id: null, left: 0 };
+      const id = new URL(link.href).searchParams.get("prediction");
+      return { id, left: Math.round(link.offsetLeft - row.scrollLeft) };
+    });
+  await page.locator("[data-recent] li:nth-child(1) a").focus();
+  expect((await focused()).id).toBe(ids[0]);
+  for (let n = 1; n < 9; n++) {
+    await page.keyboard.press("Tab");
+    expect((await focused()).id).toBe(ids[n]);
+    if (n !== 5) continue;
+    await page.locator("[data-recent] ol").evaluate((row) => row.scrollTo({ left: 300 }));
+    const before = await focused();
+    // Somebody's program runs the model meanwhile: the list is another, with one more before it.
+    const more = await create("one more");
+    await page.evaluate(() => document.dispatchEvent(new Event("prediction-ended")));
+    await links.locator(`xpath=self::*[contains(@href, "${more}")]`).waitFor();
+    expect(await focused()).toEqual(before);
+  }
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Compare two runs");
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Enter");
+  await visitor.arrives(new RegExp(`prediction=${ids[8]}`));
 });

@@ -97,10 +97,21 @@ export class RecentRuns {
     if (hasEnded(old, now)) void refreshFacts();
     enhance(now);
     this.#agree(now);
-    const { scrollLeft = 0 } = old.firstElementChild ?? {};
+    // Whoever walks along the row stays where they are, also when a run has come before it.
+    const { scrollLeft = 0 } = rowOf(old) ?? {};
+    const before = focusedIn(old)?.offsetLeft;
     replaceElement(old, now);
-    this.#list?.firstElementChild?.scrollTo({ left: scrollLeft });
+    const after = focusedIn(now)?.offsetLeft;
+    const shift = before === undefined || after === undefined ? 0 : after - before;
+    rowOf(now)?.scrollTo({ left: scrollLeft + shift });
   }
+}
+
+const rowOf = (list: HTMLElement) => list.querySelector("ol");
+
+function focusedIn(list: HTMLElement): HTMLElement | undefined {
+  const { activeElement: focused } = document;
+  return focused instanceof HTMLElement && list.contains(focused) ? focused : undefined;
 }
 
 /** Whether nothing is under way any more, and something was, or came and went between the two. */
