@@ -68,6 +68,30 @@ test("a terminal is shown the address of a picture, and other clients save its b
   }
 });
 
+test("Go asks for each stream that it reads", () => {
+  const samples = codeSamples({
+    origin: "https://auspex.test",
+    model: "demo/it",
+    input: {},
+    compatibilities: newCompatibilities.parse({
+      vendora_chat_completions: true,
+      vendora_responses: true,
+      vendora_embeddings: true,
+    }),
+  });
+  const streams = samples.flatMap(({ id, language, code }) => {
+    const [, sent = "{}"] = /NewReader\(`([^`]*)`\)/.exec(code) ?? [];
+    return language === "go" ? [[id, JSON.parse(sent).stream === true]] : [];
+  });
+  expect(Object.fromEntries(streams)).toEqual({
+    "predictions-go": true,
+    "chat-go": true,
+    "responses-go": true,
+    "messages-go": true,
+    "embeddings-go": false,
+  });
+});
+
 test("Go has the input in a raw string, which nothing in it ends", () => {
   const input = { text: "a `backtick`, \\ and \n", mark: "\ufeff" };
   const compatibilities = newCompatibilities.parse({ vendora_audio_transcriptions: true });

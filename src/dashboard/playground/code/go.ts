@@ -11,13 +11,10 @@ interface Sample {
   code: string;
 }
 
-export function goSample(id: ApiId, origin: string, body: Input): string {
+export function goSample(id: ApiId, origin: string, input: Input): string {
   // The official clients stream messages by a call of their own.
-  const {
-    imports = [],
-    file,
-    code,
-  } = SAMPLES[id](id === "messages" ? { ...body, stream: true } : body);
+  const body = id === "messages" ? { ...input, stream: true } : input;
+  const { imports = [], file, code } = SAMPLES[id](body);
   const sent = file ? formOf(body, file) : jsonOf(body);
   const needed = [
     ...new Set(["io", "log", "net/http", "os", ...sent.imports, ...imports]),
