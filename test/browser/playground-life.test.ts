@@ -2,7 +2,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
 import { runnerState } from "../../src/protocol/fleet.ts";
+import { prediction } from "../../src/protocol/prediction.ts";
 import { inTurn, type Moment, Moments } from "./support/moments.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
@@ -34,6 +36,33 @@ async function turn(action: "drain" | "resume"): Promise<void> {
   );
 }
 
+const OVER = ["succeeded", "failed", "canceled"];
+const newest = z.object({ items: z.array(prediction) });
+
+/** Until their last run is over, whatever their page knows of it. */
+async function over(): Promise<void> {
+  const client = await site.clientOf(WHO);
+  await vi.waitFor(async () => {
+    const { items } = await client.call(newest, "GET", "/predictions?page_size=5");
+    expect(OVER).toContain(items[0]?.status);
+  }, PATIENCE);
+}
+
+const AWAY = ["is in the background", "has lost its connection"] as const;
+const INTERRUPTED = ["is reloaded", ...AWAY] as const;
+
+/** Has something happen while the page does not hear of it. */
+async function unheard(
+  moments: Moments<string>,
+  why: (typeof AWAY)[number],
+  act: () => Promise<void>,
+): Promise<void> {
+  const isHidden = why === "is in the background";
+  await (isHidden ? moments.leaveTab() : moments.unplug());
+  await act();
+  await (isHidden ? moments.comeBack() : moments.plugIn());
+}
+
 describe("the form", () => {
   const PLACES = {
     status: ".prediction-head .status",
@@ -43,11 +72,9 @@ describe("the form", () => {
     output: "[data-output] .output-item",
     problem: ".prediction-view .problem",
   };
-  const OVER = ["succeeded", "failed", "canceled"];
-
-  function expectSense(moments: Moment<keyof typeof PLACES>[]): void {
+  function expectSense(moments: Moment<keyof typeof PLACES>[], atLeast = 4): void {
     const all = moments.filter(({ status }) => status.length > 0);
-    expect(all.length).toBeGreaterThan(3);
+    expect(all.length).toBeGreaterThanOrEqual(atLeast);
     for (const moment of all) {
       const says = JSON.stringify(moment);
       const { status, recent, buttons, note, output, problem } = moment;
@@ -78,6 +105,33 @@ describe("the form", () => {
     await page.locator('[data-recent] [aria-current="page"]').getByText(end).waitFor();
     expectSense(await moments.read());
   });
+
+  it.each(INTERRUPTED)(
+    "makes sense at every moment of a run that ends while the page %s",
+    async (why) => {
+      const visitor = await site.visitor({ as: WHO });
+      const { page } = visitor;
+      const moments = await Moments.of(visitor, PLACES);
+      await visitor.open(`/models/${OPERATOR}/gated`);
+      await page.getByLabel("gate optional").fill(why);
+      await page.getByLabel("before optional").fill("a");
+      await page.getByLabel("after optional").fill("b");
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      const output = page.locator("[data-output]");
+      await output.getByText("a", { exact: true }).waitFor();
+      expectSense(await moments.read(), 1);
+      const ends = () => {
+        open(why);
+        return over();
+      };
+      if (why === "is reloaded") await Promise.all([page.reload(), ends()]);
+      else await unheard(moments, why, ends);
+      await page.getByRole("button", { name: "Run again" }).waitFor();
+      await page.locator('[data-recent] [aria-current="page"]').getByText("succeeded").waitFor();
+      expectSense(await moments.read(), 1);
+      expect((await output.innerText()).match(/[ab]/g)).toEqual(["a", "b"]);
+    },
+  );
 });
 
 describe("a chat", () => {
@@ -131,6 +185,26 @@ describe("a chat", () => {
     await page.locator(".turn-foot", { hasText: end }).waitFor();
     expectSense(await moments.read());
   });
+
+  it.each(AWAY)(
+    "makes sense at every moment of a message that is answered while the page %s",
+    async (why) => {
+      await turn("drain");
+      const visitor = await site.visitor({ as: WHO });
+      const moments = await Moments.of(visitor, PLACES);
+      await visitor.open(`/models/${OPERATOR}/reciter`);
+      await saying(visitor, ["One", " two"]);
+      await visitor.page.getByText("Waiting for a machine…").waitFor();
+      await unheard(moments, why, async () => {
+        await turn("resume");
+        await over();
+      });
+      await visitor.page.locator(".turn-foot", { hasText: "in all" }).waitFor();
+      const seen = await moments.read();
+      expectSense(seen);
+      expect(seen.at(-1)?.text).toEqual(["One two"]);
+    },
+  );
 });
 
 describe("the view of pictures", () => {
@@ -143,9 +217,9 @@ describe("the view of pictures", () => {
     items: ".media-item a",
   };
 
-  function expectSense(moments: Moment<keyof typeof PLACES>[]): void {
+  function expectSense(moments: Moment<keyof typeof PLACES>[], atLeast = 3): void {
     const all = moments.filter(({ card }) => card.length > 0);
-    expect(all.length).toBeGreaterThan(2);
+    expect(all.length).toBeGreaterThanOrEqual(atLeast);
     for (const { busy, note, problem, cancel, items } of all) {
       const says = JSON.stringify({ busy, note, problem, cancel, items });
       expect(cancel.length, says).toBe(busy.length);
@@ -177,6 +251,29 @@ describe("the view of pictures", () => {
     expect(notes.at(-1)).toBe("Running…");
     expect(notes.indexOf("Running…")).toBe(notes.length - 1);
   });
+
+  // A tab in the background is the same to a chat, whose streams these are.
+  it.each(["is reloaded", "has lost its connection"] as const)(
+    "makes sense at every moment of a run that ends while the page %s",
+    async (why) => {
+      await turn("drain");
+      const visitor = await site.visitor({ as: WHO });
+      const { page } = visitor;
+      const moments = await Moments.of(visitor, PLACES);
+      await running(visitor);
+      await page.getByText("Waiting for a machine…").waitFor();
+      expectSense(await moments.read(), 1);
+      const ends = async () => {
+        await turn("resume");
+        await over();
+      };
+      if (why === "is reloaded") await Promise.all([page.reload(), ends()]);
+      else await unheard(moments, why, ends);
+      await page.locator(".media-item img").waitFor();
+      await page.locator('.media-run[aria-busy="false"]').waitFor();
+      expectSense(await moments.read(), 1);
+    },
+  );
 
   it("offers to cancel again if that was refused", async () => {
     await turn("drain");

@@ -86,7 +86,7 @@ function FormView({ play, viewer, origin }: Props) {
           <RecentRuns
             runs={play.runs}
             address={modelAddress(model)}
-            current={prediction?.prediction.id}
+            current={prediction?.prediction}
             host={new URL(origin).host}
             asForm={isFormOfOther(play)}
             version={play.version.number}

@@ -131,7 +131,7 @@ export const playgroundPages = pages()
       <RecentRuns
         runs={runs}
         address={modelAddress(model)}
-        current={prediction}
+        current={prediction === undefined ? undefined : { id: prediction }}
         host={new URL(origin).host}
         asForm={view === "form"}
         version={version?.number ?? 0}

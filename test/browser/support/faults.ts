@@ -7,8 +7,13 @@ interface Refusal {
   path: string | RegExp;
 }
 
-/** Said beside each answer that is refused; the answer itself is noted. */
-const BESIDE_REFUSAL = /^Failed to load resource: the server responded with a status of/;
+/** Of each request while a test has unplugged the browser: whatever else is wrong has another name. */
+const UNPLUGGED = "net::ERR_INTERNET_DISCONNECTED";
+
+/** Said beside each answer that is refused, which is itself noted, and beside each that cannot come. */
+const BESIDE_REFUSAL = new RegExp(
+  `^Failed to load resource: (?:the server responded with a status of|${UNPLUGGED})`,
+);
 
 export class Faults {
   readonly #noted: string[] = [];
@@ -30,7 +35,8 @@ export class Faults {
     context.on("requestfailed", (request) => {
       const why = request.failure()?.errorText ?? "";
       // Whoever leaves a page leaves its event stream, and a download leaves its navigation.
-      if (why !== "net::ERR_ABORTED") this.#noted.push(`${why}: ${request.url()}`);
+      if (why !== "net::ERR_ABORTED" && why !== UNPLUGGED)
+        this.#noted.push(`${why}: ${request.url()}`);
     });
     context.on("response", (response) => this.#answered(response));
   }

@@ -17,12 +17,7 @@ export class Moments<Name extends string> {
   ): Promise<Moments<Name>> {
     const { page } = visitor;
     await visitor.protocol().send("Network.enable");
-    await visitor.protocol().send("Network.emulateNetworkConditions", {
-      offline: false,
-      latency: LATENCY_MS,
-      downloadThroughput: -1,
-      uploadThroughput: -1,
-    });
+    await connect(visitor, true);
     const selectors: Record<string, string> = places;
     await page.addInitScript((wanted) => {
       const moments: Record<string, string[]>[] = [];
@@ -50,12 +45,49 @@ export class Moments<Name extends string> {
     this.#visitor = visitor;
   }
 
+  /** Breaks all connections, and lets none through until it is plugged in again. */
+  unplug(): Promise<void> {
+    return connect(this.#visitor, false);
+  }
+
+  plugIn(): Promise<void> {
+    return connect(this.#visitor, true);
+  }
+
+  /** Puts another tab in front: nothing of the page runs until somebody comes back to it. */
+  async leaveTab(): Promise<void> {
+    await this.#show(false);
+    await this.#visitor.protocol().send("Page.setWebLifecycleState", { state: "frozen" });
+  }
+
+  async comeBack(): Promise<void> {
+    await this.#visitor.protocol().send("Page.setWebLifecycleState", { state: "active" });
+    await this.#show(true);
+  }
+
+  /** A browser without a window takes each of its tabs for the one in front. */
+  #show(isInFront: boolean): Promise<void> {
+    return this.#visitor.page.evaluate((hidden) => {
+      Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, !isInFront);
+  }
+
   /** All since the page was loaded. */
   read(): Promise<Moment<Name>[]> {
     return this.#visitor.page.evaluate(
       () => Object.getOwnPropertyDescriptor(window, "moments")?.value ?? [],
     );
   }
+}
+
+async function connect(visitor: Visitor, isPluggedIn: boolean): Promise<void> {
+  await visitor.protocol().send("Network.emulateNetworkConditions", {
+    offline: !isPluggedIn,
+    latency: LATENCY_MS,
+    downloadThroughput: -1,
+    uploadThroughput: -1,
+  });
 }
 
 /** In which order something was said, each once as long as it stays. */

@@ -64,18 +64,19 @@ export class RecentRuns {
     return this.#shown?.dataset.prediction ?? named ?? "";
   }
 
-  /** The run that is shown is the current one, and what it says of itself is newer than the list. */
+  /** The run that is shown is the current one, and the list says of it what it says of itself. */
   #agree(list: HTMLElement): void {
     const prediction = this.#shownId;
     const status = this.#shown?.querySelector(".prediction-head .status")?.textContent ?? "";
+    const hasLost = this.#shown?.querySelector("[data-problem]:not([hidden])") != null;
     for (const link of list.querySelectorAll<HTMLAnchorElement>("li > a")) {
       const isShown = new URL(link.href).searchParams.get("prediction") === prediction;
       link.ariaCurrent = isShown ? "page" : null;
       const badge = link.querySelector(".status");
       const text = badge?.querySelector(".visually-hidden");
       if (!isShown || !badge || !text || !status || text.textContent === status) continue;
-      // Not of a view that has lost its stream.
-      if (!UNDER_WAY.includes(text.textContent)) continue;
+      // The view is about to say its end, unless it has lost its stream.
+      if (hasLost && !UNDER_WAY.includes(text.textContent)) continue;
       badge.className = `status ${status}`;
       text.textContent = status;
     }

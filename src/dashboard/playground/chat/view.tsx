@@ -89,7 +89,7 @@ export function Chat({ play, user, origin }: Props) {
         <RecentRuns
           runs={play.runs}
           address={modelAddress(model)}
-          current={play.prediction?.prediction.id}
+          current={play.prediction?.prediction}
           host={host}
           asForm={false}
           version={play.version.number}

@@ -1,5 +1,6 @@
 /** The last runs of the model, above the result: each leads back to its input and output. */
 import { isTerminal } from "../../../domain/predictions/state.ts";
+import type { Prediction } from "../../../protocol/prediction.ts";
 import type { RecentRun } from "../../../services/predictions/recent-runs.ts";
 import { Time } from "../../ui/parts.tsx";
 import { runAddress } from "../run-address.ts";
@@ -10,8 +11,8 @@ interface Props {
   runs: RecentRun[];
   /** The playground's address. */
   address: string;
-  /** The id of the prediction that is shown. */
-  current: string | undefined;
+  /** The prediction that is shown, and its status there: the list may not have heard of it yet. */
+  current: { id: string; status?: Prediction["status"] } | undefined;
   host: string;
   /** Whether the form is looked at, of a version that has another view. */
   asForm: boolean;
@@ -34,22 +35,26 @@ export const RecentRuns = ({ runs, address, current, host, asForm, version }: Pr
         <li>
           <a
             href={runAddress(address, id, asForm)}
-            aria-current={id === current ? "page" : undefined}
+            aria-current={id === current?.id ? "page" : undefined}
           >
             <Picture address={content && pictureOf(content.output, host)} />
             <span class="run-label" dir="auto">
               {(content && labelOf(content.input)) || `Run …${id.slice(-4)}`}
             </span>
-            <span class={`status ${status}`}>
-              <span class="visually-hidden">{status}</span>
-              <Time at={created_at} />
-            </span>
+            <RunStatus status={(id === current?.id && current.status) || status} at={created_at} />
           </a>
         </li>
       ))}
     </ol>
-    {runs.length > 1 && <a href={compareAddress(address, runs, current)}>Compare two runs</a>}
+    {runs.length > 1 && <a href={compareAddress(address, runs, current?.id)}>Compare two runs</a>}
   </nav>
+);
+
+const RunStatus = ({ status, at }: { status: Prediction["status"]; at: string }) => (
+  <span class={`status ${status}`}>
+    <span class="visually-hidden">{status}</span>
+    <Time at={at} />
+  </span>
 );
 
 /** The one that is shown, or the newest, with the one before it. */
