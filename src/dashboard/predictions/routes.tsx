@@ -138,10 +138,14 @@ export const predictionPages = pages()
     const { caller } = viewerOf(c);
     await limitRate(c, "predictions", caller.user_id);
     const { prediction_id: id, event_id } = c.req.param();
-    const receiver = fieldText(await readForm(c), "receiver");
+    const form = await readForm(c);
+    const receiver = fieldText(form, "receiver");
     const endpointId = receiver === OWN_WEBHOOK ? null : receiver || undefined;
     await redeliver(c.var.services, caller, id, event_id, endpointId);
-    return redirectToPrediction(c, "Redelivering the event.", id);
+    const message = "Redelivering the event.";
+    return fieldText(form, "back") === "event"
+      ? redirectWithFlash(c, message, `/predictions/${id}/webhooks/${event_id}`)
+      : redirectToPrediction(c, message, id);
   });
 
 /** Redirects to the prediction, or returns its id to client code. */

@@ -70,6 +70,7 @@ export const deliveryPages = pages()
     ]);
     return c.render(<EventPage id={id} shown={shown} input={displayInput} />, {
       title: `Webhook: ${shown.event.event}`,
+      scripts: ["prediction"],
     });
   });
 

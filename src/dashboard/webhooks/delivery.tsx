@@ -11,12 +11,12 @@ import { WebhookUrl } from "./url.tsx";
 export const Delivery = ({
   delivery,
   action,
-  open = false,
+  isOnOwnPage = false,
 }: {
   delivery: WebhookDelivery;
   action: string;
-  /** Shows each try at once. */
-  open?: boolean;
+  /** Shows each try at once, and stays there. */
+  isOnOwnPage?: boolean;
 }) => {
   const { endpoint_id, url, state, next_attempt_at, attempts } = delivery;
   return (
@@ -35,7 +35,7 @@ export const Delivery = ({
       </p>
       <Failing delivery={delivery} />
       {attempts.length > 0 && (
-        <details open={open}>
+        <details open={isOnOwnPage}>
           <summary>{summary(attempts)}</summary>
           <ol>
             {attempts.map((attempt) => (
@@ -57,6 +57,7 @@ export const Delivery = ({
       {url !== null && (
         <Form action={action}>
           <input type="hidden" name="receiver" value={endpoint_id ?? OWN_WEBHOOK} />
+          {isOnOwnPage && <input type="hidden" name="back" value="event" />}
           <button type="submit" class="quiet">
             Redeliver
           </button>

@@ -31,12 +31,12 @@ export function EventPage({
         {" · "}
         <a href={DELIVERIES}>All deliveries</a>
       </p>
-      <div class="deliveries">
+      <div class="deliveries" data-after-end>
         {event.deliveries.map((delivery) => (
           <Delivery
             delivery={delivery}
             action={`/predictions/${id}/webhooks/${event.id}/redeliver`}
-            open
+            isOnOwnPage
           />
         ))}
       </div>

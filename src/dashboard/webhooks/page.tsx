@@ -4,6 +4,7 @@ import type { Draft } from "../form.ts";
 import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Time } from "../ui/parts.tsx";
+import { deliveriesAddress } from "./delivery-filters.ts";
 import { EndpointFields } from "./fields.tsx";
 import { LIST } from "./list.tsx";
 import { type NewSecret, SecretCreated } from "./secret.tsx";
@@ -37,6 +38,8 @@ export function EndpointPage({ endpoint, test, created, draft }: EndpointPagePro
         )}
         {" · created "}
         <Time at={created_at} />
+        {" · "}
+        <a href={deliveriesAddress({ which: "", to: endpoint.id })}>Deliveries</a>
       </p>
       <EndpointTrouble endpoint={endpoint} />
       {created && <SecretCreated created={created} />}

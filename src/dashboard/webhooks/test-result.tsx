@@ -10,13 +10,13 @@ export const TestResult = ({ test }: { test: WebhookTest }) => (
       ) : (
         <span class="status failed">{`failed: ${test.status ?? "no response"}`}</span>
       )}
-      {` after ${test.duration_ms ?? 0} ms.`}
+      {` after ${test.duration_ms ?? 0} ms`}
       {test.error !== null && (
         <>
-          {" "}
-          <bdi>{test.error}</bdi>.
+          : <bdi>{test.error}</bdi>
         </>
       )}
+      .
     </p>
     {test.response !== null && (
       <pre class="response" tabindex={0}>

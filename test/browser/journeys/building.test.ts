@@ -57,13 +57,16 @@ it("an app developer makes a token, pastes the sample, and finds the calls of th
   const script = await code.copy();
   const node = await run(process.execPath, ["--input-type=module", "-e", script], { env });
   expect(node.stdout.trim()).toBe("Hello, Margaret!");
+  await code.tick("Python");
+  const python = await run("python3", ["-c", await code.copy()], { env });
+  expect(python.stdout).toBe("Hello, Margaret!");
   await code.tick("curl");
   const curl = await run("sh", ["-c", await code.copy()], { env });
   expect(curl.stdout).toContain("Hello, Margaret!");
   await reader.follow("Predictions");
   await reader.follow("My app");
   await reader.sees("link", "Remove: Token My app");
-  expect((await reader.all()).match(/by My app/g)).toHaveLength(2);
+  expect((await reader.all()).match(/by My app/g)).toHaveLength(3);
 });
 
 it("an endpoint that refuses is found by its code and words, mended, and sent what it has missed", async () => {
@@ -89,6 +92,7 @@ it("an endpoint that refuses is found by its code and words, mended, and sent wh
 
   await openMenu(reader);
   await reader.follow("Webhooks");
+  await reader.follow(receiver.url + HOOK);
   await reader.follow("Deliveries");
   await reader.tick("Failed");
   await vi.waitFor(async () => {

@@ -301,6 +301,10 @@ describe("webhooks", () => {
       const page = await who.visitor.look(`/predictions/${id}`);
       expect(page.html).toContain("2 attempts");
     });
+    const own = `/predictions/${id}/webhooks/${event?.id}`;
+    expect((await who.visitor.look(own)).html).toContain('name="back" value="event"');
+    const again = await who.visitor.send(action, { receiver, back: "event" });
+    expect([again.status, again.location]).toEqual([303, own]);
     const wrong = await who.visitor.send(action, { receiver: crypto.randomUUID() });
     expect(wrong.status).toBe(404);
   });
