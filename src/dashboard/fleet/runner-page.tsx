@@ -83,10 +83,13 @@ export const RunnerPage = ({
 const Unknown = ({ runner }: { runner: RunnerDetail }) => (
   <section aria-labelledby="told-title">
     <h2 id="told-title">GPUs and containers</h2>
-    <p class="hint">
-      {isOffline(runner)
-        ? "Unknown, because the runner is not there."
-        : `Unknown: the pool ${runner.pool} did not answer within half a second, or has not heard from the runner yet. Load the page again.`}
-    </p>
+    <p class="hint">Unknown{whyUnknown(runner)}</p>
   </section>
 );
+
+function whyUnknown(runner: RunnerDetail): string {
+  if (isOffline(runner)) return ", because the runner is not there.";
+  if (runner.state === "draining")
+    return ": a runner tells it when it asks for work, which it does not while it is drained.";
+  return `: the pool ${runner.pool} did not answer within half a second, or has not heard from the runner yet. Load the page again.`;
+}

@@ -89,7 +89,7 @@ function Options({
     <>
       {all.map(({ prediction: { id, status, created_at }, content }) => (
         <option value={id} selected={id === chosen?.id}>
-          {[created_at.slice(0, 16).replace("T", " "), status, content && labelOf(content.input)]
+          {[timeOf(created_at), status, content && labelOf(content.input)]
             .filter(Boolean)
             .join(" · ")}
         </option>
@@ -198,3 +198,6 @@ const Value = ({ value, host }: { value: Json | undefined; host: string }) =>
   ) : (
     <OutputValue output={outputOf(value, host)} host={host} all={undefined} />
   );
+
+/** An option has no room for a `time`, which would be in the reader's time zone. */
+const timeOf = (at: string) => `${at.slice(0, 16).replace("T", " ")} UTC`;
