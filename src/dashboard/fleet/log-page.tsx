@@ -1,6 +1,11 @@
 /** `/fleet/runners/:id/log`: the last lines of a runner's own log, which an operator has asked it for. */
 import type { LogLevel } from "../../domain/predictions/log-level.ts";
-import { isAnyLine, isWanted, type LogQuery } from "../../domain/predictions/log-search.ts";
+import {
+  ANY_LINE,
+  isAnyLine,
+  isWanted,
+  type LogQuery,
+} from "../../domain/predictions/log-search.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import type { RunnerLogLine } from "../../protocol/runner-log.ts";
 import type { RunnerLog } from "../../services/runners/runner-log.ts";
@@ -40,7 +45,7 @@ export const LogPage = ({ runner, log, query, now }: LogPageProps) => (
         <State runner={runner} now={now} />
         <div class="runner-actions">
           {!isOffline(runner) && !isWaiting(runner, log, now) && (
-            <AskForLog id={runner.id}>
+            <AskForLog id={runner.id} query={query}>
               {log?.at == null && log?.asked_at == null ? "Show the log" : "Ask again"}
             </AskForLog>
           )}
@@ -54,8 +59,19 @@ export const LogPage = ({ runner, log, query, now }: LogPageProps) => (
   </div>
 );
 
-export const AskForLog = ({ id, children }: { id: string; children: string }) => (
+export const AskForLog = ({
+  id,
+  query: { find, level } = ANY_LINE,
+  children,
+}: {
+  id: string;
+  /** What is looked for, also in what comes. */
+  query?: LogQuery;
+  children: string;
+}) => (
   <Form action={`/fleet/runners/${id}/log`}>
+    {find !== "" && <input type="hidden" name="find" value={find} />}
+    {level && <input type="hidden" name="level" value={level} />}
     <button type="submit" class="quiet">
       {children}
     </button>
@@ -165,8 +181,14 @@ const LEVELS: Record<RunnerLogLine["level"], LogLevel> = {
   error: "error",
 };
 
-/** As a file. */
-export const logText = (lines: RunnerLogLine[]): string =>
+/** As a file, which says why it is empty. */
+export const logText = (lines: RunnerLogLine[], page: string): string =>
+  lines.length === 0 ? noLines(page) : textOf(lines);
+
+const noLines = (page: string) =>
+  `There are no lines of this runner's log here. It sends them when it is asked, and they are kept for up to ten minutes. Ask it again: ${page}\n`;
+
+const textOf = (lines: RunnerLogLine[]): string =>
   lines
     .map(({ at, level, text }) => `${new Date(at).toISOString()} ${level.padEnd(5)} ${text}\n`)
     .join("");

@@ -25,7 +25,8 @@ const send = (
   changes: object = {},
 ) => client.json("POST", "/v1/runner/log", { runner_id, session, pool, lines, ...changes });
 
-const press = ({ id }: FakeRunner) => visitor.send(`/fleet/runners/${id}/log`);
+const press = ({ id }: FakeRunner, lookedFor = {}) =>
+  visitor.send(`/fleet/runners/${id}/log`, lookedFor);
 
 async function look({ id }: FakeRunner, query = "") {
   const { status, html } = await visitor.look(`/fleet/runners/${id}/log${query}`);
@@ -61,6 +62,20 @@ test("a runner that polls is told at once, and the page has its log when it open
   const later = await look(runner);
   expect(textOf(later)).toContain("cannot be asked for its log");
   expect(later).not.toContain("registered");
+  const empty = await visitor.look(`/fleet/runners/${runner.id}/log.txt`);
+  expect(empty.html).toMatch(/no lines .* ten minutes\. Ask it again: http.*\/log\n$/);
+});
+
+test("what is looked for is looked for in the next log too", async () => {
+  const { runner } = await registered();
+  await runner.tellState({ free: 0 });
+  await press(runner);
+  await send(runner, [line("disk full", "warn")]);
+  const html = await look(runner, "?find=a%26b&level=warning");
+  expect(html).toContain('<input type="hidden" name="find" value="a&amp;b"/>');
+  expect(html).toContain('<input type="hidden" name="level" value="warning"/>');
+  const { location } = await press(runner, { find: "a&b", level: "warning" });
+  expect(location).toBe(`/fleet/runners/${runner.id}/log?find=a%26b&level=warning`);
 });
 
 test("one that is full hears of it when it tells how it is, and is asked until it answers", async () => {
