@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { changeEndpoint, getEndpoint, listEndpoints, newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
+import { textOf } from "../support/page-text.ts";
 import { addressOf, freshPath, received, script } from "../support/receiver.ts";
 import { expectSigned } from "../support/webhooks.ts";
 import { newWorld } from "../support/world.ts";
@@ -99,6 +100,20 @@ describe("an endpoint", () => {
     expect((await visitor.look(page)).html).toContain("Auspex has disabled it");
     await changeEndpoint(client, endpoint.id, { enabled: true });
     expect((await visitor.look(page)).html).not.toContain("Auspex has disabled it");
+  });
+
+  it("whose receiver is gone for good says that, in place of since when it fails", async () => {
+    const { visitor, endpoint, page } = await withEndpoint();
+    await env.DB.prepare(
+      "UPDATE webhook_endpoints SET enabled = 0, failing_since = 1, last_error = 'responded with status 410: bye', notice = 'n' WHERE id = ?",
+    )
+      .bind(endpoint.id)
+      .run();
+    const text = textOf((await visitor.look(page)).html);
+    expect(text).toContain(
+      "Auspex has disabled it, because it responded with 410: it says that it is gone for good. If it is not, enable it again; otherwise delete it.",
+    );
+    expect(text).not.toContain("have failed since");
   });
 });
 
