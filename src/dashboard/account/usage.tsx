@@ -2,11 +2,11 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { tokenName, type UsageCount, type UsageReport } from "../../domain/accounts/usage.ts";
 import { priceText } from "../../domain/predictions/price.ts";
-import { byteText } from "../../lib/byte-text.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import { duration } from "../prediction-view/duration.ts";
 import { Empty } from "../ui/parts.tsx";
 import { Chart } from "./chart.tsx";
+import { Storage } from "./storage.tsx";
 import { AccountTabs } from "./tabs.tsx";
 
 export const PERIODS = [30, 90] as const;
@@ -65,32 +65,14 @@ export const UsagePage = ({
         </p>
       </>
     )}
-    <Storage storage={storage} />
+    <Storage storage={storage}>
+      <p class="hint">
+        Images of deleted versions and models still count until they are removed:{" "}
+        <a href="/docs/limits#images">days later</a>.
+      </p>
+    </Storage>
   </>
 );
-
-const Storage = ({ storage: { images, database } }: { storage: UserUsage }) => (
-  <section aria-labelledby="storage-title">
-    <h2 id="storage-title">Storage</h2>
-    <dl class="totals">
-      <div>
-        <dt>Images</dt>
-        <dd>{amountOf(images)}</dd>
-      </div>
-      <div>
-        <dt>Database</dt>
-        <dd>{amountOf(database)}</dd>
-      </div>
-    </dl>
-    <p class="hint">
-      Images of deleted versions and models still count until they are removed:{" "}
-      <a href="/docs/limits#images">days later</a>.
-    </p>
-  </section>
-);
-
-const amountOf = ({ bytes, max_bytes }: UserUsage["images"]) =>
-  `${byteText(bytes)} of ${byteText(max_bytes)}`;
 
 /** Where no hardware has a price, none is shown. */
 const isPriced = ({ price }: UsageCount) => price > 0;

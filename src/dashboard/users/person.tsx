@@ -1,7 +1,7 @@
 /** A user, as operators see them: what they have, and what operators can do. */
 import { priceText } from "../../domain/predictions/price.ts";
-import { byteText } from "../../lib/byte-text.ts";
 import type { PersonView } from "../../services/accounts/person-view.ts";
+import { Storage } from "../account/storage.tsx";
 import { duration } from "../prediction-view/duration.ts";
 import { Above, Time } from "../ui/parts.tsx";
 import { Fact } from "./fact.tsx";
@@ -38,7 +38,8 @@ export const PersonPage = ({
         Operators see that this user runs models, when, and whether that failed. They see neither
         inputs nor outputs, logs, files, variables, nor any token: only its first characters.
       </p>
-      <Usage view={view} />
+      <Usage usage={view.usage} />
+      <Storage storage={view.storage} />
       <Predictions username={person.username} predictions={predictions} />
       <Tokens username={person.username} tokens={tokens} now={now} />
       <Models username={person.username} models={models} total={person.models} />
@@ -66,43 +67,25 @@ const Facts = ({ view: { person, canSignIn } }: { view: PersonView }) => (
 
 const number = (value: number) => value.toLocaleString("en");
 
-const Usage = ({ view: { usage, storage } }: { view: PersonView }) => (
+const Usage = ({ usage }: Pick<PersonView, "usage">) => (
   <section aria-labelledby="usage-title">
     <h2 id="usage-title">Last 30 days</h2>
-    {usage === undefined && (
+    {usage === undefined ? (
       <p class="hint">The account did not answer in time. Reload the page to ask again.</p>
+    ) : (
+      <dl class="totals">
+        {[
+          ["Predictions", number(usage.predictions)],
+          ["Failed", number(usage.failed)],
+          ["Execution time", duration(usage.execution_seconds)],
+          ...(usage.price > 0 ? [["Price", priceText(usage.price)]] : []),
+        ].map(([name, value]) => (
+          <div>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
     )}
-    <dl class="totals">
-      {[
-        ...(usage
-          ? [
-              ["Predictions", number(usage.predictions)],
-              ["Failed", number(usage.failed)],
-              ["Execution time", duration(usage.execution_seconds)],
-              ...(usage.price > 0 ? [["Price", priceText(usage.price)]] : []),
-            ]
-          : []),
-      ].map(([name, value]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-    <h2>Storage now</h2>
-    <dl class="totals">
-      {[
-        ["Images", `${byteText(storage.images.bytes)} of ${byteText(storage.images.max_bytes)}`],
-        [
-          "Database",
-          `${byteText(storage.database.bytes)} of ${byteText(storage.database.max_bytes)}`,
-        ],
-      ].map(([name, value]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
   </section>
 );

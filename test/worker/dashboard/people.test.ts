@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { run } from "../support/accounts.ts";
 import { type DashboardUser, newDashboardUser, newOperator } from "../support/dashboard-users.ts";
+import { textOf } from "../support/page-text.ts";
 import { PASSWORD, Visitor } from "../support/visitor.ts";
 import { newWorld, unique } from "../support/world.ts";
 
@@ -104,6 +105,19 @@ describe("the page of a user", () => {
     const [token] = await run("SELECT prefix, hash FROM tokens WHERE user_id = ?", world.user_id);
     expect(html).toContain(String(token?.prefix));
     expect(html).not.toContain(String(token?.hash));
+  });
+
+  it("has storage by itself, as on the page of one's own usage: it is not of the last 30 days", async () => {
+    const { visitor, username } = await newOperator();
+    for (const page of [`/users/${username}`, "/account/usage"]) {
+      const { html } = await visitor.look(page);
+      const [, storage = ""] =
+        /<section aria-labelledby="storage-title">(.*?)<\/section>/s.exec(html) ?? [];
+      expect(textOf(storage)).toMatch(/^ Storage Images 0 bytes of .* Database [1-9]/);
+      const [, usage = ""] =
+        /<section aria-labelledby="usage-title">(.*?)<\/section>/s.exec(html) ?? [];
+      expect(textOf(usage)).not.toContain("Database");
+    }
   });
 
   it("makes a link with which its user chooses a new password, shown once", async () => {

@@ -1,0 +1,30 @@
+/** What an account has stored at the moment, whatever the period of its usage. */
+import type { Child } from "hono/jsx";
+import { byteText } from "../../lib/byte-text.ts";
+import type { UserUsage } from "../../protocol/user.ts";
+
+export const Storage = ({
+  storage: { images, database },
+  children,
+}: {
+  storage: UserUsage;
+  children?: Child;
+}) => (
+  <section aria-labelledby="storage-title">
+    <h2 id="storage-title">Storage</h2>
+    <dl class="totals">
+      <div>
+        <dt>Images</dt>
+        <dd>{amountOf(images)}</dd>
+      </div>
+      <div>
+        <dt>Database</dt>
+        <dd>{amountOf(database)}</dd>
+      </div>
+    </dl>
+    {children}
+  </section>
+);
+
+const amountOf = ({ bytes, max_bytes }: UserUsage["images"]) =>
+  `${byteText(bytes)} of ${byteText(max_bytes)}`;
