@@ -63,7 +63,7 @@ it("two turns with a system prompt are written as they come, and are there after
     max_tokens: 1000,
   });
   expect(await messageBox(visitor).evaluate((one) => one === document.activeElement)).toBe(true);
-  await page.getByRole("link", { name: "Earlier", exact: true }).click();
+  await page.getByRole("link", { name: "Recent runs", exact: true }).click();
   const earlier = page.getByRole("navigation", { name: "Your recent runs" });
   await earlier.getByRole("link", { name: /And the Queen\?/ }).waitFor();
   expect(await earlier.locator("li a").count()).toBe(2);

@@ -12,18 +12,18 @@ export const ExportSection = ({ title, leaving = false }: { title: string; leavi
     </p>
     <ul>
       <li>
-        If you have more predictions, the last line has the address of the next file. Without a last
+        If you have more predictions, the last line has the URL of the next file. Without a last
         line of the type <code>end</code>, the download was cut short.
       </li>
       <li>
-        Files are in it as addresses, which are valid for a day
+        Files are in it as URLs, which are valid for a day
         {leaving && ", and end with the account: download them before you delete it"}.
       </li>
       <li>Container images are not in it. {leaving ? "Pull" : "You can pull"} them with Docker.</li>
     </ul>
     <p class="actions">
       <a class="button quiet" href="/account/export">
-        Download your account
+        Download your data
       </a>
     </p>
   </section>

@@ -26,7 +26,7 @@ class Finder {
       enterKeyHint: "search",
       name: "q",
       maxLength: 50,
-      placeholder: "A page, a model, the id of a prediction",
+      placeholder: "A page, a model, the ID of a prediction",
       autocomplete: "off",
       ariaLabel: "Find",
     });

@@ -12,7 +12,7 @@ export const FindPage = ({ query, groups }: { query: string; groups: Group[] }) 
           value={query}
           maxlength={MAX_QUERY}
           aria-label="Find"
-          placeholder="A page, a model, the id of a prediction"
+          placeholder="A page, a model, the ID of a prediction"
         />
         <button type="submit" class="quiet">
           Find
@@ -23,7 +23,7 @@ export const FindPage = ({ query, groups }: { query: string; groups: Group[] }) 
       {groups.length === 0 ? (
         <p>
           Nothing is called that. Models are found by the beginning of a word, predictions by their
-          whole id.
+          whole ID.
         </p>
       ) : (
         groups.map((group) => <Found {...group} />)

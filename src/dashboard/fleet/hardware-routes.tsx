@@ -91,6 +91,6 @@ async function show(c: PageContext, draft: Draft, edited?: Hardware) {
   const list = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
   const page = await listHardware(c.var.services, list);
   return c.render(<HardwarePage draft={draft} page={page} edited={edited} />, {
-    title: "Hardware",
+    title: edited ? `Hardware ${edited.identifier}` : "Hardware",
   });
 }

@@ -103,7 +103,7 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
     <TextField
       name="pool"
       label="Pool"
-      hint="Classes of one pool share a queue and machines, such as one GPU of a box and four. By default a class is a pool of its own. Fixed once it is used."
+      hint="Classes of one pool share a queue and machines, such as one GPU of a machine and four. By default a class is a pool of its own. Fixed once it is used."
       value={edited?.pool ?? ""}
       maxlength={63}
       autocomplete="off"

@@ -64,7 +64,7 @@ const alertsOf = (pools: FleetPool[], complete: boolean, now: number) => {
 const NoRunners = () => (
   <Empty title="No runners yet">
     <p>
-      A runner is a program on your GPU box that fetches work from this deployment. It makes
+      A runner is a program on your GPU machine that fetches work from this deployment. It makes
       outbound connections only. Create a token to get the command that starts it.
     </p>
     <p class="actions">

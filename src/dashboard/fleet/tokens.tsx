@@ -33,7 +33,7 @@ export const RunnerTokensPage = ({
     </details>
     {page.items.length === 0 ? (
       <Empty title="No runner tokens yet">
-        <p>Create one above, then run the command shown with it on your GPU box.</p>
+        <p>Create one above, then run the command shown with it on your GPU machine.</p>
       </Empty>
     ) : (
       <List tokens={page.items} />

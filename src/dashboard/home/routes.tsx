@@ -15,7 +15,8 @@ const SHOWN = 6;
 export const homePages = pages().get("/", async (c) => {
   const { viewer } = c.var;
   if (!viewer) return c.render(<Landing />, { title: "Models on your own GPUs" });
-  return c.render(await home(c, viewer), { title: "Home", scripts: ["home"] });
+  const { title, page } = await home(c, viewer);
+  return c.render(page, { title, scripts: ["home"] });
 });
 
 async function home(c: PageContext, { caller, user, operator }: Viewer) {
@@ -37,9 +38,10 @@ async function home(c: PageContext, { caller, user, operator }: Viewer) {
   };
   const hasStarted = isDone(progress);
   const publish = models.items.length === 0 ? await publishState(c, undefined) : undefined;
-  return (
+  const title = hasStarted ? "Home" : "Get started";
+  const page = (
     <>
-      <h1>{hasStarted ? "Overview" : "Get started"}</h1>
+      <h1>{title}</h1>
       {!hasStarted && (
         <>
           <p>
@@ -61,6 +63,7 @@ async function home(c: PageContext, { caller, user, operator }: Viewer) {
       />
     </>
   );
+  return { title, page };
 }
 
 const Landing = () => (

@@ -105,9 +105,14 @@ function Removal({ image, username }: Props) {
       )}
       {isNeeded ? (
         <p>
-          {versions.items.length > 0
-            ? "The image itself cannot be deleted while a version runs it. Delete the version first; four days later, when no prediction needs it any more, the image can go."
-            : "The image itself can be deleted when no prediction of a deleted version needs it any more."}
+          {versions.items.length > 0 || held_until === undefined ? (
+            "The image itself cannot be deleted while a version runs it. Delete the version first: four days later, when predictions do not need it any more, you can delete the image."
+          ) : (
+            <>
+              The image itself can be deleted after <Time at={held_until} />: until then,
+              predictions of a deleted version may need it.
+            </>
+          )}
         </p>
       ) : (
         <>

@@ -19,15 +19,15 @@ export function egressOf({ egress = DEFAULT_EGRESS }: Configuration) {
     : { choice: "hosts", hosts: egress.join("\n") };
 }
 
-/** Short: of several hosts it names one. */
-export function egressForCallers({ egress = DEFAULT_EGRESS }: Configuration): string {
-  if (egress === "none") return "none";
-  if (egress === "public") return "public internet";
+export const egressText = ({ egress = DEFAULT_EGRESS }: Configuration): string =>
+  typeof egress === "string" ? labelOf(egress) : egress.join(", ");
+
+/** Of several hosts it names one. */
+export function shortEgressText({ egress = DEFAULT_EGRESS }: Configuration): string {
+  if (typeof egress === "string") return labelOf(egress);
   const [first = "", ...others] = egress;
   return others.length === 0 ? `${first} only` : `${first} and ${others.length} more only`;
 }
 
-export function egressText({ egress = DEFAULT_EGRESS }: Configuration): string {
-  if (typeof egress !== "string") return egress.join(", ");
-  return EGRESS_CHOICES.find(({ value }) => value === egress)?.label ?? "";
-}
+const labelOf = (choice: string): string =>
+  EGRESS_CHOICES.find(({ value }) => value === choice)?.label ?? "";

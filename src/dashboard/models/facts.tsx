@@ -5,8 +5,8 @@ import { priceText } from "../../domain/predictions/price.ts";
 import type { Configuration } from "../../protocol/model.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { duration } from "../prediction-view/duration.ts";
-import { egressForCallers } from "./egress.ts";
-import { isolationForCallers } from "./isolation.ts";
+import { shortEgressText } from "./egress.ts";
+import { isolationText } from "./isolation.ts";
 
 interface Props {
   model: DetailedModelRow;
@@ -28,8 +28,8 @@ export function Facts({ model, outlook, configuration }: Props) {
         </Fact>
       )}
       <Fact name="Runs so far">{runs.toLocaleString("en")}</Fact>
-      <Fact name="Container">{isolationForCallers(configuration)}</Fact>
-      <Fact name="Its network">{egressForCallers(configuration)}</Fact>
+      <Fact name="Container sharing">{isolationText(configuration)}</Fact>
+      <Fact name="Network access">{shortEgressText(configuration)}</Fact>
     </dl>
   );
 }

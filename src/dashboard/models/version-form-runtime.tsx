@@ -92,7 +92,7 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
           <>
             Files that are{" "}
             <a href="/docs/models#weights-that-are-not-in-the-image">not in the image</a>, one per
-            line: the path in the container, then the id or URL of your upload.
+            line: the path in the container, then the ID or URL of your upload.
           </>
         }
         draft={draft}

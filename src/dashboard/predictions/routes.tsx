@@ -25,6 +25,7 @@ import { fieldText, readForm } from "../form.ts";
 import { fragment } from "../prediction-view/fragment.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
 import { Why } from "../prediction-view/why.tsx";
+import { shortId } from "../ui/parts.tsx";
 import { readListQuery } from "./filters.ts";
 import { PredictionsPage } from "./list.tsx";
 import { readLogQuery } from "./log-query.ts";
@@ -74,7 +75,10 @@ export const predictionPages = pages()
         logQuery={readLogQuery(c)}
         ownModel={isOwn ? view.model : undefined}
       />,
-      { title: `Prediction of ${view.model ?? `${owner}/${name}`}`, scripts: ["prediction"] },
+      {
+        title: `Prediction ${shortId(id)} of ${view.model ?? `${owner}/${name}`}`,
+        scripts: ["prediction"],
+      },
     );
   })
   .get(`${ONE}/view`, requireUser, async (c) => {

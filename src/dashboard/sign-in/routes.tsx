@@ -121,7 +121,7 @@ export const signInPages = pages()
   .get("/welcome", (c) => {
     if (!c.var.session || c.var.viewer) return c.redirect(c.var.viewer ? "/" : "/sign-in", 303);
     return c.render(<WelcomePage draft={emptyDraft} name={c.var.session.login.name} />, {
-      title: "Welcome",
+      title: "Choose a username",
     });
   })
   .post("/welcome", async (c) => {
@@ -136,7 +136,7 @@ export const signInPages = pages()
     });
     if (draft) {
       c.status(status);
-      return c.render(<WelcomePage draft={draft} name="" />, { title: "Welcome" });
+      return c.render(<WelcomePage draft={draft} name="" />, { title: "Choose a username" });
     }
     deleteCookie(c, INVITATION_COOKIE, { path: "/" });
     return c.redirect("/", 303);
@@ -228,4 +228,4 @@ async function showSignUp(c: PageContext, draft: Draft, token: string | undefine
 }
 
 const showSetUp = (c: PageContext, draft: Draft) =>
-  c.render(<SetUpPage draft={draft} viewer={c.var.viewer} />, { title: "Set up" });
+  c.render(<SetUpPage draft={draft} viewer={c.var.viewer} />, { title: "Set up this deployment" });

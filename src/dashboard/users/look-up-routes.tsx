@@ -36,7 +36,7 @@ async function answer(c: PageContext, id: string, username: string): Promise<Ans
   if (!uuid.safeParse(id).success)
     return {
       problem: {
-        text: "That is no id of a prediction, such as 01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e.",
+        text: "That is no ID of a prediction, such as 01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e.",
         status: 400,
       },
     };

@@ -24,7 +24,7 @@ export const LookUpPage = ({
 }: {
   id: string;
   username: string;
-  /** What is wrong with the id. */
+  /** What is wrong with the ID. */
   problem: string | undefined;
   found: Found | undefined;
   /** A step of a search without a username. */
@@ -33,7 +33,7 @@ export const LookUpPage = ({
   <>
     <h1>Look up a prediction</h1>
     <p>
-      Of any account, by its id. You see what happened to it, neither its input nor its output or
+      Of any account, by its ID. You see what happened to it, neither its input nor its output or
       logs. Each look-up is logged.
     </p>
     <search>

@@ -19,10 +19,9 @@ export interface DeliveriesPageProps {
 
 export const DeliveriesPage = ({ query, page, endpoints }: DeliveriesPageProps) => (
   <>
-    <h1>Account</h1>
+    <h1>Webhook deliveries</h1>
     <AccountTabs current={LIST} />
     <Above places={[[LIST, "Webhooks"]]} />
-    <h2>Deliveries</h2>
     <p class="hint">
       The last 500 that arrived and the last 500 that did not, of all your predictions. Of{" "}
       <code>output</code> events, those that had trouble.
@@ -93,7 +92,7 @@ const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
       <button type="submit" class="quiet">
         Redeliver the chosen ones
       </button>
-      <span class="hint">Receivers get the same event again, with the same id.</span>
+      <span class="hint">Receivers get the same event again, with the same ID.</span>
     </p>
   </Form>
 );
@@ -163,7 +162,7 @@ function Receiver({
   endpoints: WebhookEndpoint[];
 }) {
   if (endpoint_id === null)
-    return url === null ? <>The prediction's own webhook</> : <WebhookUrl url={url} />;
+    return url === null ? <>The prediction’s own webhook</> : <WebhookUrl url={url} />;
   const endpoint = endpoints.find(({ id }) => id === endpoint_id);
   if (!endpoint) return <>Deleted endpoint</>;
   return (

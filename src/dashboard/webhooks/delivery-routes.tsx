@@ -19,6 +19,7 @@ import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { fieldTexts, readForm } from "../form.ts";
+import { shortId } from "../ui/parts.tsx";
 import { DeliveriesPage } from "./deliveries-page.tsx";
 import { DELIVERIES, deliveriesAddress, filterOf, readDeliveryQuery } from "./delivery-filters.ts";
 import { EventPage } from "./event-page.tsx";
@@ -69,8 +70,8 @@ export const deliveryPages = pages()
       viewPrediction(services, caller, id, origin),
     ]);
     return c.render(<EventPage id={id} shown={shown} input={displayInput} />, {
-      title: `Webhook: ${shown.event.event}`,
       scripts: ["prediction"],
+      title: `Webhook: ${shown.event.event} of ${shortId(id)}`,
     });
   });
 

@@ -23,9 +23,9 @@ export interface EndpointsPageProps {
 
 export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPageProps) => (
   <>
-    <h1>Account</h1>
+    <h1>Webhooks</h1>
     <AccountTabs current={LIST} />
-    <h2>Webhook endpoints</h2>
+    <h2>Endpoints</h2>
     <p class="hint">
       An endpoint is told what happens to all your predictions, so that your programs need not poll.{" "}
       <a href="/docs/webhooks">How webhooks work</a>

@@ -107,8 +107,9 @@ async function show(
   const { services } = c.var;
   const row = await readEndpoint(services, viewerOf(c).caller, idIn(c));
   const endpoint = services.present.webhookEndpoint(row);
+  const { host, pathname } = new URL(endpoint.url);
   return c.render(<EndpointPage endpoint={endpoint} draft={draft} {...told} />, {
-    title: `Webhooks to ${new URL(endpoint.url).host}`,
+    title: `Webhooks to ${endpoint.description || host + pathname}`,
   });
 }
 

@@ -57,6 +57,6 @@ it("an operator sets up, adds a machine, publishes a model and runs it: the step
   await reader.press("Run");
   await reader.reads("Hello, Grace!");
   await reader.follow("Auspex");
-  await reader.sees("heading", "Overview");
+  await reader.sees("heading", "Home");
   await reader.sees("row", new RegExp(`succeeded ${WHO}/hello`));
 });

@@ -47,14 +47,16 @@ it("the containers of one account tell others nothing", async () => {
 });
 
 it.each([
-  ["model", "shared by all callers"],
-  ["account", "your account’s own"],
-  ["prediction", "a new one for each run"],
+  ["model", "Shared by all accounts"],
+  ["account", "Separate for each account"],
+  ["prediction", "Separate for each prediction"],
 ] as const)(
-  "callers see what of the container is theirs: isolation %s",
+  "callers see who shares a container, in the words of the overview: isolation %s",
   async (isolation, words) => {
     const world = await newWorld({ visibility: "public", configuration: { isolation } });
-    expect(await headOf(world)).toContain(`Container ${words} Its network public internet`);
+    expect(await headOf(world)).toContain(
+      `Container sharing ${words} Network access Public internet`,
+    );
   },
 );
 

@@ -185,7 +185,7 @@ describe("a look-up", () => {
     const { visitor } = await newOperator();
     const { username } = await newDashboardUser();
     const wrong = await visitor.look("/look-up?id=%3Cb%3E");
-    expect([wrong.status, wrong.html]).toEqual([400, expect.stringContaining("is no id")]);
+    expect([wrong.status, wrong.html]).toEqual([400, expect.stringContaining("is no ID")]);
     expect((await visitor.look(`/look-up?id=%3Cb%3E&user=${username}`)).status).toBe(400);
     const id = "01900000-0000-7000-8000-000000000000";
     const missing = await visitor.look(`/look-up?id=${id}&user=${username}`);

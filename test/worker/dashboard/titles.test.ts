@@ -1,0 +1,44 @@
+/** What pages are called: in the browser's tab as on the page, and each differently. */
+import { expect, it } from "vitest";
+import { PAGES } from "../../browser/support/pages.ts";
+import { newOperator } from "../support/dashboard-users.ts";
+import { newEndpoint } from "../support/endpoints.ts";
+import { textOf } from "../support/page-text.ts";
+import { addressOf, freshPath } from "../support/receiver.ts";
+import type { Visitor } from "../support/visitor.ts";
+
+/** Pages that exist once, and are of the dashboard. */
+const ROUTES = Object.keys(PAGES).filter(
+  (path) => !path.includes(":") && !path.startsWith("/docs"),
+);
+
+async function namesOf(visitor: Visitor, path: string) {
+  const { html, status } = await visitor.look(path);
+  const [, title = ""] = /<title>(.*?) · Auspex<\/title>/.exec(html) ?? [];
+  const headings = [...html.matchAll(/<h1[^>]*>(.*?)<\/h1>/gs)];
+  return { status, title, headings: headings.map(([, text = ""]) => textOf(text).trim()) };
+}
+
+it("a page's title is its heading, and no two are alike", async () => {
+  const { visitor } = await newOperator();
+  const pages = await Promise.all(
+    ROUTES.map(async (path) => ({ path, ...(await namesOf(visitor, path)) })),
+  );
+  const shown = pages.filter(({ status }) => status === 200);
+  expect(shown.length).toBeGreaterThan(15);
+  for (const { path, title, headings } of shown) expect([path, headings]).toEqual([path, [title]]);
+  const titles = shown.map(({ title }) => title);
+  expect(titles).toEqual([...new Set(titles)]);
+});
+
+it("endpoints of one host are told apart by their titles", async () => {
+  const { visitor, client } = await newOperator();
+  const paths = [freshPath(), freshPath()];
+  const titles: string[] = [];
+  for (const path of paths) {
+    const { id } = await newEndpoint(client, { url: `${addressOf(path)}?key=secret` });
+    titles.push((await namesOf(visitor, `/account/webhooks/${id}`)).title);
+  }
+  expect(titles[0]).not.toBe(titles[1]);
+  expect(titles.join()).not.toContain("secret");
+});
