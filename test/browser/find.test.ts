@@ -1,7 +1,7 @@
-/** Ctrl-K: from anywhere to anything, by keyboard alone. */
+/** Where one is, and Ctrl-K: from anywhere to anything, by keyboard alone. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { model } from "../../src/protocol/model.ts";
-import { Site } from "./support/site.ts";
+import { OPERATOR, Site } from "./support/site.ts";
 
 let site: Site;
 
@@ -47,5 +47,25 @@ it("opens, answers as one types, and leads on", async () => {
   await dialog.getByText("Nothing is called that.").waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "hidden" });
+  await visitor.leave();
+});
+
+it("shows on a phone which place it is, also of those that lie beyond the edge", async () => {
+  const visitor = await site.visitor({ as: OPERATOR, phone: true });
+  for (const [path, places, name] of [
+    ["/users", "Main", "Users"],
+    ["/account/delete", "Account", "Delete"],
+  ] as const) {
+    await visitor.open(path);
+    const row = visitor.page.getByRole("navigation", { name: places });
+    const place = row.getByRole("link", { name, exact: true });
+    const [outer, inner] = [await row.boundingBox(), await place.boundingBox()];
+    if (!outer || !inner) throw new Error(`${path} does not show ${name}`);
+    expect(
+      await row.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),
+    ).toBeGreaterThan(0);
+    expect(inner.x).toBeGreaterThanOrEqual(outer.x);
+    expect(inner.x + inner.width).toBeLessThanOrEqual(outer.x + outer.width);
+  }
   await visitor.leave();
 });

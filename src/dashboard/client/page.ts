@@ -1,8 +1,10 @@
-/** Every page: copy buttons, local times, the user menu, confirmations and choices that are kept. */
+/** Every page: copy buttons, local times, the user menu, confirmations, choices that are kept, and the current place in sight. */
 import { noteChoice, restoreChoices } from "./parts/choices.ts";
+import { showCurrentPlaces } from "./parts/current-place.ts";
 import { enhance } from "./parts/enhance.ts";
 
 enhance(document);
+showCurrentPlaces();
 restoreChoices(document);
 
 document.addEventListener("click", (event) => {

@@ -1,0 +1,14 @@
+/** Brings the current place into the middle of a row that scrolls sideways: on a phone it may lie beyond the edge. */
+export function showCurrentPlaces(): void {
+  const places = document.querySelectorAll(":is(.main-nav, .tabs) > [aria-current]");
+  for (const place of places) {
+    const row = place.parentElement;
+    // Not scrollIntoView: that would move the page, too.
+    if (row) row.scrollLeft += middleOf(place) - middleOf(row);
+  }
+}
+
+function middleOf(element: Element): number {
+  const { left, width } = element.getBoundingClientRect();
+  return left + width / 2;
+}
