@@ -162,7 +162,16 @@ const ErrorMessage = ({
 }) => (
   <div class="problem">
     <strong>{SOURCES[source]}:</strong>
-    {message.includes("\n") ? <pre tabindex={0}>{message}</pre> : ` ${message}`}
+    {message.includes("\n") ? (
+      <pre tabindex={0} dir="auto">
+        {message}
+      </pre>
+    ) : (
+      <>
+        {" "}
+        <bdi>{message}</bdi>
+      </>
+    )}
     {detail !== null && <JsonTree value={detail} {...place} />}
   </div>
 );

@@ -143,7 +143,7 @@ function Outcome({ delivery: { state, status, error, next_at } }: { delivery: Ac
   if (state === "delivered" || state === "superseded") return null;
   return (
     <small class="error-excerpt">
-      {`${error}.`}
+      <bdi>{error}</bdi>.
       {next_at !== null && (
         <>
           {" Next try at "}

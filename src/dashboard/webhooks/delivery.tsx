@@ -86,7 +86,8 @@ function Failing({
   if (!last || state === "delivered" || state === "superseded") return null;
   return (
     <p class="trouble">
-      {`${state === "failed" ? "Failed" : "Failing"}, ${codes(failures)}: ${last.error}.`}
+      {`${state === "failed" ? "Failed" : "Failing"}, ${codes(failures)}: `}
+      <bdi>{last.error}</bdi>.
       {next_attempt_at !== null && (
         <>
           {" Next try at "}
