@@ -9,6 +9,7 @@ import type { RunnerState } from "../../protocol/fleet.ts";
 import { longDuration } from "../prediction-view/duration.ts";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
+import { lookUpAddress } from "../users/look-up.tsx";
 import { gigabytes, machineText, percent, timeAgo } from "./status-text.ts";
 
 export interface FleetContext {
@@ -294,8 +295,21 @@ function RunnerWork({
   );
 }
 
-/** The end of an id: UUIDv7 begins with the time, which neighbors share. */
-export const Prediction = ({ id, own }: { id: string; own: boolean }) => {
-  const short = <code title={id}>…{id.slice(-8)}</code>;
-  return own ? <a href={`/predictions/${id}`}>{short}</a> : short;
-};
+/**
+ * The end of an id: UUIDv7 begins with the time, which neighbors share. What is of others has no page that
+ * an operator may see, so it is looked up.
+ */
+export const Prediction = ({
+  id,
+  own,
+  username,
+}: {
+  id: string;
+  own: boolean;
+  /** Whose it is, where that is known. */
+  username?: string | undefined;
+}) => (
+  <a href={own ? `/predictions/${id}` : lookUpAddress(id, username)}>
+    <code title={id}>…{id.slice(-8)}</code>
+  </a>
+);

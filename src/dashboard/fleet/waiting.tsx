@@ -33,7 +33,11 @@ export const WaitingAccounts = ({ queue: { hardware, accounts } }: { queue: Queu
         {accounts.map(({ username, waiting, oldest_wait_ms, code }) => (
           <tr>
             <th scope="row">
-              <bdi>{username ?? "deleted account"}</bdi>
+              {username === null ? (
+                "deleted account"
+              ) : (
+                <a href={`/users/${username}`}>{username}</a>
+              )}
             </th>
             <td class="number" data-label="Waiting">
               {waiting}

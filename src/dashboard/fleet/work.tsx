@@ -33,10 +33,14 @@ export const Work = ({
           {work.slice(0, MAX_SHOWN).map(({ prediction_id, username, version, since }) => (
             <tr>
               <th scope="row">
-                <Prediction id={prediction_id} own={own.has(prediction_id)} />
+                <Prediction
+                  id={prediction_id}
+                  own={own.has(prediction_id)}
+                  username={username ?? undefined}
+                />
               </th>
               <td data-label="Account">
-                <bdi>{username ?? "unknown"}</bdi>
+                {username === null ? "unknown" : <a href={`/users/${username}`}>{username}</a>}
               </td>
               <td data-label="Version">{version ?? "unknown"}</td>
               <td data-label="Since">{since === null ? "unknown" : sinceText(since, now)}</td>

@@ -104,7 +104,7 @@ describe("a runner", () => {
     );
   });
 
-  test("that runs a prediction of whoever looks: it is a link, others' are not", async () => {
+  test("that runs a prediction of whoever looks: it leads there, others' to their look-up", async () => {
     const world = await newWorld({ visibility: "public" });
     const [mine, theirs] = [person.client, world.client].map(
       async (client) => (await client.create({ model: world.model, input: {} })).body.id,
@@ -115,6 +115,7 @@ describe("a runner", () => {
     const html = partOf(await look(), "li", runner.id);
     expect(html).toContain(`href="/predictions/${running[0]}"`);
     expect(html).not.toContain(`href="/predictions/${running[1]}"`);
+    expect(html).toContain(`href="/look-up?id=${running[1]}"`);
     expect(html).toContain(running[1]);
   });
 
