@@ -30,6 +30,7 @@ import { registryRoutes } from "./routes/registry/registry.ts";
 import { router } from "./routes/router.ts";
 import { fleetRoutes } from "./routes/runners/fleet.ts";
 import { runnerRoutes } from "./routes/runners/runner.ts";
+import { runnerHistoryRoutes } from "./routes/runners/runner-history.ts";
 import { securityRoutes } from "./routes/security.ts";
 import { callRoutes } from "./routes/vendora/calls.ts";
 import { completionRoutes } from "./routes/vendora/completions.ts";
@@ -126,6 +127,8 @@ api.route("/v1", exportRoutes);
 api.route("/v1", userRoutes);
 api.route("/v1", catalogueRoutes);
 api.route("/v1", operatorRoutes);
+// Before it, since `log` is none of its actions.
+api.route("/v1", runnerHistoryRoutes);
 api.route("/v1", fleetRoutes);
 api.route("/v1", lookUpRoutes);
 api.route("/v1", backupRoutes);

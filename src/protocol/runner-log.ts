@@ -3,7 +3,7 @@
  * says `log` when an operator has asked, and the runner sends what it keeps with POST /v1/runner/log.
  */
 import { z } from "zod";
-import { shownText } from "./common.ts";
+import { shownText, timestamp } from "./common.ts";
 import { stateRequest } from "./runner.ts";
 
 export const RUNNER_LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -33,6 +33,37 @@ export const runnerLogRequest = stateRequest.omit({ snapshot: true }).extend({
     }),
 });
 export type RunnerLogRequest = z.infer<typeof runnerLogRequest>;
+
+/** A log as operators read it. */
+export const runnerLog = z
+  .object({
+    waiting: z.boolean().meta({
+      description:
+        "Whether the runner has been asked and is expected to answer: read it again in a second or two",
+      example: false,
+    }),
+    asked_at: timestamp.nullable().meta({
+      description:
+        "When the runner was asked for it; null once it has answered, and if nobody has asked in the last ten minutes",
+    }),
+    sent_at: timestamp.nullable().meta({
+      description:
+        "When the runner sent these lines; null if there are none from the last ten minutes",
+    }),
+    lines: z
+      .array(
+        z
+          .object({
+            at: timestamp.meta({ description: "By the runner's clock" }),
+            level: z.enum(RUNNER_LOG_LEVELS),
+            text: z.string().meta({ example: "registered" }),
+          })
+          .meta({ id: "RunnerLogLine" }),
+      )
+      .meta({ description: "The oldest first" }),
+  })
+  .meta({ id: "RunnerLog", description: "The last lines of a runner's own log" });
+export type RunnerLog = z.infer<typeof runnerLog>;
 
 const charsOf = (lines: RunnerLogLine[]): number =>
   lines.reduce((sum, { text }) => sum + text.length, 0);

@@ -1,5 +1,5 @@
 /** What has become of a runner, newest first. */
-import type { RunnerEvent } from "../../domain/runners/events.ts";
+import type { RunnerEvent } from "../../protocol/runner-history.ts";
 import { Time } from "../ui/parts.tsx";
 
 /** The others are folded away. */
@@ -37,7 +37,7 @@ const List = ({ events }: { events: RunnerEvent[] }) =>
     <ol class="runner-events">
       {events.map((event) => (
         <li>
-          <Time at={new Date(event.at).toISOString()} exact />
+          <Time at={event.at} exact />
           <span class={BAD.includes(event.kind) ? "trouble-text" : undefined}>
             <Words event={event} />
           </span>
@@ -48,9 +48,9 @@ const List = ({ events }: { events: RunnerEvent[] }) =>
 
 const BAD: RunnerEvent["kind"][] = ["lost", "silent", "set_aside", "gpu_lost"];
 
-function Words({ event: { kind, detail } }: { event: RunnerEvent }) {
+function Words({ event: { kind, detail, time } }: { event: RunnerEvent }) {
   const what = <bdi>{detail}</bdi>;
-  const time = <Time at={new Date(Number(detail) || 0).toISOString()} exact />;
+  const when = time !== null && <Time at={time} exact />;
   switch (kind) {
     case "started":
       return <>Started, version {what}</>;
@@ -65,15 +65,15 @@ function Words({ event: { kind, detail } }: { event: RunnerEvent }) {
     case "lost":
       return (
         <>
-          Its previous process was lost: it was last heard from at {time}, and did not say that it
+          Its previous process was lost: it was last heard from at {when}, and did not say that it
           stopped
         </>
       );
     case "silent":
-      return <>Heard from again: it had been silent since {time}</>;
+      return <>Heard from again: it had been silent since {when}</>;
     case "set_aside":
       return (
-        <>Set aside, at most until {time}: it took predictions, and did not connect for them</>
+        <>Set aside, at most until {when}: it took predictions, and did not connect for them</>
       );
     case "gpu_lost":
       return <>Lost GPU {what}</>;

@@ -6,21 +6,17 @@ import {
   isWanted,
   type LogQuery,
 } from "../../domain/predictions/log-search.ts";
+import { isOffline } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
-import type { RunnerLogLine } from "../../protocol/runner-log.ts";
-import type { RunnerLog } from "../../services/runners/runner-log.ts";
+import type { RunnerLog } from "../../protocol/runner-log.ts";
+import type { KnownLog } from "../../services/runners/runner-log.ts";
 import { foundNote } from "../prediction-view/log-note.ts";
 import { Line, LogTools } from "../prediction-view/logs.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Time } from "../ui/parts.tsx";
-import { isOffline, State } from "./runner.tsx";
+import { State } from "./runner.tsx";
 
-/** How long a runner is waited for: those that are full or drained are heard every 30 s. */
-const LATE_MS = 60_000;
-
-type Told = NonNullable<RunnerLog["log"]>;
-
-interface LogPageProps extends RunnerLog {
+interface LogPageProps extends KnownLog {
   query: LogQuery;
   now: number;
 }
@@ -35,26 +31,23 @@ export const LogPage = ({ runner, log, query, now }: LogPageProps) => (
       ]}
     />
     <div data-part="log">
-      <div
-        class="runner-head"
-        data-settled={log === null || isWaiting(runner, log, now) ? undefined : ""}
-      >
+      <div class="runner-head" data-settled={log === null || log.waiting ? undefined : ""}>
         <h1>
           Log of <bdi>{runner.name}</bdi>
         </h1>
         <State runner={runner} now={now} />
         <div class="runner-actions">
-          {!isOffline(runner) && !isWaiting(runner, log, now) && (
+          {!isOffline(runner) && !log?.waiting && (
             <AskForLog id={runner.id} query={query}>
-              {log?.at == null && log?.asked_at == null ? "Show the log" : "Ask again"}
+              {log?.sent_at == null && log?.asked_at == null ? "Show the log" : "Ask again"}
             </AskForLog>
           )}
         </div>
       </div>
       <p class="hint" role="status">
-        {log ? <Progress runner={runner} log={log} now={now} /> : <NoAnswer runner={runner} />}
+        {log ? <Progress runner={runner} log={log} /> : <NoAnswer runner={runner} />}
       </p>
-      {log?.at != null && <Lines id={runner.id} lines={log.lines} query={query} />}
+      {log?.sent_at != null && <Lines id={runner.id} lines={log.lines} query={query} />}
     </div>
   </div>
 );
@@ -95,17 +88,15 @@ export const LogSection = ({ runner }: { runner: RunnerState }) => (
   </section>
 );
 
-const isWaiting = (runner: RunnerState, log: Told | null, now: number): boolean =>
-  !isOffline(runner) && log !== null && log.asked_at !== null && now - log.asked_at < LATE_MS;
-
 const NoAnswer = ({ runner }: { runner: RunnerState }) => (
   <>The pool {runner.pool} did not answer. Load the page again.</>
 );
 
-function Progress({ runner, log, now }: { runner: RunnerState; log: Told; now: number }) {
-  const { asked_at, at } = log;
-  if (asked_at === null) return at === null ? <Unasked runner={runner} /> : <Taken log={log} />;
-  if (isWaiting(runner, log, now))
+function Progress({ runner, log }: { runner: RunnerState; log: RunnerLog }) {
+  const { asked_at, sent_at } = log;
+  if (asked_at === null)
+    return sent_at === null ? <Unasked runner={runner} /> : <Taken log={log} />;
+  if (log.waiting)
     return (
       <>
         Asked the runner at <Time at={asked_at} exact />. An idle runner answers at once, one that
@@ -118,7 +109,7 @@ function Progress({ runner, log, now }: { runner: RunnerState; log: Told; now: n
   return (
     <>
       Asked the runner at <Time at={asked_at} exact />, and it has not sent its log.{" "}
-      {whyNot(runner)} {at !== null && <Taken log={log} />}
+      {whyNot(runner)} {sent_at !== null && <Taken log={log} />}
     </>
   );
 }
@@ -145,18 +136,18 @@ const countText = (lines: number): string => {
   return lines === 1 ? "The last line" : `The last ${lines} lines`;
 };
 
-const Taken = ({ log: { at, lines } }: { log: Told }) => (
+const Taken = ({ log: { sent_at, lines } }: { log: RunnerLog }) => (
   <>
-    {countText(lines.length)}, as of {at !== null && <Time at={at} exact />}. What may quote an
-    input, an output or a container is left out: the log on the machine has it.
+    {countText(lines.length)}, as of {sent_at !== null && <Time at={sent_at} exact />}. What may
+    quote an input, an output or a container is left out: the log on the machine has it.
   </>
 );
 
-function Lines({ id, lines, query }: { id: string; lines: RunnerLogLine[]; query: LogQuery }) {
+function Lines({ id, lines, query }: { id: string; lines: RunnerLog["lines"]; query: LogQuery }) {
   const read = lines.map(({ at, level, text }) => {
     const shown = LEVELS[level];
     const wanted = isWanted(text, shown, query);
-    return { line: { at, segments: [{ text, style: "" }] }, level: shown, wanted };
+    return { line: { at: Date.parse(at), segments: [{ text, style: "" }] }, level: shown, wanted };
   });
   const found = read.filter(({ wanted }) => wanted).length;
   const path = `/fleet/runners/${id}/log`;
@@ -174,7 +165,7 @@ function Lines({ id, lines, query }: { id: string; lines: RunnerLogLine[]; query
   );
 }
 
-const LEVELS: Record<RunnerLogLine["level"], LogLevel> = {
+const LEVELS: Record<RunnerLog["lines"][number]["level"], LogLevel> = {
   debug: "debug",
   info: "info",
   warn: "warning",
@@ -182,13 +173,11 @@ const LEVELS: Record<RunnerLogLine["level"], LogLevel> = {
 };
 
 /** As a file, which says why it is empty. */
-export const logText = (lines: RunnerLogLine[], page: string): string =>
+export const logText = (lines: RunnerLog["lines"], page: string): string =>
   lines.length === 0 ? noLines(page) : textOf(lines);
 
 const noLines = (page: string) =>
   `There are no lines of this runner's log here. It sends them when it is asked, and they are kept for up to ten minutes. Ask it again: ${page}\n`;
 
-const textOf = (lines: RunnerLogLine[]): string =>
-  lines
-    .map(({ at, level, text }) => `${new Date(at).toISOString()} ${level.padEnd(5)} ${text}\n`)
-    .join("");
+const textOf = (lines: RunnerLog["lines"]): string =>
+  lines.map(({ at, level, text }) => `${at} ${level.padEnd(5)} ${text}\n`).join("");

@@ -1,12 +1,12 @@
 /** `/fleet`: pools with their hardware classes, queues and runners. */
 
 import { fleetAlerts } from "../../domain/runners/alerts.ts";
-import { silenceOf } from "../../domain/runners/silence.ts";
+import { isOffline, silenceOf } from "../../domain/runners/silence.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import type { FleetClass, FleetPool } from "../../services/runners/fleet.ts";
 import { Empty } from "../ui/parts.tsx";
 import { Alerts } from "./alerts.tsx";
-import { type FleetContext, isOffline, Runner } from "./runner.tsx";
+import { type FleetContext, Runner } from "./runner.tsx";
 import { waitText } from "./status-text.ts";
 import { FleetTabs } from "./tabs.tsx";
 import { WaitingAccounts } from "./waiting.tsx";

@@ -3,7 +3,9 @@
 import { hasKey } from "../../services/backups/key.ts";
 import { listOwnPredictions } from "../../services/predictions/predictions.ts";
 import { drainRunner, readFleet, removeRunner } from "../../services/runners/fleet.ts";
-import { readHistory, readRunner } from "../../services/runners/runner-detail.ts";
+import { ANSWER_MS, readRunner } from "../../services/runners/runner-detail.ts";
+import { historyOf } from "../../services/runners/runner-history.ts";
+import { withTimeout } from "../../services/with-timeout.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
@@ -32,7 +34,7 @@ export const fleetPages = pages()
     const id = c.req.param("id");
     const [runner, history, own] = await Promise.all([
       readRunner(c.var.services, id),
-      readHistory(c.var.services, id),
+      withTimeout(historyOf(c.var.services, id), `runner ${id}`, ANSWER_MS),
       ownActivePredictions(c),
     ]);
     const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };

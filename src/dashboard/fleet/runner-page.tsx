@@ -1,6 +1,7 @@
 /** `/fleet/runners/:id`: a runner with all that is known of it. */
+import { isOffline } from "../../domain/runners/silence.ts";
 import type { RunnerDetail } from "../../protocol/fleet.ts";
-import type { RunnerHistory } from "../../services/runners/runner-detail.ts";
+import type { KnownHistory } from "../../services/runners/runner-history.ts";
 import { Above, Time } from "../ui/parts.tsx";
 import { Containers } from "./containers.tsx";
 import { Devices } from "./devices.tsx";
@@ -11,7 +12,6 @@ import {
   Actions,
   type FleetContext,
   Gauges,
-  isOffline,
   RunnerDetails,
   SetAside,
   State,
@@ -26,7 +26,7 @@ export const RunnerPage = ({
   view,
 }: {
   runner: RunnerDetail;
-  history: RunnerHistory | null;
+  history: KnownHistory | undefined;
   view: FleetContext;
 }) => (
   <div data-fleet class="runner-page">

@@ -4,7 +4,7 @@ import {
   packageName,
   type RunnerPackage,
 } from "../../domain/runners/runner-version.ts";
-import { silenceOf } from "../../domain/runners/silence.ts";
+import { isOffline, silenceOf } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import { longDuration } from "../prediction-view/duration.ts";
 import { Form } from "../ui/layout.tsx";
@@ -76,8 +76,6 @@ export const SetAside = ({ runner: { set_aside_until } }: { runner: RunnerState 
   );
 
 /** Its last reported load is out of date. */
-export const isOffline = ({ state }: RunnerState) => state === "offline" || state === "stopped";
-
 /**
  * Also shows a drain that the runner has not confirmed yet. A runner that is set aside may report
  * `ready`, which is hidden: it gets no work. So may one that is lost, until it has missed three reports.

@@ -1,24 +1,10 @@
 /** What has become of a runner, for operators: the latest of it. */
-
-export const EVENT_KINDS = [
-  "started",
-  "stopping",
-  "stopped",
-  "drained",
-  "resumed",
-  "lost",
-  "silent",
-  "set_aside",
-  "gpu_lost",
-  "gpu_back",
-  "container_started",
-  "container_stopped",
-] as const;
+import type { RUNNER_EVENT_KINDS } from "../../protocol/runner-history.ts";
 
 export interface RunnerEvent {
   /** Unix ms. */
   at: number;
-  kind: (typeof EVENT_KINDS)[number];
+  kind: (typeof RUNNER_EVENT_KINDS)[number];
   /** A version, a GPU, a container's model; for times unix ms as text. */
   detail: string;
 }

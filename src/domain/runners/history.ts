@@ -1,6 +1,6 @@
 /** What a runner had to do over the last day, in steps of five minutes. An hour is kept together. */
 
-const STEP_MS = 300_000;
+export const STEP_MS = 300_000;
 const STEPS = 12;
 const HOUR_MS = STEPS * STEP_MS;
 /** Of a day: the hour that goes on, and those before it. */
@@ -80,12 +80,15 @@ function withSample(step: HistoryStep | null, { running, gpus }: Sample): Histor
 
 const rounded = (value: number, parts: number) => Math.round(value * parts) / parts;
 
+/** When a step of the last day began, unix ms. */
+export const stepStart = (n: number, now: number): number =>
+  (Math.floor(now / STEP_MS) - DAY_STEPS + 1 + n) * STEP_MS;
+
 /** The steps of the last day, oldest first: the last one is the one that goes on. */
 export function dayOf(hours: readonly HistoryHour[], now: number): (HistoryStep | null)[] {
   const of = new Map(hours.map(({ hour, steps }) => [hour, steps]));
-  const last = Math.floor(now / STEP_MS);
   return Array.from({ length: DAY_STEPS }, (_, n) => {
-    const step = last - DAY_STEPS + 1 + n;
+    const step = stepStart(n, now) / STEP_MS;
     return of.get(Math.floor(step / STEPS))?.[step % STEPS] ?? null;
   });
 }

@@ -10,6 +10,10 @@ const OFFLINE_REPORTS = 3;
 /** How long a runner may be silent before it is. */
 export const offlineMs = (telemetrySeconds: number) => OFFLINE_REPORTS * telemetrySeconds * 1_000;
 
+/** It is not there. */
+export const isOffline = ({ state }: Pick<RunnerState, "state">): boolean =>
+  state === "offline" || state === "stopped";
+
 type Heard = Pick<RunnerState, "state" | "draining" | "connected" | "last_seen_at">;
 
 /** How long nothing was heard of a runner that should poll; undefined for one that does, or is gone. */

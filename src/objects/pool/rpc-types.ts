@@ -55,6 +55,9 @@ export interface ToldContainer
   idle_since: number | null;
 }
 
+/** How long a runner is waited for: one that is full or drained says every 30 s that it is there, which is when it hears. */
+export const LOG_ASKED_MS = 60_000;
+
 /** The log of a runner, as far as an operator has asked for it in the last ten minutes. */
 export interface ToldRunnerLog {
   /** Since when it is asked for and has not come; it is not expected any more after a minute. Unix ms. */

@@ -5,10 +5,8 @@
 import { LRUCache } from "lru-cache";
 import { settlesWithin } from "../../lib/timeout.ts";
 import type { RunnerLogLine } from "../../protocol/runner-log.ts";
-import type { ToldRunnerLog } from "./rpc-types.ts";
+import { LOG_ASKED_MS, type ToldRunnerLog } from "./rpc-types.ts";
 
-/** A runner that is full or drained says every 30 s that it is there, which is when it hears. */
-export const ASKED_MS = 60_000;
 const KEPT_MS = 600_000;
 /** How long somebody who asks waits: a runner that polls has answered by then. */
 const WAIT_MS = 3_000;
@@ -50,7 +48,7 @@ export class RunnerLogs {
   isWanted(runnerId: string, now: number): boolean {
     this.#forget(now);
     const asked = this.#asked.get(runnerId);
-    return asked !== undefined && now - asked.at < ASKED_MS;
+    return asked !== undefined && now - asked.at < LOG_ASKED_MS;
   }
 
   /** What was not asked for is dropped. */

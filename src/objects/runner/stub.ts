@@ -4,9 +4,10 @@
  * Arguments travel in a header: they are escaped to ASCII, and bounded (bounds.ts).
  */
 import { z } from "zod";
-import { EVENT_KINDS, type RunnerEvent } from "../../domain/runners/events.ts";
+import type { RunnerEvent } from "../../domain/runners/events.ts";
 import type { Bindings } from "../../env.ts";
 import { load, machine, type TelemetryRequest } from "../../protocol/runner.ts";
+import { RUNNER_EVENT_KINDS } from "../../protocol/runner-history.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
 import { repeated } from "../repeated.ts";
@@ -40,7 +41,9 @@ const step = z.object({
 });
 const history: z.ZodType<History> = z.object({
   hours: z.array(z.object({ hour: z.number(), steps: z.array(step.nullable()) })),
-  events: z.array(z.object({ at: z.number(), kind: z.enum(EVENT_KINDS), detail: z.string() })),
+  events: z.array(
+    z.object({ at: z.number(), kind: z.enum(RUNNER_EVENT_KINDS), detail: z.string() }),
+  ),
 });
 
 type Method =

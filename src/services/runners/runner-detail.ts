@@ -1,8 +1,5 @@
 /** A runner with all that is known of it: its GPUs and containers, as its pool knows them, and its work. */
-import type { RunnerEvent } from "../../domain/runners/events.ts";
-import { dayOf, type HistoryStep } from "../../domain/runners/history.ts";
 import type { ToldRunner } from "../../objects/pool/rpc-types.ts";
-import { runnerAt } from "../../objects/runner/stub.ts";
 import type { RunnerContainer, RunnerDetail, RunnerWork } from "../../protocol/fleet.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
 import { findRunner } from "../../storage/runners/runners.ts";
@@ -12,8 +9,8 @@ import { unknownRunner } from "./fleet.ts";
 import { findMadePool } from "./pools.ts";
 import { readStates } from "./runner-states.ts";
 
-/** The page is shown without what an object does not tell in this time. */
-const ANSWER_MS = 500;
+/** What an object does not tell in this time is left out. */
+export const ANSWER_MS = 500;
 
 /** @throws ProblemError not_found */
 export async function readRunner(services: Services, id: string): Promise<RunnerDetail> {
@@ -31,19 +28,6 @@ export async function readRunner(services: Services, id: string): Promise<Runner
     told: told && presentTold(told),
     work: workOf(state.running, told?.jobs ?? [], usernames),
   };
-}
-
-export interface RunnerHistory {
-  /** The last 24 hours, oldest first. */
-  day: (HistoryStep | null)[];
-  /** Newest first. */
-  events: RunnerEvent[];
-}
-
-/** @returns null if its object does not answer in time */
-export async function readHistory({ env }: Services, id: string): Promise<RunnerHistory | null> {
-  const known = await withTimeout(runnerAt(env, id).history(), `runner ${id}`, ANSWER_MS);
-  return known ? { day: dayOf(known.hours, Date.now()), events: known.events.toReversed() } : null;
 }
 
 async function readTold(services: Services, id: string, pool: string): Promise<ToldRunner | null> {

@@ -1,6 +1,8 @@
 /** The end of a runner's own log, which its pool asks it for (objects/pool/runner-logs.ts). */
-import type { ToldRunnerLog } from "../../objects/pool/rpc-types.ts";
+import { isOffline } from "../../domain/runners/silence.ts";
+import { LOG_ASKED_MS, type ToldRunnerLog } from "../../objects/pool/rpc-types.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
+import type { RunnerLog } from "../../protocol/runner-log.ts";
 import { findRunner } from "../../storage/runners/runners.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
@@ -19,14 +21,14 @@ export async function askForRunnerLog(services: Services, id: string): Promise<v
   if (stub) await withTimeout(stub.askForLog(id), `pool ${pool}`, ASK_MS);
 }
 
-export interface RunnerLog {
+export interface KnownLog {
   runner: RunnerState;
   /** Null: its pool did not answer. */
-  log: ToldRunnerLog | null;
+  log: RunnerLog | null;
 }
 
 /** @throws ProblemError not_found */
-export async function readRunnerLog(services: Services, id: string): Promise<RunnerLog> {
+export async function readRunnerLog(services: Services, id: string): Promise<KnownLog> {
   const row = await existing(services, id);
   const [[runner], stub] = await Promise.all([
     readStates(services, [row], ANSWER_MS),
@@ -34,10 +36,23 @@ export async function readRunnerLog(services: Services, id: string): Promise<Run
   ]);
   if (!runner) throw unknownRunner(id);
   // Nobody has used a pool that is not there, so nobody has asked.
-  if (!stub) return { runner, log: { asked_at: null, at: null, lines: [] } };
-  const log = await withTimeout(stub.log(id), `pool ${row.pool}`, ANSWER_MS);
-  return { runner, log: log ?? null };
+  const told = stub
+    ? await withTimeout(stub.log(id), `pool ${row.pool}`, ANSWER_MS)
+    : { asked_at: null, at: null, lines: [] };
+  return { runner, log: told ? present(told, runner) : null };
 }
+
+function present({ asked_at, at, lines }: ToldRunnerLog, runner: RunnerState): RunnerLog {
+  const isAsked = asked_at !== null && Date.now() - asked_at < LOG_ASKED_MS;
+  return {
+    waiting: isAsked && !isOffline(runner),
+    asked_at: asked_at === null ? null : timeOf(asked_at),
+    sent_at: at === null ? null : timeOf(at),
+    lines: lines.map((line) => ({ ...line, at: timeOf(line.at) })),
+  };
+}
+
+const timeOf = (at: number) => new Date(at).toISOString();
 
 async function existing({ db }: Services, id: string) {
   const row = await findRunner(db, id);

@@ -3,6 +3,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { QueueState, RunnerDetail } from "../../../src/protocol/fleet.ts";
+import type { RunnerEvent, RunnerHistory } from "../../../src/protocol/runner-history.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
@@ -147,6 +148,22 @@ describe("the last 24 hours", () => {
       "Memory of GPU 2 over 24 hours: 0.0 GB to 0.0 GB, last known 0.0 GB",
     ]);
     expect(textOf(html)).toContain("24 hours, as it reported: up to 3 . It has 3 slots.");
+    const { step_seconds, steps } = await operator.ok<RunnerHistory>(
+      "GET",
+      `/v1/operator/runners/${runner.id}/history`,
+    );
+    const now = Date.now();
+    const ago = ({ at }: { at: string }) => (now - Date.parse(at)) / 1_000;
+    expect({ step_seconds, ago: steps.map(ago) }).toEqual({
+      step_seconds: 300,
+      ago: [3 * 3_600 + 900, 900, 0],
+    });
+    expect(steps.map(({ running, gpus }) => [running, ...gpus.map(({ used }) => used)])).toEqual([
+      [3, 0.9, 0],
+      [0, 0.1, 0],
+      [1, 0.2, 0],
+    ]);
+    expect(steps[0]).toMatchObject({ reports: 1, gpus: [{ memory_used_gb: 40.5 }, {}] });
     advance(21 * 3_600);
     await report(0.5, 0);
     expect(labelsOf(await look(runner))[0]).toBe(
@@ -218,6 +235,21 @@ describe("its events", () => {
       "Drained by an operator",
       `Started, version ${sessionBody(hardware, name).version}`,
     ]);
+    const { items } = await pageAt<RunnerEvent>(
+      operator,
+      `/v1/operator/runners/${again.id}/events`,
+    );
+    const [started, stopped] = items;
+    expect(started).toEqual({
+      at: new Date().toISOString(),
+      kind: "started",
+      detail: "9.9.9",
+      time: null,
+    });
+    expect(stopped).toMatchObject({ kind: "stopped", detail: null, time: null });
+    expect(items.map(({ kind }) => kind)).toEqual([
+      ...["started", "stopped", "stopping", "resumed", "drained", "started"],
+    ]);
   });
 
   test("tell of one that was silent, and of one that was lost; not of one that is taken over", async () => {
@@ -235,6 +267,9 @@ describe("its events", () => {
       expect.stringMatching(/^Started/),
       expect.stringMatching(/^Its previous process was lost: it was last heard from at /),
     ]);
+    const { items } = await pageAt<RunnerEvent>(operator, `/v1/operator/runners/${last.id}/events`);
+    const time = new Date(Date.now() - 120_000).toISOString();
+    expect(items[1]).toMatchObject({ kind: "lost", detail: null, time });
   });
 
   test("tell of GPUs and containers, of which only the difference of 30 s counts", async () => {
@@ -339,12 +374,13 @@ test("a pool that does not answer is not waited for", async () => {
 test("a runner's token and other people see nothing of it", async () => {
   const { runner } = await registered();
   const path = `/v1/operator/runners/${runner.id}`;
-  expect((await runner.client.json("GET", path)).status).toBe(401);
+  for (const part of ["", "/history", "/events", "/log"])
+    expect((await runner.client.json("GET", path + part)).status).toBe(401);
   const { visitor: other } = await newDashboardUser();
   expect((await other.look(`/fleet/runners/${runner.id}`)).status).toBe(404);
-  expect((await operator.json("GET", `/v1/operator/runners/${crypto.randomUUID()}`)).status).toBe(
-    404,
-  );
+  const unknown = `/v1/operator/runners/${crypto.randomUUID()}`;
+  for (const part of ["", "/history", "/events", "/log"])
+    expect((await operator.json("GET", unknown + part)).status).toBe(404);
   expect((await visitor.look("/fleet/runners/nobody")).status).toBe(404);
 });
 

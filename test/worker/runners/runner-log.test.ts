@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import {
   MAX_RUNNER_LOG_BYTES,
   MAX_RUNNER_LOG_LINE,
+  type RunnerLog,
   type RunnerLogLine,
 } from "../../../src/protocol/runner-log.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
@@ -10,6 +11,7 @@ import { registered } from "../support/fleet.ts";
 import { textOf } from "../support/page-text.ts";
 import { FakeRunner } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
+import { operator } from "../support/world.ts";
 
 const { visitor } = await newOperator();
 
@@ -151,6 +153,35 @@ test("however often it is asked for, a runner is asked once", async () => {
   // It is fresh, so this is not asked for either.
   await press(runner);
   expect((await runner.tellState()).body).toEqual({ wanted: false });
+});
+
+test("a script asks for it as the page does, and sees what the page shows", async () => {
+  const { runner } = await registered();
+  await runner.tellState();
+  const path = `/v1/operator/runners/${runner.id}/log`;
+  const none = { waiting: false, asked_at: null, sent_at: null, lines: [] };
+  expect(await operator.ok("GET", path)).toEqual(none);
+  const asked_at = new Date().toISOString();
+  // It is not there to answer within 3 s.
+  const waiting = { ...none, waiting: true, asked_at };
+  expect(await operator.ok("POST", path)).toEqual(waiting);
+  expect(await operator.ok("GET", path)).toEqual(waiting);
+  await send(runner, [line("registered"), line("disk full", "warn")]);
+  const at = "2026-01-02T03:04:05.000Z";
+  const lines = [
+    { at, level: "info", text: "registered" },
+    { at, level: "warn", text: "disk full" },
+  ];
+  expect(await operator.ok("GET", path)).toEqual({ ...none, sent_at: asked_at, lines });
+  expect(textOf(await look(runner))).toContain("disk full");
+
+  advance(61);
+  await runner.tell();
+  await operator.ok("POST", path);
+  advance(61);
+  await runner.tell();
+  const late = await operator.ok<RunnerLog>("GET", path);
+  expect(late).toMatchObject({ waiting: false, asked_at: expect.any(String), sent_at: asked_at });
 });
 
 test("only an operator sees it, or asks for it", async () => {

@@ -1,0 +1,50 @@
+/** What a runner had to do over the last day, and what has become of it: its object keeps both. */
+import type { RunnerEvent as KeptEvent } from "../../domain/runners/events.ts";
+import { dayOf, type HistoryStep, STEP_MS, stepStart } from "../../domain/runners/history.ts";
+import { runnerAt } from "../../objects/runner/stub.ts";
+import type { RunnerEvent, RunnerHistory } from "../../protocol/runner-history.ts";
+import { findRunner } from "../../storage/runners/runners.ts";
+import type { Services } from "../services.ts";
+import { unknownRunner } from "./fleet.ts";
+
+export interface KnownHistory {
+  /** As charts have it: the steps of the last 24 hours, oldest first. Null: nothing was reported. */
+  day: (HistoryStep | null)[];
+  history: RunnerHistory;
+  /** Newest first. */
+  events: RunnerEvent[];
+}
+
+/** @throws ProblemError not_found; TimedOut if its object does not answer */
+export async function readHistory(services: Services, id: string): Promise<KnownHistory> {
+  if (!(await findRunner(services.db, id))) throw unknownRunner(id);
+  return historyOf(services, id);
+}
+
+/** Of a runner that there is. @throws TimedOut if its object does not answer */
+export async function historyOf({ env }: Services, id: string): Promise<KnownHistory> {
+  const { hours, events } = await runnerAt(env, id).history();
+  const now = Date.now();
+  const day = dayOf(hours, now);
+  return { day, history: presentDay(day, now), events: events.toReversed().map(presentEvent) };
+}
+
+const presentDay = (day: KnownHistory["day"], now: number): RunnerHistory => ({
+  step_seconds: STEP_MS / 1_000,
+  steps: day.flatMap((step, n) =>
+    step === null ? [] : [{ at: new Date(stepStart(n, now)).toISOString(), ...step }],
+  ),
+});
+
+/** Those whose detail is a time. */
+const WITH_TIME: KeptEvent["kind"][] = ["lost", "silent", "set_aside"];
+
+function presentEvent({ at, kind, detail }: KeptEvent): RunnerEvent {
+  const hasTime = WITH_TIME.includes(kind);
+  return {
+    at: new Date(at).toISOString(),
+    kind,
+    detail: hasTime || detail === "" ? null : detail,
+    time: hasTime ? new Date(Number(detail) || 0).toISOString() : null,
+  };
+}
