@@ -40,6 +40,8 @@ export const RUNNER_EVENT_KINDS = [
   "lost",
   "silent",
   "set_aside",
+  "forgiven",
+  "token_revoked",
   "gpu_lost",
   "gpu_back",
   "container_started",
@@ -51,7 +53,7 @@ export const runnerEvent = z
     at: timestamp,
     kind: z.enum(RUNNER_EVENT_KINDS).meta({
       description:
-        "`stopping`: its process was told to stop, and finishes its predictions. `drained`, `resumed`: by an operator. `lost`: its process ended without a word, and another one has started. `silent`: it is heard from again",
+        "`stopping`: its process was told to stop, and finishes its predictions. `drained`, `resumed`: by an operator. `forgiven`: an operator has resumed it while it was set aside. `lost`: its process ended without a word, and another one has started. `silent`: it is heard from again",
     }),
     detail: z.string().nullable().meta({
       description:
@@ -62,6 +64,11 @@ export const runnerEvent = z
       description:
         "Of `lost` and `silent`: when it was last heard from. Of `set_aside`: until when, at most. Null for the others",
       example: null,
+    }),
+    by: z.string().nullable().meta({
+      description:
+        "Username of the operator who did it on the dashboard; null for what the operator's token did, for what nobody did, and if the account is deleted",
+      example: "ada",
     }),
   })
   .meta({ id: "RunnerEvent", description: "Something that has become of a runner" });

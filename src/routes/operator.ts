@@ -236,7 +236,7 @@ export const operatorRoutes = router()
     c.json(await listRunnerTokens(c.var.services, pageRequest(c, c.req.valid("query"))), 200),
   )
   .openapi(revokeRunnerTokenRoute, async (c) => {
-    await revokeRunnerToken(c.var.services, c.req.valid("param").token_id);
+    await revokeRunnerToken(c.var.services, c.req.valid("param").token_id, null);
     return c.json({}, 200);
   })
   .openapi(categoryPut, async (c) => {

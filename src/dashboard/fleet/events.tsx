@@ -46,10 +46,11 @@ const List = ({ events }: { events: RunnerEvent[] }) =>
     </ol>
   );
 
-const BAD: RunnerEvent["kind"][] = ["lost", "silent", "set_aside", "gpu_lost"];
+const BAD: RunnerEvent["kind"][] = ["lost", "silent", "set_aside", "token_revoked", "gpu_lost"];
 
-function Words({ event: { kind, detail, time } }: { event: RunnerEvent }) {
+function Words({ event: { kind, detail, time, by } }: { event: RunnerEvent }) {
   const what = <bdi>{detail}</bdi>;
+  const who = by === null ? "an operator" : <bdi>{by}</bdi>;
   const when = time !== null && <Time at={time} exact />;
   switch (kind) {
     case "started":
@@ -59,9 +60,9 @@ function Words({ event: { kind, detail, time } }: { event: RunnerEvent }) {
     case "stopped":
       return <>Stopped</>;
     case "drained":
-      return <>Drained by an operator</>;
+      return <>Drained by {who}</>;
     case "resumed":
-      return <>Resumed by an operator</>;
+      return <>Resumed by {who}</>;
     case "lost":
       return (
         <>
@@ -75,6 +76,10 @@ function Words({ event: { kind, detail, time } }: { event: RunnerEvent }) {
       return (
         <>Set aside, at most until {when}: it took predictions, and did not connect for them</>
       );
+    case "forgiven":
+      return <>Not set aside any more: {who} resumed it</>;
+    case "token_revoked":
+      return <>Its token was revoked{by !== null && <> by {who}</>}</>;
     case "gpu_lost":
       return <>Lost GPU {what}</>;
     case "gpu_back":

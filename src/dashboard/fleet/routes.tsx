@@ -44,12 +44,22 @@ export const fleetPages = pages()
     });
   })
   .post("/fleet/runners/:id/drain", requireOperator, async (c) => {
-    const { name } = await drainRunner(c.var.services, c.req.param("id"), true);
+    const { name } = await drainRunner(
+      c.var.services,
+      c.req.param("id"),
+      true,
+      viewerOf(c).user.id,
+    );
     const message = `${name} is draining. Its running predictions will finish.`;
     return redirectWithFlash(c, message, await placeOf(c));
   })
   .post("/fleet/runners/:id/resume", requireOperator, async (c) => {
-    const { name } = await drainRunner(c.var.services, c.req.param("id"), false);
+    const { name } = await drainRunner(
+      c.var.services,
+      c.req.param("id"),
+      false,
+      viewerOf(c).user.id,
+    );
     return redirectWithFlash(c, `${name} will take work again shortly.`, await placeOf(c));
   })
   .post("/fleet/runners/:id/remove", requireOperator, async (c) => {

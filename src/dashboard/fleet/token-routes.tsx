@@ -5,7 +5,7 @@ import { parse } from "../../routes/router.ts";
 import { createRunnerToken, listRunnerTokens } from "../../services/accounts/tokens.ts";
 import { groupByPool, listHardware } from "../../services/runners/hardware.ts";
 import { revokeRunnerToken } from "../../services/runners/revocation.ts";
-import { requireOperator } from "../access.ts";
+import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, fieldText, fieldTexts, handleForm } from "../form.ts";
@@ -41,7 +41,7 @@ export const runnerTokenPages = pages()
     return show(c, emptyDraft, created);
   })
   .post("/fleet/tokens/:id/revoke", requireOperator, async (c) => {
-    await revokeRunnerToken(c.var.services, c.req.param("id"));
+    await revokeRunnerToken(c.var.services, c.req.param("id"), viewerOf(c).user.id);
     const message =
       "Token revoked. Within 10 seconds its runners get no more work, and their predictions restart elsewhere or fail.";
     return redirectWithFlash(c, message, "/fleet/tokens");

@@ -7,6 +7,8 @@ export interface RunnerEvent {
   kind: (typeof RUNNER_EVENT_KINDS)[number];
   /** A version, a GPU, a container's model; for times unix ms as text. */
   detail: string;
+  /** The id of the account that did it. */
+  by?: string | undefined;
 }
 
 /**
@@ -14,7 +16,7 @@ export interface RunnerEvent {
  * again, or whose containers do, pushes nothing else out. A runner's object stores them with all that it is told.
  */
 const GROUPS: [kinds: RunnerEvent["kind"][], max: number][] = [
-  [["drained", "resumed"], 20],
+  [["drained", "resumed", "forgiven", "token_revoked"], 20],
   [["started", "stopping", "stopped", "lost", "silent"], 40],
   [["set_aside", "gpu_lost", "gpu_back"], 20],
   [["container_started", "container_stopped"], 40],

@@ -257,14 +257,20 @@ export class Crew {
 
   // ---- who is there
 
-  /** @param known undefined: it has been removed */
-  refresh(runnerId: string, known: KnownRunner | undefined, forgive: boolean): void {
+  /**
+   * @param known undefined: it has been removed
+   * @returns whether it was set aside until now
+   */
+  refresh(runnerId: string, known: KnownRunner | undefined, forgive: boolean): boolean {
+    const now = Date.now();
+    const isForgiven = forgive && this.#standing.suspendedUntil(runnerId, now) !== null;
     if (forgive) this.#standing.reset(runnerId);
     const runner = this.#runners.get(runnerId);
-    if (!runner) return;
-    if (!known) return this.remove(runnerId, runner.session);
-    runner.know(known);
-    this.#update(runner, Date.now());
+    if (runner && known) {
+      runner.know(known);
+      this.#update(runner, now);
+    } else if (runner) this.remove(runnerId, runner.session);
+    return isForgiven;
   }
 
   /** It takes no more work. */

@@ -135,13 +135,16 @@ export class PoolObject extends DurableObject<Bindings> {
   /**
    * An operator has drained, resumed or removed a runner.
    * @param forgive whether its misses are forgotten, as they are unless it was drained
+   * @returns whether it was set aside until now
    */
-  async refreshRunner(runnerId: string, forgive: boolean): Promise<void> {
+  async refreshRunner(runnerId: string, forgive: boolean): Promise<boolean> {
     this.#knownRunners.forget(runnerId);
     const runner = this.#crew.get(runnerId);
     const known = runner && (await this.#knownRunners.find(runner.identity));
-    this.#crew.refresh(runnerId, typeof known === "object" ? known : undefined, forgive);
+    const found = typeof known === "object" ? known : undefined;
+    const isForgiven = this.#crew.refresh(runnerId, found, forgive);
     this.#line.assign();
+    return isForgiven;
   }
 
   /** The suspended runners, and until when, unix ms. */

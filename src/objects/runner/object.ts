@@ -13,6 +13,11 @@ import type { History, NewSession, Presence, Report } from "./rpc-types.ts";
 /** Processes whose registrations may still be on their way. */
 const MAX_PROCESSES = 10;
 
+interface EventFacts {
+  detail?: string;
+  by?: string | null | undefined;
+}
+
 const HISTORY = "history:";
 /** Each hour takes the place of the one a day before. */
 const keyOf = ({ hour }: HistoryHour) => `${HISTORY}${hour % HOURS}`;
@@ -48,8 +53,8 @@ export class RunnerObject extends createDurable() {
     const before = this.presence;
     // One that it takes over from is still heard.
     if (before && before.state !== "stopped" && this.isSilentSince(before.last_seen_at))
-      this.add("lost", String(before.last_seen_at));
-    this.add("started", runner.version);
+      this.add("lost", { detail: String(before.last_seen_at) });
+    this.add("started", { detail: runner.version });
     return this.keep({
       ...runner,
       session,
@@ -81,13 +86,14 @@ export class RunnerObject extends createDurable() {
     return this.keep({ ...presence, running });
   }
 
-  setDraining(draining: boolean): Presence | null {
+  /** @param by the id of the operator's account */
+  setDraining(draining: boolean, by?: string | null): Presence | null {
     if (!this.presence) return null;
-    if (this.presence.draining !== draining) this.add(draining ? "drained" : "resumed");
+    if (this.presence.draining !== draining) this.add(draining ? "drained" : "resumed", { by });
     return this.keep({ ...this.presence, draining });
   }
 
-  /** By its pool. */
+  /** By its pool, and by operators. */
   tellEvents(events: RunnerEvent[]): Presence | null {
     if (!this.presence) return null;
     this.events = withEvents(this.events, events);
@@ -95,7 +101,8 @@ export class RunnerObject extends createDurable() {
   }
 
   notice(before: Presence, { state }: Pick<Report, "state">): void {
-    if (this.isSilentSince(before.last_seen_at)) this.add("silent", String(before.last_seen_at));
+    const { last_seen_at } = before;
+    if (this.isSilentSince(last_seen_at)) this.add("silent", { detail: String(last_seen_at) });
     if (state === before.state) return;
     if (state === "stopped") this.add("stopped");
     // One that an operator drains says so as well: it was not told to stop.
@@ -106,8 +113,9 @@ export class RunnerObject extends createDurable() {
     return Date.now() - seenAt > offlineMs(settings(this.state.env).telemetrySeconds);
   }
 
-  add(kind: RunnerEvent["kind"], detail = ""): void {
-    this.events = withEvents(this.events, [{ at: Date.now(), kind, detail }]);
+  add(kind: RunnerEvent["kind"], { detail = "", by }: EventFacts = {}): void {
+    const event = { at: Date.now(), kind, detail, ...(by && { by }) };
+    this.events = withEvents(this.events, [event]);
   }
 
   record({ running, load }: Pick<Report, "running" | "load">): void {
@@ -131,8 +139,9 @@ export class RunnerObject extends createDurable() {
     return this.revoked ? null : this.presence;
   }
 
-  /** Its token is revoked. The answer leaves once this is stored. */
-  revoke(): Presence | null {
+  /** Its token is revoked. The answer leaves once this is stored. @param by as above */
+  revoke(by?: string | null): Presence | null {
+    if (!this.revoked) this.add("token_revoked", { by });
     this.revoked = true;
     void this.persist();
     return this.presence;

@@ -42,7 +42,12 @@ const step = z.object({
 const history: z.ZodType<History> = z.object({
   hours: z.array(z.object({ hour: z.number(), steps: z.array(step.nullable()) })),
   events: z.array(
-    z.object({ at: z.number(), kind: z.enum(RUNNER_EVENT_KINDS), detail: z.string() }),
+    z.object({
+      at: z.number(),
+      kind: z.enum(RUNNER_EVENT_KINDS),
+      detail: z.string(),
+      by: z.string().optional(),
+    }),
   ),
 });
 
@@ -78,13 +83,13 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
       call("beginSession", session, boundedSession(request)),
     report: (telemetry: TelemetryRequest) => call("report", boundedReport(telemetry)),
     removeRun: (predictionId: string) => call("removeRun", predictionId),
-    setDraining: (draining: boolean) => call("setDraining", draining),
+    setDraining: (draining: boolean, by: string | null) => call("setDraining", draining, by),
     getPresence: () => call("getPresence"),
     tellEvents: (events: RunnerEvent[]) => call("tellEvents", events),
     history: async () => history.parse(await repeated(() => callOnce("history", []))),
     /** Null when its token is revoked, or it was deleted. */
     confirm: () => call("confirm"),
-    revoke: () => call("revoke"),
+    revoke: (by: string | null) => call("revoke", by),
     /** Null when it was deleted. */
     remove: (since: number) => call("remove", since),
   };

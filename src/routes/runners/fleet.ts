@@ -81,7 +81,7 @@ export const fleetRoutes = router()
   )
   .openapi(drain, async (c) => {
     const { runner_id, action } = c.req.valid("param");
-    return c.json(await drainRunner(c.var.services, runner_id, action === "drain"), 200);
+    return c.json(await drainRunner(c.var.services, runner_id, action === "drain", null), 200);
   })
   .openapi(remove, async (c) => {
     await removeRunner(c.var.services, c.req.valid("param").runner_id);

@@ -12,6 +12,7 @@ import {
 } from "../../storage/runners/runners.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
+import { withTimeout } from "../with-timeout.ts";
 import { findMadePool } from "./pools.ts";
 import { readQueues } from "./queues.ts";
 import { fleetContext, readStates } from "./runner-states.ts";
@@ -91,20 +92,31 @@ export async function readFleet(
   return { pools, complete: rows.length <= MAX_RUNNERS };
 }
 
-/** @throws ProblemError not_found */
+/**
+ * @param by the id of the operator's account; null: the operator's token
+ * @throws ProblemError not_found
+ */
 export async function drainRunner(
   services: Services,
   id: string,
   draining: boolean,
+  by: string | null,
 ): Promise<RunnerState> {
   const { env, db } = services;
   const row = await findRunner(db, id);
-  const presence = row && (await runnerAt(env, id).setDraining(draining));
+  const presence = row && (await runnerAt(env, id).setDraining(draining, by));
   if (!presence) throw unknownRunner(id);
-  await (await findMadePool(services, presence.pool))?.refreshRunner(id, !draining);
+  const pool = await findMadePool(services, presence.pool);
+  if (await pool?.refreshRunner(id, !draining)) await tellForgiven(services, id, by);
   const [runner] = await readStates(services, [row]);
   if (!runner) throw unknownRunner(id);
   return runner;
+}
+
+/** It is resumed already: if its object does not answer, it lacks a line for operators. */
+async function tellForgiven({ env }: Services, id: string, by: string | null): Promise<void> {
+  const event = { at: Date.now(), kind: "forgiven" as const, detail: "", by: by ?? undefined };
+  await withTimeout(runnerAt(env, id).tellEvents([event]), `runner ${id}`);
 }
 
 /**

@@ -37,15 +37,20 @@ const REMOVED = 200;
 /**
  * Ends the runners' polls and channels within 10 s. If the object of one does not answer, it is told
  * within a minute that it does.
+ * @param by the id of the operator's account; null: the operator's token
  * @throws ProblemError not_found
  */
-export async function revokeRunnerToken(services: Services, id: string): Promise<void> {
+export async function revokeRunnerToken(
+  services: Services,
+  id: string,
+  by: string | null,
+): Promise<void> {
   const now = Date.now();
   if (!(await revoke(services.db, id, now))) throw notFound(`The runner token '${id}'`);
   forgetRunnerTokens();
   forgetGrantedTokens();
   // It is revoked, whatever becomes of this: the sweep goes on with it.
-  await tellRunners(services, id, now).catch((error) =>
+  await tellRunners(services, id, now, by).catch((error) =>
     logger.error("Runners not told that their token is revoked", { token_id: id, error }),
   );
 }
@@ -53,7 +58,7 @@ export async function revokeRunnerToken(services: Services, id: string): Promise
 /** Also of tokens that were revoked by hand, in D1. */
 export async function sweepRevokedTokens(services: Services, now: number): Promise<void> {
   for (const { id } of await listUntoldTokens(services.db, SWEPT))
-    await tellRunners(services, id, now);
+    await tellRunners(services, id, now, null);
 }
 
 /** Forgets the runners of tokens that were revoked a day ago, and these tokens. */
@@ -76,17 +81,22 @@ async function forget(env: Services["env"], id: string, now: number): Promise<st
   }
 }
 
-async function tellRunners({ env, db }: Services, tokenId: string, now: number): Promise<void> {
+async function tellRunners(
+  { env, db }: Services,
+  tokenId: string,
+  now: number,
+  by: string | null,
+): Promise<void> {
   const runners = await listRunnerIds(db, tokenId);
   let untold = 0;
-  for await (const told of mapAhead(runners, AT_ONCE, ({ id }) => tell(env, id)))
+  for await (const told of mapAhead(runners, AT_ONCE, ({ id }) => tell(env, id, by)))
     if (!told) untold++;
   if (untold === 0) await markTokenTold(db, tokenId, now);
 }
 
-async function tell(env: Services["env"], runner_id: string): Promise<boolean> {
+async function tell(env: Services["env"], runner_id: string, by: string | null): Promise<boolean> {
   try {
-    await retry(() => runnerAt(env, runner_id).revoke(), {
+    await retry(() => runnerAt(env, runner_id).revoke(by), {
       ...RETRY,
       signal: new AbortController().signal,
       isRetryable: (error) => !(error instanceof TimedOut),

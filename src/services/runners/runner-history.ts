@@ -3,6 +3,7 @@ import type { RunnerEvent as KeptEvent } from "../../domain/runners/events.ts";
 import { dayOf, type HistoryStep, STEP_MS, stepStart } from "../../domain/runners/history.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
 import type { RunnerEvent, RunnerHistory } from "../../protocol/runner-history.ts";
+import { findUsernames } from "../../storage/accounts/users.ts";
 import { findRunner } from "../../storage/runners/runners.ts";
 import type { Services } from "../services.ts";
 import { unknownRunner } from "./fleet.ts";
@@ -22,11 +23,16 @@ export async function readHistory(services: Services, id: string): Promise<Known
 }
 
 /** Of a runner that there is. @throws TimedOut if its object does not answer */
-export async function historyOf({ env }: Services, id: string): Promise<KnownHistory> {
+export async function historyOf({ env, db }: Services, id: string): Promise<KnownHistory> {
   const { hours, events } = await runnerAt(env, id).history();
   const now = Date.now();
   const day = dayOf(hours, now);
-  return { day, history: presentDay(day, now), events: events.toReversed().map(presentEvent) };
+  const people = await findUsernames(db, [...new Set(events.flatMap(({ by }) => by ?? []))]);
+  return {
+    day,
+    history: presentDay(day, now),
+    events: events.toReversed().map((event) => presentEvent(event, people)),
+  };
 }
 
 const presentDay = (day: KnownHistory["day"], now: number): RunnerHistory => ({
@@ -39,12 +45,16 @@ const presentDay = (day: KnownHistory["day"], now: number): RunnerHistory => ({
 /** Those whose detail is a time. */
 const WITH_TIME: KeptEvent["kind"][] = ["lost", "silent", "set_aside"];
 
-function presentEvent({ at, kind, detail }: KeptEvent): RunnerEvent {
+function presentEvent(
+  { at, kind, detail, by }: KeptEvent,
+  people: ReadonlyMap<string, string>,
+): RunnerEvent {
   const hasTime = WITH_TIME.includes(kind);
   return {
     at: new Date(at).toISOString(),
     kind,
     detail: hasTime || detail === "" ? null : detail,
     time: hasTime ? new Date(Number(detail) || 0).toISOString() : null,
+    by: (by !== undefined && people.get(by)) || null,
   };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { type RunnerEvent, withEvents } from "../../../src/domain/runners/events.ts";
+import { RUNNER_EVENT_KINDS } from "../../../src/protocol/runner-history.ts";
 
 const event = (at: number, detail = ""): RunnerEvent => ({ at, kind: "started", detail });
 
@@ -10,6 +11,11 @@ test("events stay in the order of their times, whenever they are told", () => {
 
 test("one that is told twice stays one", () => {
   expect(withEvents([event(1)], [event(1), event(1, "other"), event(1, "other")])).toHaveLength(2);
+});
+
+test("each kind is kept, with who did it", () => {
+  const all = RUNNER_EVENT_KINDS.map((kind, at) => ({ at, kind, detail: "", by: "somebody" }));
+  expect(withEvents([], all)).toEqual(all);
 });
 
 test("those of each kind push only each other out, and each is no more than a line", () => {

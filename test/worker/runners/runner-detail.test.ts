@@ -3,6 +3,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { QueueState, RunnerDetail } from "../../../src/protocol/fleet.ts";
+import type { RunnerToken } from "../../../src/protocol/operator.ts";
 import type { RunnerEvent, RunnerHistory } from "../../../src/protocol/runner-history.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { pageAt } from "../support/catalogue.ts";
@@ -15,7 +16,7 @@ import { FakeRunner, sessionBody } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator } from "../support/world.ts";
 
-const { visitor } = await newOperator();
+const { visitor, username } = await newOperator();
 
 beforeEach(stopClock);
 afterEach(() => {
@@ -245,10 +246,46 @@ describe("its events", () => {
       kind: "started",
       detail: "9.9.9",
       time: null,
+      by: null,
     });
     expect(stopped).toMatchObject({ kind: "stopped", detail: null, time: null });
     expect(items.map(({ kind }) => kind)).toEqual([
       ...["started", "stopped", "stopping", "resumed", "drained", "started"],
+    ]);
+  });
+
+  test("say which operator it was, but for the operator's token", async () => {
+    const { runner, token } = await registered();
+    const press = async (path: string) => expect((await visitor.send(path)).status).toBe(303);
+    await press(`/fleet/runners/${runner.id}/drain`);
+    advance(1);
+    await operator.ok("POST", `/v1/operator/runners/${runner.id}/resume`);
+    advance(1);
+    const tokens = await pageAt<RunnerToken>(operator, "/v1/operator/runner_tokens?page_size=50");
+    const { id } = tokens.items.find(({ prefix }) => token.startsWith(prefix)) ?? {};
+    await press(`/fleet/tokens/${id}/revoke`);
+    expect((await eventsOf(runner)).slice(0, 3)).toEqual([
+      `Its token was revoked by ${username}`,
+      "Resumed by an operator",
+      `Drained by ${username}`,
+    ]);
+    const { items } = await pageAt<RunnerEvent>(
+      operator,
+      `/v1/operator/runners/${runner.id}/events`,
+    );
+    expect(items.slice(0, 3).map(({ kind, by }) => [kind, by])).toEqual([
+      ["token_revoked", username],
+      ["resumed", null],
+      ["drained", username],
+    ]);
+  });
+
+  test("tell who resumed one that was set aside, once", async () => {
+    const runner = await setAside(await newWorld());
+    advance(1);
+    for (const _ of "ab") await visitor.send(`/fleet/runners/${runner.id}/resume`);
+    expect((await eventsOf(runner)).filter((words) => /set aside|resumed/i.test(words))).toEqual([
+      `Not set aside any more: ${username} resumed it`,
     ]);
   });
 
