@@ -12,13 +12,18 @@ export const insertUser = (db: Database, row: typeof users.$inferInsert) =>
 export const findUser = (db: Database, id: string) =>
   db.select().from(users).where(isThere(id)).get();
 
-/** The names of some accounts by their ids, also of deleted ones. In one variable: D1 takes 100. */
+/** The names of some accounts by their ids, without deleted ones. In one variable: D1 takes 100. */
 export async function findUsernames(db: Database, ids: string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
   const rows = await db
     .select({ id: users.id, username: users.username })
     .from(users)
-    .where(sql`${users.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`)
+    .where(
+      and(
+        sql`${users.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
+        isNull(users.deleted_at),
+      ),
+    )
     .all();
   return new Map(rows.map(({ id, username }) => [id, username]));
 }

@@ -6,6 +6,7 @@ import type { QueueState, RunnerDetail } from "../../../src/protocol/fleet.ts";
 import type { RunnerToken } from "../../../src/protocol/operator.ts";
 import type { RunnerEvent, RunnerHistory } from "../../../src/protocol/runner-history.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
+import { giveUp } from "../support/accounts.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
 import { eventually, pause } from "../support/eventually.ts";
@@ -278,6 +279,15 @@ describe("its events", () => {
       ["resumed", null],
       ["drained", username],
     ]);
+  });
+
+  test("name nobody whose account is deleted", async () => {
+    const { runner } = await registered();
+    const leaver = await newOperator();
+    await leaver.visitor.send(`/fleet/runners/${runner.id}/drain`);
+    expect((await eventsOf(runner))[0]).toBe(`Drained by ${leaver.username}`);
+    await giveUp(leaver);
+    expect((await eventsOf(runner))[0]).toBe("Drained by an operator");
   });
 
   test("tell who resumed one that was set aside, once", async () => {
