@@ -289,7 +289,12 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /fleet/runners/:id": { ...operators, parameters: newRunnerPlace },
   "GET /fleet/runners/:id/log": { ...operators, parameters: newRunnerPlace },
   "GET /fleet/runners/:id/log.txt": { ...operators, parameters: newRunnerPlace },
-  "POST /fleet/runners/:id/log": { ...operators, parameters: newRunnerPlace },
+  // Asked and kept in memory only: test/worker/runners/runner-log.test.ts.
+  "POST /fleet/runners/:id/log": {
+    ...operators,
+    parameters: newRunnerPlace,
+    changesNothing: true,
+  },
   "POST /fleet/runners/:id/drain": { ...operators, parameters: newRunnerPlace },
   "POST /fleet/runners/:id/resume": { ...operators, parameters: newDrainedRunner },
   "POST /fleet/runners/:id/remove": { ...operators, parameters: newStoppedRunner },
