@@ -291,7 +291,7 @@ it("a run is opened as its conversation, goes on from there, and Back leads to t
   });
   await page.reload();
   await bubbles.nth(2).waitFor();
-  await page.getByRole("link", { name: "Earlier", exact: true }).click();
+  await page.getByRole("link", { name: "Recent runs", exact: true }).click();
   await page.getByRole("link", { name: /And the Queen\?/ }).click();
   await visitor.arrives(new RegExp(second));
   await bubbles.getByText("And the Queen?").waitFor();
