@@ -226,7 +226,9 @@ describe("when it has ended", () => {
     await channel.succeed("end");
     const html = await view(who, id);
     // 100 KB at once, and the rest folded.
-    expect(html).toContain(`<div class="output-item text">${part}${"x".repeat(2_400)}</div><details`);
+    expect(html).toContain(
+      `<div class="output-item text">${part}${"x".repeat(2_400)}</div><details`,
+    );
     expect(html).toContain("<summary>Show the next 96 KB</summary>");
     expect(html).not.toMatch(/yy|end<\/div>/);
     expect(html).toMatch(/data-more="true">There is more of the output/);
