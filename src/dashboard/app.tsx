@@ -63,7 +63,8 @@ const pageHeaders = secureHeaders({
     defaultSrc: ["'none'"],
     scriptSrc: [assetsSource],
     styleSrc: [assetsSource],
-    fontSrc: [assetsSource],
+    // Most letters lie in the stylesheet.
+    fontSrc: [assetsSource, "data:"],
     imgSrc: ["'self'", "data:", "blob:", filesSource],
     mediaSrc: ["'self'", "blob:", filesSource],
     connectSrc: ["'self'"],

@@ -1,9 +1,6 @@
 /** What is in the head of every page. */
 import type { Manifest } from "../../protocol/assets.ts";
 
-/** Most pages are written in their letters; without this they would be asked for after the stylesheet. */
-const FONTS = ["figtree-latin-400-normal.woff2", "figtree-latin-600-normal.woff2"];
-
 interface Props {
   title: string;
   assets: Manifest;
@@ -20,15 +17,6 @@ export const Head = ({ title, assets, style, scripts }: Props) => (
     <meta name="color-scheme" content="light dark" />
     <title>{`${title} · Auspex`}</title>
     <link rel="icon" href={addressOf(assets, "bird.svg")} type="image/svg+xml" />
-    {FONTS.map((font) => (
-      <link
-        rel="preload"
-        href={addressOf(assets, font)}
-        as="font"
-        type="font/woff2"
-        crossorigin="anonymous"
-      />
-    ))}
     <link rel="stylesheet" href={addressOf(assets, style)} />
     {scripts.map((name) => (
       <script type="module" src={addressOf(assets, name)} />

@@ -114,7 +114,8 @@ test("nothing is fetched from elsewhere, and no script runs but the site's own",
   expect(policy).toEqual(
     expect.arrayContaining([
       "default-src 'none'",
-      ...["script-src", "style-src", "font-src"].map((kind) => `${kind} ${ORIGIN}/assets/`),
+      ...["script-src", "style-src"].map((kind) => `${kind} ${ORIGIN}/assets/`),
+      `font-src ${ORIGIN}/assets/ data:`,
     ]),
   );
   expect(policy.join()).not.toContain("unsafe-inline");
@@ -145,7 +146,7 @@ test("its stylesheet is an asset, and fetches nothing but letters", async () => 
   const text = await sheet.text();
   expect(text).not.toMatch(/@import/);
   for (const [address] of text.matchAll(/url\([^)]*/g))
-    expect(address).toMatch(/figtree[\w-]*\.woff2|data:image\/svg/);
+    expect(address).toMatch(/figtree[\w-]*\.woff2|data:(?:image\/svg|font\/woff2)/);
 });
 
 test("the root of the dashboard leads to it", async () => {

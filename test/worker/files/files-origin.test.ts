@@ -40,13 +40,14 @@ describe("a page", () => {
     const policy = await policyOf(env);
     expect(policy["script-src"]).toEqual([`${ORIGIN}/assets/`]);
     expect(policy["style-src"]).toEqual([`${ORIGIN}/assets/`]);
-    expect(policy["font-src"]).toEqual([`${ORIGIN}/assets/`]);
+    expect(policy["font-src"]).toEqual([`${ORIGIN}/assets/`, "data:"]);
     expect(policy["img-src"]).toEqual(["'self'", "data:", "blob:"]);
     const docs = await nobody.fetch("/docs", { headers: { accept: "text/html" } });
     await docs.text();
     const theirs = docs.headers.get("content-security-policy");
-    for (const kind of ["script-src", "style-src", "font-src"])
+    for (const kind of ["script-src", "style-src"])
       expect(theirs).toContain(`${kind} ${ORIGIN}/assets/;`);
+    expect(theirs).toContain(`font-src ${ORIGIN}/assets/ data:;`);
   });
 
   test("shows files from where they are", async () => {
