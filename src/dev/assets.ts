@@ -1,7 +1,7 @@
 /**
  * Builds the Worker's static assets: the dashboard's scripts (one for each file directly in
  * src/dashboard/client) and stylesheet, with hashed names, the guides as HTML with their pictures,
- * the packages of the runner and the command, and a manifest.
+ * the packages of the runner, the command and receivers of webhooks, and a manifest.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -13,6 +13,7 @@ import type { Manifest } from "../protocol/assets.ts";
 import type { Passage } from "../protocol/guide.ts";
 import { ROOT } from "./bundle.ts";
 import { packCli } from "./cli-package.ts";
+import { packReceiver } from "./receiver-package.ts";
 import { packRunner } from "./runner-package.ts";
 
 const FOLDER = join(ROOT, ".auspex/assets");
@@ -50,6 +51,7 @@ export async function buildAssets(): Promise<void> {
     readIcons(),
     packRunner(FOLDER),
     packCli(FOLDER),
+    packReceiver(FOLDER),
   ]);
   const files = { ...code, ...copied };
   const manifest: Manifest = { files, icons, runner, cli };

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { packReceiver } from "../../src/dev/receiver-package.ts";
 
 const run = promisify(execFile);
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -23,11 +24,9 @@ let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "auspex-receiver-"));
-  const packed = ["pack", "--workspace", "auspex-webhooks", "--pack-destination", folder];
-  const { stdout } = await run("npm", [...packed, "--silent"]);
+  await packReceiver(folder);
   await writeFile(join(folder, "package.json"), "{}");
-  const tarball = stdout.trim().split("\n").at(-1) ?? "";
-  await run("npm", ["install", "--offline", `./${tarball}`], { cwd: folder });
+  await run("npm", ["install", "--offline", "./auspex-webhooks.tgz"], { cwd: folder });
 });
 
 afterAll(() => rm(folder, { recursive: true }));

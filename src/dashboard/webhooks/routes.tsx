@@ -42,7 +42,7 @@ export const webhookPages = pages()
     }
     // Only in this response, which is never cached.
     const { row, secret } = done;
-    return showList(c, { created: { id: row.id, url: row.url, secret } });
+    return showList(c, { created: { id: row.id, url: row.url, secret, origin: c.var.origin } });
   })
   .get(ONE, requireUser, (c) => show(c))
   .post(ONE, requireUser, async (c) => {
@@ -77,7 +77,7 @@ export const webhookPages = pages()
     const { caller } = viewerOf(c);
     const { secret } = await createSecret(services, caller, idIn(c));
     const { url } = await readEndpoint(services, caller, idIn(c));
-    return show(c, { created: { url, secret } });
+    return show(c, { created: { url, secret, origin: c.var.origin } });
   })
   .post(`${ONE}/secrets/:secret/delete`, requireUser, async (c) => {
     await deleteSecret(c.var.services, viewerOf(c).caller, idIn(c), c.req.param("secret"));

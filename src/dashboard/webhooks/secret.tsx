@@ -5,14 +5,20 @@ export interface NewSecret {
   /** What it belongs to. */
   url: string;
   secret: string;
+  /** Scheme and host of the deployment. */
+  origin: string;
 }
+
+/** Kept as a file: what a deployment serves changes with its version. */
+const installText = (origin: string) => `curl -fsSO ${origin}/auspex-webhooks.tgz
+npm install ./auspex-webhooks.tgz`;
 
 const EXAMPLE = `import { verifyWebhook } from "auspex-webhooks";
 
 const event = await verifyWebhook(request, process.env.WEBHOOK_SECRET);
 console.log(event.webhook.event, event.status, event.output);`;
 
-export const SecretCreated = ({ created: { url, secret } }: { created: NewSecret }) => (
+export const SecretCreated = ({ created: { url, secret, origin } }: { created: NewSecret }) => (
   <section class="new-secret" aria-labelledby="created-title">
     <h2 id="created-title">
       Secret for <bdi>{url}</bdi>
@@ -25,6 +31,7 @@ export const SecretCreated = ({ created: { url, secret } }: { created: NewSecret
       {"The receiver verifies each delivery with it ("}
       <a href="/docs/webhooks#verify-the-signature">in other languages</a>):
     </p>
+    <Copy lines label="Copy commands" text={installText(origin)} />
     <Copy lines label="Copy code" text={EXAMPLE} />
   </section>
 );

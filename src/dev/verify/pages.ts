@@ -9,6 +9,7 @@ const PAGES = [
   "/v1/models",
   "/auspex-runner.tgz",
   "/auspex.tgz",
+  "/auspex-webhooks.tgz",
 ];
 
 export const pages: Check = {

@@ -31,6 +31,10 @@ describe("an endpoint", () => {
     const { html } = await visitor.send(LIST, form);
     const [secret = ""] = SECRET.exec(html) ?? [];
     expect(secret).not.toBe("");
+    // The registry of npm does not have that package: whoever takes the name there is not us.
+    const [, address = ""] =
+      /curl -fsSO (\S+)\nnpm install \.\/auspex-webhooks\.tgz/.exec(html) ?? [];
+    expect((await env.ASSETS.fetch(address)).status).toBe(200);
     const list = (await visitor.look(LIST)).html;
     expect(list).not.toMatch(SECRET);
     expect(list).toContain("Prod &amp; &lt;b&gt;co&lt;/b&gt;");
