@@ -42,6 +42,12 @@ function Readiness({ outlook: { state, setup_seconds } }: { outlook: Outlook }) 
         <span class="status succeeded">Warm</span> starts at once
       </Fact>
     );
+  if (state === "away")
+    return (
+      <Fact name="Now">
+        <span class="status offline">Away</span> a run waits until a runner takes work
+      </Fact>
+    );
   return (
     <Fact name="Now">
       <span class="status cold">Cold</span>{" "}

@@ -3,8 +3,11 @@ import type { Isolation } from "../../protocol/model.ts";
 import { priceOf } from "../predictions/price.ts";
 
 export interface Outlook {
-  /** `warm`: a container is ready and has room. `cold`: a run waits for one. `unknown`: its pool did not say. */
-  state: "warm" | "cold" | "unknown";
+  /**
+   * `warm`: a container is ready and has room. `cold`: a run waits for one. `away`: no runner of its hardware
+   * takes work. `unknown`: its pool did not say.
+   */
+  state: "warm" | "cold" | "away" | "unknown";
   /** How long a container takes until it is ready; null: not measured. */
   setup_seconds: number | null;
   /** How long a run takes in it; null: not measured. */
@@ -16,6 +19,8 @@ export interface Outlook {
 /** What a pool says of the containers that would take the run. */
 export interface Told {
   isWarm: boolean;
+  /** Whether a runner takes work of the hardware. Undefined: the pool is of the last release. */
+  isServed?: boolean;
   setup_ms: number | null;
   run_ms: number | null;
 }
@@ -28,13 +33,17 @@ export function outlookOf(
 ): Outlook {
   const run = told?.run_ms ?? null;
   return {
-    // With a container of its own, each run waits for one.
-    state:
-      told === undefined ? "unknown" : told.isWarm && isolation !== "prediction" ? "warm" : "cold",
+    state: told === undefined ? "unknown" : stateOf(told, isolation),
     setup_seconds: secondsOf(told?.setup_ms ?? null),
     run_seconds: secondsOf(run),
     run_price: run === null || pricePerHour === null ? null : priceOf(run / 1_000, pricePerHour),
   };
+}
+
+function stateOf({ isWarm, isServed }: Told, isolation: Isolation): Outlook["state"] {
+  if (isServed === false) return "away";
+  // With a container of its own, each run waits for one.
+  return isWarm && isolation !== "prediction" ? "warm" : "cold";
 }
 
 const secondsOf = (ms: number | null) => (ms === null ? null : ms / 1_000);

@@ -186,8 +186,15 @@ export class PoolObject extends DurableObject<Bindings> {
   /** What to expect of a run with such a container. */
   outlook(job: Pick<WaitingJob, "hardware" | "image" | "container_key">): PoolOutlook {
     const { setup_ms, run_ms } = this.#state.estimates.measuredOf(job.container_key);
-    const isWarm = this.#crew.holders(job).some((holder) => holder.isWarm);
-    return { isWarm, setup_ms: setup_ms ?? null, run_ms: run_ms ?? null };
+    const takers = [...this.#crew.all].filter(
+      (runner) => !runner.draining && runner.serves(job.hardware),
+    );
+    return {
+      isWarm: takers.some((runner) => runner.isWarm(job.container_key)),
+      isServed: takers.length > 0,
+      setup_ms: setup_ms ?? null,
+      run_ms: run_ms ?? null,
+    };
   }
 
   /** @returns null for a job that is not known here: it is on its way, or its run has begun */

@@ -91,8 +91,10 @@ export interface PoolHolders {
 
 /** What to expect of a run, as far as its pool knows: of containers with the same key only. */
 export interface PoolOutlook {
-  /** Whether a container is ready and has room. */
+  /** Whether a container is ready and has room, on a runner that takes work. */
   isWarm: boolean;
+  /** Whether a runner takes work of the class. */
+  isServed: boolean;
   /** How long a container takes to be ready, and a run in it, as measured lately. */
   setup_ms: number | null;
   run_ms: number | null;

@@ -37,3 +37,8 @@ test("where each run has a container of its own, none is warm", () => {
   expect(outlookOf(told, "prediction", 2).state).toBe("cold");
   expect(outlookOf({ ...told, isWarm: false }, "account", 2).state).toBe("cold");
 });
+
+test("where no runner takes work, nothing is promised of when a run starts", () => {
+  expect(outlookOf({ ...told, isServed: false }, "model", 2).state).toBe("away");
+  expect(outlookOf({ ...told, isServed: true }, "model", 2).state).toBe("warm");
+});

@@ -36,6 +36,12 @@ it("once it is gone, a run waits as long as a start has taken", async () => {
   expect(await headOf(world)).toContain("Now Cold starts in about 42 s");
 });
 
+it("where every runner is drained, no start is promised", async () => {
+  const { world, runner } = await warmWorld();
+  await operator.post(`/v1/operator/runners/${runner.id}/drain`, {});
+  expect(await headOf(world)).toContain("Now Away a run waits until a runner takes work");
+});
+
 it("the containers of one account tell others nothing", async () => {
   const { world } = await warmWorld("account");
   const stranger = await signedUp();
