@@ -39,6 +39,12 @@ export const FleetPage = ({
         {used.map((one) => (
           <PoolSection pool={one} complete={complete} view={view} />
         ))}
+        {!empty && (
+          <p class="hint">
+            To add a runner, create a <a href="/fleet/tokens">runner token</a>: it comes with the
+            command that starts one.
+          </p>
+        )}
         {!empty && idle.length > 0 && (
           <p class="hint">
             No runners and nothing waiting: {idle.map(({ identifier }) => identifier).join(", ")}.
@@ -194,12 +200,13 @@ function hindrances(runners: RunnerState[], now: number): string {
 
 function Stats({ identifier, queue, runners, now }: QueueProps & { identifier: string }) {
   const online = runners.filter(({ state }) => state === "ready" || state === "draining");
-  const sum = (number: (runner: (typeof online)[number]) => number) =>
-    online.reduce((total, runner) => total + number(runner), 0);
+  const ready = runners.filter(takesWork(now));
+  const sum = (some: RunnerState[], number: (runner: RunnerState) => number) =>
+    some.reduce((total, runner) => total + number(runner), 0);
   const stats: [string, string | number][] = [
-    ["Ready", runners.filter(takesWork(now)).length],
-    ["Slots", sum(({ slots }) => slots)],
-    ["Running", sum(({ running }) => running.length)],
+    ["Ready", ready.length],
+    ["Slots", sum(ready, ({ slots }) => slots)],
+    ["Running", sum(online, ({ running }) => running.length)],
     ["Waiting", queue.waiting ?? "?"],
     ["Longest wait", waitText(queue.oldest_wait_ms)],
     ["Median wait", waitText(queue.median_wait_ms)],

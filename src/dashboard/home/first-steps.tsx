@@ -102,9 +102,15 @@ function stepsOf({ progress, origin, username, publish }: Props): Step[] {
       ),
       how: (
         <p>
-          Fill in its input in{" "}
-          <a href={name === undefined ? "/models" : `/models/${name}`}>its playground</a>, and run
-          it there.
+          {name === undefined ? (
+            <>
+              Choose <a href="/models">a model</a>, fill in its input, and run it there.
+            </>
+          ) : (
+            <>
+              Fill in its input in <a href={`/models/${name}`}>its playground</a>, and run it there.
+            </>
+          )}
         </p>
       ),
     },

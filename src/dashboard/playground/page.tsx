@@ -170,7 +170,7 @@ function Views({ play }: { play: PlaygroundState }) {
 /** Where a view keeps the results of the page, they are listed from the newest. */
 const NoOutput = ({ play, host }: { play: PlaygroundState; host: string }) =>
   play.view === "form" || play.view === "chat" ? (
-    (exampleOutput(play, host) ?? <NoPrediction reference={referenceOf(play)} />)
+    (exampleOutput(play, host) ?? <NoPrediction play={play} />)
   ) : (
     <>
       <p class="visually-hidden" role="status" data-announce-result />
@@ -183,7 +183,7 @@ const NoOutput = ({ play, host }: { play: PlaygroundState; host: string }) =>
         data-label={labelOf(play.input)}
       />
       <div data-no-runs hidden={(play.example ?? play.prediction) !== undefined}>
-        <NoResults view={play.view} reference={referenceOf(play)} />
+        <NoResults view={play.view} play={play} />
       </div>
     </>
   );
@@ -200,30 +200,31 @@ const NO_RESULTS: Record<MediaView, [title: string, text: string]> = {
   ],
 };
 
-const NoResults = ({ view, reference }: { view: MediaView; reference: string }) => (
+const NoResults = ({ view, play }: { view: MediaView; play: PlaygroundState }) => (
   <Empty title={NO_RESULTS[view][0]}>
     <p>{NO_RESULTS[view][1]}</p>
-    <EarlierPredictions reference={reference} />
+    <EarlierPredictions play={play} />
   </Empty>
 );
 
-const NoPrediction = ({ reference }: { reference: string }) => (
+const NoPrediction = ({ play }: { play: PlaygroundState }) => (
   <Empty title="No prediction yet">
     <p>
       Fill in the input and run the model. Its output streams here, and the URL of this page then
       links to the prediction.
     </p>
-    <EarlierPredictions reference={reference} />
+    <EarlierPredictions play={play} />
   </Empty>
 );
 
-const EarlierPredictions = ({ reference }: { reference: string }) => (
-  <p>
-    <a href={`/predictions?model=${encodeURIComponent(reference)}`}>
-      View your earlier predictions
-    </a>
-  </p>
-);
+const EarlierPredictions = ({ play }: { play: PlaygroundState }) =>
+  play.runs.length > 0 && (
+    <p>
+      <a href={`/predictions?model=${encodeURIComponent(referenceOf(play))}`}>
+        View your earlier predictions
+      </a>
+    </p>
+  );
 
 /** Submits the form, so that typed values are carried over. */
 const VersionSelect = ({ play }: { play: PlaygroundState }) => (
