@@ -13,9 +13,13 @@ export interface StringPiece {
 
 /** @param bytes without the quotation mark at the beginning @param isLast whether they end with the other */
 export function stringPiece(bytes: Uint8Array, isLast: boolean): StringPiece {
-  const json = new TextDecoder().decode(isLast ? bytes.subarray(0, -1) : bytes, {
-    stream: !isLast,
-  });
+  // A mark of the order of bytes is a character of the text, and counts.
+  const json = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(
+    isLast ? bytes.subarray(0, -1) : bytes,
+    {
+      stream: !isLast,
+    },
+  );
   if (isLast) return { text: JSON.parse(`"${json}"`), size: bytes.length };
   const whole = json.replace(TORN, "$1").replace(TORN_PAIR, "$1");
   return { text: JSON.parse(`"${whole}"`), size: new TextEncoder().encode(whole).length };

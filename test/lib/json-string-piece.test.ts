@@ -2,7 +2,14 @@
 import { expect, test } from "vitest";
 import { stringPiece } from "../../src/lib/json-string-piece.ts";
 
-const TEXTS = ["plain", 'a "quote" and a \\ \\\\ slash', "é ☃ 😀😀", "\n\t\u0001", ""];
+const TEXTS = [
+  "plain",
+  'a "quote" and a \\ \\\\ slash',
+  "é ☃ 😀😀",
+  "\ufeff\ufeffmarks \ufeff in the text\ufeff",
+  "\n\t\u0001",
+  "",
+];
 /** Others write every character as an escape. */
 const escaped = (text: string) =>
   `"${[...text].map((one) => one.split("").map(unit).join("")).join("")}"`;

@@ -172,9 +172,11 @@ const LEVELS: Record<RunnerLog["lines"][number]["level"], LogLevel> = {
   error: "error",
 };
 
-/** As a file, which says why it is empty. */
-export const logText = (lines: RunnerLog["lines"], page: string): string =>
-  lines.length === 0 ? noLines(page) : textOf(lines);
+/** As a file, which says why it is empty. @param lines undefined: the pool did not answer */
+export function logText(lines: RunnerLog["lines"] | undefined, page: string): string {
+  if (!lines) return `The pool of this runner did not answer. Try again: ${page}\n`;
+  return lines.length === 0 ? noLines(page) : textOf(lines);
+}
 
 const noLines = (page: string) =>
   `There are no lines of this runner's log here. It sends them when it is asked, and they are kept for up to ten minutes. Ask it again: ${page}\n`;

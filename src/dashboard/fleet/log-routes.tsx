@@ -17,7 +17,7 @@ export const runnerLogPages = pages()
   .get(`${LOG}.txt`, requireOperator, async (c) => {
     const { log } = await readRunnerLog(c.var.services, c.req.param("id"));
     const page = new URL(pageOf(c.req.param("id")), c.var.origin).href;
-    return c.body(logText(log?.lines ?? [], page), 200, {
+    return c.body(logText(log?.lines, page), 200, {
       "content-type": "text/plain; charset=utf-8",
       "content-disposition": `attachment; filename="${c.req.param("id")}.log.txt"`,
     });

@@ -75,7 +75,6 @@ export const SetAside = ({ runner: { set_aside_until } }: { runner: RunnerState 
     </p>
   );
 
-/** Its last reported load is out of date. */
 /**
  * Also shows a drain that the runner has not confirmed yet. A runner that is set aside may report
  * `ready`, which is hidden: it gets no work. So may one that is lost, until it has missed three reports.

@@ -180,13 +180,19 @@ const NoOutput = ({ play, host }: { play: PlaygroundState; host: string }) =>
         class="media-runs"
         data-runs
         data-opened={play.prediction?.prediction.id}
-        data-label={labelOf(play.input)}
+        data-label={openedLabel(play)}
       />
       <div data-no-runs hidden={(play.example ?? play.prediction) !== undefined}>
         <NoResults view={play.view} play={play} />
       </div>
     </>
   );
+
+/** Without its input, the form has its defaults, which the run was not asked. */
+const openedLabel = ({ prediction, input }: PlaygroundState) =>
+  prediction && prediction.input === undefined
+    ? `Run …${prediction.prediction.id.slice(-4)}`
+    : labelOf(input);
 
 const exampleOutput = ({ model, example, isVersionGone = false }: PlaygroundState, host: string) =>
   example && <ExampleOutput {...{ model, example, isVersionGone, host }} />;

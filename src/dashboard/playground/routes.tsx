@@ -232,7 +232,7 @@ function predictionNote(
   const { version_number: number } = view.prediction.model;
   const notes = [
     number !== version.number &&
-      `This prediction ran version ${number}. The form is for version ${version.number}.`,
+      `This prediction ran version ${number}. This page is for version ${version.number}.`,
     isTooMuch && "Its input has parts that the chat has no place for, so it is shown as a form.",
     secretsLeft && "Enter its secrets again: they are not filled in.",
   ].filter((note) => note !== false);

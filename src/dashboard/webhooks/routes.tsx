@@ -107,9 +107,10 @@ async function show(
   const { services } = c.var;
   const row = await readEndpoint(services, viewerOf(c).caller, idIn(c));
   const endpoint = services.present.webhookEndpoint(row);
-  const { host, pathname } = new URL(endpoint.url);
+  // A path may be a secret, and titles are kept in the history of browsers.
+  const place = `${new URL(endpoint.url).host} (…${endpoint.id.slice(-4)})`;
   return c.render(<EndpointPage endpoint={endpoint} draft={draft} {...told} />, {
-    title: `Webhooks to ${endpoint.description || host + pathname}`,
+    title: `Webhooks to ${endpoint.description || place}`,
   });
 }
 

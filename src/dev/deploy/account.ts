@@ -4,6 +4,7 @@ import type { Step } from "./step.ts";
 export const account: Step = {
   title: "Cloudflare account",
   async run({ cloudflare, note }) {
-    note((await cloudflare.accounts()).map(({ name, id }) => `${name} (${id})`).join(", "));
+    const { name, id } = await cloudflare.account();
+    note(`${name} (${id})`);
   },
 };

@@ -4,7 +4,7 @@
  * import into D1, and to set secrets before there is a Worker.
  */
 import { z } from "zod";
-import type { Wrangler } from "./wrangler.ts";
+import type { Wrangler, WranglerOptions } from "./wrangler.ts";
 
 const API = "https://api.cloudflare.com/client/v4";
 const LIMIT_MS = 30_000;
@@ -18,8 +18,8 @@ const login = z.union([
 ]);
 
 const answer = z.object({
-  result: z.unknown(),
-  errors: z.array(z.object({ code: z.number(), message: z.string() })).default([]),
+  result: z.unknown().optional(),
+  errors: z.array(z.object({ code: z.number(), message: z.string() })).nullish(),
 });
 
 const account = z.object({ id: z.string(), name: z.string() });
@@ -27,7 +27,6 @@ type Account = z.infer<typeof account>;
 
 /** Cloudflare's reason, as wrangler writes it. */
 export class CloudflareRefused extends Error {
-  readonly status: number;
   readonly codes: number[];
 
   constructor(status: number, errors: { code: number; message: string }[]) {
@@ -35,7 +34,6 @@ export class CloudflareRefused extends Error {
       errors.map(({ code, message }) => `${message} [code: ${code}]`).join(", ") ||
         `Cloudflare answered ${status}`,
     );
-    this.status = status;
     this.codes = errors.map(({ code }) => code);
   }
 }
@@ -52,8 +50,8 @@ export class Cloudflare {
   readonly #wrangler: Wrangler;
   readonly #base: string;
   readonly #named: string | undefined;
-  #headers: Promise<Record<string, string>> | undefined;
-  #accounts: Promise<Account[]> | undefined;
+  #headers: Promise<Headers> | undefined;
+  #account: Promise<Account> | undefined;
 
   /** @param account the one that wrangler.toml names, which counts before that of the environment */
   constructor(
@@ -66,58 +64,84 @@ export class Cloudflare {
     this.#named = account || environment.CLOUDFLARE_ACCOUNT_ID || undefined;
   }
 
-  /** All that the login may use. */
-  accounts(): Promise<Account[]> {
-    this.#accounts ??= this.#call("GET", "/accounts?per_page=50", { shape: z.array(account) });
-    return this.#accounts;
+  /** The one that everything goes to, with its name if the login may see it. */
+  async account(): Promise<Account> {
+    this.#account ??= this.#choose();
+    return this.#account;
+  }
+
+  /** A command of wrangler's for that account, which by itself may remember another. */
+  async wrangler(args: string[], options: WranglerOptions = {}): Promise<string> {
+    const { id } = await this.account();
+    const environment = { CLOUDFLARE_ACCOUNT_ID: id, ...options.environment };
+    return this.#wrangler(args, { ...options, environment });
   }
 
   /** @param path below the account. @throws CloudflareRefused */
   async call<T>(method: "GET" | "POST" | "PATCH", path: string, call: Call<T>): Promise<T> {
-    return this.#call(method, `/accounts/${await this.#account()}${path}`, call);
+    return this.#call(method, `/accounts/${(await this.account()).id}${path}`, call);
   }
 
-  /** Undefined: there is none, which Cloudflare says with 404. */
-  async find<T>(path: string, call: Call<T>): Promise<T | undefined> {
+  /** @param missing the codes that say that there is none: not every 404 does. @returns undefined for these */
+  async find<T>(path: string, missing: number[], call: Call<T>): Promise<T | undefined> {
     try {
       return await this.call("GET", path, call);
     } catch (error) {
-      if (error instanceof CloudflareRefused && error.status === 404) return undefined;
+      if (error instanceof CloudflareRefused && missing.some((code) => error.codes.includes(code)))
+        return undefined;
       throw error;
     }
   }
 
-  async #account(): Promise<string> {
-    if (this.#named !== undefined) return this.#named;
-    const accounts = await this.accounts();
+  async #choose(): Promise<Account> {
+    const accounts = await this.#call("GET", "/accounts?per_page=50", { shape: z.array(account) });
+    const named = this.#named;
+    if (named !== undefined)
+      return accounts.find(({ id }) => id === named) ?? { id: named, name: "an account" };
     const [first, ...others] = accounts;
-    if (!first) throw new Error("This login may use no account of Cloudflare. [code: 9109]");
-    if (others.length === 0) return first.id;
+    if (!first) {
+      throw new Error(
+        "This login may see no account of Cloudflare. If it may use one, name it: export CLOUDFLARE_ACCOUNT_ID=…",
+      );
+    }
+    if (others.length === 0) return first;
     const names = accounts.map(({ name, id }) => `${name} (${id})`).join(", ");
     throw new Error(`More than one account available: ${names}`);
   }
 
   async #call<T>(method: string, path: string, { shape, body, jurisdiction }: Call<T>): Promise<T> {
     this.#headers ??= this.#login();
+    const headers = new Headers(await this.#headers);
+    if (jurisdiction) headers.set("cf-r2-jurisdiction", jurisdiction);
+    if (body) headers.set("content-type", "application/json");
     const response = await fetch(this.#base + path, {
       method,
-      headers: {
-        ...(await this.#headers),
-        ...(jurisdiction && { "cf-r2-jurisdiction": jurisdiction }),
-        ...(body && { "content-type": "application/json" }),
-      },
+      headers,
       body: body && JSON.stringify(body),
       signal: AbortSignal.timeout(LIMIT_MS),
     }).catch((error: Error) => {
       const { message } = error.cause instanceof Error ? error.cause : error;
       throw new Error(`${this.#base} is unreachable: ${message}`);
     });
-    const { result, errors } = answer.parse(await response.json().catch(() => ({})));
-    if (!response.ok) throw new CloudflareRefused(response.status, errors);
-    return shape.parse(result);
+    const { data } = answer.safeParse(await response.json().catch(() => undefined));
+    if (!response.ok) throw new CloudflareRefused(response.status, data?.errors ?? []);
+    if (!data) {
+      throw new Error(
+        `${this.#base} answered, but not as Cloudflare's API does. Is a proxy or the sign-in page of a network in between?`,
+      );
+    }
+    return shape.parse(data.result);
   }
 
-  async #login(): Promise<Record<string, string>> {
-    return login.parse(JSON.parse(await this.#wrangler(["auth", "token", "--json"])));
+  async #login(): Promise<Headers> {
+    const headers = login.parse(JSON.parse(await this.#wrangler(["auth", "token", "--json"])));
+    try {
+      return new Headers(headers);
+    } catch {
+      // Its message would show the token.
+      throw new Error(
+        "The token of Cloudflare has a line break or another character in it that no token has.",
+      );
+    }
   }
 }

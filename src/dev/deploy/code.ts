@@ -13,14 +13,14 @@ export interface Address {
 
 export const code = (address: Address): Step => ({
   title: "Worker",
-  async run({ wrangler, configuration, change }) {
+  async run({ cloudflare, configuration, change }) {
     await change(`deploy ${configuration.worker}`, async () => {
       const folder = await mkdtemp(join(tmpdir(), "auspex-deploy-"));
       const report = join(folder, "report.ndjson");
       try {
         // Shown, since it asks once for the name of the account's subdomain of workers.dev.
         const environment = { WRANGLER_OUTPUT_FILE_PATH: report };
-        await wrangler(["deploy"], { shown: true, environment });
+        await cloudflare.wrangler(["deploy"], { shown: true, environment });
         address.url ??= addressIn(await readFile(report, "utf8"), configuration.filesOrigin);
       } finally {
         await rm(folder, { recursive: true });

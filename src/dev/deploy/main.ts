@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const dryRun = values["dry-run"];
   const configuration = await readConfiguration();
   const cloudflare = new Cloudflare(wrangler, configuration.account, process.env);
-  await runSteps(steps, { cloudflare, wrangler, configuration, dryRun, say });
+  await runSteps(steps, { cloudflare, configuration, dryRun, say });
   say(dryRun ? "\nNothing was changed. To do it: npm run deploy" : next(address.url ?? ""));
 }
 

@@ -23,7 +23,7 @@ const TABLE =
 /** @param folder where they are; of another only in tests */
 export const migrations = (folder = FOLDER): Step => ({
   title: "Migrations",
-  async run({ cloudflare, wrangler, configuration: { database }, note, change }) {
+  async run({ cloudflare, configuration: { database }, note, change }) {
     const applied = (await appliedMigrations(cloudflare, database)) ?? [];
     const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
     const unknown = applied.filter((name) => !names.includes(name));
@@ -38,7 +38,7 @@ export const migrations = (folder = FOLDER): Step => ({
     for (const some of together) {
       await change(`apply ${some.join(", ")}`, async () => {
         const file = await recordedMigrations(folder, some);
-        await wrangler(["d1", "execute", database, "--remote", "--yes", "--file", file]);
+        await cloudflare.wrangler(["d1", "execute", database, "--remote", "--yes", "--file", file]);
       });
     }
   },
@@ -46,14 +46,20 @@ export const migrations = (folder = FOLDER): Step => ({
 
 const rows = z.tuple([z.object({ results: z.array(z.object({ name: z.string() })) })]);
 
+const NO_DATABASE = 7404;
+
+/** @param name also its id */
+export const findDatabase = (cloudflare: Cloudflare, name: string) =>
+  cloudflare.find(`/d1/database/${name}`, [NO_DATABASE], {
+    shape: z.object({ uuid: z.string() }),
+  });
+
 /** Their names. Undefined: there is no database. */
 export async function appliedMigrations(
   cloudflare: Cloudflare,
   database: string,
 ): Promise<string[] | undefined> {
-  const found = await cloudflare.find(`/d1/database/${database}`, {
-    shape: z.object({ uuid: z.string() }),
-  });
+  const found = await findDatabase(cloudflare, database);
   if (!found) return undefined;
   const sql = "SELECT name FROM d1_migrations ORDER BY id";
   try {

@@ -1,9 +1,10 @@
 /** What a Worker is bound to has to be there before it: queues, buckets, the database. */
 import { z } from "zod";
-import { appliedMigrations } from "./migrations.ts";
+import { appliedMigrations, findDatabase } from "./migrations.ts";
 import type { Step } from "./step.ts";
 
 const anything = z.unknown();
+const NO_BUCKET = 10006;
 
 export const queues: Step = {
   title: "Queues",
@@ -26,7 +27,7 @@ export const buckets: Step = {
   title: "R2 buckets",
   async run({ cloudflare, configuration, note, change }) {
     for (const { name, jurisdiction } of configuration.buckets) {
-      const there = await cloudflare.find(`/r2/buckets/${name}`, {
+      const there = await cloudflare.find(`/r2/buckets/${name}`, [NO_BUCKET], {
         shape: z.object({ name: z.string() }),
         jurisdiction,
       });
@@ -43,9 +44,7 @@ export const buckets: Step = {
 export const database: Step = {
   title: "D1 database",
   async run({ cloudflare, configuration: { database: name, jurisdiction }, note, change }) {
-    const path = `/d1/database/${name}`;
-    const shape = z.object({ uuid: z.string() });
-    const there = await cloudflare.find(path, { shape });
+    const there = await findDatabase(cloudflare, name);
     const body = { name, ...(jurisdiction && { jurisdiction }) };
     if (there) note(`${name} is there`);
     else
@@ -55,9 +54,10 @@ export const database: Step = {
     if (there && (await appliedMigrations(cloudflare, name))?.length) return;
     await change(`enable read replication of ${name}`, async () => {
       try {
-        const { uuid } = there ?? (await cloudflare.call("GET", path, { shape }));
+        const made = there ?? (await findDatabase(cloudflare, name));
+        if (!made) throw new Error("Cloudflare does not know it yet");
         const replicated = { read_replication: { mode: "auto" } };
-        await cloudflare.call("PATCH", `/d1/database/${uuid}`, {
+        await cloudflare.call("PATCH", `/d1/database/${made.uuid}`, {
           shape: anything,
           body: replicated,
         });

@@ -1,11 +1,10 @@
 /** What the steps of a deploy have in common. Each looks first, and only makes what is missing. */
 import type { Cloudflare } from "./cloudflare.ts";
 import type { Configuration } from "./configuration.ts";
-import { adviceOn, type Wrangler } from "./wrangler.ts";
+import { adviceOn } from "./wrangler.ts";
 
 export interface Context {
   cloudflare: Cloudflare;
-  wrangler: Wrangler;
   configuration: Configuration;
   /** One line of what a step found or did. */
   note(text: string): void;
@@ -27,7 +26,7 @@ export async function runSteps(
     dryRun,
     say,
     ...context
-  }: Pick<Context, "cloudflare" | "wrangler" | "configuration"> & {
+  }: Pick<Context, "cloudflare" | "configuration"> & {
     dryRun: boolean;
     say(text: string): void;
   },

@@ -8,7 +8,7 @@ import type { RunnerSnapshot } from "../../protocol/runner-state.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
 import type { HeldPoll } from "./held-poll.ts";
 import { type KnownRunner, knownRunner } from "./known-runners.ts";
-import { type PoolTelling, poolClaim } from "./rpc-types.ts";
+import type { PoolTelling } from "./rpc-types.ts";
 import { type RunnerJob, RunnerWork, runnerJob } from "./runner-work.ts";
 import { toldSize } from "./told-memory.ts";
 
@@ -36,7 +36,8 @@ export interface Declination extends OnItsWay {
 }
 
 export const storedRunner = z.object({
-  told: claimRequest.extend(poolClaim.pick({ token_id: true }).shape),
+  // Absent from what the last release has stored.
+  told: claimRequest.extend({ token_id: z.string().default("") }),
   known: knownRunner,
   /** Unix ms. */
   heard_at: z.number(),
@@ -78,7 +79,7 @@ export class PoolRunner {
   readonly id: string;
   readonly session: string;
   readonly #pool: string;
-  readonly #token: string;
+  #token: string;
   /** As its own object knows it. */
   #known: KnownRunner | undefined;
   poll: HeldPoll<Handed> | undefined;
@@ -176,6 +177,7 @@ export class PoolRunner {
     this.isMissing = false;
     if (this.isLate(telling)) return [];
     if (images) this.#images = new Set(images);
+    this.#token = telling.token_id;
     this.#snapshot = kept(snapshot, now);
     this.#toldAt = now;
     this.#work.told(snapshot);

@@ -46,6 +46,8 @@ interface Told {
 export class ToldMemory {
   readonly #max: number;
   readonly #told = new Map<string, Told>();
+  /** What the runners of each token have told. */
+  readonly #tokens = new Map<string, { size: number; runners: number }>();
   #sum = 0;
 
   constructor(max = MAX_SIZE) {
@@ -91,41 +93,51 @@ export class ToldMemory {
   }
 
   delete(runnerId: string): void {
-    this.#sum -= this.#told.get(runnerId)?.size ?? 0;
+    const told = this.#told.get(runnerId);
+    if (!told) return;
     this.#told.delete(runnerId);
+    this.#count(told.token, -told.size, -1);
   }
 
   #set(runnerId: string, told: Told): void {
     this.delete(runnerId);
     this.#told.set(runnerId, told);
-    this.#sum += told.size;
+    this.#count(told.token, told.size, 1);
+  }
+
+  #count(token: string, size: number, runners: number): void {
+    const counted = this.#tokens.get(token) ?? { size: 0, runners: 0 };
+    counted.size += size;
+    counted.runners += runners;
+    if (counted.runners === 0) this.#tokens.delete(token);
+    else this.#tokens.set(token, counted);
+    this.#sum += size;
   }
 
   #replacedBy(runnerId: string, { token, size }: Told): string[] | undefined {
     let excess = this.#sum - this.#max;
     if (excess <= 0) return [];
-    const tokens = Map.groupBy(this.#told, ([, one]) => one.token);
-    const own = tokens.get(token) ?? [];
-    const share = this.#max / tokens.size;
-    const isOver = sizeOfAll(own) > share;
-    if (isOver && size > share / own.length) return undefined;
-    const others = (isOver ? [own] : [...tokens.values()]).map((runners) => ({
-      left: sizeOfAll(runners),
-      runners: runners.filter(([id]) => id !== runnerId).sort(([, a], [, b]) => a.size - b.size),
+    const own = this.#tokens.get(token) ?? { size, runners: 1 };
+    const share = this.#max / this.#tokens.size;
+    const isOver = own.size > share;
+    // A refusal looks at no other runner: a pool that is full may refuse hundreds in a second.
+    if (isOver && size > share / own.runners) return undefined;
+    const others = [...this.#told]
+      .filter(([id, one]) => id !== runnerId && (!isOver || one.token === token))
+      .toSorted(([, a], [, b]) => a.size - b.size);
+    const groups = [...Map.groupBy(others, ([, one]) => one.token)].map(([one, runners]) => ({
+      left: this.#tokens.get(one)?.size ?? 0,
+      runners,
     }));
     const replaced: string[] = [];
     while (excess > 0) {
-      const largest = others
-        .filter(({ runners }) => runners.length > 0)
-        .reduce((a, b) => (b.left > a.left ? b : a));
+      const largest = groups.reduce((a, b) => (b.left > a.left ? b : a));
       const [id, one] = largest.runners.pop() ?? [];
       if (id === undefined || one === undefined) break;
-      largest.left -= one.size;
+      largest.left = largest.runners.length > 0 ? largest.left - one.size : 0;
       excess -= one.size;
       replaced.push(id);
     }
     return replaced;
   }
 }
-
-const sizeOfAll = (runners: [string, Told][]) => sumOf(runners, ([, { size }]) => size);

@@ -7,10 +7,11 @@ import type { OutputPage } from "./rpc-types.ts";
 /**
  * Reads the rows that have them, not those before.
  * @param chars at which it ends; the last output may exceed them
+ * @returns undefined when they were removed
  */
 export function outputPageOf({ life, log }: PredictionRecord, after: number, chars: number) {
+  if (life.dataRemoved) return undefined;
   const page: OutputPage = { texts: [], stored: null, more: false };
-  if (life.dataRemoved) return page;
   let length = 0;
   for (const { id, json, event } of outputsOf(log.storedEvents(after), life.outputAttempt)) {
     const isFull = page.stored !== null || length >= chars;

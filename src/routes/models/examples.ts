@@ -59,8 +59,8 @@ const update = createRoute({
   tags,
   summary: "Move an example, or show its picture",
   description:
-    "Changes only what you send: its place among the others, which keep their order, and whether its picture is the model's. It is a conflict if its output has no picture.",
-  middleware: requireScopeToWrite("write"),
+    "Changes only what you send: its place among the others, which keep their order, and whether its picture is the model's. It is a conflict if its output has no picture. Requires the scopes `write` and `read`, because the answer shows the example.",
+  middleware: requireAllScopesToWrite("write", "read"),
   request: { params: oneExample, body: jsonBody(updateBody) },
   responses: { 200: jsonResponse("The example", example), ...errorResponses, ...conflictResponse },
 });

@@ -203,7 +203,7 @@ async function change(
     const ids = (await rowsOf(db, model.id)).map((one) => one.id);
     await placeAt(services, ids, row, position);
   }
-  if (cover !== undefined) await setCover(db, model.id, cover);
+  if (cover !== undefined) await setCover(db, row, cover);
   if (is_cover === false) await dropCover(db, row);
   return row;
 }

@@ -20,7 +20,7 @@ export interface OutputPiece {
 }
 
 /** A value that is no string is read as a whole up to here, in bytes; the JSON file has a larger one. */
-const MAX_OTHER = 1_000_000;
+const MAX_OTHER = 256 * 1024;
 
 /**
  * Of a prediction that has ended.
@@ -51,10 +51,11 @@ function textsPiece({ texts, more }: OutputPage, at: OutputCursor, between: stri
     const from = n === 0 ? at.skip : 0;
     const value: Json = JSON.parse(json);
     const whole = textOf(value);
-    const part = whole.slice(from, from + OUTPUT_PIECE).replace(/[\uD800-\uDBFF]$/, "");
+    const cut = whole.slice(from, from + OUTPUT_PIECE);
+    const isCut = from + cut.length < whole.length;
+    const part = isCut ? cut.replace(/[\uD800-\uDBFF]$/, "") : cut;
     text += (n === 0 ? "" : between) + part;
-    if (from + part.length < whole.length)
-      return { text, next: { after: last, skip: from + part.length } };
+    if (isCut) return { text, next: { after: last, skip: from + part.length } };
     last = id;
   }
   return { text, next: more ? { after: last, skip: 0 } : undefined };
@@ -72,10 +73,11 @@ async function valuePiece(
   { name, size }: StoredValue,
   skip: number,
 ): Promise<{ text: string; size: number; isEnd: boolean }> {
+  if (skip >= size) throw nowhere();
   const key = valueKey(id, name);
   const read = async (offset: number, length: number) => {
     const file = await getFile(env.FILES, key, { range: { offset, length } });
-    if (!file) throw notFound("This part of the output");
+    if (!file) throw nowhere();
     return new Uint8Array(await file.arrayBuffer());
   };
   const bytes = await read(skip, Math.min(OUTPUT_PIECE, size - skip));
@@ -88,8 +90,12 @@ async function valuePiece(
   if (size > MAX_OTHER) return { text: TOO_LARGE, size, isEnd: true };
   const rest = isEnd ? new Uint8Array() : await read(bytes.length, size - bytes.length);
   const json = await new Blob([bytes, rest]).text();
-  return { text: textOf(JSON.parse(json)), size, isEnd: true };
+  // Indented, it could be ten times as long.
+  return { text: isEnd ? textOf(JSON.parse(json)) : `${json}\n`, size, isEnd: true };
 }
+
+/** Somebody has written the address by hand, or the file is gone. */
+const nowhere = () => notFound("This part of the output");
 
 const QUOTE = 0x22;
 const TOO_LARGE = "[A value that is no text, and too large for a page: the JSON file has it.]\n";

@@ -101,8 +101,17 @@ export async function orderExamples(db: Database, ids: string[]): Promise<void> 
   if (first) await db.batch([first, ...others]);
 }
 
-export const setCover = (db: Database, modelId: string, key: string | null) =>
-  db.update(models).set({ cover_key: key }).where(eq(models.id, modelId));
+/** One that is removed meanwhile does not become it. @param key of a file of the example */
+export const setCover = (db: Database, { id, model_id }: ExampleRow, key: string) =>
+  db
+    .update(models)
+    .set({ cover_key: key })
+    .where(
+      and(
+        eq(models.id, model_id),
+        sql`EXISTS (SELECT 1 FROM examples WHERE id = ${id} AND removes_at IS NULL)`,
+      ),
+    );
 
 export const listRemoved = (db: Database, now: number, limit: number) =>
   db

@@ -106,7 +106,6 @@ const compared = {
   schemas: versions.schemas,
 };
 
-/** The version before a number, which need not be the number before. */
 /** Which of these are there. */
 export const versionsAmong = async (
   db: Database,
@@ -122,6 +121,7 @@ export const versionsAmong = async (
   return rows.map(({ number }) => number);
 };
 
+/** The version before a number, which need not be the number before. */
 export const findVersionBefore = (db: Database, modelId: string, number: number) =>
   db
     .select(compared)

@@ -5,6 +5,7 @@ import { chatInput } from "../../../src/dashboard/playground/chat/input.ts";
 import { readChat } from "../../../src/dashboard/playground/chat/read-input.ts";
 import { readTools } from "../../../src/dashboard/playground/chat/tools.ts";
 import type { ChatWire } from "../../../src/dashboard/playground/chat/wire.ts";
+import type { Json } from "../../../src/protocol/common.ts";
 
 const URL = "https://auspex.test/v1/uploads/1";
 const TURNS: Turn[] = [
@@ -66,6 +67,17 @@ describe("nothing is lost without a word", () => {
       "a picture without an address",
       { messages: [{ role: "user", content: [{ type: "image" }] }] },
     ],
+    [
+      "a picture that is to be looked at closely",
+      {
+        messages: [
+          {
+            role: "user",
+            content: [{ type: "image_url", image_url: { url: "data:,", detail: "high" } }],
+          },
+        ],
+      },
+    ],
     ["a name", { messages: [{ ...user, name: "Ada" }] }],
     [
       "a result without its call",
@@ -76,4 +88,12 @@ describe("nothing is lost without a word", () => {
   ])("%s", (_, input) => {
     expect(readChat("chat", input)).toBeUndefined();
   });
+});
+
+test("tools that are deep do not become megabytes", () => {
+  let parameters: Json = Array.from({ length: 20_000 }, () => 0);
+  for (let depth = 0; depth < 100; depth++) parameters = [parameters];
+  const tools = [{ type: "function", function: { name: "a", parameters: { deep: parameters } } }];
+  const read = readChat("chat", { messages: [{ role: "user", content: "Hi" }], tools });
+  expect(read?.tools.length ?? 0).toBeLessThan(2 * JSON.stringify(tools).length);
 });

@@ -71,6 +71,19 @@ it("that is one large text, without a character that is torn", async () => {
   expect(next.html).toContain(parts[2]);
 });
 
+it("whose characters are torn by the model itself is shown to its end", async () => {
+  const { who, id } = await run(["a".repeat(300_000), "\ud83d", "\ude00 the end"]);
+  const parts = await partsOf(who, id);
+  expect(parts.join("").endsWith(" the end")).toBe(true);
+});
+
+it("that is removed while it is read is not said to have ended", async () => {
+  const { who, id } = await run(["b".repeat(400_000)]);
+  const next = linkIn(await view(who, id)) ?? "";
+  await who.client.ok("DELETE", `/v1/predictions/${id}`);
+  expect((await who.visitor.look(next)).status).toBe(404);
+});
+
 it("has no part beyond its end, and begins anew where an address was spoilt", async () => {
   const { who, id } = await run(["short"]);
   expect(linkIn(await view(who, id))).toBeUndefined();

@@ -269,7 +269,12 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
     needsEach: true,
     body: ({ prediction_id }) => ({ prediction_id }),
   },
-  [`PATCH ${EXAMPLES}/:example_id`]: { ...writing, body: () => ({ position: 1 }) },
+  [`PATCH ${EXAMPLES}/:example_id`]: {
+    ...writing,
+    scopes: ["write", "read"],
+    needsEach: true,
+    body: () => ({ position: 1 }),
+  },
   [`DELETE ${EXAMPLES}/:example_id`]: writing,
 
   [`DELETE ${VERSIONS}/:version_number`]: writing,

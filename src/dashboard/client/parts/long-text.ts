@@ -11,6 +11,7 @@ const AHEAD = "800px";
 const MAX_PIECES = 8;
 const ANSWER_MS = 20_000;
 const LOST = "The next part could not be loaded. Try again.";
+const GONE = "The rest of the output is no longer here: it was removed.";
 
 export class LongText {
   readonly #root: HTMLElement;
@@ -18,6 +19,8 @@ export class LongText {
   readonly #observer: IntersectionObserver;
   #pieces = 0;
   #isLoading = false;
+  /** Whether somebody has pressed the link since the last piece. */
+  #isAsked = false;
 
   /** @param onText called when text has been added */
   constructor(root: HTMLElement, onText: () => void = () => {}) {
@@ -68,6 +71,8 @@ export class LongText {
   /** @param isAsked whether somebody has pressed the link, and wants to read on from there */
   async #load(isAsked: boolean): Promise<void> {
     const link = this.#link;
+    // It may be on its way already.
+    this.#isAsked ||= isAsked;
     if (!link || this.#isLoading) return;
     this.#isLoading = true;
     link.ariaBusy = "true";
@@ -77,16 +82,18 @@ export class LongText {
       const place = this.#root.querySelector("[data-output]")?.lastElementChild ?? null;
       // Lines are separate texts.
       const isLines = new URL(link.href).searchParams.has("lines");
-      this.#add(text, isLines ? null : place, isAsked);
-      if (isAsked) this.#say("More of the output is shown.");
+      const isLast = next === undefined && link === document.activeElement;
+      this.#add(text, isLines ? null : place, this.#isAsked || isLast);
+      if (this.#isAsked) this.#say("More of the output is shown.");
       this.#goOn(link, next);
       this.watch();
     } catch (error) {
       // Scrolling does not ask again: the link does.
       this.#observer.disconnect();
-      this.#say(error instanceof Error && error.message === SIGNED_OUT ? SIGNED_OUT : LOST, true);
+      this.#say(error instanceof NotLoaded ? error.message : LOST, true);
     } finally {
       this.#isLoading = false;
+      this.#isAsked = false;
       link.ariaBusy = null;
     }
   }
@@ -127,12 +134,16 @@ export class LongText {
   }
 }
 
+/** With what to say. */
+class NotLoaded extends Error {}
+
 async function readPiece(address: string): Promise<{ text: string; next?: string }> {
   const response = await fetch(address, {
     headers: { accept: "application/json" },
     signal: AbortSignal.timeout(ANSWER_MS),
   });
-  if (response.redirected || response.status === 401) throw new Error(SIGNED_OUT);
-  if (!response.ok) throw new Error(LOST);
+  if (response.redirected || response.status === 401) throw new NotLoaded(SIGNED_OUT);
+  if (response.status === 404) throw new NotLoaded(GONE);
+  if (!response.ok) throw new NotLoaded(LOST);
   return response.json();
 }

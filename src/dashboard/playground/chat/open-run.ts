@@ -14,7 +14,7 @@ import { chatSettings, takesTools } from "../settings.ts";
 import { newAnswer, type Turn } from "./conversation.ts";
 import type { Kept } from "./history.ts";
 import { LIMITS } from "./input.ts";
-import { readChat } from "./read-input.ts";
+import { type ReadChat, readChat } from "./read-input.ts";
 import { type ChatWire, chatWire } from "./wire.ts";
 
 export interface OpenedRun {
@@ -36,9 +36,10 @@ export function openRun(
 ): OpenedRun | undefined {
   const own = chatWire(version.compatibilities);
   if (!own) return undefined;
+  if (input.tools != null && !takesTools(version)) return undefined;
   // A client of another convention has written it as that one has it.
-  const read = [own, ...WIRES].map((wire) => readChat(wire, input)).find(Boolean);
-  if (!read || (read.tools !== "" && !takesTools(version))) return undefined;
+  const read = readAs([own, ...WIRES], input);
+  if (!read) return undefined;
   const fields = chatSettings(version, own);
   const settings = fillForm(fields, settingsFor(fields, read.settings));
   if (!settings) return undefined;
@@ -48,6 +49,15 @@ export function openRun(
 }
 
 const WIRES: ChatWire[] = ["chat", "responses", "messages"];
+
+/** As the first of these conventions that has it. */
+function readAs(wires: ChatWire[], input: { [name: string]: Json }): ReadChat | undefined {
+  for (const wire of wires) {
+    const read = readChat(wire, input);
+    if (read) return read;
+  }
+  return undefined;
+}
 
 /** The limit of tokens by the name that the version has for it. */
 function settingsFor(fields: Field[], given: Input): Input {
@@ -63,9 +73,7 @@ function settingsFor(fields: Field[], given: Input): Input {
 
 /** Of pictures that the page can load: its own, which are those of the shown input at the same place. */
 function withPreviews(turns: Turn[], displayInput: Json | undefined, host: string): Turn[] {
-  const shown = isObject(displayInput)
-    ? WIRES.map((wire) => readChat(wire, displayInput)).find(Boolean)
-    : undefined;
+  const shown = isObject(displayInput) ? readAs(WIRES, displayInput) : undefined;
   return turns.map((turn, n) => {
     const other = shown?.turns[n];
     if (turn.role !== "user" || other?.role !== "user") return turn;

@@ -38,10 +38,14 @@ function take(read: Content, part: Part): boolean {
     case "thinking":
       read.reasoning += typeof part.thinking === "string" ? part.thinking : "";
       return true;
-    case "image_url":
-      return takePicture(read, isObject(part.image_url) ? part.image_url.url : part.image_url);
+    case "image_url": {
+      const picture: Part = isObject(part.image_url)
+        ? part.image_url
+        : { url: part.image_url ?? null };
+      return hasUsualDetail(picture.detail) && takePicture(read, picture.url);
+    }
     case "input_image":
-      return takePicture(read, part.image_url);
+      return hasUsualDetail(part.detail) && takePicture(read, part.image_url);
     case "image":
       return takePicture(read, addressOf(part.source));
     case "tool_use":
@@ -52,6 +56,9 @@ function take(read: Content, part: Part): boolean {
       return false;
   }
 }
+
+/** What the chat sends: another would be lost. */
+const hasUsualDetail = (detail: Json | undefined) => detail === undefined || detail === "auto";
 
 function takePicture({ pictures }: Content, url: Json | undefined): boolean {
   if (typeof url !== "string") return false;
@@ -74,9 +81,11 @@ function takeCall({ calls }: Content, { id, name, input }: Part): boolean {
   return true;
 }
 
-function takeResult({ results }: Content, { tool_use_id: id, content }: Part): boolean {
+function takeResult({ results }: Content, part: Part): boolean {
+  const { tool_use_id: id, content, is_error } = part;
   const inner = contentOf(content);
-  if (typeof id !== "string" || !inner || inner.pictures.length > 0) return false;
+  if (is_error === true || typeof id !== "string" || !inner || inner.pictures.length > 0)
+    return false;
   results.push({ id, text: inner.text });
   return true;
 }

@@ -1,5 +1,6 @@
 /** A conversation read back from the input of a prediction: what input.ts writes, and what clients send. */
 import { isObject } from "../../../lib/json.ts";
+import { readableJson } from "../../../lib/readable-json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { newAnswer, type ToolCall, type Turn } from "./conversation.ts";
 import { type Content, contentOf, isEmptyPart, type Part } from "./read-content.ts";
@@ -37,7 +38,7 @@ export function readChat(wire: ChatWire, input: { [name: string]: Json }): ReadC
 
 function toolsIn(tools: Json | undefined): string | undefined {
   if (tools === undefined || tools === null) return "";
-  const text = JSON.stringify(tools, null, 2);
+  const text = readableJson(tools);
   return "fault" in readTools(text) ? undefined : text;
 }
 

@@ -25,9 +25,9 @@ export async function chosenExample(
   const gone = made === number ? new Set() : await goneVersions(services, model_id, [example]);
   const isVersionGone = gone.has(made);
   const note = isVersionGone
-    ? `This example was made with version ${made}, which was deleted. The form is for version ${number}.`
+    ? `This example was made with version ${made}, which was deleted. This page is for version ${number}.`
     : undefined;
   return { example, isVersionGone, note };
 }
 
-const GONE = "This example was removed by the model’s owner. The form shows the defaults.";
+const GONE = "This example is no longer here.";

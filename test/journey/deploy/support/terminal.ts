@@ -37,8 +37,7 @@ export class Terminal {
     const lines: string[] = [];
     const say = (line: string) => lines.push(line);
     const cloudflare = new Cloudflare(this.wrangler, undefined, this.#environment);
-    const { wrangler } = this;
-    await runSteps([step], { cloudflare, wrangler, configuration: settings, dryRun: false, say });
+    await runSteps([step], { cloudflare, configuration: settings, dryRun: false, say });
     return lines.join("\n");
   }
 }

@@ -1,0 +1,96 @@
+/** What a deploy makes of Cloudflare's answers, of which some are not Cloudflare's. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { account } from "../../../src/dev/deploy/account.ts";
+import { Cloudflare } from "../../../src/dev/deploy/cloudflare.ts";
+import { secrets } from "../../../src/dev/deploy/secrets.ts";
+import { runSteps, type Step } from "../../../src/dev/deploy/step.ts";
+import type { Wrangler } from "../../../src/dev/deploy/wrangler.ts";
+import { configuration } from "./support/terminal.ts";
+
+/** By path: what is answered there. */
+let answers: Record<string, [status: number, body: string]>;
+/** Commands of wrangler, and for which account. */
+let commands: [string[], string | undefined][];
+let said: string[];
+const server = createServer(({ url = "" }, response) => {
+  const [status, body] = answers[url] ?? [404, "<h1>Not here</h1>"];
+  response.writeHead(status).end(body);
+});
+
+beforeEach(async () => {
+  [answers, commands, said] = [{}, [], []];
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+afterEach(() => void server.close());
+
+const wrangler: Wrangler = async (args, { environment } = {}) => {
+  commands.push([args, environment?.CLOUDFLARE_ACCOUNT_ID]);
+  return JSON.stringify({ token: "a-token" });
+};
+
+function run(step: Step, environment: Record<string, string> = {}) {
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const all = { CLOUDFLARE_API_BASE_URL: base, ...environment };
+  const cloudflare = new Cloudflare(wrangler, undefined, all);
+  const say = (line: string) => said.push(line);
+  return runSteps([step], { cloudflare, configuration, dryRun: false, say });
+}
+
+const ACCOUNTS = "/accounts?per_page=50";
+const ok = (result: unknown): [number, string] => [200, JSON.stringify({ result, errors: [] })];
+const TEAM = { id: "1", name: "Team" };
+const OTHER = { id: "2", name: "Other" };
+
+test("one account is used, and every command of wrangler is told so", async () => {
+  answers[ACCOUNTS] = ok([TEAM]);
+  answers["/accounts/1/workers/scripts/auspex/secrets"] = [
+    404,
+    '{"errors":[{"code":10007,"message":"No such Worker"}]}',
+  ];
+  await run(account);
+  expect(said.at(-1)).toBe("    Team (1)");
+  await run(secrets({ OPERATOR_TOKEN: "a", SECRET_KEY: "b" }));
+  expect(commands.at(-1)).toEqual([["secret", "bulk"], "1"]);
+});
+
+test("of several, the one that is named", async () => {
+  answers[ACCOUNTS] = ok([TEAM, OTHER]);
+  await expect(run(account)).rejects.toThrow(
+    /More than one.*Team \(1\), Other \(2\)[\s\S]*export CLOUDFLARE_ACCOUNT_ID/,
+  );
+  await run(account, { CLOUDFLARE_ACCOUNT_ID: "2" });
+  expect(said.at(-1)).toBe("    Other (2)");
+});
+
+test("a login that sees none is told to name one", async () => {
+  answers[ACCOUNTS] = ok([]);
+  await expect(run(account)).rejects.toThrow("export CLOUDFLARE_ACCOUNT_ID");
+});
+
+test.each([
+  [
+    "a refusal",
+    [403, '{"errors":[{"code":10000,"message":"Authentication error"}]}'],
+    "npx wrangler login",
+  ],
+  ["a gateway", [502, "<html>"], "Cloudflare answered 502"],
+  ["the page of a network", [200, "<html>Please sign in</html>"], "Is a proxy or the sign-in page"],
+] satisfies [string, [number, string], string][])(
+  "%s is told as what it is",
+  async (_, answer, told) => {
+    answers[ACCOUNTS] = answer;
+    await expect(run(account)).rejects.toThrow(told);
+  },
+);
+
+test("an answer that is not Cloudflare's does not replace the secrets of a deployment", async () => {
+  answers[ACCOUNTS] = ok([TEAM]);
+  await expect(run(secrets({ OPERATOR_TOKEN: "a", SECRET_KEY: "b" }))).rejects.toThrow(
+    "answered 404",
+  );
+  expect(commands.map(([args]) => args)).toEqual([["auth", "token", "--json"]]);
+});
