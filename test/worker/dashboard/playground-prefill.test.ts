@@ -161,7 +161,7 @@ describe("a run that is opened again", () => {
     await client.ok("DELETE", `/v1/models/${model}/versions/1`);
     const page = `/models/${model}?prediction=${body.id}`;
     const deleted = await visitor.look(page);
-    expect(deleted.html).toContain("This prediction ran version 1. The form is for version 2.");
+    expect(deleted.html).toContain("This prediction ran version 1. This page is for version 2.");
     expect(deleted.html).toContain("before</textarea>");
     await client.ok("DELETE", `/v1/predictions/${body.id}`);
     const removed = await visitor.look(page);

@@ -252,7 +252,7 @@ test("one that was removed, or whose version was, says so, to visitors too", asy
   for (const text of await looks(`${path}?example=${id}`)) expect(text).not.toContain("deleted");
   await client.ok("DELETE", `/v1/models/${reference}/versions/1`);
   for (const text of await looks(`${path}?example=${id}`)) {
-    expect(text).toContain("made with version 1, which was deleted. The form is for version 2.");
+    expect(text).toContain("made with version 1, which was deleted. This page is for version 2.");
     expect(text).toContain("An example from");
   }
   const all = (await visitor.look(`${path}/examples`)).html;
@@ -260,5 +260,5 @@ test("one that was removed, or whose version was, says so, to visitors too", asy
   expect(all).not.toContain("/versions/1");
   await client.ok("DELETE", `/v1/models/${reference}/examples/${id}`);
   for (const text of await looks(`${path}?example=${id}`))
-    expect(text).toContain("This example was removed by the model’s owner.");
+    expect(text).toContain("This example is no longer here.");
 });
