@@ -292,7 +292,7 @@ it("a run is opened as its conversation, goes on from there, and Back leads to t
   await page.reload();
   await bubbles.nth(2).waitFor();
   await page.getByRole("link", { name: "Recent runs", exact: true }).click();
-  await page.getByRole("link", { name: /And the Queen\?/ }).click();
+  await page.locator(`[data-recent] a[href$="${second}"]`).click();
   await visitor.arrives(new RegExp(second));
   await bubbles.getByText("And the Queen?").waitFor();
   expect(await bubbles.count()).toBe(2);

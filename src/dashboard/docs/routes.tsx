@@ -26,7 +26,7 @@ const pageHeaders = secureHeaders({
     defaultSrc: ["'none'"],
     scriptSrc: [below("/assets/")],
     styleSrc: [below("/assets/")],
-    fontSrc: [below("/assets/"), "data:"],
+    fontSrc: [below("/assets/")],
     imgSrc: ["data:", below("/assets/")],
     baseUri: ["'none'"],
     formAction: [below(SEARCH)],

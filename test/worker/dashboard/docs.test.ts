@@ -109,7 +109,7 @@ describe.each([...GUIDES.keys()])("%s", (path) => {
         "default-src 'none'",
         `script-src ${ORIGIN}/assets/`,
         `style-src ${ORIGIN}/assets/`,
-        `font-src ${ORIGIN}/assets/ data:`,
+        `font-src ${ORIGIN}/assets/`,
       ]),
     );
     expect(html).not.toMatch(/<script>|\son\w+=|style="/i);
