@@ -34,7 +34,7 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
   const place: PathParameters = { ...owner, model_name: "story", variable_name: VARIABLE };
   if (named("hash")) Object.assign(place, await avatarOf(world));
   if (key.includes("/operator/")) Object.assign(place, await operatorsPlace(key, world));
-  else if (/^(?:DELETE|GET) \/v1\/models\/:model_owner\/:model_name/.test(key))
+  else if (/^(?:DELETE|GET) \/v1\/models\/:model_owner\/:model_name|:example_id$/.test(key))
     Object.assign(place, await idleModel(world));
   if (key.startsWith("POST") && key.endsWith("/examples")) Object.assign(place, await ended(world));
   if (key.includes("webhook")) Object.assign(place, await webhooksFor(key, world));
