@@ -64,9 +64,9 @@ it("two turns with a system prompt are written as they come, and are there after
   });
   expect(await messageBox(visitor).evaluate((one) => one === document.activeElement)).toBe(true);
   await page.getByRole("link", { name: "Recent runs", exact: true }).click();
-  const earlier = page.getByRole("navigation", { name: "Your recent runs" });
-  await earlier.getByRole("link", { name: /And the Queen\?/ }).waitFor();
-  expect(await earlier.locator("li a").count()).toBe(2);
+  const recent = page.getByRole("navigation", { name: "Your recent runs" });
+  await recent.getByRole("link", { name: /And the Queen\?/ }).waitFor();
+  expect(await recent.locator("li a").count()).toBe(2);
   await visitor.look();
   // The code makes the call that is next.
   await messageBox(visitor).fill("Why?");

@@ -81,7 +81,7 @@ export function Chat({ play, user, origin }: Props) {
           })}
         />
       </section>
-      <section class="chat-side" id="chat-earlier" aria-label="Recent runs" data-panel="earlier">
+      <section class="chat-side" id="chat-runs" aria-label="Recent runs" data-panel="runs">
         <p class="hint">
           Each answer is a run of yours.{" "}
           <a href={`/predictions?model=${encodeURIComponent(reference)}`}>All of them</a>
@@ -102,7 +102,7 @@ export function Chat({ play, user, origin }: Props) {
 const SIDES = [
   ["settings", "Settings"],
   ["code", "Code"],
-  ["earlier", "Recent runs"],
+  ["runs", "Recent runs"],
 ] as const;
 
 const inputOf = ({ schemas }: PlaygroundState["version"]) => versionSchema(schemas, "input");
