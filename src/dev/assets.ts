@@ -18,6 +18,7 @@ import { packRunner } from "./runner-package.ts";
 
 const FOLDER = join(ROOT, ".auspex/assets");
 const DASHBOARD = join(ROOT, "src/dashboard");
+const { resolve } = createRequire(import.meta.url);
 const GUIDES = join(DASHBOARD, "guides");
 
 /** Assets with hashed names never change. */
@@ -30,20 +31,20 @@ export async function buildAssets(): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
   const scripts = (await readdir(join(DASHBOARD, "client"))).filter((name) => name.endsWith(".ts"));
   const pictures = (await readdir(GUIDES)).filter((name) => /\.(?:svg|webp)$/.test(name));
-  const [code, docs, copied, icons, runner, cli] = await Promise.all([
+  const [code, docs, copied, icons, bird, runner, cli] = await Promise.all([
     bundle({
       entryPoints: [
         ...scripts.map((name) => join(DASHBOARD, "client", name)),
         join(DASHBOARD, "style/style.css"),
       ],
-      // Icons of statuses go into the stylesheet; letters that few pages have are files.
-      loader: { ".svg": "dataurl", ".woff2": "copy" },
-      plugins: [lettersInside],
+      // Letters that few pages have are files.
+      loader: { ".woff2": "copy" },
+      plugins: [lettersInside, iconsInside],
     }),
     // Its letters are files: the reference weighs 75 KB without them.
     bundle({
       entryPoints: [join(DASHBOARD, "docs/style/docs.css")],
-      loader: { ".svg": "dataurl", ".woff2": "copy" },
+      loader: { ".woff2": "copy" },
     }),
     bundle({
       entryPoints: [
@@ -53,12 +54,14 @@ export async function buildAssets(): Promise<void> {
       loader: { ".svg": "copy", ".webp": "copy" },
     }),
     readIcons(),
+    // Its name is beside it.
+    drawing(join(DASHBOARD, "style/bird.svg")).then((svg) => svg.replace(/<title>.*<\/title>/, "")),
     packRunner(FOLDER),
     packCli(FOLDER),
     packReceiver(FOLDER),
   ]);
   const files = { ...code, ...docs, ...copied };
-  const manifest: Manifest = { files, icons, runner, cli };
+  const manifest: Manifest = { files, icons, bird, runner, cli };
   await Promise.all([
     writeFile(join(FOLDER, "manifest.json"), JSON.stringify(manifest)),
     writeFile(join(FOLDER, "_headers"), HEADERS),
@@ -80,6 +83,26 @@ const lettersInside: Plugin = {
     }));
   },
 };
+
+/** The icons of statuses are paths: as images, each would be a document of its own to Chromium. */
+const iconsInside: Plugin = {
+  name: "icons-inside",
+  setup({ onLoad }) {
+    onLoad({ filter: /style\/icons\.css$/ }, async ({ path }) => {
+      let contents = await readFile(path, "utf8");
+      for (const [address, icon] of contents.matchAll(/url\("(heroicons\/[^"]+)"\)/g))
+        contents = contents.replace(address, await pathOf(icon ?? ""));
+      return { contents, loader: "css" };
+    });
+  },
+};
+
+/** The function `path()` of CSS. */
+async function pathOf(icon: string): Promise<string> {
+  const svg = await drawing(resolve(icon));
+  const paths = [...svg.matchAll(/\sd="([^"]+)"/g)].map(([, path]) => path);
+  return `path(${svg.includes("evenodd") ? "evenodd" : "nonzero"}, "${paths.join("")}")`;
+}
 
 /** @returns the addresses of what it made, by the names of what that was made of */
 async function bundle(
@@ -108,14 +131,16 @@ async function bundle(
 }
 
 async function readIcons(): Promise<Manifest["icons"]> {
-  const { resolve } = createRequire(import.meta.url);
-  const read = async ([name, file]: [name: string, file: string]) => {
-    const svg = await readFile(resolve(`heroicons/16/solid/${file}.svg`), "utf8");
-    const [, inside] = /^<svg[^>]*>(.*)<\/svg>\s*$/s.exec(svg) ?? [];
-    if (inside === undefined) throw new Error(`The icon ${file} is no SVG.`);
-    return [name, inside.trim()] as const;
-  };
+  const read = async ([name, file]: [name: string, file: string]) =>
+    [name, await drawing(resolve(`heroicons/16/solid/${file}.svg`))] as const;
   return Object.fromEntries(await Promise.all(Object.entries(ICONS).map(read)));
+}
+
+/** What is inside an SVG. */
+async function drawing(path: string): Promise<string> {
+  const [, inside] = /^<svg[^>]*>(.*)<\/svg>\s*$/s.exec(await readFile(path, "utf8")) ?? [];
+  if (inside === undefined) throw new Error(`${path} is no SVG.`);
+  return inside.trim();
 }
 
 async function writeGuides(files: Manifest["files"]): Promise<void> {

@@ -14,6 +14,8 @@ export const manifest = z.object({
   files: z.record(z.string(), z.string()),
   /** What is inside the SVG of each icon, 16 by 16, by the names of src/dashboard/ui/icons.ts. */
   icons: z.record(z.string(), z.string()),
+  /** What is inside the SVG of the bird, 32 by 32. */
+  bird: z.string(),
   /** The runner's package, at /auspex-runner.tgz. */
   runner: packageSummary,
   /** The command's, at /auspex.tgz. */

@@ -8,6 +8,7 @@ import { Empty } from "../ui/parts.tsx";
 import { Chart } from "./chart.tsx";
 import { Storage } from "./storage.tsx";
 import { AccountTabs } from "./tabs.tsx";
+import { Totals } from "./totals.tsx";
 
 export const PERIODS = [30, 90] as const;
 
@@ -52,7 +53,7 @@ export const UsagePage = ({
       </Empty>
     ) : (
       <>
-        <Totals total={report.total} />
+        <Totals {...report.total} />
         <Chart report={report} />
         <ByModel report={report} />
         <ByToken report={report} names={tokens} />
@@ -78,22 +79,6 @@ export const UsagePage = ({
 const isPriced = ({ price }: UsageCount) => price > 0;
 
 const number = (value: number) => value.toLocaleString("en");
-
-const Totals = ({ total }: { total: UsageCount }) => (
-  <dl class="totals">
-    {[
-      ["Predictions", number(total.predictions)],
-      ["Failed", number(total.failed)],
-      ["Execution time", duration(total.execution_seconds)],
-      ...(isPriced(total) ? [["Price", priceText(total.price)]] : []),
-    ].map(([name, value]) => (
-      <div>
-        <dt>{name}</dt>
-        <dd>{value}</dd>
-      </div>
-    ))}
-  </dl>
-);
 
 const ByModel = ({ report: { models, total } }: { report: UsageReport }) => (
   <CountTable name="Model" total={total}>

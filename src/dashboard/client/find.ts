@@ -1,6 +1,6 @@
 /**
- * Ctrl-K on every page: a dialog with the list of the page /find, which answers as one types. Arrows move
- * through it, Enter opens the first.
+ * A dialog with the list of the page /find, which answers as one types. Arrows move through it, Enter opens
+ * the first. parts/finder.ts loads this.
  */
 import { element } from "./parts/element.ts";
 
@@ -119,18 +119,7 @@ class Finder {
 
 let finder: Finder | undefined;
 
-function toggle(event: Event): void {
-  event.preventDefault();
+export function toggleFinder(): void {
   finder ??= new Finder();
   finder.toggle();
 }
-
-document.addEventListener("keydown", (event) => {
-  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey)
-    toggle(event);
-});
-document.addEventListener("click", (event) => {
-  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey;
-  if (isPlain && event.target instanceof Element && event.target.closest("[data-find]"))
-    toggle(event);
-});

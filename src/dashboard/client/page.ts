@@ -1,11 +1,13 @@
-/** Every page: copy buttons, local times, the user menu, confirmations, choices that are kept, and the current place in sight. */
+/** Every page: copy buttons, local times, the user menu, confirmations, choices that are kept, the current place in sight, and the finder. */
 import { noteChoice, restoreChoices } from "./parts/choices.ts";
 import { showCurrentPlaces } from "./parts/current-place.ts";
 import { enhance } from "./parts/enhance.ts";
+import { listenForFinder } from "./parts/finder.ts";
 
 enhance(document);
 showCurrentPlaces();
 restoreChoices(document);
+listenForFinder();
 
 document.addEventListener("click", (event) => {
   if (!(event.target instanceof Element)) return;

@@ -2,6 +2,7 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Manifest } from "../../protocol/assets.ts";
 import { Head } from "../ui/head.tsx";
+import { Bird } from "../ui/icon.tsx";
 import { NAVIGATION, REFERENCE, SEARCH } from "./contents.ts";
 import { MAX_QUERY } from "./search/find.ts";
 
@@ -41,6 +42,7 @@ export const DocsLayout = ({
       <header>
         <p class="title">
           <a class="brand" href="/">
+            <Bird assets={assets} />
             Auspex
           </a>{" "}
           <a href={REFERENCE}>Docs</a>

@@ -2,6 +2,7 @@
 import { listTokens } from "../../services/accounts/tokens.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listOwnModels } from "../../services/models/models.ts";
+import type { PageRequest } from "../../services/pagination.ts";
 import { viewPredictions } from "../../services/predictions/prediction-view.ts";
 import { isServed } from "../../services/runners/serving.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
@@ -19,17 +20,16 @@ export const homePages = pages().get("/", async (c) => {
   return c.render(page, { title, scripts: ["home"] });
 });
 
-async function home(c: PageContext, { caller, user, operator }: Viewer) {
+async function home(c: PageContext, viewer: Viewer) {
+  const { caller, user, operator } = viewer;
   const { services, origin } = c.var;
   const first = { cursor: undefined, size: SHOWN, url: c.req.url };
-  const [models, predictions, tokens, hasRunner] = await Promise.all([
-    listOwnModels(services, caller, first),
+  const [{ models, gallery }, predictions, tokens, hasRunner] = await Promise.all([
+    ownModels(c, viewer, first),
     viewPredictions(services, caller, { statuses: [], page_size: SHOWN }, first),
     listTokens(services, user.id, { ...first, size: 1 }),
     operator ? isServed(services, undefined) : undefined,
   ]);
-  const ids = models.items.map(({ id }) => id);
-  const gallery = await readGallery(services, caller, ids, origin);
   const progress = {
     hasRunner,
     model: models.items[0],
@@ -64,6 +64,13 @@ async function home(c: PageContext, { caller, user, operator }: Viewer) {
     </>
   );
   return { title, page };
+}
+
+async function ownModels(c: PageContext, { caller }: Viewer, first: PageRequest) {
+  const { services, origin } = c.var;
+  const models = await listOwnModels(services, caller, first);
+  const ids = models.items.map(({ id }) => id);
+  return { models, gallery: await readGallery(services, caller, ids, origin) };
 }
 
 const Landing = () => (

@@ -38,12 +38,21 @@ export function OutputPage({ id, part, host }: Props) {
   );
 }
 
-/** The text from somewhere in its middle on. @param next where it goes on, if it does */
-export const OutputTextPage = ({ id, text, next }: { id: string; text: string; next?: string }) => (
+interface TextProps {
+  id: string;
+  text: string;
+  /** Whether it is a list, with a line for each entry. */
+  lines: boolean;
+  /** Where it goes on, if it does. */
+  next: string | undefined;
+}
+
+/** The text from somewhere in its middle on. */
+export const OutputTextPage = ({ id, text, lines, next }: TextProps) => (
   <>
     <Above places={[ALL_PREDICTIONS, linkToPrediction(id)]} />
     <h1>Output, continued</h1>
-    <Downloads id={id} />
+    <Downloads id={id} lines={lines} />
     <div class="prediction-output" data-long-text>
       <div data-output>
         <div class="output-item text">{text}</div>
@@ -54,10 +63,10 @@ export const OutputTextPage = ({ id, text, next }: { id: string; text: string; n
   </>
 );
 
-const Downloads = ({ id }: { id: string }) => (
+const Downloads = ({ id, lines = false }: { id: string; lines?: boolean }) => (
   <p class="downloads">
     {"Download "}
-    <a href={`/predictions/${id}/output.txt`} download={`${id}.txt`}>
+    <a href={`/predictions/${id}/output.txt${lines ? "?lines=true" : ""}`} download={`${id}.txt`}>
       Text
     </a>
     <a href={`/predictions/${id}/output.json`} download={`${id}.json`}>

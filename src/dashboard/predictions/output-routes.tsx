@@ -60,7 +60,9 @@ export const outputPages = pages()
     const next = piece.next && partAddress(id, piece.next, display);
     // Client code adds it to what it shows.
     if (!c.req.header("accept")?.includes("text/html")) return c.json({ text: piece.text, next });
-    const page = <OutputTextPage id={id} text={piece.text} {...(next !== undefined && { next })} />;
+    const page = (
+      <OutputTextPage id={id} text={piece.text} lines={lines !== undefined} next={next} />
+    );
     return c.render(page, { title: "Output", scripts: ["output"] });
   })
   .get(`${ADDRESS}.txt`, requireUser, async (c) => {

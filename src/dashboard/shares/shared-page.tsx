@@ -7,6 +7,7 @@ import { MarkdownButton } from "../prediction-view/markdown-button.tsx";
 import { OutputValue } from "../prediction-view/output.tsx";
 import { outputOf, outputsOf } from "../prediction-view/output-kind.ts";
 import { Head } from "../ui/head.tsx";
+import { Bird } from "../ui/icon.tsx";
 import { Status, Time } from "../ui/parts.tsx";
 
 interface Props {
@@ -26,7 +27,10 @@ export function SharedPage({ view, host }: Props) {
       </head>
       <body class="shared">
         <header class="shared-top">
-          <span class="brand">Auspex</span>
+          <span class="brand">
+            <Bird assets={assets} />
+            Auspex
+          </span>
         </header>
         <main id="main" tabindex={-1}>
           <h1>{title}</h1>

@@ -24,7 +24,7 @@ export const Head = ({ title, assets, style, scripts }: Props) => (
   </>
 );
 
-function addressOf({ files }: Manifest, name: string): string {
+export function addressOf({ files }: Manifest, name: string): string {
   const address = files[name];
   if (address === undefined) throw new Error(`${name} is not in the asset manifest`);
   return address;

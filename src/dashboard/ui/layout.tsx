@@ -3,8 +3,8 @@ import type { PropsWithChildren } from "hono/jsx";
 import { jsxRenderer, useRequestContext } from "hono/jsx-renderer";
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import type { Dashboard, Viewer } from "../context.ts";
-import { Head } from "./head.tsx";
-import { Icon } from "./icon.tsx";
+import { addressOf, Head } from "./head.tsx";
+import { Bird, Icon } from "./icon.tsx";
 import type { IconName } from "./icons.ts";
 import { Time } from "./parts.tsx";
 
@@ -14,12 +14,7 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
   return (
     <html lang="en">
       <head>
-        <Head
-          title={title}
-          assets={assets}
-          style="style.css"
-          scripts={["page", "find", ...scripts]}
-        />
+        <Head title={title} assets={assets} style="style.css" scripts={["page", ...scripts]} />
         {formToken !== "" && <meta name="form-token" content={formToken} />}
       </head>
       <body>
@@ -28,6 +23,7 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
         </a>
         <header class="top">
           <a class="brand" href="/">
+            <Bird assets={assets} />
             Auspex
           </a>
           <Navigation viewer={viewer} path={c.req.path} />
@@ -69,6 +65,7 @@ const OPERATOR_PLACES: Place[] = [
 const DOCS: Place = ["/docs", "Docs", "docs"];
 
 function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string }) {
+  const { assets } = useRequestContext<Dashboard>().var;
   const groups = [
     viewer ? [MODELS, ...OWN_PLACES] : [MODELS],
     viewer?.operator ? OPERATOR_PLACES : [],
@@ -84,7 +81,7 @@ function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string
         class="find-link"
         aria-current={path === "/find" ? "page" : undefined}
         aria-keyshortcuts="Control+K"
-        data-find
+        data-finder={addressOf(assets, "find")}
       >
         <Icon name="find" />
         Find

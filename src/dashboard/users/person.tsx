@@ -1,8 +1,7 @@
 /** A user, as operators see them: what they have, and what operators can do. */
-import { priceText } from "../../domain/predictions/price.ts";
 import type { PersonView } from "../../services/accounts/person-view.ts";
 import { Storage } from "../account/storage.tsx";
-import { duration } from "../prediction-view/duration.ts";
+import { Totals } from "../account/totals.tsx";
 import { Above, Time } from "../ui/parts.tsx";
 import { Fact } from "./fact.tsx";
 import { NewLink } from "./invitations.tsx";
@@ -65,27 +64,13 @@ const Facts = ({ view: { person, canSignIn } }: { view: PersonView }) => (
   </dl>
 );
 
-const number = (value: number) => value.toLocaleString("en");
-
 const Usage = ({ usage }: Pick<PersonView, "usage">) => (
   <section aria-labelledby="usage-title">
     <h2 id="usage-title">Last 30 days</h2>
     {usage === undefined ? (
       <p class="hint">The account did not answer in time. Reload the page to ask again.</p>
     ) : (
-      <dl class="totals">
-        {[
-          ["Predictions", number(usage.predictions)],
-          ["Failed", number(usage.failed)],
-          ["Execution time", duration(usage.execution_seconds)],
-          ...(usage.price > 0 ? [["Price", priceText(usage.price)]] : []),
-        ].map(([name, value]) => (
-          <div>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Totals {...usage} />
     )}
   </section>
 );

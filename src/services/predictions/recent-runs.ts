@@ -18,8 +18,8 @@ import type { Services } from "../services.ts";
 import { ownPredictions } from "./predictions.ts";
 
 const RUNS = 10;
-/** The list is of use without what comes later. */
-const PATIENCE_MS = 300;
+/** A page is painted no earlier than its list of runs, which is of use without what comes later. */
+const PATIENCE_MS = 100;
 /** A run whose input and output are longer is not read for a few words. */
 const MAX_CHARS = 16 * 1024;
 

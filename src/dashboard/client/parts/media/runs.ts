@@ -1,5 +1,6 @@
 /** The runs of a view of pictures or sounds, newest first; this tab keeps which they are. */
 import type { Input } from "../../../../domain/schemas/input-form-values.ts";
+import { labelOf } from "../../../playground/runs/label.ts";
 import { leaveExample } from "../leave-example.ts";
 import type { Result } from "../playground.ts";
 import { requiredElement } from "../playground-form.ts";
@@ -9,7 +10,6 @@ import { RunCard } from "./run-card.ts";
 
 /** Older ones are found among the predictions. */
 const MAX_RUNS = 12;
-const LABEL_CHARS = 200;
 
 interface Kept {
   id: string;
@@ -74,13 +74,6 @@ export class MediaRuns implements Result {
       // Full, or not allowed: then it is not kept.
     }
   }
-}
-
-/** The longest of its texts is what it was asked. */
-function labelOf(input: Input): string {
-  const texts = Object.values(input).filter((value) => typeof value === "string");
-  const asked = texts.filter((text) => !/^(?:https?:|data:|\/v1\/|#)/.test(text));
-  return asked.toSorted((a, b) => b.length - a.length)[0]?.slice(0, LABEL_CHARS) ?? "";
 }
 
 function readKept(text: string | null): Kept[] {

@@ -1,0 +1,26 @@
+/**
+ * Ctrl-K, and the link in the navigation, on every page that has one: the dialog's code comes when it is asked
+ * for, since most pages are read without it.
+ */
+const link = document.querySelector<HTMLAnchorElement>("[data-finder]");
+
+export function listenForFinder(): void {
+  if (!link) return;
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey)
+      void toggle(event, link);
+  });
+  link.addEventListener("click", (event) => {
+    if (!event.ctrlKey && !event.metaKey && !event.shiftKey) void toggle(event, link);
+  });
+}
+
+async function toggle(event: Event, { dataset, href }: HTMLAnchorElement): Promise<void> {
+  event.preventDefault();
+  try {
+    const { toggleFinder }: typeof import("../find.ts") = await import(dataset.finder ?? "");
+    toggleFinder();
+  } catch {
+    location.assign(href);
+  }
+}
