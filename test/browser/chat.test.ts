@@ -225,6 +225,13 @@ it("pictures are collected, and one is the next input", async () => {
   await recent.locator('li:nth-child(2) a[aria-current="page"]').waitFor();
   expect(await page.locator(".media-run").count()).toBe(2);
   await visitor.look();
+  // The address still names the run that was opened.
+  await run.click();
+  await recent.locator('li:nth-child(3) a:not([aria-current="page"])').waitFor();
+  await recent.locator('li:nth-child(1) a[aria-current="page"]').waitFor();
+  const newest = await recent.locator("li:nth-child(1) a").getAttribute("href");
+  const comparison = recent.getByRole("link", { name: "Compare two runs" });
+  expect(await comparison.getAttribute("href")).toContain(newest);
   await page.goBack();
   await page.getByRole("link", { name: "Form", exact: true }).click();
   await visitor.arrives(/view=form/);

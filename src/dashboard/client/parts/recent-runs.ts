@@ -18,6 +18,8 @@ export class RecentRuns {
   #timer: number | undefined;
   #loading: Promise<void> | undefined;
   #isAskedAgain = false;
+  /** The last that began here, in views that show no single run. */
+  #begun: string | undefined;
 
   constructor(root: HTMLElement) {
     this.#root = root;
@@ -26,6 +28,12 @@ export class RecentRuns {
     });
     document.addEventListener("prediction-ended", () => this.refresh());
     document.addEventListener("visibilitychange", () => this.refresh());
+    this.refreshSoon();
+  }
+
+  /** In a view that shows no single run: it is the current one from now on, and no more that of the address. */
+  begin(id: string): void {
+    this.#begun = id;
     this.refreshSoon();
   }
 
@@ -58,10 +66,10 @@ export class RecentRuns {
     return this.#root.querySelector("[data-prediction]");
   }
 
-  /** Its id; views that show no single run have that of the address. */
+  /** Its id; views that show no single run have that of the address, until another begins. */
   get #shownId(): string {
     const named = new URLSearchParams(location.search).get("prediction");
-    return this.#shown?.dataset.prediction ?? named ?? "";
+    return this.#shown?.dataset.prediction ?? this.#begun ?? named ?? "";
   }
 
   /** The run that is shown is the current one, and the list says of it what it says of itself. */

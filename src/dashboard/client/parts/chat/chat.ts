@@ -189,7 +189,8 @@ export class Chat {
     this.#view.finish(turn);
     this.#view.announce(saidOf(turn));
     this.#view.focusCall(this.#turns);
-    this.#recent.refresh();
+    if (turn.prediction === undefined) this.#recent.refresh();
+    else this.#recent.begin(turn.prediction);
   }
 
   #show(): void {

@@ -45,7 +45,7 @@ export class MediaRuns implements Result {
     leaveExample(document);
     this.#add({ id, label: labelOf(input) });
     this.#keep();
-    this.#recent.refreshSoon();
+    this.#recent.begin(id);
   }
 
   #add(kept: Kept): void {
