@@ -37,7 +37,7 @@ it("a runner is added with a token of its own, works, is drained, works again, a
   await visitor.widen();
 
   await card.getByRole("button", { name: `Drain ${runner.name}` }).click();
-  await page.getByText("is draining").waitFor();
+  await page.getByText("takes no more work").waitFor();
   await runner.says(/paused by the control plane/);
   await card.getByText("draining", { exact: true }).waitFor();
   await visitor.look();

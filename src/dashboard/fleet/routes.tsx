@@ -50,7 +50,7 @@ export const fleetPages = pages()
       true,
       viewerOf(c).user.id,
     );
-    const message = `${name} is draining. Its running predictions will finish.`;
+    const message = `${name} takes no more work. What it runs will finish.`;
     return redirectWithFlash(c, message, await placeOf(c));
   })
   .post("/fleet/runners/:id/resume", requireOperator, async (c) => {

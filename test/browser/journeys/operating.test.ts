@@ -23,7 +23,7 @@ it("what nobody runs is found waiting, and why; a runner is drained, and resumed
   await card.reads("ready");
   await waiting.first("done");
   await card.press(`Drain ${runner.name}`);
-  await reader.reads("is draining");
+  await reader.reads("takes no more work");
   await runner.says(/paused by the control plane/);
   const next = await site.world.create("hello", { name: "Alan" });
   await reader.reads("A prediction is waiting, but its runner is draining.");

@@ -140,7 +140,7 @@ describe("a runner", () => {
       expect(textOf(await look(location))).toContain(says);
     };
     expect(await actions()).toBe("drain");
-    await act("drain", `${name} is draining`);
+    await act("drain", `${name} takes no more work`);
     expect(await actions()).toBe("resume");
     expect(textOf(partOf(await look(), "li", runner.id))).toContain("ready drain requested");
     await runner.tell({ state: "draining" });
