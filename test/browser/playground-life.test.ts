@@ -143,6 +143,8 @@ describe("a chat", () => {
     foot: ".turn.assistant .turn-foot small",
     stop: "[data-stop]",
     send: "[data-send]",
+    // Of the newest run.
+    recent: "[data-recent] li:first-child .status .visually-hidden",
   };
 
   function expectSense(moments: Moment<keyof typeof PLACES>[]): void {
@@ -155,6 +157,7 @@ describe("a chat", () => {
       expect(moment.foot.length, says).toBe(isBusy ? 0 : 1);
       if (isBusy) expect(moment.problem, says).toEqual([]);
       else expect(moment.note, says).toEqual([]);
+      if (!isBusy && moment.recent.length > 0) expect(OVER, says).toContain(moment.recent[0]);
     }
     const texts = all.map(({ text }) => text.join());
     for (const [n, text] of texts.slice(1).entries())
@@ -215,17 +218,23 @@ describe("the view of pictures", () => {
     problem: ".media-run .problem",
     cancel: ".media-run .media-head button",
     items: ".media-item a",
+    // Of the newest run.
+    recent: "[data-recent] li:first-child .status .visually-hidden",
   };
 
   function expectSense(moments: Moment<keyof typeof PLACES>[], atLeast = 3): void {
     const all = moments.filter(({ card }) => card.length > 0);
     expect(all.length).toBeGreaterThanOrEqual(atLeast);
-    for (const { busy, note, problem, cancel, items } of all) {
-      const says = JSON.stringify({ busy, note, problem, cancel, items });
+    for (const { busy, note, problem, cancel, items, recent } of all) {
+      const says = JSON.stringify({ busy, note, problem, cancel, items, recent });
       expect(cancel.length, says).toBe(busy.length);
       if (busy.length === 0 || items.length > 0) expect(note.join(), says).toBe("");
       if (items.length > 0) expect(problem, says).toEqual([]);
+      if (recent.length === 0) continue;
+      if (busy.length === 0) expect(OVER, says).toContain(recent[0]);
+      if (/Running/.test(note.join())) expect(recent, says).not.toEqual(["pending"]);
     }
+    expect(all.some(({ recent }) => recent.length > 0)).toBe(true);
   }
 
   async function running(visitor: Visitor): Promise<void> {

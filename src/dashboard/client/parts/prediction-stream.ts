@@ -2,18 +2,23 @@
 import { setupText } from "../../../domain/predictions/setup-text.ts";
 import { isObject } from "../../../lib/json.ts";
 import type { Json } from "../../../protocol/common.ts";
+import type { Prediction } from "../../../protocol/prediction.ts";
 import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
 import { LiveStream } from "./live-stream.ts";
+
+export type Status = Prediction["status"];
 
 const ANSWER_MS = 10_000;
 
 export interface Ending {
-  status: "succeeded" | "failed" | "canceled";
+  status: Exclude<Status, "pending" | "started">;
   /** Why it failed. */
   message?: string;
 }
 
 export interface StreamReader {
+  /** Of the prediction, before what it means for its note or its end. */
+  status: (status: Status) => void;
   output: (value: Json) => void;
   metrics: (metrics: Json) => void;
   /** What it waits for, in words; undefined for nothing. */
@@ -50,7 +55,11 @@ export class PredictionStream {
           reader.output(data);
         }),
         metrics: on(reader.metrics),
-        done: on((data) => this.#end(endingIn(data))),
+        done: on((data) => {
+          const ending = endingIn(data);
+          reader.status(ending.status);
+          this.#end(ending);
+        }),
       },
       onConnected: () => reader.note(this.#told),
       onLost: () => reader.note(RECONNECTING),
@@ -76,8 +85,9 @@ export class PredictionStream {
 
   #status(data: Json): void {
     const status = isObject(data) ? data.status : undefined;
-    if (status === "pending") this.#note("Waiting for a machine…");
-    if (status === "started") this.#note("Starting…");
+    if (status !== "pending" && status !== "started") return;
+    this.#reader.status(status);
+    this.#note(status === "pending" ? "Waiting for a machine…" : "Starting…");
   }
 
   #setup(data: Json): void {

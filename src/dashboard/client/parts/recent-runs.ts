@@ -1,4 +1,5 @@
 /** Keeps the list of recent runs up to date: after each run and end, and while one is under way. */
+import type { Prediction } from "../../../protocol/prediction.ts";
 import { enhance } from "./enhance.ts";
 import { refreshFacts } from "./model-facts.ts";
 import { replaceElement } from "./replace-element.ts";
@@ -11,7 +12,9 @@ const SOON_MS = 500;
 
 const PATIENCE_MS = 10_000;
 
-const UNDER_WAY: (string | null)[] = ["pending", "started"];
+type Status = Prediction["status"];
+
+const UNDER_WAY: (string | null)[] = ["pending", "started"] satisfies Status[];
 
 export class RecentRuns {
   readonly #root: HTMLElement;
@@ -20,6 +23,8 @@ export class RecentRuns {
   #isAskedAgain = false;
   /** The last that began here, in views that show no single run. */
   #begun: string | undefined;
+  /** What such views say of theirs. */
+  readonly #said = new Map<string, Status>();
 
   constructor(root: HTMLElement) {
     this.#root = root;
@@ -35,6 +40,13 @@ export class RecentRuns {
   begin(id: string): void {
     this.#begun = id;
     this.refreshSoon();
+  }
+
+  /** In such a view: a run has this status now. At its end the server knows more of it, as a picture. */
+  say(id: string, status: Status): void {
+    this.#said.set(id, status);
+    const isNews = this.#list !== null && this.#agree(this.#list);
+    if (isNews && !UNDER_WAY.includes(status)) this.refresh();
   }
 
   /** Once what is shown has had time to come. */
@@ -72,22 +84,32 @@ export class RecentRuns {
     return this.#shown?.dataset.prediction ?? this.#begun ?? named ?? "";
   }
 
-  /** The run that is shown is the current one, and the list says of it what it says of itself. */
-  #agree(list: HTMLElement): void {
-    const prediction = this.#shownId;
-    const status = this.#shown?.querySelector(".prediction-head .status")?.textContent ?? "";
+  /**
+   * The run that is shown is the current one, and the list says of each what the page says of it.
+   * @returns whether it said anything else of one
+   */
+  #agree(list: HTMLElement): boolean {
+    const shownId = this.#shownId;
+    const shown = this.#shown?.querySelector(".prediction-head .status")?.textContent || undefined;
     const hasLost = this.#shown?.querySelector("[data-problem]:not([hidden])") != null;
+    let isNews = false;
     for (const link of list.querySelectorAll<HTMLAnchorElement>("li > a")) {
-      const isShown = new URL(link.href).searchParams.get("prediction") === prediction;
-      link.ariaCurrent = isShown ? "page" : null;
+      const id = new URL(link.href).searchParams.get("prediction") ?? "";
+      link.ariaCurrent = id === shownId ? "page" : null;
+      const ofView = id === shownId ? shown : undefined;
+      const status = ofView ?? this.#said.get(id);
       const badge = link.querySelector(".status");
       const text = badge?.querySelector(".visually-hidden");
-      if (!isShown || !badge || !text || !status || text.textContent === status) continue;
-      // The view is about to say its end, unless it has lost its stream.
-      if (hasLost && !UNDER_WAY.includes(text.textContent)) continue;
+      if (!badge || !text || !status || text.textContent === status) continue;
+      // The view is about to say its end, unless it has lost its stream. A stream that is read from its
+      // beginning says again what was.
+      const isBehind = ofView === undefined || hasLost;
+      if (isBehind && !UNDER_WAY.includes(text.textContent)) continue;
       badge.className = `status ${status}`;
       text.textContent = status;
+      isNews = true;
     }
+    return isNews;
   }
 
   /** What cannot be loaded now stays as it is. */

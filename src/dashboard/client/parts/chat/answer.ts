@@ -2,7 +2,7 @@
 import type { AssistantTurn } from "../../../playground/chat/conversation.ts";
 import { Reply } from "../../../playground/chat/reply.ts";
 import { post } from "../post.ts";
-import { type Ending, PredictionStream } from "../prediction-stream.ts";
+import { type Ending, PredictionStream, type Status } from "../prediction-stream.ts";
 
 /** More is not shown: the prediction's page has all of it. */
 const MAX_CHARS = 256 * 1024;
@@ -17,6 +17,8 @@ export interface AnswerOptions {
   start: { address: string; body: object };
   /** The turn has changed. @param note what it waits for, in words */
   onChange: (note?: string) => void;
+  /** Of its prediction. */
+  onStatus: (id: string, status: Status) => void;
   onEnd: () => void;
 }
 
@@ -69,6 +71,7 @@ export class Answer {
 
   #follow(id: string): void {
     new PredictionStream(id, {
+      status: (status) => this.#options.onStatus(id, status),
       output: (value) => {
         if (this.#turn.sentAt > 0) this.#turn.firstMs ??= Date.now() - this.#turn.sentAt;
         this.#reply.take(value);

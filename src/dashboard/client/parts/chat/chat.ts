@@ -176,6 +176,7 @@ export class Chat {
       turn,
       start: { address: this.#root.dataset.chat ?? "", body },
       onChange: (note) => this.#view.update(turn, note),
+      onStatus: (id, status) => this.#recent.say(id, status),
       onEnd: () => this.#ended(turn),
     });
     // So that it can be found again if the page is left now.

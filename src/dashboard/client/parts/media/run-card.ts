@@ -4,7 +4,7 @@ import { codeBlock } from "../chat/markdown-view.ts";
 import { element } from "../element.ts";
 import { jsonTree } from "../json-tree.ts";
 import { post } from "../post.ts";
-import { type Ending, PredictionStream } from "../prediction-stream.ts";
+import { type Ending, PredictionStream, type Status } from "../prediction-stream.ts";
 import { zoomButton } from "../zoom.ts";
 import { blobAddress } from "./blob-address.ts";
 
@@ -14,6 +14,7 @@ export interface RunOptions {
   label: string;
   /** Undefined where the model takes no picture. */
   useAsInput: ((address: string) => void) | undefined;
+  onStatus: (status: Status) => void;
   onEnd: (message: string) => void;
 }
 
@@ -50,6 +51,7 @@ export class RunCard {
       this.#text,
     );
     this.#stream = new PredictionStream(id, {
+      status: options.onStatus,
       output: (value) => {
         this.#outputs.take(value);
         this.#show();

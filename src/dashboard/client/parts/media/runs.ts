@@ -54,6 +54,7 @@ export class MediaRuns implements Result {
       id,
       label,
       useAsInput: this.#useAsInput,
+      onStatus: (status) => this.#recent.say(id, status),
       onEnd: (message) => {
         this.#status.textContent = message;
       },
