@@ -38,6 +38,7 @@ export const VisitorPage = ({ model, version, outlook, examples, host, ...chosen
           address={modelAddress(model)}
           current={chosen.example?.id}
           host={host}
+          fields={inputFields(version)}
         />
         {chosen.example && (
           <section aria-label="Output">

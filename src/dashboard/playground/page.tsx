@@ -82,6 +82,7 @@ function FormView({ play, viewer, origin }: Props) {
             address={modelAddress(model)}
             current={play.example?.id}
             host={new URL(origin).host}
+            fields={form.fields}
           />
           <RecentRuns
             runs={play.runs}
@@ -90,6 +91,7 @@ function FormView({ play, viewer, origin }: Props) {
             host={new URL(origin).host}
             asForm={isFormOfOther(play)}
             version={play.version.number}
+            fields={form.fields}
           />
           <nav class="tabs" aria-label="Result">
             {TABS.map(([tab, name]) => (
@@ -189,10 +191,10 @@ const NoOutput = ({ play, host }: { play: PlaygroundState; host: string }) =>
   );
 
 /** Without its input, the form has its defaults, which the run was not asked. */
-const openedLabel = ({ prediction, input }: PlaygroundState) =>
+const openedLabel = ({ prediction, input, form }: PlaygroundState) =>
   prediction && prediction.input === undefined
     ? `Run …${prediction.prediction.id.slice(-4)}`
-    : labelOf(input);
+    : labelOf(input, form.fields);
 
 const exampleOutput = ({ model, example, isVersionGone = false }: PlaygroundState, host: string) =>
   example && <ExampleOutput {...{ model, example, isVersionGone, host }} />;

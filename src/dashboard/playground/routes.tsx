@@ -135,6 +135,7 @@ export const playgroundPages = pages()
         host={new URL(origin).host}
         asForm={view === "form"}
         version={version?.number ?? 0}
+        fields={version ? inputFields(version) : []}
       />,
     );
   })

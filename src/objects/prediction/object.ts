@@ -146,10 +146,13 @@ export class PredictionObject extends DurableObject<Bindings> {
     return this.get(chars);
   }
 
-  /** @param chars more of them are left out of the body */
-  async get(chars: number): Promise<Snapshot | undefined> {
+  /**
+   * @param chars with more of them it has no body
+   * @param bareChars with more it has one without its output, unless that has more than these
+   */
+  async get(chars: number, bareChars = 0): Promise<Snapshot | undefined> {
     await this.#effects.ending;
-    return this.#load()?.snapshot(chars);
+    return this.#load()?.snapshot(chars, bareChars);
   }
 
   /** As `get`, unless there are more. */

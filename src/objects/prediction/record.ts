@@ -126,20 +126,24 @@ export class PredictionRecord {
     return presentPrediction(this.life.spec, this.life.state);
   }
 
-  /** @param most characters of text that it may have; with more it has no body */
-  snapshot(most: number): Snapshot {
+  /**
+   * @param most characters of text that it may have; with more it has no body
+   * @param mostBare of text without its output, which it has then, as null, in place of none
+   */
+  snapshot(most: number, mostBare = 0): Snapshot {
     const { spec, state, terminal } = this.life;
     const { id, call, created_at } = spec;
-    const body = upTo(most, this.content());
+    const body = upTo(most, this.content()) ?? upTo(mostBare, this.content(["null"]));
     return { id, call, created_at, terminal, stored: state.stored, body };
   }
 
   /**
    * Its JSON, as of the first piece. Of a large one each row is read when its piece is asked for, and
    * others may have their turn in between.
+   * @param output in place of its own
    * @throws Error when its data is deleted meanwhile
    */
-  *content(): Generator<Piece> {
+  *content(output?: Piece[]): Generator<Piece> {
     const { state, outputAttempt, dataRemoved } = this.life;
     const members = { ...this.present(), data_removed: dataRemoved };
     const outputs = this.log.outputsByRow(outputAttempt);
@@ -147,7 +151,7 @@ export class PredictionRecord {
       members,
       dataRemoved
         ? { input: ["null"], output: ["null"] }
-        : { input: [this.input()], output: outputOf(state.output, outputs) },
+        : { input: [this.input()], output: output ?? outputOf(state.output, outputs) },
     );
     if (this.isForgotten || this.life.dataRemoved !== dataRemoved)
       throw new Error("The data of the prediction was deleted while it was read.");

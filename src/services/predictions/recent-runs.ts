@@ -20,12 +20,16 @@ import { ownPredictions } from "./predictions.ts";
 const RUNS = 10;
 /** A page is painted no earlier than its list of runs, which is of use without what comes later. */
 const PATIENCE_MS = 100;
-/** A run whose input and output are longer is not read for a few words. */
+/** Of input and output, which are read for a few words and a picture; of a longer run, its input alone. */
 const MAX_CHARS = 16 * 1024;
+const MAX_INPUT_CHARS = 64 * 1024;
 
 export interface RecentRun {
   prediction: Prediction;
-  /** Without secret fields. Undefined where they were deleted, are too large, or come too late. */
+  /**
+   * Without secret fields. Undefined where they were deleted, the input is too large, or they come too
+   * late; the output alone is null if it is too large.
+   */
   content: { input: { [name: string]: Json }; output: Json } | undefined;
 }
 
@@ -65,9 +69,10 @@ async function contentOf(
   isSecret: IsSecret,
 ): Promise<RecentRun["content"]> {
   try {
-    const snapshot = await predictionWithId(env, row.object_id)?.get(MAX_CHARS);
-    const [text] = snapshot?.body ?? [];
-    if (snapshot?.body?.length !== 1 || typeof text !== "string") return undefined;
+    const snapshot = await predictionWithId(env, row.object_id)?.get(MAX_CHARS, MAX_INPUT_CHARS);
+    if (!snapshot?.body) return undefined;
+    // What lies in R2 is too large.
+    const text = snapshot.body.map((one) => (typeof one === "string" ? one : "null")).join("");
     const { input, output }: { input: Json; output: Json } = JSON.parse(text);
     return { input: isObject(input) ? withoutSecrets(input, isSecret).input : {}, output };
   } catch (error) {

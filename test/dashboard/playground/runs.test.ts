@@ -11,6 +11,20 @@ describe("a run in a list", () => {
     expect(labelOf({ image: "https://a.example/long/address.png", mode: "up" })).toBe("up");
   });
 
+  test("is not known by what was chosen from a list, unless it has nothing else", () => {
+    const fields = [
+      { name: "mode", kind: "enum" },
+      { name: "prompt", kind: "text" },
+    ] as const;
+    expect(labelOf({ mode: "slow", prompt: "fox" }, [...fields])).toBe("fox");
+    expect(labelOf({ mode: "slow", steps: 4 }, [...fields])).toBe('mode: "slow", steps: 4');
+  });
+
+  test("is known by all texts of a list", () => {
+    expect(labelOf({ model: "tiny", input: ["A cat", "", "A dog"] })).toBe("A cat, A dog");
+    expect(labelOf({ images: ["https://a.example/1.png"], n: 2 })).toContain("n: 2");
+  });
+
   test("is known by the last message of a conversation", () => {
     const said = (content: unknown) =>
       JSON.parse(JSON.stringify({ messages: [{ content: "Hi" }, { role: "user", content }] }));

@@ -1,17 +1,21 @@
 /** The last runs of a model beside its playground, and two of them compared. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { Json } from "../../../src/protocol/common.ts";
 import { newCustomer } from "../support/customer.ts";
 
 /** A customer with ended runs of these inputs. */
-async function withRuns(...inputs: object[]) {
+const withRuns = (...inputs: object[]) =>
+  withOutputs(inputs.map((input) => ({ input, output: `of ${JSON.stringify(input)}` })));
+
+async function withOutputs(runs: { input: object; output: Json }[]) {
   const who = await newCustomer();
   const runner = await who.runner();
   const ids: string[] = [];
-  for (const input of inputs) {
+  for (const { input, output } of runs) {
     ids.push(await who.waiting({ input }));
     const { channel } = await runner.work();
-    await channel.report([{ event: "output", data: `of ${JSON.stringify(input)}` }], {
+    await channel.report([{ event: "output", data: output }], {
       status: "succeeded",
       output: "items",
       execution_seconds: 2,
@@ -33,6 +37,22 @@ describe("recent runs", () => {
     expect(await look("")).toContain("A fox");
     // As client code asks while none is shown.
     expect(await look("/runs?prediction=")).toContain(`prediction=${ids[1]}&amp;compare=${ids[0]}`);
+  });
+
+  it("are known by what they were given, however much they have made of it", async () => {
+    const vectors = Array.from({ length: 40 }, () => Array.from({ length: 64 }, Math.random));
+    const texts = Array.from({ length: 400 }, (_, n) => `A sentence for the embedding ${n}`);
+    const { look } = await withOutputs([
+      { input: { prompt: "Few words" }, output: "much ".repeat(20_000) },
+      { input: { input: ["A cat", "A dog"] }, output: vectors },
+      { input: { input: texts }, output: "short" },
+      { input: { prompt: "Too much. ".repeat(10_000) }, output: "short" },
+    ]);
+    const html = await look("/runs");
+    expect(html).toContain("Few words");
+    expect(html).toContain("A cat, A dog");
+    expect(html).toContain("A sentence for the embedding 0, A sentence");
+    expect(html).not.toContain("Too much");
   });
 
   it("are one's own, and none of another model", async () => {

@@ -65,6 +65,7 @@ export function Chat({ play, user, origin }: Props) {
           address={modelAddress(model)}
           current={undefined}
           host={host}
+          fields={play.form.fields}
         />
       </Conversation>
       <section class="chat-side" id="chat-settings" aria-label="Settings" data-panel="settings">
@@ -93,6 +94,7 @@ export function Chat({ play, user, origin }: Props) {
           host={host}
           asForm={false}
           version={play.version.number}
+          fields={play.form.fields}
         />
       </section>
     </div>

@@ -1,6 +1,6 @@
 /** The examples of a model, above the result: each is a link that fills the form and shows its output. */
 import type { ExampleChoice } from "../../../services/models/examples.ts";
-import { labelOf, pictureOf, wordsOf } from "../runs/label.ts";
+import { type KnownField, labelOf, pictureOf, wordsOf } from "../runs/label.ts";
 import { Picture } from "../runs/picture.tsx";
 
 interface Props {
@@ -10,9 +10,10 @@ interface Props {
   /** The id of the one that is shown. */
   current: string | undefined;
   host: string;
+  fields: KnownField[];
 }
 
-export const ExampleChoices = ({ examples, address, current, host }: Props) =>
+export const ExampleChoices = ({ examples, address, current, host, fields }: Props) =>
   examples.length === 0 ? null : (
     <nav class="run-row" aria-labelledby="examples" data-examples>
       <h2 id="examples">Examples</h2>
@@ -22,7 +23,7 @@ export const ExampleChoices = ({ examples, address, current, host }: Props) =>
             <a href={`${address}?example=${id}`} aria-current={id === current ? "page" : undefined}>
               <Picture address={pictureOf(output, host)} />
               <span class="run-label" dir="auto">
-                {labelOf(input) || `Example ${n + 1}`}
+                {labelOf(input, fields) || `Example ${n + 1}`}
               </span>
               <Made words={wordsOf(output)} />
             </a>

@@ -14,7 +14,7 @@ import { outputOf } from "../../prediction-view/output-kind.ts";
 import { PredictionPanel } from "../../prediction-view/view.tsx";
 import { Empty, Time } from "../../ui/parts.tsx";
 import { type Difference, differences, type MarkedText, markedTexts } from "./differences.ts";
-import { labelOf } from "./label.ts";
+import { type KnownField, labelOf } from "./label.ts";
 
 export interface ComparedRun {
   view: PredictionView;
@@ -27,6 +27,8 @@ type Both = [a: ComparedRun, b: ComparedRun];
 export interface Comparison {
   model: DetailedModelRow;
   runs: RecentRun[];
+  /** Of the model's latest version. */
+  fields: KnownField[];
   /** Undefined while fewer than two are chosen. */
   both: Both | undefined;
   host: string;
@@ -47,7 +49,7 @@ export const ComparePage = ({ comparison, viewer }: { comparison: Comparison; vi
   </>
 );
 
-function Choice({ comparison: { model, runs, both } }: { comparison: Comparison }) {
+function Choice({ comparison: { model, runs, fields, both } }: { comparison: Comparison }) {
   const address = modelAddress(model);
   return (
     <form action={address} class="compare-choice">
@@ -55,7 +57,7 @@ function Choice({ comparison: { model, runs, both } }: { comparison: Comparison 
         <p>
           <label for={`compare-${name}`}>{`Run ${n === 0 ? "A" : "B"}`}</label>
           <select id={`compare-${name}`} name={name}>
-            <Options runs={runs} chosen={both?.[n]?.view.prediction} />
+            <Options runs={runs} fields={fields} chosen={both?.[n]?.view.prediction} />
           </select>
         </p>
       ))}
@@ -77,9 +79,11 @@ const NAMES = ["prediction", "compare"] as const;
 /** Also one that is older than those. */
 function Options({
   runs,
+  fields,
   chosen,
 }: {
   runs: RecentRun[];
+  fields: KnownField[];
   chosen: PredictionView["prediction"] | undefined;
 }) {
   const isAmong = runs.some(({ prediction }) => prediction.id === chosen?.id);
@@ -89,7 +93,7 @@ function Options({
     <>
       {all.map(({ prediction: { id, status, created_at }, content }) => (
         <option value={id} selected={id === chosen?.id}>
-          {[timeOf(created_at), status, content && labelOf(content.input)]
+          {[timeOf(created_at), status, content && labelOf(content.input, fields)]
             .filter(Boolean)
             .join(" · ")}
         </option>

@@ -1,7 +1,10 @@
 /** What a run is known by in a list: the first words that it was given, and a picture that it made. */
+import type { Field } from "../../../domain/schemas/input-form.ts";
 import { isObject } from "../../../lib/json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { outputOf } from "../../prediction-view/output-kind.ts";
+
+export type KnownField = Pick<Field, "name" | "kind">;
 
 const MAX_CHARS = 90;
 /** Addresses and colours say nothing to whoever looks for a run. */
@@ -14,14 +17,26 @@ export function wordsOf(output: Json): string | undefined {
   return text === "" || NO_WORDS.test(text) ? undefined : cut(text);
 }
 
-/** The longest text that it was given; else its fields in a row. */
-export function labelOf(input: Json): string {
+/**
+ * The longest text that it was given; else its fields in a row.
+ * @param fields of the model: what is chosen from a list says less than what was written
+ */
+export function labelOf(input: Json, fields: KnownField[] = []): string {
   if (!isObject(input)) return "";
   const said = Array.isArray(input.messages) ? textOfLast(input.messages) : undefined;
-  const texts = Object.values(input).filter((value) => typeof value === "string");
-  const asked = texts.filter((text) => text !== "" && !NO_WORDS.test(text));
-  const longest = asked.toSorted((a, b) => b.length - a.length)[0];
-  return cut(said ?? longest ?? fieldsOf(input));
+  const choices = new Set(fields.filter(({ kind }) => kind === "enum").map(({ name }) => name));
+  const asked = Object.entries(input)
+    .filter(([name]) => !choices.has(name))
+    .map(([, value]) => textOf(value));
+  const [longest] = asked.toSorted((a, b) => b.length - a.length);
+  return cut(said ?? (longest || fieldsOf(input, choices)));
+}
+
+/** Also of several, as those of an embedding. */
+function textOf(value: Json): string {
+  const texts = [value].flat();
+  if (!texts.every((one) => typeof one === "string")) return "";
+  return texts.filter((text) => text !== "" && !NO_WORDS.test(text)).join(", ");
 }
 
 /** Of a conversation the last message, which is what was asked now. */
@@ -36,9 +51,9 @@ function textOfLast(messages: Json[]): string | undefined {
   return typeof text === "string" ? text : undefined;
 }
 
-const fieldsOf = (input: { [name: string]: Json }) =>
+const fieldsOf = (input: { [name: string]: Json }, choices: Set<string>) =>
   Object.entries(input)
-    .filter(([, value]) => typeof value !== "string")
+    .filter(([name, value]) => typeof value !== "string" || choices.has(name))
     .map(([name, value]) => `${name}: ${JSON.stringify(value).slice(0, MAX_CHARS)}`)
     .join(", ");
 

@@ -4,7 +4,7 @@ import type { Prediction } from "../../../protocol/prediction.ts";
 import type { RecentRun } from "../../../services/predictions/recent-runs.ts";
 import { Time } from "../../ui/parts.tsx";
 import { runAddress } from "../run-address.ts";
-import { labelOf, pictureOf } from "./label.ts";
+import { type KnownField, labelOf, pictureOf } from "./label.ts";
 import { Picture } from "./picture.tsx";
 
 interface Props {
@@ -18,10 +18,12 @@ interface Props {
   asForm: boolean;
   /** The number of the version that is looked at. */
   version: number;
+  /** Of that version. */
+  fields: KnownField[];
 }
 
 /** client/parts/recent-runs.ts keeps it up to date. */
-export const RecentRuns = ({ runs, address, current, host, asForm, version }: Props) => (
+export const RecentRuns = ({ runs, address, current, host, asForm, version, fields }: Props) => (
   <nav
     class="run-row"
     aria-labelledby="recent-runs"
@@ -39,7 +41,7 @@ export const RecentRuns = ({ runs, address, current, host, asForm, version }: Pr
           >
             <Picture address={content && pictureOf(content.output, host)} />
             <span class="run-label" dir="auto">
-              {(content && labelOf(content.input)) || `Run …${id.slice(-4)}`}
+              {(content && labelOf(content.input, fields)) || `Run …${id.slice(-4)}`}
             </span>
             <RunStatus status={(id === current?.id && current.status) || status} at={created_at} />
           </a>

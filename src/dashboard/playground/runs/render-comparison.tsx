@@ -6,6 +6,7 @@ import { runPrice } from "../../../services/predictions/run-price.ts";
 import type { DetailedModelRow } from "../../../storage/models/models.ts";
 import { viewerOf } from "../../access.ts";
 import type { PageContext } from "../../context.ts";
+import { inputFields } from "../input.ts";
 import { findVersion } from "../render.tsx";
 import { type ComparedRun, ComparePage } from "./compare.tsx";
 
@@ -22,7 +23,8 @@ export async function renderComparison(c: PageContext, a: string | undefined, b:
     b ? read(b) : undefined,
   ]);
   const both: [ComparedRun, ComparedRun] | undefined = first && second && [first, second];
-  const comparison = { model, runs, both, host: new URL(origin).host };
+  const fields = version ? inputFields(version) : [];
+  const comparison = { model, runs, fields, both, host: new URL(origin).host };
   return c.render(<ComparePage comparison={comparison} viewer={viewer} />, {
     title: `Runs of ${reference}`,
     scripts: ["prediction"],

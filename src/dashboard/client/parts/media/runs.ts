@@ -1,6 +1,6 @@
 /** The runs of a view of pictures or sounds, newest first; this tab keeps which they are. */
 import type { Input } from "../../../../domain/schemas/input-form-values.ts";
-import { labelOf } from "../../../playground/runs/label.ts";
+import { type KnownField, labelOf } from "../../../playground/runs/label.ts";
 import { leaveExample } from "../leave-example.ts";
 import type { Result } from "../playground.ts";
 import { requiredElement } from "../playground-form.ts";
@@ -23,6 +23,7 @@ export class MediaRuns implements Result {
   readonly #key: string;
   readonly #recent: RecentRuns;
   readonly #useAsInput: ((address: string) => void) | undefined;
+  readonly #fields: KnownField[];
   #runs: { kept: Kept; card: RunCard }[] = [];
 
   constructor(root: HTMLElement, useAsInput: ((address: string) => void) | undefined) {
@@ -32,7 +33,8 @@ export class MediaRuns implements Result {
     this.#useAsInput = useAsInput;
     this.#recent = new RecentRuns(root);
     attachZoom(this.#list);
-    const { user, model } = root.dataset;
+    const { user, model, fields = "[]" } = root.dataset;
+    this.#fields = JSON.parse(fields);
     this.#key = `auspex.runs.1:${user}:${model}`;
     const { opened, label = "" } = this.#list.dataset;
     const others = readKept(sessionStorage.getItem(this.#key)).filter(({ id }) => id !== opened);
@@ -43,7 +45,7 @@ export class MediaRuns implements Result {
   async open(id: string, input: Input): Promise<void> {
     this.#status.textContent = "The model runs.";
     leaveExample(document);
-    this.#add({ id, label: labelOf(input) });
+    this.#add({ id, label: labelOf(input, this.#fields) });
     this.#keep();
     this.#recent.begin(id);
   }
