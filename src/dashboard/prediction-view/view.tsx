@@ -83,11 +83,7 @@ export function PredictionPanel({
           )}
         </div>
         <p class="hint" data-more hidden={omitted === 0}>
-          {isJson ? "The output is too large to show here. " : "There is more of the output. "}
-          <a href={isJson ? whole : `${address}/output.txt`}>
-            {isJson ? "Open it as a tree" : "Read all of it as text"}
-          </a>
-          .
+          <More view={view} isJson={isJson} />
         </p>
         <div data-part="files">
           {!live && pieces.length + omitted > 0 && <Downloads view={view} pieces={pieces} />}
@@ -185,6 +181,23 @@ function OutputNote({ view, isEmpty }: { view: PredictionView; isEmpty: boolean 
     <p class="hint">
       {prediction.status === "succeeded" ? "The model returned no output." : "No output."}
     </p>
+  );
+}
+
+/** What can be done for the rest: never a link to a page that would refuse it. */
+function More({ view, isJson }: { view: PredictionView; isJson: boolean }) {
+  const address = `/predictions/${view.prediction.id}/output`;
+  if (!isJson)
+    return (
+      <>
+        There is more of the output. <a href={`${address}.txt`}>Read all of it as text</a>.
+      </>
+    );
+  if (!view.opensAsTree) return "The output is too large for a page. Download it as a file.";
+  return (
+    <>
+      The output is too large to show here. <a href={address}>Open it as a tree</a>.
+    </>
   );
 }
 

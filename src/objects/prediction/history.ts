@@ -46,7 +46,13 @@ export function historyOf(record: PredictionRecord): History {
     last: log.stored,
     standing: progress.standing(record),
     logs: { text: tail.text, marks: marksOf(tail.lines), ...tail.state },
-    output: { values, omitted, first, at },
+    output: {
+      values,
+      omitted,
+      first,
+      at,
+      ...(log.totals.attempt === life.outputAttempt && { bytes: log.totals.output_bytes }),
+    },
     input: fits ? input : null,
   };
 }

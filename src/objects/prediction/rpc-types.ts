@@ -93,6 +93,8 @@ export interface History {
     first: StoredValue | null;
     /** The id of the last event in `values`; missing if the object has the code of the last release. */
     at?: number;
+    /** How many it has as JSON text, or a few more; missing as well, and if another attempt has reported since. */
+    bytes?: number;
   };
   /** JSON text; null when it is too large or deleted. */
   input: string | null;

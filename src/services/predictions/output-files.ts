@@ -10,7 +10,7 @@ import { getPrediction } from "./predictions.ts";
 import { readWhole } from "./whole-reads.ts";
 
 /** Characters of an output that is read as a whole: of brackets alone, parsed and listed, 60 MB. */
-const MAX_WHOLE_CHARS = 1_000_000;
+export const MAX_WHOLE_CHARS = 1_000_000;
 
 /** Whose output, and for which origin its addresses are. */
 export interface OutputOf {

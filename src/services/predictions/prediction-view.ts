@@ -28,6 +28,7 @@ import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { createResolved } from "./create-prediction.ts";
 import { asCaller, explainStanding } from "./explain.ts";
+import { MAX_WHOLE_CHARS } from "./output-files.ts";
 import { jsonBodyOf } from "./prediction-text.ts";
 import { findOwnPrediction, ownPredictions, predictionStub } from "./predictions.ts";
 import { refreshInputUrls, withUploadUrls } from "./refresh-input-urls.ts";
@@ -56,6 +57,8 @@ export interface PredictionView
   output: Json[];
   /** The beginning of an output whose first value alone is larger than that. */
   beginning: string | undefined;
+  /** Whether a page of its own can show all of it as a tree. */
+  opensAsTree: boolean;
   /** Where the text goes on behind what is shown; undefined if nothing more comes, or it may be no text. */
   next: OutputCursor | undefined;
   /** The length of the output as JSON text. */
@@ -123,6 +126,7 @@ export async function viewPrediction(
     chars: output.values.reduce((sum, { length }) => sum + length, 0),
     omitted: output.omitted,
     beginning: first?.text,
+    opensAsTree: output.bytes !== undefined && output.bytes <= MAX_WHOLE_CHARS,
     next: live || output.omitted === 0 ? undefined : nextOf(output, first),
     display,
     input: parseJson(input),
@@ -180,6 +184,7 @@ const DATA_REMOVED = {
   logs: { lines: [], state: NEW_TAIL },
   output: [],
   beginning: undefined,
+  opensAsTree: false,
   next: undefined,
   chars: 0,
   omitted: 0,

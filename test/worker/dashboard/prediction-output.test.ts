@@ -114,6 +114,7 @@ describe("what a model puts out", () => {
     const large: [Json, string | undefined, string][] = [
       ["Off with her head! ".repeat(20_000), "Off with her head! Off with", "output.txt"],
       [{ says: "x".repeat(400_000), list: [1] }, undefined, "output"],
+      [Array(500).fill(Array(500).fill(0.25)), undefined, "output.json"],
     ];
     for (const [value, beginning, way] of large) {
       const id = await who.waiting();
@@ -126,7 +127,8 @@ describe("what a model puts out", () => {
       const html = await view(who, id);
       if (beginning) expect(html).toContain(`<div class="output-item text">${beginning}`);
       expect(html).not.toContain("&quot;says");
-      expect(html).toContain(`<a href="/predictions/${id}/${way}">`);
+      expect(html).toMatch(new RegExp(`<a href="/predictions/${id}/${way}"( download|>)`));
+      expect(html.includes(`href="/predictions/${id}/output"`)).toBe(way === "output");
       expect(html.length).toBeLessThan(130_000);
       const json = await who.visitor.fetch(`/predictions/${id}/output.json`, {});
       expect(await json.json()).toEqual(value);
