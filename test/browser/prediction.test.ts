@@ -259,6 +259,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await badge(visitor, "succeeded");
     const unfold = async () => {
       await page.getByText(/^2 embeddings of \d+ numbers$/).waitFor();
+      await page.locator(".embeddings").getByRole("rowheader", { name: "1 kitten" }).waitFor();
       const distance = page.locator(".distances tbody tr").first().locator("td").last();
       const far = Number(await distance.textContent());
       expect(far).toBeGreaterThan(0);

@@ -1,5 +1,6 @@
 /** Embeddings as a table: how long they are, how they begin, and how far they are from each other. */
-import { cosineDistance, countText, norm, type Vector } from "./embeddings.ts";
+import type { Json } from "../../protocol/common.ts";
+import { cosineDistance, countText, namesOf, norm, type Vector } from "./embeddings.ts";
 
 /** Rows of the table. */
 const MAX_ROWS = 100;
@@ -8,48 +9,71 @@ const MAX_COMPARED = 12;
 /** Numbers of each that are shown. */
 const FIRST = 4;
 
+interface Props {
+  vectors: Vector[];
+  /** What they were made of; undefined where that is not known. */
+  input: Json | undefined;
+}
+
 /** Client code has the server render them again when the prediction has ended. */
-export const Embeddings = ({ vectors }: { vectors: Vector[] }) => (
-  <>
-    <div class="scroll" tabindex={0}>
-      <table class="embeddings">
-        <caption>{countText(vectors)}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Vector</th>
-            <th scope="col" class="number">
-              Dimension
-            </th>
-            <th scope="col" class="number">
-              Length
-            </th>
-            <th scope="col">First values</th>
-          </tr>
-        </thead>
-        <tbody>
-          {vectors.slice(0, MAX_ROWS).map((vector, n) => (
+export function Embeddings({ vectors, input }: Props) {
+  const names = namesOf(vectors, input);
+  return (
+    <>
+      <div class="scroll" tabindex={0}>
+        <table class="embeddings">
+          <caption>{countText(vectors)}</caption>
+          <thead>
             <tr>
-              <th scope="row">{String(n)}</th>
-              <td class="number">{String(vector.length)}</td>
-              <td class="number">{short(norm(vector))}</td>
-              <td class="vector">
-                {vector.slice(0, FIRST).map(short).join(", ")}
-                {vector.length > FIRST && ", …"}
-              </td>
+              <th scope="col">Vector</th>
+              <th scope="col" class="number">
+                Dimension
+              </th>
+              <th scope="col" class="number">
+                Length
+              </th>
+              <th scope="col">First values</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-    {vectors.length > MAX_ROWS && <p class="hint">{`${vectors.length - MAX_ROWS} more`}</p>}
-    {vectors.length > 1 && <Distances vectors={vectors.slice(0, MAX_COMPARED)} />}
-    {vectors.length > MAX_COMPARED && (
-      <p class="hint">{`Between the first ${MAX_COMPARED} of ${vectors.length}.`}</p>
+          </thead>
+          <tbody>
+            {vectors.slice(0, MAX_ROWS).map((vector, n) => (
+              <tr>
+                <RowName n={n} names={names} />
+                <td class="number">{String(vector.length)}</td>
+                <td class="number">{short(norm(vector))}</td>
+                <td class="vector">
+                  {vector.slice(0, FIRST).map(short).join(", ")}
+                  {vector.length > FIRST && ", …"}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {vectors.length > MAX_ROWS && <p class="hint">{`${vectors.length - MAX_ROWS} more`}</p>}
+      {vectors.length > 1 && <Distances vectors={vectors.slice(0, MAX_COMPARED)} names={names} />}
+      {vectors.length > MAX_COMPARED && (
+        <p class="hint">{`Between the first ${MAX_COMPARED} of ${vectors.length}.`}</p>
+      )}
+    </>
+  );
+}
+
+type Names = string[] | undefined;
+
+const RowName = ({ n, names }: { n: number; names: Names }) => (
+  <th scope="row">
+    {String(n)}
+    {names?.[n] && (
+      <>
+        {" "}
+        <bdi class="vector-text">{names[n]}</bdi>
+      </>
     )}
-  </>
+  </th>
 );
 
-const Distances = ({ vectors }: { vectors: Vector[] }) => (
+const Distances = ({ vectors, names }: { vectors: Vector[]; names: Names }) => (
   <div class="scroll" tabindex={0}>
     <table class="distances">
       <caption>Cosine distance: 0 is the same direction, 1 is unrelated</caption>
@@ -66,7 +90,7 @@ const Distances = ({ vectors }: { vectors: Vector[] }) => (
       <tbody>
         {vectors.map((a, row) => (
           <tr>
-            <th scope="row">{String(row)}</th>
+            <RowName n={row} names={names} />
             {vectors.map((b, column) => (
               <Distance value={row === column ? 0 : cosineDistance(a, b)} />
             ))}

@@ -1,5 +1,6 @@
 /** Embeddings among outputs: lists of numbers, or what OpenAI's API answers. */
 import { isObject } from "../../lib/json.ts";
+import { oneLine } from "../../lib/one-line.ts";
 import type { Json } from "../../protocol/common.ts";
 
 export type Vector = number[];
@@ -53,6 +54,19 @@ function decoded(base64: string): Vector | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Characters of a text that names a row. */
+const MAX_NAME = 60;
+
+/** What vectors were made of: the first list of as many texts in the input, each cut. */
+export function namesOf(vectors: Vector[], input: Json | undefined): string[] | undefined {
+  for (const value of Object.values(isObject(input) ? input : {})) {
+    if (!Array.isArray(value) || value.length !== vectors.length) continue;
+    const texts = value.filter((one) => typeof one === "string");
+    if (texts.length === value.length) return texts.map((text) => oneLine(text, MAX_NAME));
+  }
+  return undefined;
 }
 
 export const norm = (vector: Vector): number =>

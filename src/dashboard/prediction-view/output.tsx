@@ -1,5 +1,6 @@
 /** Renders a value of an input or output by its kind. */
 import { MAX_TEXT_CHARS } from "../../domain/predictions/display-limits.ts";
+import type { Json } from "../../protocol/common.ts";
 import { Embeddings } from "./embeddings-view.tsx";
 import { JsonTree } from "./json-tree.tsx";
 import { isUrlKind, type Output, outputOf } from "./output-kind.ts";
@@ -12,13 +13,15 @@ interface Place {
   all: string | undefined;
 }
 
+interface Props extends Place {
+  output: Output;
+  /** What it was made of, where that is known. */
+  input?: Json | undefined;
+  grows?: boolean;
+}
+
 /** The same markup as in client/parts/output-view.ts. */
-export function OutputValue({
-  output,
-  host,
-  all,
-  grows = false,
-}: Place & { output: Output; grows?: boolean }) {
+export function OutputValue({ output, input, host, all, grows = false }: Props) {
   if (isUrlKind(output)) return <UrlOutput output={output} />;
   switch (output.kind) {
     case "text":
@@ -36,7 +39,7 @@ export function OutputValue({
     case "embeddings":
       return (
         <div class="output-item">
-          <Embeddings vectors={output.vectors} />
+          <Embeddings vectors={output.vectors} input={input} />
           <details>
             <summary>All values</summary>
             <JsonTree value={output.value} host={host} all={all} />

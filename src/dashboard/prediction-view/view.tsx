@@ -68,7 +68,13 @@ export function PredictionPanel({
         </div>
         <div data-output>
           {pieces.map((output) => (
-            <OutputValue output={output} host={host} all={whole} grows={live} />
+            <OutputValue
+              output={output}
+              input={view.displayInput}
+              host={host}
+              all={whole}
+              grows={live}
+            />
           ))}
           {view.beginning !== undefined && !isJson && (
             <div class="output-item text">{view.beginning}</div>

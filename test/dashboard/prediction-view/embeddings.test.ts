@@ -4,6 +4,7 @@ import {
   cosineDistance,
   countText,
   embeddingsIn,
+  namesOf,
   norm,
 } from "../../../src/dashboard/prediction-view/embeddings.ts";
 import { outputOf } from "../../../src/dashboard/prediction-view/output-kind.ts";
@@ -43,6 +44,14 @@ test("what OpenAI's API answers is read, also in base64", () => {
   expect(embeddingsIn(answer("AAA="))).toBeUndefined();
   expect(embeddingsIn({ data: [] })).toBeUndefined();
   expect(embeddingsIn({ data: [{ id: 1 }] })).toBeUndefined();
+});
+
+test("vectors are named by the texts in the input, where there are as many", () => {
+  const vectors = [row(8), row(8)];
+  const input = { model: "m", tags: ["one"], sizes: [1, 2], input: ["A\n cat", "d".repeat(99)] };
+  expect(namesOf(vectors, input)).toEqual(["A cat", `${"d".repeat(59)}…`]);
+  expect(namesOf([row(8)], { input: "A cat" })).toBeUndefined();
+  expect(namesOf(vectors, undefined)).toBeUndefined();
 });
 
 test("the distance is 0 for the same direction, 1 for a right angle, 2 for the opposite", () => {

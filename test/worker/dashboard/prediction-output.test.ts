@@ -219,6 +219,20 @@ describe("what a model puts out", () => {
     expect(html).toContain('<span class="key">model: </span><span class="string">');
   });
 
+  it("is a table of embeddings whose rows are named by the texts they are of", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting({ input: { model: "tiny", input: ["A <cat>", "A dog"] } });
+    const { channel } = await (await who.runner()).work();
+    const vectors = [Array(8).fill(0.5), Array(8).fill(1)];
+    await channel.report([{ event: "output", data: vectors }], {
+      status: "succeeded",
+      output: "value",
+    });
+    const name = '<th scope="row">0 <bdi class="vector-text">A &lt;cat&gt;</bdi></th>';
+    // In the table, and in that of the distances.
+    expect((await view(who, id)).split(name)).toHaveLength(3);
+  });
+
   it("is pictures where an answer has them as base64", async () => {
     const data = [{ b64_json: "iVBORw0KGgo=" }, { b64_json: "/9j/4AAQ" }];
     const html = await shown([{ created: 1, data }]);

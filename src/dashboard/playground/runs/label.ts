@@ -1,6 +1,7 @@
 /** What a run is known by in a list: the first words that it was given, and a picture that it made. */
 import type { Field } from "../../../domain/schemas/input-form.ts";
 import { isObject } from "../../../lib/json.ts";
+import { oneLine } from "../../../lib/one-line.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { outputOf } from "../../prediction-view/output-kind.ts";
 
@@ -57,13 +58,7 @@ const fieldsOf = (input: { [name: string]: Json }, choices: Set<string>) =>
     .map(([name, value]) => `${name}: ${JSON.stringify(value).slice(0, MAX_CHARS)}`)
     .join(", ");
 
-function cut(text: string): string {
-  const line = text
-    .slice(0, 4 * MAX_CHARS)
-    .trim()
-    .replaceAll(/\s+/g, " ");
-  return line.length > MAX_CHARS ? `${line.slice(0, MAX_CHARS - 1).toWellFormed()}…` : line;
-}
+const cut = (text: string) => oneLine(text, MAX_CHARS);
 
 /** The address of the first picture of this deployment among its outputs. */
 export function pictureOf(output: Json, host: string): string | undefined {
