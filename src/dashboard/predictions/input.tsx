@@ -1,7 +1,7 @@
 /** The input of a prediction, field by field. */
 import type { Json } from "../../protocol/common.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
-import { OutputValue } from "../prediction-view/output.tsx";
+import { InputValue } from "../prediction-view/input-value.tsx";
 import { isUrlKind, outputOf } from "../prediction-view/output-kind.ts";
 
 export function Input({ view, host }: { view: PredictionView; host: string }) {
@@ -20,13 +20,12 @@ export function Input({ view, host }: { view: PredictionView; host: string }) {
   return (
     <dl class="input">
       {fields.map(([name, value]) => {
-        const output = outputOf(value, host);
-        const scrolls = !isUrlKind(output) && isLong(value);
+        const scrolls = !isUrlKind(outputOf(value, host)) && isLong(value);
         return (
           <>
             <dt>{name}</dt>
             <dd {...(scrolls && { class: "long", tabindex: 0 })}>
-              <OutputValue output={output} host={host} all={all} />
+              <InputValue value={value} host={host} all={all} />
             </dd>
           </>
         );

@@ -3,9 +3,10 @@ import { useRequestContext } from "hono/jsx-renderer";
 import type { SharedView } from "../../services/shares/shared-view.ts";
 import type { Dashboard } from "../context.ts";
 import { duration } from "../prediction-view/duration.ts";
+import { InputValue } from "../prediction-view/input-value.tsx";
 import { MarkdownButton } from "../prediction-view/markdown-button.tsx";
 import { OutputValue } from "../prediction-view/output.tsx";
-import { outputOf, outputsOf } from "../prediction-view/output-kind.ts";
+import { outputsOf } from "../prediction-view/output-kind.ts";
 import { Head } from "../ui/head.tsx";
 import { Bird } from "../ui/icon.tsx";
 import { Status, Time } from "../ui/parts.tsx";
@@ -64,7 +65,7 @@ function Output({ view, host }: Props) {
       </div>
       <div data-output>
         {pieces.map((one) => (
-          <OutputValue output={one} host={host} all={undefined} />
+          <OutputValue output={one} input={view.input} host={host} all={undefined} />
         ))}
         {beginning !== undefined && <div class="output-item text">{beginning}</div>}
       </div>
@@ -84,7 +85,7 @@ function Input({ view: { input }, host }: Props) {
         <>
           <dt>{name}</dt>
           <dd>
-            <OutputValue output={outputOf(value, host)} host={host} all={undefined} />
+            <InputValue value={value} host={host} all={undefined} />
           </dd>
         </>
       ))}

@@ -76,6 +76,20 @@ describe("what it was given", () => {
     expect([form.status, form.html.length < 150_000]).toEqual([200, true]);
   });
 
+  it("is turns where it is messages", async () => {
+    const who = await newCustomer();
+    const content = [{ type: "image_url", image_url: {} }];
+    const messages = [
+      { role: "system", content: "Be <brief>." },
+      { role: "user", content },
+    ];
+    const html = await page(who, await who.waiting({ input: { messages, seed: 7 } }));
+    expect(html).toContain(
+      '<ol class="messages"><li><strong class="role">system</strong><div class="output-item text">Be &lt;brief&gt;.</div></li><li><strong class="role">user</strong><p class="hint">image</p></li></ol>',
+    );
+    expect(html).toContain('<dt>seed</dt><dd><div class="output-item"><code>7</code>');
+  });
+
   it("is left out when it is too large for a page", async () => {
     const who = await newCustomer();
     const html = await page(who, await who.waiting({ input: { text: "z".repeat(300_000) } }));

@@ -144,6 +144,13 @@ describe("a link", () => {
     expect((await see(`${path}/files/${other}/out.png`)).status).toBe(404);
   });
 
+  it("shows messages as turns", async () => {
+    const { path } = await shared({ messages: [{ role: "user", content: "Who are you?" }] });
+    expect(await (await see(path)).text()).toContain(
+      '<strong class="role">user</strong><div class="output-item text">Who are you?</div>',
+    );
+  });
+
   it("leads to the files of its prediction alone", async () => {
     const { id, path } = await shared({ image: "none" });
     const elsewhere = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
