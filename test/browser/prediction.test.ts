@@ -139,6 +139,22 @@ describe.runIf(browserIsThere)("in a browser", () => {
     expect(file.suggestedFilename()).toBe(`${id}.log.txt`);
   });
 
+  it("under way is opened at the end of its log", async () => {
+    const gate = `end${"\n.".repeat(60)}`;
+    const id = await create("gated", { before: ["a"], gate });
+    const visitor = await site.visitor({ as: WHO });
+    await visitor.open(`/predictions/${id}`);
+    const log = visitor.page.locator("[data-logs]");
+    await log.getByText("closed").waitFor();
+    // Nothing is logged from now on that would scroll it.
+    await visitor.page.reload();
+    const below = (box: Element) => box.scrollHeight - box.clientHeight - box.scrollTop;
+    expect(await log.evaluate((box) => box.scrollTop)).toBeGreaterThan(0);
+    expect(await log.evaluate(below)).toBeLessThan(2);
+    await visitor.page.getByRole("button", { name: "Cancel" }).click();
+    await badge(visitor, "canceled");
+  });
+
   it("that fails says why, in words, and runs again at a click", async () => {
     const id = await create("sums", { numbers: [1, 2], mode: "fail" });
     const visitor = await site.visitor({ as: WHO });

@@ -93,9 +93,11 @@ function OneExample({
         </section>
         <section aria-label={`Output of example ${n + 1}`}>
           <h3>Output</h3>
-          {outputs.map((output) => (
-            <OutputValue output={output} host={host} all={all} />
-          ))}
+          <div class="outputs">
+            {outputs.map((output) => (
+              <OutputValue output={output} host={host} all={all} />
+            ))}
+          </div>
         </section>
       </div>
       <div class="actions">

@@ -59,7 +59,7 @@ function nameOf({ kind, attempt }: Step, status: TaskStatus): string {
 }
 
 function StepTime({ step: { kind, state, at, seconds } }: { step: Step }) {
-  if (kind === "created") return at === null ? <>–</> : <Time at={at} />;
+  if (kind === "created") return at === null ? <>–</> : <Time at={at} exact />;
   if (state === "ahead") return <>–</>;
   if (state === "current") return <span data-since={at}>…</span>;
   if (seconds === null) return <>–</>;

@@ -18,7 +18,7 @@ export const Webhooks = ({
           <li>
             <p>
               <a href={`/predictions/${predictionId}/webhooks/${event.id}`}>{event.event}</a>{" "}
-              <Time at={event.created_at} />
+              <Time at={event.created_at} exact />
             </p>
             {event.deliveries.map((delivery) => (
               <Delivery

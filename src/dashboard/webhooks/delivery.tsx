@@ -40,7 +40,7 @@ export const Delivery = ({
           <ol>
             {attempts.map((attempt) => (
               <li>
-                <Time at={attempt.at} />
+                <Time at={attempt.at} exact />
                 {`: ${outcome(attempt)}`}
                 <Response text={attempt.response} />
               </li>

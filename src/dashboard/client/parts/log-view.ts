@@ -27,6 +27,8 @@ export class LogView {
     const state = stateIn(this.#box);
     this.#hidden = state.hidden;
     this.#tail = new LogTail(state, linesIn(this.#box));
+    // Whoever comes to a run that is under way looks for what is new.
+    if (this.#box && root.dataset.live !== undefined) this.#box.scrollTop = this.#box.scrollHeight;
   }
 
   add(text: string): void {

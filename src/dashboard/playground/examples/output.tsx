@@ -40,9 +40,11 @@ export function ExampleOutput({ model, example, isVersionGone, host }: Props) {
           : `Made in ${duration(Number(execution_time))} with `}
         <ExampleVersion model={model} number={number} isGone={isVersionGone} name="version" />.
       </p>
-      {exampleOutputs(example.output, host).map((output) => (
-        <OutputValue output={output} host={host} all={modelAddress(model, "/examples")} />
-      ))}
+      <div class="outputs">
+        {exampleOutputs(example.output, host).map((output) => (
+          <OutputValue output={output} host={host} all={modelAddress(model, "/examples")} />
+        ))}
+      </div>
     </div>
   );
 }
