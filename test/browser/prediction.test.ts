@@ -223,6 +223,9 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await page.context().clearCookies();
     open("out");
     await page.getByText("You are signed out. Sign in, then reload the page.").waitFor();
+    // What it cannot know does not count on, and cannot be pressed.
+    expect(await page.locator("[data-since]").count()).toBe(0);
+    expect(await page.locator("[data-cancel]").isDisabled()).toBe(true);
   });
 
   it("goes on when its stream ends, without a word of a lost connection", async () => {

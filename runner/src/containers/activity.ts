@@ -38,13 +38,14 @@ export class Activity {
     if (this.#phase !== "stopping") this.#enter("stopping");
   }
 
-  /** A run begins. @returns to be called when the run has ended */
-  run(): () => void {
+  /** A run begins. @returns to be called when the run has ended, with whether it succeeded */
+  run(): (succeeded: boolean) => void {
     const run = { since: performance.now() };
     this.#runs.add(run);
-    return () => {
+    return (succeeded) => {
       this.#runs.delete(run);
-      this.#measures.add({ key: this.#key, run_ms: msSince(run.since) });
+      // One that was stopped or has failed says nothing of how long they take.
+      if (succeeded) this.#measures.add({ key: this.#key, run_ms: msSince(run.since) });
     };
   }
 

@@ -197,8 +197,8 @@ export class Container {
     if (!this.#occupancy.isShared && this.#session) this.#running?.clearLogs();
   }
 
-  /** A run begins in it. @returns to be called when the run has ended */
-  begin(): () => void {
+  /** A run begins in it. @returns to be called when the run has ended, with whether it succeeded */
+  begin(): (succeeded: boolean) => void {
     return this.#activity.run();
   }
 

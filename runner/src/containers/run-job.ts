@@ -51,7 +51,8 @@ export async function runJob(
       const container = first ?? (await pool.join(job, parts, startSignal));
       first = undefined;
       let leave = () => {};
-      let endRun = () => {};
+      let endRun = (_succeeded: boolean) => {};
+      let succeeded = false;
       try {
         const session = await container.session(report, startSignal);
         const setup_seconds = (performance.now() - claimedAt) / 1_000;
@@ -67,6 +68,7 @@ export async function runJob(
           stop,
         });
         outcome = run.outcome;
+        succeeded = run.finish.status === "succeeded";
         if (outcome.container === "killed") {
           await container.killOnceUnused(
             internal("another prediction in the container could not be stopped"),
@@ -85,7 +87,7 @@ export async function runJob(
         throw (await gpuFailure(text, container, parts)) ?? error;
       } finally {
         // From here on the container belongs to other runs.
-        endRun();
+        endRun(succeeded);
         leave();
         pool.leave(container, job.limits.idle_seconds, outcome);
       }

@@ -60,7 +60,13 @@ const Facts = ({ view: { person, canSignIn } }: { view: PersonView }) => (
     <Fact name="Last seen">
       <Time at={person.seen_at} />
     </Fact>
-    <Fact name="Sign-in">{canSignIn ? "Possible" : "API only: no way to sign in yet"}</Fact>
+    <Fact name="Sign-in">
+      {person.suspended_at !== null
+        ? "Refused while suspended"
+        : canSignIn
+          ? "Possible"
+          : "API only: no way to sign in yet"}
+    </Fact>
   </dl>
 );
 

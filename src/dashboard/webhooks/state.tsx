@@ -49,8 +49,8 @@ export function EndpointTrouble({ endpoint }: { endpoint: WebhookEndpoint }) {
   if (!enabled)
     return (
       <p class="hint">
-        Disabled: nothing is sent to it. Deliveries that wait are tried again for 24 hours, in case
-        you enable it.
+        Disabled: no events are sent to it. Deliveries that wait are tried again for 24 hours, in
+        case you enable it.
       </p>
     );
   if (failing_since === null) return null;

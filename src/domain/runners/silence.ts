@@ -4,6 +4,9 @@ import type { RunnerState } from "../../protocol/fleet.ts";
 /** So long nothing is said: a connection may break, and be made again. */
 const UNNOTICED_MS = 10_000;
 
+/** One that drains does not poll, and is heard by its reports alone: every 30 s, with 15 s to spare. */
+const UNTOLD_MS = 45_000;
+
 /** Missed reports after which a runner is shown as offline. */
 const OFFLINE_REPORTS = 3;
 
@@ -16,11 +19,10 @@ export const isOffline = ({ state }: Pick<RunnerState, "state">): boolean =>
 
 type Heard = Pick<RunnerState, "state" | "draining" | "connected" | "last_seen_at">;
 
-/** How long nothing was heard of a runner that should poll; undefined for one that does, or is gone. */
+/** How long nothing was heard of a runner that should be heard; undefined for one that is, or is gone. */
 export function silenceOf(runner: Heard, now: number): number | undefined {
   const { state, draining, connected, last_seen_at } = runner;
-  if (state !== "ready" || draining || connected !== false || last_seen_at === null)
-    return undefined;
+  if (state !== "ready" || connected !== false || last_seen_at === null) return undefined;
   const ms = now - Date.parse(last_seen_at);
-  return ms < UNNOTICED_MS ? undefined : ms;
+  return ms < (draining ? UNTOLD_MS : UNNOTICED_MS) ? undefined : ms;
 }

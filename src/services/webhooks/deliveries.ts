@@ -3,7 +3,7 @@
 import { withoutQuery } from "../../domain/webhooks/address.ts";
 import type { Delivery } from "../../domain/webhooks/delivery.ts";
 import { eventId, sequenceOf } from "../../domain/webhooks/event-id.ts";
-import { notFound } from "../../errors.ts";
+import { conflict, notFound } from "../../errors.ts";
 import type { EventDeliveries } from "../../objects/prediction/rpc-types.ts";
 import type { WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
 import { getCachedEndpoint } from "../../storage/webhooks/endpoint-cache.ts";
@@ -52,7 +52,7 @@ export async function showWebhook(
 
 /**
  * @param endpointId to this endpoint only; null is the prediction's own webhook
- * @throws ProblemError not_found
+ * @throws ProblemError not_found; conflict where nothing can be sent to the endpoint: what was delivered stays so
  */
 export async function redeliver(
   services: Services,
@@ -63,10 +63,22 @@ export async function redeliver(
 ): Promise<WebhookEvent> {
   const stub = await predictionStub(services, caller, predictionId);
   const sequence = sequenceOf(id, predictionId);
+  if (typeof endpointId === "string") {
+    const entries = (await stub.listDeliveries()) ?? [];
+    const event = entries.find((one) => one.sequence === sequence);
+    const isReceiver = event?.deliveries.some((one) => one.endpoint_id === endpointId);
+    if (isReceiver) await requireOpen(services, endpointId);
+  }
   const entry = sequence === undefined ? undefined : await stub.redeliver(sequence, endpointId);
   if (entry) return present(services, predictionId, entry);
   const to = endpointId === undefined ? "" : " for this endpoint";
   throw notFound(`The webhook event '${id}'${to}`);
+}
+
+async function requireOpen({ db }: Services, endpointId: string): Promise<void> {
+  const endpoint = await getCachedEndpoint(db, endpointId);
+  if (!endpoint) throw conflict("The endpoint has been deleted: nothing can be sent to it.");
+  if (!endpoint.enabled) throw conflict("The endpoint is disabled: enable it, then try again.");
 }
 
 async function present(

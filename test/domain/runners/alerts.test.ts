@@ -55,6 +55,13 @@ test("a fleet that is well says nothing", () => {
   expect(of({ draining: true, connected: false })).toEqual([]);
 });
 
+test("a runner that drains does not poll, and is missed when it reports no more", () => {
+  expect(of({ draining: true, connected: false, last_seen_at: ago(50) })).toMatchObject([
+    { level: "warning", text: "Not heard from for about 50 s." },
+  ]);
+  expect(of({ draining: true, connected: true, last_seen_at: ago(50) })).toEqual([]);
+});
+
 test("a runner that does not poll is missed before it is offline, but not at once", () => {
   expect(of({ connected: false })).toMatchObject([
     { level: "warning", name: "rack-1", text: "Not heard from for about 40 s." },

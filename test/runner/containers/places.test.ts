@@ -85,6 +85,16 @@ test("what runs and setups took is told once, by key", async () => {
   expect(w.measures.take()).toEqual([]);
 });
 
+test("a run that has not succeeded says nothing of how long runs take", async () => {
+  const { found, run } = w.place("a");
+  if (!(found instanceof Container)) throw new Error("no place");
+  const finish = run(found);
+  await w.running(1);
+  w.runs[0]?.fail(new Error("stopped"));
+  await Promise.allSettled([finish]);
+  expect(w.measures.take()).toEqual([{ key: warmOf("a").key, setup_ms: expect.any(Number) }]);
+});
+
 test("a place that is given up is free again", async () => {
   const { found } = w.place("a");
   if (!(found instanceof Container)) throw new Error("no place");

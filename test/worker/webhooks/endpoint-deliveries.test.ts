@@ -53,6 +53,26 @@ describe("an endpoint", () => {
     });
   });
 
+  test("that is off or gone gets nothing again, and what it got stays delivered", async () => {
+    const world = await newWorld();
+    const { id: endpoint } = await register(world, { events: ["completed"] });
+    const { client } = world;
+    const id = await run(world);
+    const [event] = await settled(client, id, "delivered");
+    const again = () =>
+      client.json<{ detail: string }>(
+        "POST",
+        `/v1/predictions/${id}/webhooks/${event?.id}/redeliver?receiver=${endpoint}`,
+      );
+    await changeEndpoint(client, endpoint, { enabled: false });
+    const off = await again();
+    expect([off.status, off.body.detail]).toEqual([409, expect.stringMatching(/enable it/)]);
+    await client.json("DELETE", `${WEBHOOK_ENDPOINTS}/${endpoint}`);
+    const gone = await again();
+    expect([gone.status, gone.body.detail]).toEqual([409, expect.stringMatching(/deleted/)]);
+    expect((await ledger(client, id)).at(-1)?.deliveries).toMatchObject([{ state: "delivered" }]);
+  });
+
   test("of another account is told nothing", async () => {
     const world = await newWorld();
     const other = await newWorld();

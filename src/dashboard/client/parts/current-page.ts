@@ -1,6 +1,7 @@
 /** The page as it is now, for pages that keep themselves up to date; says so while it cannot be had. */
 
 export const SIGNED_OUT = "You are signed out. Sign in, then reload the page.";
+const GONE = "This is no longer here.";
 export const RECONNECTING = "Connection lost. Reconnecting…";
 
 /** On a network that swallows everything a request would wait for minutes. */
@@ -16,6 +17,7 @@ export async function loadCurrentPage(): Promise<Document | undefined> {
     const signal = AbortSignal.timeout(ANSWER_MS);
     const response = await fetch(location.href, { signal });
     if (response.redirected || response.status === 401) return void notice(SIGNED_OUT);
+    if (response.status === 404) return void notice(GONE);
     if (response.ok) {
       const text = await response.text();
       failures = 0;

@@ -1,11 +1,17 @@
 /** Requests of client code to the dashboard's own routes. */
 
+/** A network that swallows everything would keep a button waiting for minutes. */
+const ANSWER_MS = 30_000;
+const NO_ANSWER =
+  "No answer from Auspex. It may have happened all the same: reload the page before you try again.";
+
 /**
  * Posts JSON with the session's form token.
  * @returns the response, which is a success
  * @throws Error whose message can be shown
  */
 export async function post(url: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  const patience = AbortSignal.timeout(ANSWER_MS);
   const send = (token: string) =>
     fetch(url, {
       method: "POST",
@@ -15,7 +21,7 @@ export async function post(url: string, body?: unknown, signal?: AbortSignal): P
         ...(body !== undefined && { "content-type": "application/json" }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal && { signal }),
+      signal: signal ? AbortSignal.any([signal, patience]) : patience,
     });
   let response: Response;
   try {
@@ -24,6 +30,7 @@ export async function post(url: string, body?: unknown, signal?: AbortSignal): P
     if (response.status === 403 && (await renewToken())) response = await send(tokenIn(document));
   } catch (error) {
     if (signal?.aborted) throw error;
+    if (patience.aborted) throw new Error(NO_ANSWER);
     throw new Error("Cannot reach Auspex. Check your connection and try again.");
   }
   if (response.ok) return response;

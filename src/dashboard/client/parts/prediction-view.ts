@@ -136,7 +136,7 @@ class LivePrediction {
     const state = await this.#loadParts();
     if (state === "live" || state === "failed") return true;
     if (state === "ended") void this.#done();
-    else this.#problem(state === "gone" ? GONE : SIGNED_OUT);
+    else this.#leave(state === "gone" ? GONE : SIGNED_OUT);
     return false;
   }
 
@@ -191,13 +191,25 @@ class LivePrediction {
     for (const wait of [0, ...END_TRIES_MS]) {
       await new Promise((resolve) => setTimeout(resolve, wait));
       const state = await this.#loadParts();
-      if (state === "signed out") return this.#problem(SIGNED_OUT);
+      if (state === "signed out") return this.#leave(SIGNED_OUT);
       if (state !== "ended") continue;
       this.#announce(`Status: ${this.#root.querySelector(".status")?.textContent}`);
       this.#tell("prediction-ended");
       return;
     }
-    this.#problem(END_LOST);
+    this.#leave(END_LOST);
+  }
+
+  /** How it goes on cannot be told any more: nothing counts on as if it were known, and nothing can be pressed. */
+  #leave(why: string): void {
+    this.close();
+    for (const clock of this.#root.querySelectorAll<HTMLElement>("[data-since]")) {
+      delete clock.dataset.since;
+      clock.textContent = "–";
+    }
+    for (const button of this.#root.querySelectorAll<HTMLButtonElement>("[data-cancel]"))
+      button.disabled = true;
+    this.#problem(why);
   }
 
   /** Fetches the parts again: the server has the times of the steps. */

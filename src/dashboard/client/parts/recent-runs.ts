@@ -1,7 +1,7 @@
 /** Keeps the list of recent runs up to date: after each run and end, and while one is under way. */
 import type { Prediction } from "../../../protocol/prediction.ts";
 import { enhance } from "./enhance.ts";
-import { refreshFacts } from "./model-facts.ts";
+import { keepFacts, refreshFacts } from "./model-facts.ts";
 import { replaceElement } from "./replace-element.ts";
 
 /** While one is under way; the end of the run that is shown is known at once. */
@@ -33,6 +33,7 @@ export class RecentRuns {
     });
     document.addEventListener("prediction-ended", () => this.refresh());
     document.addEventListener("visibilitychange", () => this.refresh());
+    keepFacts();
     this.refreshSoon();
   }
 
