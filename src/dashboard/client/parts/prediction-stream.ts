@@ -5,10 +5,13 @@ import type { Json } from "../../../protocol/common.ts";
 import type { Prediction } from "../../../protocol/prediction.ts";
 import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
 import { LiveStream } from "./live-stream.ts";
+import { endedAttemptText } from "./status-event.ts";
 
 export type Status = Prediction["status"];
 
 const ANSWER_MS = 10_000;
+/** As its page asks. */
+const WHY_MS = 5_000;
 
 export interface Ending {
   status: Exclude<Status, "pending" | "started">;
@@ -34,6 +37,8 @@ export class PredictionStream {
   #hasOutput = false;
   /** A connection that comes back does not tell it again. */
   #told: string | undefined;
+  #isWaiting = false;
+  readonly #whyTimer: number;
 
   constructor(id: string, reader: StreamReader) {
     this.#address = `/predictions/${id}`;
@@ -52,6 +57,7 @@ export class PredictionStream {
         output: on((data) => {
           this.#note(undefined);
           this.#hasOutput = true;
+          this.#isWaiting = false;
           reader.output(data);
         }),
         metrics: on(reader.metrics),
@@ -65,14 +71,16 @@ export class PredictionStream {
       onLost: () => reader.note(RECONNECTING),
       mayReturn: () => this.#mayReturn(),
     });
+    this.#whyTimer = window.setInterval(() => void this.#explain().catch(() => {}), WHY_MS);
   }
 
   close(): void {
+    clearInterval(this.#whyTimer);
     this.#stream.close();
   }
 
   #end(ending: Ending): void {
-    this.#stream.close();
+    this.close();
     this.#reader.end(ending);
   }
 
@@ -87,11 +95,27 @@ export class PredictionStream {
     const status = isObject(data) ? data.status : undefined;
     if (status !== "pending" && status !== "started") return;
     this.#reader.status(status);
-    this.#note(status === "pending" ? "Waiting for a machine…" : "Starting…");
+    const ended = endedAttemptText(data);
+    this.#isWaiting = status === "pending" || ended !== undefined;
+    this.#note(this.#isWaiting ? (ended ?? "Waiting for a machine…") : "Starting…");
+  }
+
+  /** What is in the way of one that waits. */
+  async #explain(): Promise<void> {
+    if (!this.#isWaiting || document.hidden) return;
+    const page = new DOMParser().parseFromString(await (await this.#why()).text(), "text/html");
+    const why = page.querySelector("[data-why]")?.textContent.trim();
+    // It may have begun meanwhile.
+    if (why && this.#isWaiting) this.#note(why);
+  }
+
+  #why(): Promise<Response> {
+    return fetch(`${this.#address}/why`, { signal: AbortSignal.timeout(ANSWER_MS) });
   }
 
   #setup(data: Json): void {
     if (!isObject(data)) return;
+    this.#isWaiting = false;
     const { phase, progress } = data;
     if (phase === "ready") return this.#note("Running…");
     if (phase !== "pulling" && phase !== "starting") return;
@@ -102,8 +126,7 @@ export class PredictionStream {
   /** Refused: the session has ended, the prediction is gone, or the service cannot give it now. */
   async #mayReturn(): Promise<boolean> {
     try {
-      const signal = AbortSignal.timeout(ANSWER_MS);
-      const response = await fetch(`${this.#address}/why`, { signal });
+      const response = await this.#why();
       const isGone = response.status === 404;
       if (!isGone && !response.redirected && response.status !== 401) return true;
       const message = isGone ? "The prediction is no longer here." : SIGNED_OUT;
