@@ -180,9 +180,20 @@ function showError(c: PageContext, problem: ProblemError | undefined) {
   for (const [name, value] of Object.entries(problem?.headers ?? {})) c.header(name, value);
   if (problem instanceof AccountSuspended)
     return c.render(<SuspendedPage />, { title: "This account is suspended" });
+  const title = titleOf(problem);
+  const error = { title, problem, requestId: c.var.requestId, back: cameFrom(c) };
+  return c.render(<ErrorPage {...error} />, { title });
+}
+
+function titleOf(problem: ProblemError | undefined): string {
+  if (problem?.code === "conflict") return "Not possible";
   const isTold = problem?.code === "not_found" || problem?.code === "too_many_requests";
-  const title = isTold ? problemTitle(problem.code) : "Something went wrong";
-  return c.render(<ErrorPage title={title} problem={problem} requestId={c.var.requestId} />, {
-    title,
-  });
+  return isTold ? problemTitle(problem.code) : "Something went wrong";
+}
+
+/** The page of ours whose link or button led here. */
+function cameFrom(c: PageContext): string | undefined {
+  const [here, from] = [new URL(c.req.url), URL.parse(c.req.header("referer") ?? "")];
+  const isOther = from?.origin === here.origin && from.pathname !== here.pathname;
+  return isOther ? from.pathname + from.search : undefined;
 }

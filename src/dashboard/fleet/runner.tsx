@@ -94,6 +94,7 @@ export function State({ runner, now }: { runner: RunnerState; now: number }) {
         <span class={`status ${state}`}>{state}</span>
       )}
       {draining && state !== "draining" && <span class="status warning">drain requested</span>}
+      {runner.revoked && <span class="status warning">token revoked</span>}
     </>
   );
 }

@@ -5,10 +5,13 @@ export const ErrorPage = ({
   title,
   problem,
   requestId,
+  back,
 }: {
   title: string;
   problem: ProblemError | undefined;
   requestId: string;
+  /** Where its reader came from. */
+  back: string | undefined;
 }) => (
   <div class="empty">
     <h1>{title}</h1>
@@ -22,6 +25,11 @@ export const ErrorPage = ({
       </p>
     )}
     <p>
+      {back !== undefined && problem?.code !== "unauthenticated" && (
+        <>
+          <a href={back}>Back</a>{" "}
+        </>
+      )}
       {problem?.code === "unauthenticated" ? <a href="/sign-in">Sign in</a> : <a href="/">Home</a>}
     </p>
   </div>

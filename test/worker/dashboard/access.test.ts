@@ -237,3 +237,14 @@ describe("of what better-auth answers by itself", () => {
     }
   });
 });
+
+describe("a page that refuses", () => {
+  it("leads back to the page of ours that led to it, and to no other", async () => {
+    const { visitor } = await newDashboardUser();
+    const from = async (referer: string) =>
+      (await visitor.look("/models/nobody/nothing", { referer })).html;
+    expect(await from(`${ORIGIN}/models?q=a`)).toContain('<a href="/models?q=a">Back</a>');
+    for (const other of [`${ORIGIN}/models/nobody/nothing`, "https://example.com/models", "", "no"])
+      expect(await from(other)).not.toContain(">Back</a>");
+  });
+});
