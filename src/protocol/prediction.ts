@@ -175,9 +175,16 @@ export const predictionQuery = pageQuery().extend({
     }),
   id: z
     .string()
-    .regex(/^[0-9A-Fa-f-]{1,36}$/, "<the beginning of an id>")
+    .regex(
+      /^(?:[0-9A-Fa-f-]{1,36}|(?:…|\.\.\.)[0-9A-Fa-f-]{8,35})$/,
+      "<the beginning of an id, or at least 8 characters of its end>",
+    )
     .optional()
-    .meta({ description: "Predictions whose id begins with this", example: "01980c3e-7b0a" }),
+    .meta({
+      description:
+        "Predictions whose id begins with this, or ends with it: an end has at least 8 characters. With `…` or `...` before it, it is an end; without, it is one if no id that exists by now can begin so. An end is looked for in up to 10,000 predictions for each page, so that pages may be empty before the last",
+      example: "01980c3e-7b0a",
+    }),
   token: z.string().min(1).max(100).optional().meta({
     description:
       "Predictions that an access token of this name has created, also one that is revoked",

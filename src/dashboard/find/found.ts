@@ -1,10 +1,15 @@
 /** What there is under some words: pages, models, a prediction by its id, passages of the guides. */
+import { LEAST_ENDING } from "../../domain/predictions/id-part.ts";
 import { uuid } from "../../protocol/common.ts";
+import { predictionQuery } from "../../protocol/prediction.ts";
 import { readPassages } from "../../services/assets.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { findRow } from "../../services/predictions/find-row.ts";
-import { viewPredictions } from "../../services/predictions/prediction-view.ts";
-import type { PageContext } from "../context.ts";
+import {
+  type ListedPrediction,
+  viewPredictions,
+} from "../../services/predictions/prediction-view.ts";
+import type { PageContext, Viewer } from "../context.ts";
 import { findPassages } from "../docs/search/find.ts";
 import { lookUpAddress } from "../users/look-up.tsx";
 import { audiencesOf, findPlaces } from "./places.ts";
@@ -64,17 +69,16 @@ async function latest(c: PageContext): Promise<Group> {
     : undefined;
   return {
     name: "Latest predictions",
-    items: (list?.items ?? []).map(({ prediction: { id, status }, model }) => ({
-      address: `/predictions/${id}`,
-      name: model ?? "A model that is gone",
-      hint: `${status}, ${id}`,
-    })),
+    items: (list?.items ?? []).map(itemOf),
   };
 }
 
+/** By a whole id, also of one that has begun just now, or by a part of one. */
 async function prediction(c: PageContext, query: string): Promise<Group> {
   const { viewer, services } = c.var;
   const { data: id } = uuid.safeParse(query.toLowerCase());
+  if (viewer && id === undefined)
+    return { name: "Predictions", items: await byPart(c, viewer, query) };
   const row = viewer && id ? await findRow(services, viewer.caller.user_id, id) : undefined;
   const own = row && {
     address: `/predictions/${row.id}`,
@@ -86,6 +90,29 @@ async function prediction(c: PageContext, query: string): Promise<Group> {
     id !== undefined && { address: lookUpAddress(id), name: id, hint: "look up as an operator" };
   return { name: "Predictions", items: [own || others].filter((item) => !!item) };
 }
+
+/**
+ * By the end of an id as lists show it, or its beginning: the former looks through as many rows as a page of
+ * the list (some 10 ms), and leads to the list for more. What is shorter is a word.
+ */
+async function byPart(c: PageContext, viewer: Viewer, query: string): Promise<Item[]> {
+  const { data } = predictionQuery.safeParse({ id: query, page_size: MAX_PREDICTIONS });
+  if (!data || query.length < LEAST_ENDING) return [];
+  const request = { cursor: undefined, size: data.page_size, url: c.req.url };
+  const list = await viewPredictions(c.var.services, viewer.caller, data, request);
+  const more = {
+    address: `/predictions?${new URLSearchParams({ id: query })}`,
+    name: "Search all predictions",
+    hint: `for the ID ${query}`,
+  };
+  return [...list.items.map(itemOf), ...(list.next_cursor === null ? [] : [more])];
+}
+
+const itemOf = ({ prediction: { id, status }, model }: ListedPrediction): Item => ({
+  address: `/predictions/${id}`,
+  name: model ?? "A model that is gone",
+  hint: `${status}, ${id}`,
+});
 
 async function guides(c: PageContext, query: string): Promise<Group> {
   const found = findPassages(await readPassages(c.env), query).slice(0, MAX_PASSAGES);

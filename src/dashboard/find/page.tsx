@@ -23,7 +23,7 @@ export const FindPage = ({ query, groups }: { query: string; groups: Group[] }) 
       {groups.length === 0 ? (
         <p>
           Nothing is called that. Models are found by the beginning of a word, predictions by their
-          whole ID.
+          ID, or at least 8 characters of its beginning or end.
         </p>
       ) : (
         groups.map((group) => <Found {...group} />)

@@ -34,8 +34,8 @@ export function Filters({ listQuery }: { listQuery: ListQuery }) {
               name="id"
               label="ID"
               of={listQuery}
-              placeholder="or its beginning"
-              maxlength={36}
+              placeholder="or its beginning or end"
+              maxlength={39}
             />
             <Text name="token" label="Token" of={listQuery} placeholder="name" maxlength={100} />
             <Text name="from" label="From (UTC)" of={listQuery} type="date" />

@@ -1,4 +1,5 @@
 /** The filters of the list as they stand in the address of its page. */
+import { readIdPart } from "../../domain/predictions/id-part.ts";
 import { type PredictionQuery, predictionQuery, taskStatus } from "../../protocol/prediction.ts";
 
 const DAY_MS = 86_400_000;
@@ -16,7 +17,7 @@ export interface ListQuery {
 
 const PROBLEMS: Record<TextFilter, string> = {
   model: "Enter it as owner/name.",
-  id: "Enter an id, or the beginning of one.",
+  id: "Enter an ID, its beginning, or at least 8 characters of its end.",
   token: "A name has 100 characters at most.",
   from: "Enter a date, as in 2026-11-27.",
   to: "Enter a date, as in 2026-11-27.",
@@ -85,7 +86,10 @@ export interface Chip {
 
 const LABELS: Record<TextFilter, (value: string) => string> = {
   model: (value) => value,
-  id: (value) => `ID begins with ${value}`,
+  id: (value) => {
+    const { ending } = readIdPart(value, Date.now());
+    return ending === undefined ? `ID begins with ${value}` : `ID ends with ${ending}`;
+  },
   token: (value) => `Token ${value}`,
   from: (value) => `From ${value}`,
   to: (value) => `Until ${value}`,

@@ -25,6 +25,8 @@ export interface PredictionFilter {
   /** From this id on, and before the other: the beginning of an id, or of those of a time. */
   from?: string;
   before?: string;
+  /** What the id ends with. */
+  ending?: string;
   /** The name of the access token. */
   token?: string;
   /** Seconds. */

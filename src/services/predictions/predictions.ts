@@ -1,5 +1,6 @@
 /** Reads, lists, cancels and streams existing predictions. */
 import { accessToPrediction } from "../../domain/accounts/access.ts";
+import { readIdPart } from "../../domain/predictions/id-part.ts";
 import { type IdRange, idRange } from "../../domain/predictions/id-range.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import { conflict, notVisible } from "../../errors.ts";
@@ -96,9 +97,17 @@ export async function ownPredictions<Item>(
   });
 }
 
-function idsOf({ id, created_after, created_before }: PredictionQuery): IdRange {
+function idsOf({
+  id,
+  created_after,
+  created_before,
+}: PredictionQuery): IdRange & { ending?: string } {
   const [after, before] = [created_after, created_before].map((time) => time && Date.parse(time));
-  return idRange(id?.toLowerCase(), after || undefined, before || undefined);
+  const { beginning, ending } = id === undefined ? {} : readIdPart(id, Date.now());
+  return {
+    ...idRange(beginning, after || undefined, before || undefined),
+    ...(ending !== undefined && { ending }),
+  };
 }
 
 /** The model that has this name now; if none has, predictions of models that had it. */

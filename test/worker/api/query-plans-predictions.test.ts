@@ -130,6 +130,14 @@ test.each<[string, Partial<PredictionFilter>, string[], string[], string[]]>([
     [`${TABLE} (id>? AND id<?)`],
     [`${TABLE} (id>?)`],
   ],
+  // No index has how ids end.
+  [
+    "whose id ends so",
+    { ending: "b2c4d5e0", from: "p1" },
+    [`${TABLE} (id>?)`],
+    [`${TABLE} (id>? AND id<?)`],
+    [`${TABLE} (id>?)`],
+  ],
   // No index has names: rows are looked through, in order, until the page is full.
   [
     "of a name that no model has any more",

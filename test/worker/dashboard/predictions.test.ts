@@ -80,6 +80,17 @@ describe("the list", () => {
     const day = new Date(timeOfId(first)).toISOString().slice(0, 10);
     await eventually(async () => expect(await listed(who, "?statuses=succeeded")).toEqual([first]));
     expect(await listed(who, `?id=${first.toUpperCase()}`)).toEqual([first]);
+    // As the list itself shows it, and as people copy it.
+    const end = first.slice(-12);
+    for (const shown of [`…${end}`, `...${end}`, end.toUpperCase()])
+      expect(await listed(who, `?id=${encodeURIComponent(shown)}`)).toEqual([first]);
+    expect(await listed(who, `?id=${end}&statuses=pending`)).toEqual([]);
+    expect((await who.visitor.look(`/predictions?id=${end}`)).html).toContain(
+      `aria-label="Remove: ID ends with ${end}"`,
+    );
+    expect((await who.visitor.look("/predictions?id=%E2%80%A6abc")).html).toContain(
+      "at least 8 characters of its end",
+    );
     expect(await listed(who, `?from=${day}&to=${day}`)).toEqual([second, first]);
     expect(await listed(who, "?to=2020-01-01")).toEqual([]);
     expect(await listed(who, "?from=2020-01-01&longer=90000")).toEqual([]);

@@ -81,6 +81,14 @@ test("one that no prediction ever ran by, and one of several statuses", async ()
   expect((await walk(world, both, "next_url")).pages.flat()).toEqual([idOf(1)]);
 });
 
+test("one whose id ends so", async () => {
+  const world = await newWorld();
+  await world.waiting();
+  await fill(world, []);
+  const { pages } = await walk(world, "/v1/predictions?id=...000000000007", "next_url");
+  expect(pages).toEqual([[], [], [idOf(7)]]);
+});
+
 test("a token for other models is told nothing by how long that takes", async () => {
   const world = await newWorld();
   await world.waiting();

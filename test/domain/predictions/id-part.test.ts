@@ -1,0 +1,32 @@
+/** Whether somebody has the beginning of an id, or its end. */
+import { expect, test } from "vitest";
+import { readIdPart } from "../../../src/domain/predictions/id-part.ts";
+
+const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
+const NOW = 0x01980c3e7b0a;
+
+const read = (text: string) => readIdPart(text, NOW);
+
+test("each beginning is one, up to the whole id", () => {
+  for (let length = 1; length <= ID.length; length++) {
+    const beginning = ID.slice(0, length);
+    expect(read(beginning)).toEqual({ beginning });
+    expect(read(beginning.toUpperCase())).toEqual({ beginning });
+  }
+});
+
+test("each end of eight or more is one, with or without what lists have before it", () => {
+  for (let length = 8; length < ID.length; length++) {
+    const ending = ID.slice(-length);
+    expect(read(ending)).toEqual({ ending });
+    expect(read(`…${ending.toUpperCase()}`)).toEqual({ ending });
+    expect(read(`...${ending}`)).toEqual({ ending });
+  }
+});
+
+test.each([
+  ["a time to come is no beginning", "01980c3f", { ending: "01980c3f" }],
+  ["nor is anything after three dots", "…01980c3e", { ending: "01980c3e" }],
+  ["seven are too few for an end", "b2c4d5e", { beginning: "b2c4d5e" }],
+  ["what is neither begins no id", "3f6a-1b2c", { beginning: "3f6a-1b2c" }],
+])("%s", (_, text, part) => expect(read(text)).toEqual(part));
