@@ -47,6 +47,30 @@ it("opens, answers as one types, and leads on", async () => {
   await dialog.getByText("Nothing is called that.").waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "hidden" });
+
+  // To the form itself, also of the page that is open.
+  await visitor.open("/tokens");
+  const name = page.getByRole("textbox", { name: "Name", exact: true });
+  expect(await name.isVisible()).toBe(false);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("new token");
+  await page.keyboard.press("Enter");
+  await dialog.waitFor({ state: "hidden" });
+  await name.waitFor();
+  await visitor.leave();
+});
+
+it("signs out", async () => {
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  const dialog = page.getByRole("dialog", { name: "Find" });
+  await visitor.open("/models");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("sign out");
+  await dialog.getByRole("button", { name: "Sign out" }).waitFor();
+  await visitor.look();
+  await page.keyboard.press("Enter");
+  await visitor.arrives("/sign-in");
   await visitor.leave();
 });
 

@@ -58,7 +58,7 @@ export const UsagePage = ({
         <ByModel report={report} />
         <ByToken report={report} names={tokens} />
         <ByDay report={report} />
-        <p>
+        <p id="csv">
           <a href={`/account/usage.csv?days=${period}`} download>
             Download as CSV
           </a>

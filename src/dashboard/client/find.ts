@@ -26,7 +26,7 @@ class Finder {
       enterKeyHint: "search",
       name: "q",
       maxLength: 50,
-      placeholder: "A page, a model, the ID of a prediction",
+      placeholder: "A page, an action, a model, the ID of a prediction",
       autocomplete: "off",
       ariaLabel: "Find",
     });
@@ -44,6 +44,11 @@ class Finder {
       void this.#openFirst();
     });
     this.#dialog.addEventListener("keydown", (event) => this.#move(event));
+    // A form further down on the same page is no reason to load that, which would have closed this.
+    this.#found.addEventListener("click", ({ target }) => {
+      const link = target instanceof Element && target.closest("a");
+      if (link && link.pathname === location.pathname) this.#dialog.close();
+    });
     // The dialog's own area is covered by what is in it.
     this.#dialog.addEventListener("click", (event) => {
       if (event.target === this.#dialog) this.#dialog.close();
@@ -98,8 +103,9 @@ class Finder {
     this.#links()[0]?.click();
   }
 
-  #links(): HTMLAnchorElement[] {
-    return [...this.#found.querySelectorAll("a")];
+  /** What can be opened, or done. */
+  #links(): HTMLElement[] {
+    return [...this.#found.querySelectorAll<HTMLElement>("a, button")];
   }
 
   #move(event: KeyboardEvent): void {

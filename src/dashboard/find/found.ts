@@ -1,4 +1,4 @@
-/** What there is under some words: pages, models, a prediction by its id, passages of the guides. */
+/** What there is under some words: pages, actions, models, predictions by their ids, passages of the guides. */
 import { LEAST_ENDING } from "../../domain/predictions/id-part.ts";
 import { uuid } from "../../protocol/common.ts";
 import { predictionQuery } from "../../protocol/prediction.ts";
@@ -12,7 +12,9 @@ import {
 import type { PageContext, Viewer } from "../context.ts";
 import { findPassages } from "../docs/search/find.ts";
 import { lookUpAddress } from "../users/look-up.tsx";
-import { audiencesOf, findPlaces } from "./places.ts";
+import { runners, users } from "./fleet-and-users.ts";
+import type { Group, Item } from "./group.ts";
+import { actionsFor, audiencesOf, findPlaces, pagesFor } from "./places.ts";
 
 /** The longest query, as that of a search for models. */
 export const MAX_QUERY = 50;
@@ -22,26 +24,32 @@ const MAX_MODELS = 8;
 const MAX_PREDICTIONS = 5;
 const MAX_PASSAGES = 4;
 
-interface Item {
-  address: string;
-  name: string;
-  /** What tells it from others of the same name. */
-  hint?: string;
-}
-
-export interface Group {
-  name: string;
-  items: Item[];
-}
-
-/** Without a query: where one can go, and one's latest predictions. */
+/** Without a query: where one can go, one's latest predictions, and what one can do. */
 export async function findAll(c: PageContext, query: string): Promise<Group[]> {
-  const places = findPlaces(audiencesOf(c.var.viewer), query);
-  const rest =
-    query === "" ? [latest(c)] : [models(c, query), prediction(c, query), guides(c, query)];
-  const groups = await Promise.all(rest);
-  const listed = query === "" ? places : places.slice(0, MAX_PLACES);
-  return [{ name: "Pages", items: listed }, ...groups].filter(({ items }) => items.length > 0);
+  const groups = await Promise.all(query === "" ? offered(c) : named(c, query));
+  return groups.filter(({ items }) => items.length > 0);
+}
+
+function offered(c: PageContext): (Group | Promise<Group>)[] {
+  const audiences = audiencesOf(c.var.viewer);
+  return [
+    { name: "Pages", items: pagesFor(audiences) },
+    latest(c),
+    { name: "Actions", items: actionsFor(audiences) },
+  ];
+}
+
+function named(c: PageContext, query: string): (Group | Promise<Group>)[] {
+  const { viewer } = c.var;
+  const places = findPlaces(audiencesOf(viewer), query).slice(0, MAX_PLACES);
+  return [
+    // In one list, because the first is what Enter opens: it is the one that is named best.
+    { name: "Pages and actions", items: places },
+    models(c, query),
+    prediction(c, query),
+    ...(viewer?.operator ? [runners(c, query), users(c, query)] : []),
+    guides(c, query),
+  ];
 }
 
 async function models(c: PageContext, query: string): Promise<Group> {

@@ -1,5 +1,7 @@
 /** Search over everything. With client code the same list stands in a dialog (client/find.ts). */
-import { type Group, MAX_QUERY } from "./found.ts";
+import { Form } from "../ui/layout.tsx";
+import { MAX_QUERY } from "./found.ts";
+import type { Group, Item } from "./group.ts";
 
 export const FindPage = ({ query, groups }: { query: string; groups: Group[] }) => (
   <>
@@ -12,7 +14,7 @@ export const FindPage = ({ query, groups }: { query: string; groups: Group[] }) 
           value={query}
           maxlength={MAX_QUERY}
           aria-label="Find"
-          placeholder="A page, a model, the ID of a prediction"
+          placeholder="A page, an action, a model, the ID of a prediction"
         />
         <button type="submit" class="quiet">
           Find
@@ -36,18 +38,32 @@ const Found = ({ name, items }: Group) => (
   <section>
     <h2>{name}</h2>
     <ul>
-      {items.map(({ address, name, hint }) => (
+      {items.map((item) => (
         <li>
-          <a href={address}>
-            <bdi>{name}</bdi>
-            {hint && (
-              <small>
-                <bdi>{hint}</bdi>
-              </small>
-            )}
-          </a>
+          {item.isPost ? (
+            <Form action={item.address}>
+              <button type="submit">
+                <Name {...item} />
+              </button>
+            </Form>
+          ) : (
+            <a href={item.address}>
+              <Name {...item} />
+            </a>
+          )}
         </li>
       ))}
     </ul>
   </section>
+);
+
+const Name = ({ name, hint }: Item) => (
+  <>
+    <bdi>{name}</bdi>
+    {hint && (
+      <small>
+        <bdi>{hint}</bdi>
+      </small>
+    )}
+  </>
 );

@@ -1,17 +1,8 @@
 /** Where a person can go, and by which words they may look for it. */
+import { ACTIONS } from "./actions.ts";
+import type { Audience, Place } from "./place.ts";
 
-/** Who has such a page. */
-export type Audience = "everybody" | "nobody" | "user" | "operator";
-
-export interface Place {
-  address: string;
-  name: string;
-  /** Other words for it, for people who call it otherwise. */
-  words?: string;
-  for: Audience;
-}
-
-const PLACES: Place[] = [
+const PAGES: Place[] = [
   { address: "/", name: "Home", words: "overview start first steps", for: "everybody" },
   { address: "/models", name: "Models", words: "explore gallery browse", for: "everybody" },
   { address: "/docs", name: "API reference", words: "docs help calls openapi", for: "everybody" },
@@ -23,19 +14,17 @@ const PLACES: Place[] = [
     words: "errors",
     for: "user",
   },
-  { address: "/models/new", name: "Create a model", words: "new add", for: "user" },
-  { address: "/models/publish", name: "Publish a model", words: "push upload image", for: "user" },
   {
     address: "/tokens",
     name: "Access tokens",
-    words: "api keys create revoke secret",
+    words: "api keys revoke secret",
     for: "user",
   },
   { address: "/account", name: "Profile", words: "username avatar picture", for: "user" },
   {
     address: "/account/usage",
     name: "Usage",
-    words: "cost price billing storage csv",
+    words: "cost price billing storage",
     for: "user",
   },
   {
@@ -66,7 +55,6 @@ const PLACES: Place[] = [
   { address: "/account/export", name: "Download your data", words: "export account", for: "user" },
   { address: "/account/delete", name: "Delete your account", words: "close remove", for: "user" },
   { address: "/fleet", name: "Fleet", words: "runners machines gpus", for: "operator" },
-  { address: "/fleet/tokens", name: "Add a runner", words: "install machine gpu", for: "operator" },
   {
     address: "/fleet/hardware",
     name: "Hardware",
@@ -74,7 +62,7 @@ const PLACES: Place[] = [
     for: "operator",
   },
   { address: "/fleet/tokens", name: "Runner tokens", words: "machine keys", for: "operator" },
-  { address: "/users", name: "Users", words: "people accounts invite suspend", for: "operator" },
+  { address: "/users", name: "Users", words: "people accounts suspend", for: "operator" },
   { address: "/users?show=operators", name: "Operators", words: "users demote", for: "operator" },
   {
     address: "/users?show=suspended",
@@ -96,13 +84,19 @@ export function audiencesOf(viewer: { operator: boolean } | undefined): Audience
   return viewer.operator ? ["everybody", "user", "operator"] : ["everybody", "user"];
 }
 
+const seenBy = (audiences: readonly Audience[], places: Place[]) =>
+  places.filter((place) => audiences.includes(place.for));
+
+export const pagesFor = (audiences: readonly Audience[]): Place[] => seenBy(audiences, PAGES);
+export const actionsFor = (audiences: readonly Audience[]): Place[] => seenBy(audiences, ACTIONS);
+
 /** Those with all words of the query, the ones whose name has the first of them first. */
 export function findPlaces(audiences: readonly Audience[], query: string): Place[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const [first = ""] = words;
-  const found = PLACES.filter((place) => {
+  const found = seenBy(audiences, [...PAGES, ...ACTIONS]).filter((place) => {
     const text = `${place.name} ${place.words ?? ""}`.toLowerCase();
-    return audiences.includes(place.for) && words.every((word) => text.includes(word));
+    return words.every((word) => text.includes(word));
   });
   const { named = [], meant = [] } = Object.groupBy(found, ({ name }) =>
     name.toLowerCase().includes(first) ? "named" : "meant",

@@ -49,7 +49,7 @@ const NoHardware = () => (
 );
 
 const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) => (
-  <Form action="/fleet/tokens" class="narrow">
+  <Form action="/fleet/tokens" class="narrow" id="new-token">
     <Problem draft={draft} />
     <TextField
       name="name"

@@ -22,7 +22,7 @@ import {
 } from "./form.ts";
 
 export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) => (
-  <Form action="/tokens" class="narrow">
+  <Form action="/tokens" class="narrow" id="new-token">
     <Problem draft={draft} />
     <TextField
       name="name"

@@ -26,7 +26,7 @@ export const NewLink = ({ link, title }: { link: string; title: string }) => (
 export const Invite = ({ draft }: { draft: Draft }) => (
   <details class="new-token" open={draft.values !== undefined}>
     <summary class="button primary">Invite a user</summary>
-    <Form action="/users/invitations" class="narrow">
+    <Form action="/users/invitations" class="narrow" id="invite">
       <Problem draft={draft} />
       <TextField
         name="note"

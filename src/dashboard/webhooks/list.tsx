@@ -54,7 +54,7 @@ export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPage
         open={draft.values !== undefined || (endpoints.length === 0 && !created)}
       >
         <summary class="button primary">New endpoint</summary>
-        <Form action={LIST} class="narrow">
+        <Form action={LIST} class="narrow" id="new-endpoint">
           <EndpointFields
             values={{ url: "", description: "", events: CHOSEN_EVENTS }}
             draft={draft}

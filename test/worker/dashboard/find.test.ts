@@ -1,5 +1,7 @@
 /** /find: pages, models, a prediction by its id, the guides. */
 import { expect, it } from "vitest";
+import { newOperator } from "../support/dashboard-users.ts";
+import { FakeRunner } from "../support/runner.ts";
 import { signedUp, Visitor } from "../support/visitor.ts";
 import { newClient, newWorld, unique } from "../support/world.ts";
 
@@ -58,6 +60,26 @@ it("has a prediction by its id, for whoever ran it", async () => {
     expect(await find(visitor, shown)).toEqual({ Predictions: [`/predictions/${body.id}`] });
   expect(await find(visitor, body.id.slice(-7))).toEqual({});
   for (const text of [body.id, end]) expect(await find(new Visitor(), text)).toEqual({});
+});
+
+it("has runners and users by name, for operators", async () => {
+  const [operator, world] = [await newOperator(), await newWorld()];
+  const name = unique("rack");
+  const { id } = await FakeRunner.begin(world.runnerToken, world.hardware, name);
+  const { visitor, username } = await signedUp();
+  expect((await find(operator.visitor, name.slice(1).toUpperCase())).Runners).toEqual([
+    `/fleet/runners/${id}`,
+  ]);
+  expect((await find(operator.visitor, username)).Users).toEqual([`/users/${username}`]);
+  expect(await find(visitor, name)).toEqual({});
+  expect((await find(visitor, username)).Users).toBeUndefined();
+});
+
+it("signs out, with a form", async () => {
+  const { visitor } = await signedUp();
+  const { html } = await visitor.look("/find?q=sign+out");
+  expect(html).toMatch(/<form method="post" action="\/sign-out">.*?<bdi>Sign out<\/bdi>/s);
+  expect((await new Visitor().look("/find?q=sign+out")).html).not.toContain('action="/sign-out"');
 });
 
 it("says what to try where nothing is called so", async () => {
