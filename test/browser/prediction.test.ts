@@ -403,6 +403,17 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await visitor.look();
   });
 
+  it("is in the list while it runs, also where nothing ran before", async () => {
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open("/predictions");
+    expect(await page.locator("[data-live]").count()).toBe(0);
+    const id = await create("gated", { before: ["x"], gate: "soon" });
+    await page.locator(`[data-row="${id}"]`).waitFor({ timeout: 7_000 });
+    open("soon");
+    await page.locator(`[data-row="${id}"]`).getByText("succeeded").waitFor();
+  });
+
   it("shows a picture of this deployment, and asks no other host for one", async () => {
     const client = await site.clientOf(WHO);
     const dot =

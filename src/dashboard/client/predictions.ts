@@ -5,7 +5,8 @@ import { keepFocus, replaceElement } from "./parts/replace-element.ts";
 
 /** While a prediction is unfinished; otherwise only the first page is refreshed, for new ones. */
 const LIVE_MS = 2_000;
-const IDLE_MS = 10_000;
+/** Runs of a few seconds are seen before they have ended. */
+const IDLE_MS = 3_000;
 
 let timer: number | undefined;
 
