@@ -1,4 +1,5 @@
-/** Refreshes the list of predictions while the tab is visible. */
+/** Refreshes the list of predictions while the tab is visible; the list of deliveries has the filters, too. */
+import { chooseAll } from "./parts/choose-all.ts";
 import { loadCurrentPage } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 import { keepFocus, replaceElement } from "./parts/replace-element.ts";
@@ -82,4 +83,5 @@ document.addEventListener("visibilitychange", () => {
   else void refresh();
 });
 
+chooseAll();
 schedule();

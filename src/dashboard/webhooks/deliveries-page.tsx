@@ -2,7 +2,7 @@
 import type { WebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import type { Page } from "../../services/pagination.ts";
-import type { AccountDelivery } from "../../services/webhooks/account-deliveries.ts";
+import { type AccountDelivery, MOST_AT_ONCE } from "../../services/webhooks/account-deliveries.ts";
 import { AccountTabs } from "../account/tabs.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Empty, Pager, shortId, Time } from "../ui/parts.tsx";
@@ -74,6 +74,13 @@ const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
         <tr>
           <th scope="col">
             <span class="visually-hidden">Choose</span>
+            <input
+              type="checkbox"
+              aria-label="Choose all on this page"
+              autocomplete="off"
+              data-choose-all
+              hidden
+            />
           </th>
           <th scope="col">Event</th>
           <th scope="col">State</th>
@@ -92,7 +99,16 @@ const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
       <button type="submit" class="quiet">
         Redeliver the chosen ones
       </button>
-      <span class="hint">Receivers get the same event again, with the same ID.</span>
+      {query.which !== "delivered" && (
+        <button type="submit" name="all" value="failed" class="quiet">
+          Redeliver all failed
+        </button>
+      )}
+      <span class="hint">
+        Receivers get the same event again, with the same ID.
+        {query.which !== "delivered" &&
+          ` All failed are those of all pages, up to ${MOST_AT_ONCE} at a time.`}
+      </span>
     </p>
   </Form>
 );

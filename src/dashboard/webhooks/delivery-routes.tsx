@@ -9,6 +9,8 @@ import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import { viewPrediction } from "../../services/predictions/prediction-view.ts";
 import {
   listAccountDeliveries,
+  listFailed,
+  MOST_AT_ONCE,
   type Redelivered,
   type Redelivery,
   redeliverMany,
@@ -18,7 +20,7 @@ import { listEndpoints, MAX_ENDPOINTS } from "../../services/webhooks/endpoints.
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
-import { fieldTexts, readForm } from "../form.ts";
+import { fieldText, fieldTexts, readForm } from "../form.ts";
 import { shortId } from "../ui/parts.tsx";
 import { DeliveriesPage } from "./deliveries-page.tsx";
 import { DELIVERIES, deliveriesAddress, filterOf, readDeliveryQuery } from "./delivery-filters.ts";
@@ -48,16 +50,20 @@ export const deliveryPages = pages()
     const { services } = c.var;
     const { caller } = viewerOf(c);
     const endpoints = await endpointsOf(c);
-    const chosen = readChosen(await readForm(c));
-    const sent = chosen.filter((one) => isOpen(one, endpoints));
+    const query = readDeliveryQuery(new URL(c.req.url), endpoints);
+    const form = await readForm(c);
+    const all = fieldText(form, "all") === "failed";
+    const chosen = all
+      ? await listFailed(services, caller, filterOf(query).endpoint_id)
+      : readChosen(form);
+    const open = chosen.filter((one) => isOpen(one, endpoints));
+    const sent = open.slice(0, MOST_AT_ONCE);
     const count = () => limitRate(c, "predictions", caller.user_id);
     const done = await redeliverMany(services, caller, sent, count);
-    const message = outcomeOf(done, chosen.length, chosen.length - sent.length);
-    return redirectWithFlash(
-      c,
-      message,
-      deliveriesAddress(readDeliveryQuery(new URL(c.req.url), endpoints)),
-    );
+    const [shut, later] = [chosen.length - open.length, open.length - sent.length];
+    const nothing = all ? "None has failed." : "Choose what to redeliver first.";
+    const message = chosen.length === 0 ? nothing : outcomeOf(done, chosen.length, shut, later);
+    return redirectWithFlash(c, message, deliveriesAddress(query));
   })
   .get("/predictions/:prediction_id/webhooks/:event_id", requireUser, async (c) => {
     const { prediction_id: id, event_id } = c.req.param();
@@ -100,13 +106,19 @@ function readChosen(form: FormData): Redelivery[] {
 const isOpen = ({ endpoint_id }: Redelivery, endpoints: WebhookEndpoint[]) =>
   endpoint_id === null || endpoints.some(({ id, enabled }) => id === endpoint_id && enabled);
 
-function outcomeOf({ begun, gone, stopped }: Redelivered, chosen: number, shut: number): string {
-  if (chosen === 0) return "Choose what to redeliver first.";
-  const left = chosen - shut - begun - gone;
+/** @param later how many are left for another time, because they are too many */
+function outcomeOf(
+  { begun, gone, stopped }: Redelivered,
+  chosen: number,
+  shut: number,
+  later: number,
+): string {
+  const left = chosen - shut - begun - gone - later;
   return [
     `Redelivering ${begun} of ${chosen}.`,
     ...(shut > 0 ? [`Not ${shut}: their endpoint is disabled or deleted.`] : []),
     ...(gone > 0 ? [`Not ${gone}: the events are not kept any more.`] : []),
     ...(stopped !== undefined ? [`Not ${left}: ${stopped}`] : []),
+    ...(later > 0 ? [`Left: ${later}. Redeliver all failed again for more.`] : []),
   ].join(" ");
 }

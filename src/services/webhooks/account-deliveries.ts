@@ -52,6 +52,28 @@ export async function listAccountDeliveries(
   });
 }
 
+/** More than are kept: they are trimmed late. */
+const MAX_FAILED = 600;
+
+/**
+ * All that failed, in the order in which to deliver them again: those that are given up, then those whose
+ * next try is the farthest away. What was ordered before comes last, so that ordering goes on.
+ * @param endpoint_id as in DeliveryFilter
+ */
+export async function listFailed(
+  services: Services,
+  { user_id }: Caller,
+  endpoint_id: DeliveryFilter["endpoint_id"],
+): Promise<AccountDelivery[]> {
+  const account = await findAccount(services, user_id);
+  const keyset = { from: undefined, back: false, limit: MAX_FAILED };
+  const rows = await account?.listDeliveries({ which: "failed", endpoint_id }, keyset);
+  return (rows ?? []).map(present).sort((a, b) => nextTry(b) - nextTry(a));
+}
+
+const nextTry = ({ state, next_at }: AccountDelivery) =>
+  state === "failed" ? Number.MAX_SAFE_INTEGER : (next_at ?? 0);
+
 const present = ({ delivery, owner, name }: ListedDelivery): AccountDelivery => {
   const { prediction_id, sequence, endpoint_id, event, at, url } = delivery;
   const { state, attempts, status, error, next_at } = delivery;
@@ -86,6 +108,9 @@ export interface Redelivered {
   /** Why the others were not tried. */
   stopped?: string;
 }
+
+/** How many a request may deliver again without having chosen each: a few seconds. */
+export const MOST_AT_ONCE = 100;
 
 /**
  * One after the other: each counts toward the rate limit, and what is beyond it is left.

@@ -69,12 +69,6 @@ export class Reader {
     await (await one(box, label)).check();
   }
 
-  /** All boxes of that kind. */
-  async tickAll(label: RegExp): Promise<void> {
-    const boxes = await shown(this.#place.getByLabel(label), label);
-    for (const box of await boxes.all()) await box.check();
-  }
-
   /** Waits until the page says this. */
   async reads(words: Words): Promise<string> {
     return (await shown(this.#place.getByText(words), words)).first().innerText();

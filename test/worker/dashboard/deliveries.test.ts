@@ -1,9 +1,12 @@
 /** Deliveries of all one's webhooks: listed, looked at, and many sent again. */
+import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
+import { MOST_AT_ONCE } from "../../../src/services/webhooks/account-deliveries.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { changeEndpoint, newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
 import { newRunnable } from "../support/examples.ts";
+import { accountOf } from "../support/objects.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
 import { newRun } from "../support/route-parameters.ts";
 import { settled } from "../support/webhooks.ts";
@@ -89,6 +92,42 @@ describe("what is chosen", () => {
     await visitor.look(LIST);
     await visitor.send(LIST);
     expect((await visitor.look(LIST)).html).toContain("Choose what to redeliver first.");
+  });
+});
+
+describe("all that failed", () => {
+  it("is sent again under the filter that is on, and nothing else", async () => {
+    const { visitor, path, endpoint } = await withRefusal();
+    const { html } = await visitor.look(`${LIST}?which=failed`);
+    expect(html).toContain('name="all" value="failed"');
+    expect((await visitor.look(`${LIST}?which=delivered`)).html).not.toContain('name="all"');
+    const others = await visitor.send(`${LIST}?to=prediction`, { all: "failed" });
+    expect(others.location).toBe(`${LIST}?to=prediction`);
+    expect((await visitor.look(LIST)).html).toContain("None has failed.");
+    await visitor.send(`${LIST}?to=${endpoint.id}`, { all: "failed" });
+    expect((await visitor.look(LIST)).html).toContain("Redelivering 1 of 1.");
+    expect(await exchanged(path, 2)).toHaveLength(2);
+  });
+
+  it("is bounded, begins with what is given up, and says how many are left", async () => {
+    const { visitor, user_id, path, endpoint } = await withRefusal();
+    const account = (await accountOf(user_id)) ?? expect.fail("it has no object");
+    // Of predictions that are gone, older than the one that is tried again.
+    await runInDurableObject(account, (_, { storage: { sql } }) => {
+      sql.exec(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+        INSERT INTO deliveries (prediction_id, sequence, endpoint_id, event, at, url, state, attempts, status, error, next_at, told_at)
+        SELECT '01900000-0000-7000-8000-' || printf('%012d', i), 1, ?, 'completed', 0, NULL, 'failed', 9, 500, 'no', NULL, 0 FROM n`,
+        MOST_AT_ONCE,
+        endpoint.id,
+      );
+    });
+    await visitor.send(LIST, { all: "failed" });
+    const { html } = await visitor.look(LIST);
+    expect(html).toContain(`Redelivering 0 of ${MOST_AT_ONCE + 1}.`);
+    expect(html).toContain(`Not ${MOST_AT_ONCE}: the events are not kept any more.`);
+    expect(html).toContain("Left: 1. Redeliver all failed again for more.");
+    expect(await received(path)).toHaveLength(1);
   });
 });
 
