@@ -21,7 +21,7 @@ async function refresh(): Promise<void> {
   schedule();
 }
 
-/** A step that is still to be done stays: a command in it may just be copied. */
+/** A step that is still to be done stays if it has a command, which may just be copied. */
 function update(page: Document): void {
   const old = stepsIn(document);
   const steps = stepsIn(page);
@@ -32,11 +32,20 @@ function update(page: Document): void {
   keepFocus(old, () => {
     for (const step of steps.querySelectorAll<HTMLElement>("[data-part]")) {
       const before = old.querySelector(`[data-part="${CSS.escape(step.dataset.part ?? "")}"]`);
+      if (!before) continue;
+      keepUnfolded(before, step);
+      if (before.outerHTML === step.outerHTML) continue;
       const isDone = step.classList.contains("done");
-      if (before && isDone && before.outerHTML !== step.outerHTML) before.replaceWith(step);
+      if (isDone || !before.querySelector("[data-copy]")) before.replaceWith(step);
     }
     return old;
   });
+}
+
+function keepUnfolded(before: Element, step: HTMLElement): void {
+  const folds = before.querySelectorAll("details");
+  for (const [n, one] of step.querySelectorAll("details").entries())
+    one.open = folds[n]?.open ?? one.open;
 }
 
 document.addEventListener("visibilitychange", () => {

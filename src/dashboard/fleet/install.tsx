@@ -54,7 +54,10 @@ export const Install = ({ created }: { created: NewRunner }) => (
 );
 
 /** The token goes into the environment: every process of the machine can read command lines. */
-function startText({ token, origin, runner }: NewRunner, hardware: string[]): string {
+export function startText(
+  { token, origin, runner }: Pick<NewRunner, "token" | "origin" | "runner">,
+  hardware: string[],
+): string {
   const run = `npx --yes ./${packageName(runner)}`;
   return `export AUSPEX_URL=${origin} AUSPEX_HARDWARE=${hardware.join()}
 export AUSPEX_RUNNER_TOKEN=${token}

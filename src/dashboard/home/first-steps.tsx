@@ -1,9 +1,14 @@
 /** What a new account has to do until its first answer: each step ticks by itself once it is done. */
 import type { Child } from "hono/jsx";
+import type { RunnerPackage } from "../../domain/runners/runner-version.ts";
+import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import type { ListedPrediction } from "../../services/predictions/prediction-view.ts";
+import { startText } from "../fleet/install.tsx";
 import { type PublishState, PublishWays } from "../publish/ways.tsx";
+import { Submit } from "../ui/fields.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { Form } from "../ui/layout.tsx";
 import { Copy, Status } from "../ui/parts.tsx";
 
 export interface Progress {
@@ -11,9 +16,10 @@ export interface Progress {
   hasRunner: boolean | undefined;
   /** The newest of their own. */
   model: ModelItem | undefined;
-  hasToken: boolean;
   /** The newest. */
   prediction: ListedPrediction | undefined;
+  /** Whether an access token has made one of the newest, or there are more. */
+  hasCalled: boolean;
 }
 
 interface Step {
@@ -22,19 +28,22 @@ interface Step {
   /** What there is of it. */
   result?: Child;
   /** How it is done. */
-  how: Child;
+  how?: Child;
 }
 
 interface Props {
   progress: Progress;
   origin: string;
   username: string;
+  runner: RunnerPackage;
+  /** The command that calls a model of theirs; undefined as long as there is none. */
+  call: string | undefined;
   /** The ways to publish, for whoever has no model yet. */
   publish: PublishState | undefined;
 }
 
-export const isDone = ({ hasRunner, model, hasToken, prediction }: Progress): boolean =>
-  hasRunner !== false && model !== undefined && hasToken && prediction !== undefined;
+export const isDone = ({ hasRunner, model, prediction, hasCalled }: Progress): boolean =>
+  hasRunner !== false && model !== undefined && prediction !== undefined && hasCalled;
 
 /** The page asks for itself again until all is done (client/home.ts). */
 export function FirstSteps(props: Props) {
@@ -56,86 +65,123 @@ export function FirstSteps(props: Props) {
   );
 }
 
-function stepsOf({ progress, origin, username, publish }: Props): Step[] {
-  const { hasRunner, model, hasToken, prediction } = progress;
-  const name = model ? `${username}/${model.name}` : undefined;
-  const runner: Step[] =
-    hasRunner === undefined
-      ? []
-      : [
-          {
-            title: "Add a machine",
-            isDone: hasRunner,
-            result: (
-              <p>
-                See what it does under <a href="/fleet">Fleet</a>.
-              </p>
-            ),
-            how: (
-              <p>
-                <a href="/fleet/tokens">Create a token for it</a>. One command then installs the
-                runner, which makes outgoing connections only.
-              </p>
-            ),
-          },
-        ];
+function stepsOf(props: Props): Step[] {
+  const { hasRunner } = props.progress;
   return [
-    ...runner,
-    {
-      title: "Publish a model",
-      isDone: model !== undefined,
-      result: (
-        <p>
-          <a href={`/models/${name}`}>{name}</a> is there.
-        </p>
-      ),
-      how: publish && <PublishWays state={publish} level={3} />,
-    },
-    {
-      title: "Run it",
-      isDone: prediction !== undefined,
-      result: prediction && (
-        <p>
-          <a href={`/predictions/${prediction.prediction.id}`}>Your newest prediction</a>{" "}
-          <Status status={prediction.prediction.status} />
-        </p>
-      ),
-      how: (
-        <p>
-          {name === undefined ? (
-            <>
-              Choose <a href="/models">a model</a>, fill in its input, and run it there.
-            </>
-          ) : (
-            <>
-              Fill in its input in <a href={`/models/${name}`}>its playground</a>, and run it there.
-            </>
-          )}
-        </p>
-      ),
-    },
-    {
-      title: "Call it from anywhere",
-      isDone: hasToken,
-      result: (
-        <p>
-          You have a <a href="/tokens">token</a>.{" "}
-          {name !== undefined && (
-            <>
-              The <a href={`/models/${name}/api`}>API page of your model</a> has code to paste.
-            </>
-          )}
-        </p>
-      ),
-      how: (
-        <>
-          <p>
-            Programs need an <a href="/tokens">access token</a>. The official OpenAI clients work,
-            too, with <code>{`${origin}/v1/vendora`}</code> as their base URL.
-          </p>
-          <Copy lines text={`curl ${origin}/v1/models -H "Authorization: Bearer $AUSPEX_TOKEN"`} />
-        </>
-      ),
-    },
+    ...(hasRunner === undefined ? [] : [SET_UP, addMachine(props, hasRunner)]),
+    publishModel(props),
+    runModel(props),
+    callModel(props),
   ];
 }
+
+/** Whoever sees it has done it. */
+const SET_UP: Step = {
+  title: "Set up the deployment",
+  isDone: true,
+  result: (
+    <p>
+      You are an operator. Others come in once you <a href="/users">invite them</a>.
+    </p>
+  ),
+};
+
+const addMachine = ({ origin, runner }: Props, isDone: boolean): Step => ({
+  title: "Add a machine",
+  isDone,
+  result: (
+    <p>
+      See what it does under <a href="/fleet">Fleet</a>.
+    </p>
+  ),
+  how: (
+    <>
+      <p>
+        Run this on a machine with Node.js 22 and Docker. It installs the runner, which makes
+        outgoing connections only, and needs a runner token where it says <code>{NO_TOKEN}</code>.
+      </p>
+      <Copy lines text={startText({ token: NO_TOKEN, origin, runner }, [DEFAULT_HARDWARE])} />
+      <Form action="/fleet/tokens">
+        <input type="hidden" name="name" value="First machine" />
+        <input type="hidden" name="hardware" value={DEFAULT_HARDWARE} />
+        <Submit>Create a token for it</Submit>
+      </Form>
+      <p class="hint">
+        The command then has the token in it. <code>{DEFAULT_HARDWARE}</code> is for models that
+        need no GPU. For others, <a href="/fleet/hardware">add a class of hardware</a> and{" "}
+        <a href="/fleet/tokens">create a token for that</a>.
+      </p>
+    </>
+  ),
+});
+
+/** Stands where the token goes. */
+const NO_TOKEN = "ausr_…";
+
+const publishModel = ({ progress: { model }, username, publish }: Props): Step => ({
+  title: "Publish a model",
+  isDone: model !== undefined,
+  result: model && (
+    <p>
+      <a href={`/models/${username}/${model.name}`}>{`${username}/${model.name}`}</a> is there.
+    </p>
+  ),
+  how: publish && <PublishWays state={publish} level={3} />,
+});
+
+const runModel = ({ progress: { model, prediction }, username }: Props): Step => ({
+  title: "Run it",
+  isDone: prediction !== undefined,
+  result: prediction && (
+    <p>
+      <a href={`/predictions/${prediction.prediction.id}`}>Your newest prediction</a>{" "}
+      <Status status={prediction.prediction.status} />
+    </p>
+  ),
+  how: (
+    <p>
+      {model ? (
+        <>
+          Fill in its input in <a href={`/models/${username}/${model.name}`}>its playground</a>, and
+          run it there.
+        </>
+      ) : (
+        <>
+          Choose <a href="/models">a model</a>, fill in its input, and run it there.
+        </>
+      )}
+    </p>
+  ),
+});
+
+const callModel = ({ progress: { hasCalled }, origin, call }: Props): Step => ({
+  title: "Call it from anywhere",
+  isDone: hasCalled,
+  result: (
+    <>
+      <p>
+        Programs do it with an <a href="/tokens">access token</a>. The page of each model has the
+        call in several languages, under API.
+      </p>
+      {call !== undefined && (
+        <details>
+          <summary>The command</summary>
+          <Copy lines text={call} />
+        </details>
+      )}
+    </>
+  ),
+  how: (
+    <>
+      <p>
+        Programs need an <a href="/tokens">access token</a>. The official OpenAI clients work, too,
+        with <code>{`${origin}/v1/vendora`}</code> as their base URL.
+      </p>
+      {call === undefined ? (
+        <p class="hint">Once there is a model, the command that calls it stands here.</p>
+      ) : (
+        <Copy lines text={call} />
+      )}
+    </>
+  ),
+});

@@ -1,5 +1,5 @@
 /** `/`: the landing page of visitors, the first steps of new users, and what is new for others. */
-import { listTokens } from "../../services/accounts/tokens.ts";
+import type { ModelItem } from "../../protocol/model.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listOwnModels } from "../../services/models/models.ts";
 import type { PageRequest } from "../../services/pagination.ts";
@@ -7,6 +7,7 @@ import { viewPredictions } from "../../services/predictions/prediction-view.ts";
 import { isServed } from "../../services/runners/serving.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
 import { publishState } from "../publish/state.ts";
+import { callCommand } from "./call-command.ts";
 import { FirstSteps, isDone } from "./first-steps.tsx";
 import { Overview } from "./overview.tsx";
 
@@ -22,22 +23,23 @@ export const homePages = pages().get("/", async (c) => {
 
 async function home(c: PageContext, viewer: Viewer) {
   const { caller, user, operator } = viewer;
-  const { services, origin } = c.var;
+  const { services, origin, assets } = c.var;
   const first = { cursor: undefined, size: SHOWN, url: c.req.url };
-  const [{ models, gallery }, predictions, tokens, hasRunner] = await Promise.all([
+  const [{ models, gallery }, predictions, hasRunner] = await Promise.all([
     ownModels(c, viewer, first),
     viewPredictions(services, caller, { statuses: [], page_size: SHOWN }, first),
-    listTokens(services, user.id, { ...first, size: 1 }),
     operator ? isServed(services, undefined) : undefined,
   ]);
+  const [model] = models.items;
+  const [prediction] = predictions.items;
   const progress = {
     hasRunner,
-    model: models.items[0],
-    hasToken: tokens.items.length > 0,
-    prediction: predictions.items[0],
+    model,
+    prediction,
+    // Whoever has made more than are read here is past the first steps.
+    hasCalled: predictions.next_url !== null || predictions.items.some(({ token }) => token),
   };
   const hasStarted = isDone(progress);
-  const publish = models.items.length === 0 ? await publishState(c, undefined) : undefined;
   const title = hasStarted ? "Home" : "Get started";
   const page = (
     <>
@@ -51,7 +53,9 @@ async function home(c: PageContext, viewer: Viewer) {
             progress={progress}
             origin={origin}
             username={user.username}
-            publish={publish}
+            runner={assets.runner}
+            call={await callCommand(c, viewer, prediction?.model ?? ownPath(user, model))}
+            publish={model ? undefined : await publishState(c, undefined)}
           />
         </>
       )}
@@ -65,6 +69,9 @@ async function home(c: PageContext, viewer: Viewer) {
   );
   return { title, page };
 }
+
+const ownPath = ({ username }: Viewer["user"], model: ModelItem | undefined) =>
+  model && `${username}/${model.name}`;
 
 async function ownModels(c: PageContext, { caller }: Viewer, first: PageRequest) {
   const { services, origin } = c.var;

@@ -252,8 +252,8 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
   <SignInLayout title="Set up this deployment">
     {viewer?.operator ? (
       <p>
-        {viewer.user.username} is an operator. Next: <a href="/fleet">add runners</a>,{" "}
-        <a href="/users">invite users</a>.
+        {viewer.user.username} is an operator. Next: <a href="/">the first steps</a>, from a machine
+        to the first answer of a model.
       </p>
     ) : (
       <>

@@ -31,13 +31,10 @@ it("an operator sets up, adds a machine, publishes a model and runs it: the step
   await reader.fill("Password", PASSWORD);
   await reader.press("Set up");
   await reader.reads("You are now an operator of this deployment");
-  await reader.follow("Auspex");
+  await reader.follow("the first steps");
 
-  await reader.follow("Create a token for it");
-  await reader.unfold("New runner token");
-  await reader.fill("Name", "The desk");
-  await reader.tick("cpu");
-  await reader.press("Create token");
+  await reader.sees("heading", "Set up the deployment (done)");
+  await reader.press("Create a token for it");
   const start = await reader.in("region", /^Your new runner token/).copy("Copy commands");
   const [runnerToken = ""] = /ausr_\w+/.exec(start) ?? [];
   await reader.follow("Auspex");
@@ -47,16 +44,24 @@ it("an operator sets up, adds a machine, publishes a model and runs it: the step
   await reader.press("Create a token for them");
   const commands = await reader.copy();
   const [token = ""] = /aus_\w+/.exec(commands) ?? [];
+  await reader.follow("Auspex");
+  await reader.reads("Once there is a model");
   // As `auspex publish` does, with an image.
   const [hello] = await listModels(folder);
   if (!hello) throw expect.fail("no model");
   await publishModel(new Client(site.url, token), WHO, hello);
-  await reader.follow("your models");
+  await reader.sees("heading", "Publish a model (done)");
+  await reader.reads(`"model": "${WHO}/hello"`);
   await reader.follow(`${WHO}/hello`);
   await reader.fill("name", "Grace");
   await reader.press("Run");
   await reader.reads("Hello, Grace!");
   await reader.follow("Auspex");
-  await reader.sees("heading", "Home");
+  await reader.sees("heading", "Run it (done)");
   await reader.sees("row", new RegExp(`succeeded ${WHO}/hello`));
+  // As a shell does.
+  const call = await reader.copy();
+  const [, body = ""] = /-d '(.*)'$/s.exec(call) ?? expect.fail(call);
+  await new Client(site.url, token).fetch("POST", "/predictions", { body: JSON.parse(body) });
+  await reader.sees("heading", "Home");
 });

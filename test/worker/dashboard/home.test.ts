@@ -12,7 +12,7 @@ const stepsIn = (html: string) =>
     done ? `[${title}]` : title,
   );
 
-it("leads from nothing to a model that answers, and says what there is by then", async () => {
+it("leads from nothing to a model that programs call, and says what there is by then", async () => {
   const { visitor, username } = await signedUp();
   const home = async () => (await visitor.look("/")).html;
   expect(stepsIn(await home())).toEqual(["Publish a model", "Run it", "Call it from anywhere"]);
@@ -21,6 +21,7 @@ it("leads from nothing to a model that answers, and says what there is by then",
   const published = await home();
   expect(stepsIn(published)).toEqual(["[Publish a model]", "Run it", "Call it from anywhere"]);
   expect(published).toContain(`href="/models/${username}/story">its playground`);
+  expect(published).toContain(`&quot;model&quot;: &quot;${username}/story&quot;`);
   const client = await newClient(username);
   const { id } = (await client.create({ model: `${username}/story`, input: {} })).body;
   const overview = await home();
@@ -29,14 +30,45 @@ it("leads from nothing to a model that answers, and says what there is by then",
   expect(textOf(overview)).toContain("Your models");
 });
 
-it("has machines among the steps of operators alone", async () => {
+it("does not take a token for a call, nor a run of the dashboard, and keeps the command of what was done", async () => {
+  const { visitor, username } = await signedUp();
+  const owner = await signedUp();
+  const path = `${owner.username}/story`;
+  await owner.visitor.send("/models/new", NEW_MODEL);
+  await owner.visitor.send(`/models/${path}/versions/new`, NEW_VERSION);
+  const client = await newClient(username);
+  await client.ok("GET", "/v1/user");
+  await visitor.look(`/models/${path}`);
+  const run = () => visitor.send(`/models/${path}`, { version: "1", input: "{}" });
+  expect((await run()).status).toBe(303);
+  const steps = async () => stepsIn((await visitor.look("/")).html);
+  expect(await steps()).toEqual(["Publish a model", "[Run it]", "Call it from anywhere"]);
+  await client.create({ model: path, input: {} });
+  const { html } = await visitor.look("/");
+  expect(stepsIn(html)).toEqual(["Publish a model", "[Run it]", "[Call it from anywhere]"]);
+  const [, folded = ""] = /<summary>The command<\/summary>(.*?)<\/details>/s.exec(html) ?? [];
+  expect(folded).toContain(`&quot;model&quot;: &quot;${path}&quot;`);
+  // It is not among the newest any more.
+  for (let n = 0; n < 6; n++) expect((await run()).status).toBe(303);
+  expect(await steps()).toEqual(["Publish a model", "[Run it]", "[Call it from anywhere]"]);
+});
+
+it("has the set-up and machines among the steps of operators alone", async () => {
   const { visitor } = await newOperator();
-  const steps = stepsIn((await visitor.look("/")).html);
-  expect(steps.map((step) => step?.replace(/[[\]]/g, ""))).toEqual([
+  const next = await visitor.look("/set-up");
+  expect(next.html).toContain('Next: <a href="/">');
+  const { html } = await visitor.look("/");
+  expect(stepsIn(html)).toEqual([
+    "[Set up the deployment]",
     "Add a machine",
     "Publish a model",
     "Run it",
     "Call it from anywhere",
   ]);
+  expect(textOf(html)).toContain("export AUSPEX_RUNNER_TOKEN=ausr_…");
+  const [, name = ""] = /name="name" value="([^"]+)"/.exec(html) ?? [];
+  const [, hardware = ""] = /name="hardware" value="([^"]+)"/.exec(html) ?? [];
+  const made = await visitor.send("/fleet/tokens", { name, hardware });
+  expect(textOf(made.html)).toMatch(/export AUSPEX_RUNNER_TOKEN=ausr_\w{20}/);
   expect(stepsIn((await new Visitor().look("/")).html)).toEqual([]);
 });
