@@ -189,9 +189,7 @@ function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | u
         <p class="model-meta">
           {facts?.makes && <span>{MAKES_NAMES[facts.makes]}</span>}
           <span>{count === 1 ? "1 prediction" : `${count.toLocaleString("en")} predictions`}</span>
-          <span>
-            updated <Time at={model.updated_at} />
-          </span>
+          {facts && <Published at={facts.published_at} />}
           {model.categories.map(({ slug, name }) => (
             <a href={`/models?category=${slug}`}>{name}</a>
           ))}
@@ -200,6 +198,18 @@ function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | u
     </li>
   );
 }
+
+const Published = ({ at }: { at: number | null }) => (
+  <span>
+    {at === null ? (
+      "no version yet"
+    ) : (
+      <>
+        published <Time at={at} />
+      </>
+    )}
+  </span>
+);
 
 function NoModels({ viewer, query }: Pick<Props, "viewer" | "query">) {
   const { q, category, sort } = query;

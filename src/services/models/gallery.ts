@@ -7,6 +7,8 @@ import { databaseFor } from "./public-reads.ts";
 
 export interface GalleryFacts {
   makes: Makes | null;
+  /** When its latest version was, unix ms; null: it has none. */
+  published_at: number | null;
   /** The URL of its picture, for as long as a page is open. */
   cover: string | undefined;
 }
@@ -28,10 +30,9 @@ export async function readGallery(
   const expires = Date.now() + URL_MS;
   return new Map(
     await Promise.all(
-      rows.map(async ({ id, makes, cover_key: key }): Promise<[string, GalleryFacts]> => {
-        const cover =
-          key === null ? undefined : await signedFileUrl(services, origin, key, expires);
-        return [id, { makes, cover }];
+      rows.map(async ({ id, cover_key: key, ...facts }): Promise<[string, GalleryFacts]> => {
+        const cover = key ? await signedFileUrl(services, origin, key, expires) : undefined;
+        return [id, { ...facts, cover }];
       }),
     ),
   );

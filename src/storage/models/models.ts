@@ -149,7 +149,13 @@ export const findModelPlaces = (db: Database, ids: string[]) =>
 /** What galleries show of models. @param ids 100 at most */
 export const findGalleryFacts = (db: Database, ids: string[]) =>
   db
-    .select({ id: models.id, makes: models.makes, cover_key: models.cover_key })
+    .select({
+      id: models.id,
+      makes: models.makes,
+      cover_key: models.cover_key,
+      published_at: sql<number | null>`(SELECT v.created_at FROM ${versions} v
+        WHERE v.model_id = models.id ORDER BY v.number DESC LIMIT 1)`,
+    })
     .from(models)
     .where(inArray(models.id, ids))
     .all();

@@ -1,6 +1,8 @@
 /** The pages of models, as visitors and owners use them without client code. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { Model } from "../../../src/protocol/model.ts";
+import { Client } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
 import { issueOf, NEW_MODEL, NEW_VERSION, owner } from "../support/model-pages.ts";
 import { textOf } from "../support/page-text.ts";
@@ -39,8 +41,16 @@ describe("a model", () => {
     expect(list).toContain(`href="${path}"`);
     const { html: none } = await new Visitor().look(`/models?category=${unique("none")}`);
     expect(textOf(none)).toContain("No models match these filters");
-    const { html: found } = await new Visitor().look(`/models?q=${username}`);
+    const find = async () => (await new Visitor().look(`/models?q=${username}`)).html;
+    const found = await find();
     expect(found).toContain(`href="${path}"`);
+    expect(textOf(found)).toContain("no version yet");
+
+    await visitor.look(path);
+    for (const _ of "12") await visitor.send(`${path}/versions/new`, NEW_VERSION);
+    const { latest_version: latest } = await new Client(undefined).ok<Model>("GET", `/v1${path}`);
+    expect(latest?.number).toBe(2);
+    expect(await find()).toContain(`published <time datetime="${latest?.created_at}"`);
   });
 
   it("is not made of what is wrong, which is said at its field with what was typed", async () => {
