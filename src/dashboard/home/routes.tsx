@@ -5,6 +5,7 @@ import { listOwnModels } from "../../services/models/models.ts";
 import type { PageRequest } from "../../services/pagination.ts";
 import { viewPredictions } from "../../services/predictions/prediction-view.ts";
 import { isServed } from "../../services/runners/serving.ts";
+import { isSetUp } from "../../services/sign-in/operators.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
 import { publishState } from "../publish/state.ts";
 import { callCommand } from "./call-command.ts";
@@ -16,7 +17,10 @@ const SHOWN = 6;
 
 export const homePages = pages().get("/", async (c) => {
   const { viewer } = c.var;
-  if (!viewer) return c.render(<Landing />, { title: "Models on your own GPUs" });
+  if (!viewer) {
+    const isReady = await isSetUp(c.var.services);
+    return c.render(<Landing isSetUp={isReady} />, { title: "Models on your own GPUs" });
+  }
   const { title, page } = await home(c, viewer);
   return c.render(page, { title, scripts: ["home"] });
 });
@@ -80,7 +84,7 @@ async function ownModels(c: PageContext, { caller }: Viewer, first: PageRequest)
   return { models, gallery: await readGallery(services, caller, ids, origin) };
 }
 
-const Landing = () => (
+const Landing = ({ isSetUp }: { isSetUp: boolean }) => (
   <>
     <div class="hero">
       <h1>Models on your own GPUs</h1>
@@ -100,8 +104,10 @@ const Landing = () => (
         </a>
       </p>
     </div>
-    <p class="hint">
-      Deployed this yourself? <a href="/set-up">Set it up</a> with your operator token.
-    </p>
+    {!isSetUp && (
+      <p class="hint">
+        Deployed this yourself? <a href="/set-up">Set it up</a> with your operator token.
+      </p>
+    )}
   </>
 );

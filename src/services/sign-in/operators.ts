@@ -4,7 +4,8 @@
  */
 import { operatorProof } from "../../domain/accounts/token.ts";
 import { conflict } from "../../errors.ts";
-import { removeOperator, setOperator } from "../../storage/accounts/operators.ts";
+import { logger } from "../../log.ts";
+import { hasOperator, removeOperator, setOperator } from "../../storage/accounts/operators.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
 import { authenticateOperator } from "../accounts/authentication.ts";
 import type { Services } from "../services.ts";
@@ -38,6 +39,22 @@ export async function isOperator(
   { operator_proof }: UserRow,
 ): Promise<boolean> {
   return operator_proof !== null && operator_proof === (await currentProof(services));
+}
+
+/** Somebody has given this proof: asked until it is so, and then known in this isolate. */
+let given: string | undefined;
+
+/** Whether the deployment has had an operator since its token is this one, or that cannot be told. */
+export async function isSetUp(services: Services): Promise<boolean> {
+  const proof = await currentProof(services);
+  if (proof === undefined) return false;
+  try {
+    if (given !== proof && (await hasOperator(services.db, proof))) given = proof;
+  } catch (error) {
+    logger.warn("Not known whether there is an operator", { error });
+    return true;
+  }
+  return given === proof;
 }
 
 /** @throws ProblemError conflict for a user who is not an operator */

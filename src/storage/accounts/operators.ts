@@ -7,6 +7,17 @@ import { sessions } from "../schema/sign-in.ts";
 export const setOperator = (db: Database, userId: string, proof: string) =>
   db.update(users).set({ operator_proof: proof }).where(eq(users.id, userId));
 
+/** @param proof fingerprint of the current OPERATOR_TOKEN */
+export async function hasOperator(db: Database, proof: string): Promise<boolean> {
+  const operator = await db
+    .select({ id: users.id })
+    .from(users)
+    .where(eq(users.operator_proof, proof))
+    .limit(1)
+    .get();
+  return operator !== undefined;
+}
+
 /** @returns whether the user was an operator */
 export async function removeOperator(db: Database, userId: string): Promise<boolean> {
   const removed = await db

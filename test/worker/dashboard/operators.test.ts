@@ -14,6 +14,19 @@ afterEach(() => {
 
 const isOperator = async (visitor: Visitor) => (await visitor.look("/users")).status === 200;
 
+it("have set the deployment up, which visitors are offered until then", async () => {
+  const isOffered = async () => (await new Visitor().look("/")).html.includes('href="/set-up"');
+  settings.operatorToken = "a-token-of-nobody";
+  expect(await isOffered()).toBe(true);
+  const { visitor } = await signedUp();
+  await visitor.send("/set-up", { operator_token: settings.operatorToken });
+  expect(await isOffered()).toBe(false);
+  settings.operatorToken = "another-token-of-nobody";
+  expect(await isOffered()).toBe(true);
+  settings.operatorToken = undefined;
+  expect(await isOffered()).toBe(true);
+});
+
 it("are listed, and nobody else is", async () => {
   const [one, two] = [await newOperator(), await newOperator()];
   const other = await signedUp();
