@@ -35,7 +35,7 @@ export const updateExample = z
     }),
     is_cover: z.boolean().optional().meta({
       description:
-        "Whether the first picture of its output is the model's picture in lists. False takes it away if it is",
+        "Whether the first picture of its output is the model's picture in lists, as that of the first pinned example with one is until you choose another. False takes it away if it is: then the model has none until you choose one",
     }),
   })
   .meta({ id: "UpdateExample" });

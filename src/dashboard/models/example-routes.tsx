@@ -1,6 +1,6 @@
 /** /models/{owner}/{name}/examples: what everybody sees of them, and what their owner does with them. */
 import {
-  coverFrom,
+  changeExample,
   examplesOf,
   goneVersions,
   moveExampleUp,
@@ -46,8 +46,13 @@ export const examplePages = pages()
   })
   .post(`${ALL}/:example/unpin`, requireUser, changing(unpinExample, "Example removed."))
   .post(`${ALL}/:example/up`, requireUser, changing(moveExampleUp, "Example moved up."))
-  .post(
-    `${ALL}/:example/cover`,
-    requireUser,
-    changing(coverFrom, "This is the picture of the model now."),
-  );
+  .post(`${ALL}/:example/cover`, requireUser, async (c) => {
+    const is_cover = fieldText(await readForm(c), "is_cover") !== "false";
+    const change: Change = async (services, caller, place, id) => {
+      await changeExample(services, caller, { place, id }, { is_cover });
+    };
+    return changing(change, is_cover ? COVER : NO_COVER)(c);
+  });
+
+const COVER = "This is the picture of the model now.";
+const NO_COVER = "The model has no picture now.";

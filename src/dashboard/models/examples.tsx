@@ -1,5 +1,7 @@
 /** The examples of a model: what went in and what came out, each with what its owner can do with it. */
+import type { PropsWithChildren } from "hono/jsx";
 import { type Example, MAX_EXAMPLES } from "../../protocol/example.ts";
+import { isCoverOf } from "../../services/models/example-pictures.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { ExampleVersion } from "../playground/examples/output.tsx";
@@ -66,6 +68,7 @@ function OneExample({
 }: Props & { example: Example; n: number }) {
   const { id, version_number: number, execution_time } = example;
   const outputs = exampleOutputs(example.output, host);
+  const isCover = isOwner(model, viewer) && isCoverOf(model, id);
   const at = modelAddress(model, `/examples/${id}`);
   const all = modelAddress(model, "/examples");
   return (
@@ -75,6 +78,7 @@ function OneExample({
         <p class="hint">
           <ExampleVersion model={model} number={number} isGone={gone.has(number)} name="Version" />
           {execution_time !== null && `, ran ${duration(Number(execution_time))}`}
+          {isCover && ". Its picture is the model’s in lists."}
         </p>
       </div>
       <div class="example-sides">
@@ -107,7 +111,12 @@ function OneExample({
         {isOwner(model, viewer) && (
           <>
             {n > 0 && <Action action={`${at}/up`} name="Move up" of={n} />}
-            {outputs.some(({ kind }) => kind === "image") && (
+            {isCover && (
+              <Action action={`${at}/cover`} name="Show no picture in lists" of={n}>
+                <input type="hidden" name="is_cover" value="false" />
+              </Action>
+            )}
+            {!isCover && outputs.some(({ kind }) => kind === "image") && (
               <Action action={`${at}/cover`} name="Use as the model’s picture" of={n} />
             )}
             <Action action={`${at}/unpin`} name="Remove" of={n} confirm={GONE} />
@@ -125,13 +134,15 @@ const Action = ({
   name,
   of,
   confirm,
-}: {
+  children,
+}: PropsWithChildren<{
   action: string;
   name: string;
   of: number;
   confirm?: string;
-}) => (
+}>) => (
   <Form action={action} {...(confirm && { "data-confirm": confirm })}>
+    {children}
     <button type="submit" class="quiet">
       {name}
       <span class="visually-hidden">: example {of + 1}</span>

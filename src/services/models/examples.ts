@@ -1,13 +1,12 @@
 /** Examples: runs that a model's owner shows on its page, as copies that outlive them. */
 import { v7 as uuid } from "uuid";
-import { mapStrings, ownFileName, stringsOf } from "../../domain/models/example-content.ts";
+import { mapStrings, ownFileName } from "../../domain/models/example-content.ts";
 import { secondsText } from "../../domain/predictions/prediction-resource.ts";
 import { conflict, notFound } from "../../errors.ts";
 import { logger } from "../../log.ts";
-import type { Json } from "../../protocol/common.ts";
 import { type Example, MAX_EXAMPLES, type UpdateExample } from "../../protocol/example.ts";
 import { isDuplicate } from "../../storage/database.ts";
-import { deleteAll, factsOf, fileKey, headFile } from "../../storage/files/files.ts";
+import { deleteAll, fileKey } from "../../storage/files/files.ts";
 import {
   deleteExample,
   dropCover,
@@ -29,6 +28,7 @@ import { orConflict } from "../conflicts.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 import { copyFiles, readRun } from "./example-copy.ts";
+import { firstPicture, isCoverOf, ownFilesIn, pictureIn } from "./example-pictures.ts";
 import { readModel, readOwnModel } from "./models.ts";
 
 type Place = [owner: string, name: string];
@@ -127,7 +127,9 @@ export async function pinExample(
   await insertExample(db, row);
   try {
     await copyFiles(services, id, run.files);
-    const showing = showExample(db, row, MAX_EXAMPLES, quotaOf(services, caller.user_id));
+    const key = model.cover_key === null ? await pictureIn(services, row) : undefined;
+    const quota = quotaOf(services, caller.user_id);
+    const showing = showExample(db, row, { max: MAX_EXAMPLES, key }, quota);
     const isShown = await orConflict(withinQuota(services, showing), isDuplicate, IS_THERE);
     if (!isShown) throw full();
   } catch (error) {
@@ -147,8 +149,9 @@ export async function unpinExample(
   place: Place,
   id: string,
 ): Promise<void> {
-  const { row } = await ownExample(services, caller, place, id);
-  await hideExample(services.db, row, Date.now());
+  const { model, row } = await ownExample(services, caller, place, id);
+  const next = isCoverOf(model, id) ? await firstPicture(services, model.id, id) : undefined;
+  await hideExample(services.db, row, Date.now(), next);
   await removeFiles(services, id);
 }
 
@@ -165,19 +168,6 @@ export async function moveExampleUp(
 }
 
 /**
- * Its first picture becomes that of its model.
- * @throws ProblemError not_found, forbidden; conflict for one without a picture
- */
-export async function coverFrom(
-  services: Services,
-  caller: Caller,
-  place: Place,
-  id: string,
-): Promise<void> {
-  await change(services, caller, { place, id }, { is_cover: true });
-}
-
-/**
  * Changes what is given.
  * @throws ProblemError not_found, forbidden; conflict for one without a picture, and then nothing is changed
  */
@@ -187,10 +177,11 @@ export async function updateExample(
   at: { place: Place; id: string; origin: string },
   changes: UpdateExample,
 ): Promise<Example> {
-  return presented(services, await change(services, caller, at, changes), at.origin);
+  return presented(services, await changeExample(services, caller, at, changes), at.origin);
 }
 
-async function change(
+/** @throws as updateExample */
+export async function changeExample(
   services: Services,
   caller: Caller,
   { place, id }: { place: Place; id: string },
@@ -199,6 +190,7 @@ async function change(
   const { db } = services;
   const { model, row } = await ownExample(services, caller, place, id);
   const cover = is_cover ? await pictureIn(services, row) : undefined;
+  if (is_cover && cover === undefined) throw conflict("The output of this example has no picture.");
   if (position !== undefined) {
     const ids = (await rowsOf(db, model.id)).map((one) => one.id);
     await placeAt(services, ids, row, position);
@@ -213,16 +205,6 @@ async function placeAt({ db }: Services, ids: string[], { id }: ExampleRow, posi
   const others = ids.filter((one) => one !== id);
   await orderExamples(db, others.toSpliced(position - 1, 0, id));
 }
-
-async function pictureIn({ env }: Services, row: ExampleRow): Promise<string> {
-  for (const key of keysIn(row)) {
-    const file = await headFile(env.FILES, key);
-    if (file && PICTURE.test(factsOf(file).mime_type)) return key;
-  }
-  throw conflict("The output of this example has no picture.");
-}
-
-const PICTURE = /^image\/(?:png|jpeg|webp|gif|avif)$/;
 
 /** Those that are due, as far as R2 answers. */
 export async function sweepExamples(services: Services, now: number): Promise<void> {
@@ -250,10 +232,6 @@ async function ownExample(services: Services, caller: Caller, [owner, name]: Pla
 
 const full = () =>
   conflict(`A model can have at most ${MAX_EXAMPLES} examples. Remove one, then pin this one.`);
-
-/** The files of its output, in their order. */
-const keysIn = ({ id, output }: ExampleRow) =>
-  ownFilesIn(id, output).map((text) => fileKey(id, ownFileName(id, text) ?? ""));
 
 async function presented(services: Services, row: ExampleRow, origin: string): Promise<Example> {
   return {
@@ -291,6 +269,3 @@ async function withUrls(
     output: mapStrings(row.output, shown),
   };
 }
-
-const ownFilesIn = (id: string, value: Json) =>
-  [...stringsOf(value)].filter((text) => ownFileName(id, text) !== undefined);

@@ -1,5 +1,5 @@
 /** Examples of models: runs that their owners show. */
-import { and, asc, eq, like, lte, sql } from "drizzle-orm";
+import { and, asc, eq, isNull, like, lte, sql } from "drizzle-orm";
 import type { Json } from "../../protocol/common.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
@@ -44,15 +44,26 @@ export const findExample = (db: Database, modelId: string, id: string) =>
 
 export const insertExample = (db: Database, row: ExampleRow) => db.insert(examples).values(row);
 
+/** An example, and the key of the picture that it has. */
+export interface Pictured {
+  id: string;
+  key: string;
+}
+
+/** The key, as long as its example is shown. */
+const keyOf = ({ id, key }: Pictured) =>
+  sql`(SELECT ${key} FROM examples WHERE id = ${id} AND removes_at IS NULL)`;
+
 /**
  * Shows one whose files have been copied, as the last. Fails (`isDuplicate`) if the run is shown already,
  * and like `writeWithinQuota`.
+ * @param key of its picture, which becomes that of a model that has none
  * @returns whether the model is there and has fewer than `max`
  */
 export async function showExample(
   db: Database,
   { id, model_id }: Pick<ExampleRow, "id" | "model_id">,
-  max: number,
+  { max, key }: { max: number; key: string | undefined },
   allowance: StorageQuota,
 ): Promise<boolean> {
   const shown = sql`FROM examples WHERE model_id = ${model_id} AND removes_at IS NULL`;
@@ -70,25 +81,42 @@ export async function showExample(
       ),
     )
     .returning({ id: examples.id });
-  return (await writeWithinQuota(db, allowance, showing)).length > 0;
+  const picturing =
+    key === undefined
+      ? []
+      : [
+          db
+            .update(models)
+            .set({ cover_key: keyOf({ id, key }) })
+            .where(and(eq(models.id, model_id), isNull(models.cover_key))),
+        ];
+  return (await writeWithinQuota(db, allowance, showing, ...picturing)).length > 0;
 }
 
-/** It is shown no more, and its model's picture is none of its files. */
-export const hideExample = (db: Database, row: ExampleRow, now: number) =>
+/** It is shown no more. @param next whose picture becomes that of its model, if that was one of its files */
+export const hideExample = (
+  db: Database,
+  row: ExampleRow,
+  now: number,
+  next: Pictured | undefined,
+) =>
   db.batch([
     db
       .update(examples)
       .set({ removes_at: now })
       .where(and(eq(examples.id, row.id), isShown)),
-    dropCover(db, row),
+    db
+      .update(models)
+      .set({ cover_key: next ? keyOf(next) : null })
+      .where(isCoverOf(row)),
   ]);
 
-/** Its model's picture is none of its files. */
-export const dropCover = (db: Database, { id, model_id }: ExampleRow) =>
-  db
-    .update(models)
-    .set({ cover_key: null })
-    .where(and(eq(models.id, model_id), like(models.cover_key, `${id}/%`)));
+const isCoverOf = ({ id, model_id }: Pick<ExampleRow, "id" | "model_id">) =>
+  and(eq(models.id, model_id), like(models.cover_key, `${id}/%`));
+
+/** If its model's picture is one of its files, the model has none, until its owner chooses one. */
+export const dropCover = (db: Database, row: ExampleRow) =>
+  db.update(models).set({ cover_key: "" }).where(isCoverOf(row));
 
 /** @param ids of all of a model's, in their new order; one that has come meanwhile stays the last */
 export async function orderExamples(db: Database, ids: string[]): Promise<void> {

@@ -87,6 +87,7 @@ const detailed = (db: Database) =>
     .select({
       ...modelItem,
       overview: models.overview,
+      cover_key: models.cover_key,
       hardware,
       latestHardware,
       latest_version: versions,

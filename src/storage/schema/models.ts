@@ -41,7 +41,10 @@ export const models = sqliteTable(
     updated_at: integer().notNull(),
     /** What its latest version makes; null: nothing that is known. Triggers list it by that. */
     makes: text().$type<Makes>(),
-    /** The picture of its gallery entry, in R2: a file of one of its examples. */
+    /**
+     * The picture of its gallery entry, in R2: a file of one of its examples. Null: none has one. Empty: its
+     * owner wants none.
+     */
     cover_key: text(),
     /** When it became private, by a trigger. Null: it has never been anything else. */
     hidden_at: integer(),

@@ -72,7 +72,6 @@ test("a run is shown with its input, output and files, without what is secret", 
   expect(form).toContain(`/v1/files/${example}/`);
   expect(textOf(form)).toContain("An example from");
 
-  expect((await visitor.send(`${path}/examples/${example}/cover`)).status).toBe(303);
   expect((await new Visitor().look("/models?category=")).html).toContain(`/v1/files/${example}/`);
   await visitor.look(`${path}/examples`);
   expect((await visitor.send(`${path}/examples/${example}/unpin`)).status).toBe(303);
@@ -234,9 +233,43 @@ test("over HTTP their owner gives them an order, and the model its picture", asy
   await client.ok("PATCH", `${path}/${b}`, { is_cover: false });
   expect(await cover()).toMatch(new RegExp(`^${c}/`));
   await client.ok("PATCH", `${path}/${c}`, { is_cover: false });
-  expect(await cover()).toBeNull();
+  expect(await cover()).toBe("");
   for (const position of [0, 13, 1.5])
     expect((await client.json("PATCH", `${path}/${c}`, { position })).status).toBe(422);
+});
+
+test("the first picture that is pinned is the model's, until its owner chooses another or none", async () => {
+  const { run, pin, ids, read, visitor, path, all } = await newShown();
+  await pin(await run({}, () => "no picture"));
+  for (const name of ["one", "two"]) {
+    const id = await run({}, (of) => `${ORIGIN}/v1/files/${of}/${name}.png`);
+    await outputFile(id, `${name}.png`, name, "image/png");
+    await pin(id);
+  }
+  const [none = "", one = "", two = ""] = await ids();
+  const inGallery = async () => {
+    const { html } = await new Visitor().look(`/models/${path.split("/")[2]}`);
+    return [one, two].filter((id) => html.includes(`/v1/files/${id}/`));
+  };
+  /** The numbers of those that are said to be it. */
+  const said = async () =>
+    [
+      ...textOf(await read(visitor)).matchAll(/Example (\d) [^.]*[^ ]* s\. Its picture is the/g),
+    ].map(([, n]) => n);
+  expect([await inGallery(), await said()]).toEqual([[one], ["2"]]);
+  expect(await read()).not.toContain("Its picture is the");
+  await visitor.send(`${all}/${two}/cover`);
+  expect([await inGallery(), await said()]).toEqual([[two], ["3"]]);
+  // The next one takes its place.
+  await visitor.send(`${all}/${two}/unpin`);
+  expect([await inGallery(), await said()]).toEqual([[one], ["2"]]);
+  await visitor.send(`${all}/${one}/cover`, { is_cover: "false" });
+  expect([await inGallery(), await said()]).toEqual([[], []]);
+  const again = await run({}, (of) => `${ORIGIN}/v1/files/${of}/three.png`);
+  await outputFile(again, "three.png", "three", "image/png");
+  await pin(again);
+  expect([await inGallery(), await said()]).toEqual([[], []]);
+  expect((await visitor.send(`${all}/${none}/cover`)).status).toBe(409);
 });
 
 test("one that was removed, or whose version was, says so, to visitors too", async () => {

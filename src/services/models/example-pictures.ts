@@ -1,0 +1,42 @@
+/** The picture of a model: a file of one of its examples. */
+import { ownFileName, stringsOf } from "../../domain/models/example-content.ts";
+import type { Json } from "../../protocol/common.ts";
+import { factsOf, fileKey, headFile } from "../../storage/files/files.ts";
+import { type ExampleRow, listExamples, type Pictured } from "../../storage/models/examples.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { Services } from "../services.ts";
+
+/** The key of the first in its output. */
+export async function pictureIn({ env }: Services, row: ExampleRow): Promise<string | undefined> {
+  for (const key of keysIn(row)) {
+    const file = await headFile(env.FILES, key);
+    if (file && PICTURE.test(factsOf(file).mime_type)) return key;
+  }
+  return undefined;
+}
+
+/** That of the first example with one. @param without one that goes */
+export async function firstPicture(
+  services: Services,
+  modelId: string,
+  without: string,
+): Promise<Pictured | undefined> {
+  for (const row of await listExamples(services.db, modelId)) {
+    const key = row.id === without ? undefined : await pictureIn(services, row);
+    if (key !== undefined) return { id: row.id, key };
+  }
+  return undefined;
+}
+
+/** Whether the picture of a model is one of an example's. */
+export const isCoverOf = ({ cover_key }: Pick<DetailedModelRow, "cover_key">, id: string) =>
+  cover_key?.startsWith(`${id}/`) === true;
+
+const PICTURE = /^image\/(?:png|jpeg|webp|gif|avif)$/;
+
+/** The files of its output, in their order. */
+const keysIn = ({ id, output }: ExampleRow) =>
+  ownFilesIn(id, output).map((text) => fileKey(id, ownFileName(id, text) ?? ""));
+
+export const ownFilesIn = (id: string, value: Json) =>
+  [...stringsOf(value)].filter((text) => ownFileName(id, text) !== undefined);
