@@ -78,7 +78,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const turn = (action: "drain" | "resume") =>
       site.world.operator.call(runnerState, "POST", `/operator/runners/${state?.id}/${action}`);
     await turn("drain");
-    const id = await create("hello", { name: "Ada" });
+    const id = await create("gated", { before: ["a"], gate: "waited" });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     await visitor.open(`/predictions/${id}`);
@@ -90,7 +90,13 @@ describe.runIf(browserIsThere)("in a browser", () => {
       place.textContent = "What it was before.";
     });
     await reason.waitFor();
+    // There are none yet.
+    const logs = page.locator("summary", { hasText: "Logs" });
+    expect(await logs.isHidden()).toBe(true);
     await turn("resume");
+    await page.locator("[data-logs] .line").first().waitFor();
+    expect(await logs.isVisible()).toBe(true);
+    open("waited");
     await badge(visitor, "succeeded");
     await why.waitFor({ state: "detached" });
   });

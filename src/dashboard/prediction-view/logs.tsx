@@ -18,7 +18,7 @@ interface ReadLine {
 }
 
 export function Logs({ view, query = ANY_LINE }: { view: PredictionView; query?: LogQuery }) {
-  const { logs, live, dataRemoved, prediction } = view;
+  const { logs, live, prediction } = view;
   const { hidden, torn, ...state } = logs.state;
   const lines = readLines(logs.lines, query);
   const found = lines.filter(({ wanted }) => wanted).length;
@@ -52,7 +52,6 @@ export function Logs({ view, query = ANY_LINE }: { view: PredictionView; query?:
           <Line {...one} find={query.find} />
         ))}
       </pre>
-      {!dataRemoved && <p class="hint empty-note">No logs.</p>}
     </details>
   );
 }
