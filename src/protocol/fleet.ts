@@ -144,6 +144,11 @@ const container = z
     running: z.int().meta({ description: "Predictions in it" }),
     room: z.int().meta({ description: "How many it takes at a time" }),
     gpus: z.int(),
+    memory_bytes: z.int().nullable().meta({
+      description:
+        "Bytes of RAM that it uses, which the runner measures every 30 s: with Docker as `docker stats` shows it, with the process engine the resident memory of its processes. Null if that is not known (yet)",
+      example: 3_221_225_472,
+    }),
     waits_for_gpus: z.int().meta({
       description: "Of these, those it waits for: what has them now is being stopped for it",
       example: 0,

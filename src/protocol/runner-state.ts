@@ -19,6 +19,11 @@ export const MAX_MEASURED = 200;
 
 const count = z.int().nonnegative().max(1_000_000);
 const milliseconds = z.int().nonnegative().max(31_536_000_000);
+/** 1 PiB: no machine has as much. */
+const memory = z
+  .int()
+  .nonnegative()
+  .max(2 ** 50);
 
 /** Numbers of a runner's hand-outs rise, also over its sessions. */
 export const handout = z.int().positive();
@@ -59,6 +64,8 @@ export const containerState = z.object({
   room: z.int().min(1).max(1_000_000),
   /** How long each of its runs has been going on. */
   runs_ms: z.array(milliseconds).max(MAX_JOBS),
+  /** Bytes of RAM that it used when that was measured last; absent if it is not known. */
+  memory_bytes: memory.optional(),
 });
 export type ContainerState = z.infer<typeof containerState>;
 

@@ -160,7 +160,10 @@ describe("a claim", () => {
       slots: 2,
       jobs: [1_795_700_000_000],
       devices: [gpu, { ...gpu, id: "GPU-1", holder: null, lost: true }],
-      containers: [readyContainer({ gpus: 1, users: 1, idle_ms: null, runs_ms: [40] })],
+      containers: [
+        readyContainer({ gpus: 1, users: 1, idle_ms: null, runs_ms: [40], memory_bytes: 0 }),
+        readyContainer({ memory_bytes: 2 ** 50 }),
+      ],
       measured: [
         { key: "c", setup_ms: 12_000 },
         { key: "c", run_ms: 300 },
@@ -178,6 +181,10 @@ describe("a claim", () => {
     ["an unknown phase", telling({ containers: [{ ...readyContainer(), phase: "warm" }] })],
     ["too many containers", telling({ containers: many(MAX_TOLD + 1, readyContainer()) })],
     ["too many runs", telling({ containers: many(3, readyContainer({ runs_ms: many(700, 1) })) })],
+    ...[-1, 0.5, 2 ** 50 + 1, null].map((memory_bytes): [string, unknown] => [
+      `a container with ${memory_bytes} bytes of memory`,
+      telling({ containers: [{ ...readyContainer(), memory_bytes }] }),
+    ]),
     ["room for too many", telling({ max_containers: 257 })],
     ["too many jobs", telling({ jobs: many(1_001, 1) })],
     ["too many measures", telling({ measured: many(201, { key: "c" }) })],

@@ -25,6 +25,7 @@ import { Activity } from "./activity.ts";
 import { asFailure, external, type Failure, internal } from "./failure.ts";
 import { Launch, type LaunchParts } from "./launch.ts";
 import type { Measures } from "./measures.ts";
+import type { MemoryWatch } from "./memory-watch.ts";
 import { Occupancy } from "./occupancy.ts";
 import { SelfDescription } from "./self-description.ts";
 import { SetupFeed, type SetupListener } from "./setup-feed.ts";
@@ -39,6 +40,7 @@ export interface ContainerParts extends LaunchParts {
   outputs: OutputFiles;
   timing: Timing;
   measures: Measures;
+  memory: Pick<MemoryWatch, "usedBy">;
   log: Log;
 }
 
@@ -188,6 +190,7 @@ export class Container {
       gpus: hardware.gpus,
       room: maxConcurrency,
       ...this.#activity.state(this.users, !this.#retired),
+      ...(this.#running && this.#parts.memory.usedBy(this.#running)),
     };
   }
 

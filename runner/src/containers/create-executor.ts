@@ -26,6 +26,7 @@ import { CallbackServer } from "./callback-server.ts";
 import type { Container } from "./container.ts";
 import { Inheritance } from "./inheritance.ts";
 import { Measures } from "./measures.ts";
+import { MemoryWatch } from "./memory-watch.ts";
 import { ContainerPlace } from "./place.ts";
 import { ContainerPool } from "./pool.ts";
 import { runJob } from "./run-job.ts";
@@ -51,6 +52,8 @@ export interface ExecutorOptions {
   timing?: Partial<Timing>;
   seat?: Seat;
   tunnels?: TunnelOptions;
+  /** Between two measurements of the containers' memory. */
+  memoryIntervalMs?: number;
 }
 
 export function createExecutor(options: ExecutorOptions): Executor {
@@ -70,6 +73,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const allowed = engineOptions.kind === "process" || engineOptions.sandbox?.egress !== false;
   const tunnels = new Tunnels(server, { allowed, ...options.tunnels });
   const measures = new Measures();
+  const memory = new MemoryWatch(engine, options.memoryIntervalMs);
   const sandbox = engineOptions.kind === "docker" ? engineOptions.sandbox : {};
   const ledger = new Ledger({ containers, ...sandbox });
   const pool = new ContainerPool(ledger, () => executor.onChange());
@@ -107,6 +111,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     ledger,
     timing,
     measures,
+    memory,
     log,
   });
 
@@ -153,6 +158,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       if (engine.noMounts === undefined) await weights.start();
       await refreshImages();
       refreshTimer = setInterval(() => void refreshImages(), IMAGES_INTERVAL_MS).unref();
+      memory.start();
     },
     settled: () => settled,
     warm: () => pool.warm(),
@@ -182,6 +188,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     },
     async close(kill = NEVER) {
       clearInterval(refreshTimer);
+      memory.stop();
       devices.stop();
       await pool.handedOver(kill);
       await pool.close();

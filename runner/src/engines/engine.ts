@@ -144,6 +144,11 @@ export interface Engine {
   start(options: LaunchOptions, signal: AbortSignal): Promise<RunningContainer>;
   /** A container that the process before this one has started; undefined if they end with their process. */
   adopt?(handle: ContainerHandle, image: Image): RunningContainer;
+  /**
+   * Bytes of RAM that each container uses now, as far as that can be found out before the signal. Never
+   * rejects.
+   */
+  memory(signal: AbortSignal): Promise<ReadonlyMap<RunningContainer, number>>;
   /** Where containers may call: this process, and those before it or after it. */
   letThrough?(ports: readonly number[]): Promise<void>;
   /** Removes what the process before this one has left. @param adopted ids of containers that it has handed on */

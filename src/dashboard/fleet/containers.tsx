@@ -1,11 +1,17 @@
 /** The containers of a runner: what they are, since when, and how full. */
 import type { RunnerContainer, RunnerDetail } from "../../protocol/fleet.ts";
-import { sinceText } from "./status-text.ts";
+import { memoryText, sinceText } from "./status-text.ts";
 
 /** A runner can tell of 512. */
 const MAX_SHOWN = 64;
 
 const SIGNS = { starting: "started", ready: "ready", stopping: "draining" } as const;
+
+/** `owner/name` of the models of those that are shown. */
+export const modelsIn = (told: RunnerDetail["told"]): Set<string> =>
+  new Set(told?.containers.slice(0, MAX_SHOWN).flatMap(({ version }) => modelOf(version) ?? []));
+
+const modelOf = (version: string | null) => version?.split(":")[0];
 
 /** Its version; else the end of its image's name, and of its digest the beginning. */
 export function containerTitle({ version, image }: Pick<RunnerContainer, "version" | "image">) {
@@ -16,9 +22,12 @@ export function containerTitle({ version, image }: Pick<RunnerContainer, "versio
 
 export const Containers = ({
   told: { containers, max_containers },
+  linked,
   now,
 }: {
   told: NonNullable<RunnerDetail["told"]>;
+  /** `owner/name` of the models whose pages the viewer may open. */
+  linked: ReadonlySet<string>;
   now: number;
 }) => (
   <section aria-labelledby="containers-title">
@@ -38,11 +47,14 @@ export const Containers = ({
             <th scope="col" class="number">
               GPUs
             </th>
+            <th scope="col" class="number">
+              Memory
+            </th>
           </tr>
         </thead>
         <tbody>
           {containers.slice(0, MAX_SHOWN).map((one) => (
-            <Container container={one} now={now} />
+            <Container container={one} linked={linked} now={now} />
           ))}
         </tbody>
       </table>
@@ -55,13 +67,27 @@ export const Containers = ({
   </section>
 );
 
-function Container({ container, now }: { container: RunnerContainer; now: number }) {
+function Container({
+  container,
+  linked,
+  now,
+}: {
+  container: RunnerContainer;
+  linked: ReadonlySet<string>;
+  now: number;
+}) {
   const { image, version, hardware, phase, since, idle_since, running, room, gpus } = container;
-  const { waits_for_gpus } = container;
+  const { waits_for_gpus, memory_bytes } = container;
+  const model = modelOf(version);
+  const title = containerTitle(container);
   return (
     <tr>
       <th scope="row" title={image}>
-        {containerTitle(container)}{" "}
+        {model !== undefined && linked.has(model) ? (
+          <a href={`/models/${model}`}>{title}</a>
+        ) : (
+          title
+        )}{" "}
         <small>{version === null ? `image, ${hardware}` : hardware}</small>
       </th>
       <td data-label="Phase">
@@ -84,6 +110,9 @@ function Container({ container, now }: { container: RunnerContainer; now: number
       </td>
       <td class="number" data-label="GPUs">
         {gpus}
+      </td>
+      <td class="number" data-label="Memory">
+        {memory_bytes === null ? "unknown" : memoryText(memory_bytes)}
       </td>
     </tr>
   );

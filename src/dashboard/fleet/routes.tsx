@@ -3,6 +3,7 @@
 import { isOffline, silenceOf } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import { hasKey } from "../../services/backups/key.ts";
+import { modelsSeenBy } from "../../services/models/models.ts";
 import { listOwnPredictions } from "../../services/predictions/predictions.ts";
 import { drainRunner, readFleet, removeRunner } from "../../services/runners/fleet.ts";
 import { ANSWER_MS, readRunner } from "../../services/runners/runner-detail.ts";
@@ -12,6 +13,7 @@ import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { fieldText, readForm } from "../form.ts";
+import { modelsIn } from "./containers.tsx";
 import { hardwarePages } from "./hardware-routes.tsx";
 import { runnerLogPages } from "./log-routes.tsx";
 import { FleetPage } from "./page.tsx";
@@ -40,7 +42,9 @@ export const fleetPages = pages()
       ownActivePredictions(c),
     ]);
     const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
-    return c.render(<RunnerPage runner={runner} history={history} view={view} />, {
+    const { id: viewerId } = viewerOf(c).user;
+    const linked = await modelsSeenBy(c.var.services, viewerId, modelsIn(runner.told));
+    return c.render(<RunnerPage runner={runner} history={history} linked={linked} view={view} />, {
       title: runner.name,
       scripts: ["fleet"],
     });

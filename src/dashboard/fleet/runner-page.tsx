@@ -23,10 +23,13 @@ import { Work } from "./work.tsx";
 export const RunnerPage = ({
   runner,
   history,
+  linked,
   view,
 }: {
   runner: RunnerDetail;
   history: KnownHistory | undefined;
+  /** `owner/name` of the models whose pages the viewer may open. */
+  linked: ReadonlySet<string>;
   view: FleetContext;
 }) => (
   <div data-fleet class="runner-page">
@@ -66,7 +69,7 @@ export const RunnerPage = ({
       ) : (
         <>
           <Devices told={runner.told} load={runner.load} day={history?.day ?? null} />
-          <Containers told={runner.told} now={view.now} />
+          <Containers told={runner.told} linked={linked} now={view.now} />
         </>
       )}
     </div>

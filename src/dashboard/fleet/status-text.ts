@@ -22,6 +22,12 @@ export function machineText({
 export const gigabytes = (amount: number): string =>
   amount < 9.95 ? amount.toFixed(1) : String(Math.round(amount));
 
+/** A GB has 1,024 MB, as everywhere that memory is told or limited. */
+export const memoryText = (bytes: number): string =>
+  bytes < 1_024 ** 3
+    ? `${Math.round(bytes / 1_024 ** 2)} MB`
+    : `${gigabytes(bytes / 1_024 ** 3)} GB`;
+
 export const percent = (share: number): string => `${Math.round(share * 100)}%`;
 
 export const waitText = (ms: number | null): string => (ms === null ? "–" : duration(ms / 1000));

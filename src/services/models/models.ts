@@ -24,6 +24,7 @@ import {
   listOwnModels as ownModelsOf,
   updateModel as updateRow,
 } from "../../storage/models/models.ts";
+import { namesSeenBy } from "../../storage/models/seen-names.ts";
 import { requireAccess, requireAccountAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
@@ -52,6 +53,10 @@ export const readOwnModel = (
   owner: string,
   name: string,
 ): Promise<DetailedModelRow> => found(services, caller, [owner, name], "change");
+
+/** Which of these, `owner/name`, are there and have a page for the user. */
+export const modelsSeenBy = ({ db }: Services, userId: string, names: ReadonlySet<string>) =>
+  namesSeenBy(db, userId, names);
 
 async function found(
   services: Services,

@@ -53,7 +53,7 @@ const presentTold = ({
 });
 
 function presentContainer(
-  { model, users, since, idle_since, ...container }: ToldRunner["containers"][number],
+  { model, users, since, idle_since, memory_bytes, ...container }: ToldRunner["containers"][number],
   devices: ToldRunner["devices"],
 ): RunnerContainer {
   const { name, image, hardware, phase, room, gpus } = container;
@@ -69,6 +69,7 @@ function presentContainer(
     running: users,
     room,
     gpus,
+    memory_bytes: memory_bytes ?? null,
     waits_for_gpus: phase === "starting" ? Math.max(0, gpus - held) : 0,
   };
 }

@@ -30,6 +30,7 @@ function parts() {
     open: unused,
     images: unused,
     start: unused,
+    memory: unused,
     close: unused,
     pull(_request, report) {
       told.image = report;

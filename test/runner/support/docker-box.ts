@@ -79,6 +79,7 @@ export class DockerBox {
     containers = 4,
     tunnels: TunnelOptions = {},
     gpus: DeviceSource = new PretendGpus(0),
+    memoryIntervalMs?: number,
   ): Executor {
     return createExecutor({
       name: this.name,
@@ -91,6 +92,7 @@ export class DockerBox {
       log,
       timing: QUICK,
       tunnels,
+      ...(memoryIntervalMs !== undefined && { memoryIntervalMs }),
     });
   }
 

@@ -6,6 +6,7 @@ import { CallbackServer } from "../../../runner/src/containers/callback-server.t
 import type { Container } from "../../../runner/src/containers/container.ts";
 import { external } from "../../../runner/src/containers/failure.ts";
 import { Measures } from "../../../runner/src/containers/measures.ts";
+import { MemoryWatch } from "../../../runner/src/containers/memory-watch.ts";
 import { ContainerPool } from "../../../runner/src/containers/pool.ts";
 import { type RunParts, runJob } from "../../../runner/src/containers/run-job.ts";
 import { Tunnels } from "../../../runner/src/containers/tunnels.ts";
@@ -144,6 +145,7 @@ export function world(
       started.push(container);
       return container;
     },
+    memory: async () => new Map(),
     close: async () => {},
   };
   const server: ServerInterface = {
@@ -203,6 +205,7 @@ export function world(
     ledger,
     timing: DEFAULT_TIMING,
     measures,
+    memory: new MemoryWatch(engine),
     log: silent,
   };
   return {

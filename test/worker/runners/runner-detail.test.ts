@@ -15,7 +15,7 @@ import { timersFollowClock } from "../support/hold-timers.ts";
 import { textOf } from "../support/page-text.ts";
 import { FakeRunner, sessionBody } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
-import { newWorld, operator } from "../support/world.ts";
+import { newWorld, operator, type World } from "../support/world.ts";
 
 const { visitor, username } = await newOperator();
 
@@ -83,6 +83,46 @@ test("what it runs, and whose", async () => {
 
   await runner.tellState({ free: 2, jobs: [] });
   expect((await detail(runner)).work).toEqual([]);
+});
+
+test("the memory of each container, where it is known", async () => {
+  const { runner } = await registered();
+  const sizes = [3.5 * 2 ** 30, 300 * 2 ** 20, 0, undefined];
+  await runner.tellState({
+    containers: sizes.map((memory_bytes, n) =>
+      readyContainer({ name: `c${n}`, key: `k${n}`, memory_bytes }),
+    ),
+  });
+  const { told } = await detail(runner);
+  expect(told?.containers.map(({ memory_bytes }) => memory_bytes)).toEqual([
+    ...[3.5 * 2 ** 30, 300 * 2 ** 20, 0],
+    null,
+  ]);
+  const [, table = ""] = (await look(runner)).split('id="containers-title"');
+  const cells = [...table.matchAll(/<td[^>]* data-label="Memory">([^<]*)</g)];
+  expect(cells.map(([, text]) => text)).toEqual(["3.5 GB", "300 MB", "0 MB", "unknown"]);
+});
+
+test("containers lead to the pages of their models, but for what the operator may not see", async () => {
+  const linkOf = async (world: World) => {
+    await world.waiting();
+    const runner = await world.runner();
+    const { job } = await runner.work();
+    const key = job.keys.container;
+    const containers = ["a", "b"].map((name) => readyContainer({ name, key }));
+    await runner.tellState({ containers: [...containers, readyContainer({ key: "unknown" })] });
+    const html = await look(runner);
+    expect(html).toContain(`${world.model}:1`);
+    const links = html.split(`<a href="/models/${world.model}">${world.model}:1</a>`);
+    return { runner, links: links.length - 1 };
+  };
+  expect(await linkOf(await newWorld({ visibility: "private" }))).toMatchObject({ links: 0 });
+  const shared = await newWorld({ visibility: "public" });
+  const { runner, links } = await linkOf(shared);
+  expect(links).toBe(2);
+  expect((await visitor.look(`/models/${shared.model}`)).status).toBe(200);
+  await shared.client.ok("DELETE", `/v1/models/${shared.model}`);
+  expect(await look(runner)).not.toContain(`/models/${shared.model}"`);
 });
 
 test("who waits, and why", async () => {

@@ -8,6 +8,7 @@ import { extractFile } from "./archive.ts";
 import { onceBack } from "./away.ts";
 import { canOpen } from "./can-open.ts";
 import { ignoreStatus } from "./ignore-status.ts";
+import { usedMemory } from "./memory.ts";
 import { waitForExit } from "./wait-for-exit.ts";
 
 const MAX_LOG_LINES = 50;
@@ -104,6 +105,11 @@ export class DockerContainer implements RunningContainer {
 
   canOpen(device: string): Promise<boolean | undefined> {
     return canOpen(this.#container, device);
+  }
+
+  /** Bytes of RAM. */
+  memory(signal: AbortSignal): Promise<number> {
+    return usedMemory(this.#container, signal);
   }
 
   async stop(graceMs: number): Promise<void> {

@@ -277,6 +277,15 @@ export class DockerEngine implements Engine {
     return running;
   }
 
+  async memory(signal: AbortSignal): Promise<ReadonlyMap<RunningContainer, number>> {
+    const used = new Map<RunningContainer, number>();
+    // At once, since Docker before 23 gives each answer only when the next second begins.
+    await Promise.allSettled(
+      this.#own().map(async (one) => used.set(one, await one.memory(signal))),
+    );
+    return used;
+  }
+
   /** Those that no other process has. */
   #own(): DockerContainer[] {
     return [...this.#running].filter(({ isAway }) => !isAway);

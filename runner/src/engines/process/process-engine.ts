@@ -33,6 +33,7 @@ import { findModel, type Manifest, type ModelFolder } from "./model-folder.ts";
 import { openFileIn } from "./open-file.ts";
 import { PidFiles } from "./pid-files.ts";
 import { signalGroup, spawnGroup } from "./process-group.ts";
+import { residentMemory } from "./resident-memory.ts";
 
 /** What an operator is withoutPaths of it, wherever it is chosen. */
 export const NO_ISOLATION =
@@ -63,6 +64,8 @@ export class ProcessEngine implements Engine {
   readonly #ports = new FreePorts(LOOPBACK);
   /** A folder has no repository, so these are the references that jobs have used. */
   readonly #used = new Map<string, ImageRequest>();
+  /** With the pid of its process group. */
+  readonly #running = new Map<RunningContainer, number>();
 
   constructor(options: ProcessOptions, log: Log, seat: Seat = ONLY_SEAT) {
     this.#models = options.models;
@@ -120,6 +123,19 @@ export class ProcessEngine implements Engine {
       },
     });
     return this.#watch(child, new URL(`http://${LOOPBACK}:${port}`), { directory, tmpDirectory });
+  }
+
+  async memory(signal: AbortSignal): Promise<ReadonlyMap<RunningContainer, number>> {
+    const running = [...this.#running];
+    if (running.length === 0) return new Map();
+    const pids = running.map(([, pid]) => pid);
+    const used = await residentMemory(pids, signal).catch(() => undefined);
+    return new Map(
+      running.flatMap(([one, pid]) => {
+        const bytes = used?.get(pid);
+        return bytes === undefined ? [] : [[one, bytes]];
+      }),
+    );
   }
 
   async close(): Promise<void> {}
@@ -181,7 +197,7 @@ export class ProcessEngine implements Engine {
       signalGroup(pid, "SIGKILL");
       await exited;
     };
-    return {
+    const running: RunningContainer = {
       address,
       exited,
       follow: (listener) => tail.follow((text) => listener(withoutPaths(text))),
@@ -195,6 +211,9 @@ export class ProcessEngine implements Engine {
         if (!(await settlesWithin(exited, graceMs))) await kill();
       },
     };
+    this.#running.set(running, pid);
+    void exit.then(() => this.#running.delete(running));
+    return running;
   }
 }
 

@@ -1,0 +1,59 @@
+/** How much memory process groups use, from /proc. Pages that processes share count for each of them. */
+import { readdir, readFile } from "node:fs/promises";
+
+const PID = /^\d+$/;
+
+interface Process {
+  pid: number;
+  parent: number;
+  group: number;
+  bytes: number;
+}
+
+/**
+ * Bytes of RAM of each group, by its pid, with what has left the group and still has a parent there. One
+ * without a process is left out; all of them where there is no /proc (macOS).
+ */
+export async function residentMemory(
+  groups: Iterable<number>,
+  signal: AbortSignal,
+): Promise<Map<number, number>> {
+  const processes = await readProcesses(signal);
+  const children = Map.groupBy(processes, ({ parent }) => parent);
+  const used = new Map<number, number>();
+  for (const group of groups) {
+    const members = new Set(processes.filter((one) => one.group === group));
+    for (const { pid } of members) for (const child of children.get(pid) ?? []) members.add(child);
+    if (members.size > 0) used.set(group, sumOf(members));
+  }
+  return used;
+}
+
+/** One after the other: a machine may have thousands, and nobody waits for them. */
+async function readProcesses(signal: AbortSignal): Promise<Process[]> {
+  const processes: Process[] = [];
+  for (const name of await readdir("/proc").catch(() => [])) {
+    signal.throwIfAborted();
+    if (!PID.test(name)) continue;
+    // It may have ended meanwhile, or be hidden.
+    const status = await readFile(`/proc/${name}/status`, "utf8").catch(() => undefined);
+    if (status === undefined) continue;
+    processes.push({
+      pid: Number(name),
+      parent: field(status, "PPid"),
+      group: field(status, "NSpgid"),
+      // In kB. A thread of the kernel has none.
+      bytes: field(status, "VmRSS") * 1_024,
+    });
+  }
+  return processes;
+}
+
+const field = (status: string, name: string): number =>
+  Number(status.match(new RegExp(`^${name}:\\s*(\\d+)`, "m"))?.[1] ?? 0);
+
+const sumOf = (processes: Iterable<Process>): number => {
+  let sum = 0;
+  for (const { bytes } of processes) sum += bytes;
+  return sum;
+};

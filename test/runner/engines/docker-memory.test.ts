@@ -1,0 +1,70 @@
+/** The memory of real containers. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Executor } from "../../../runner/src/jobs/executor.ts";
+import { docker } from "../../docker/registry.ts";
+import { dockerIsUp, signals, silent } from "../support/containers.ts";
+import { DockerBox } from "../support/docker-box.ts";
+import { DockerSocket } from "../support/docker-socket.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+describe.runIf(dockerIsUp)("the memory of containers", () => {
+  let box: DockerBox;
+  let executor: Executor;
+  let socket: DockerSocket;
+
+  beforeAll(async () => {
+    box = await DockerBox.start();
+    box.images.hello = await box.registry.push("hello");
+    socket = await DockerSocket.open(`${box.folder}/docker.sock`);
+  }, 120_000);
+
+  afterAll(async () => {
+    socket.goAway();
+    await box.close();
+  });
+
+  beforeEach(async () => {
+    executor = box.executor({ socket: socket.path }, silent, 4, {}, undefined, 50);
+    await executor.open();
+  });
+
+  afterEach(() => executor.close());
+
+  const told = () => executor.state().containers.map(({ memory_bytes }) => memory_bytes);
+
+  it("is told as Docker has it, of each", async () => {
+    const runs = ["one", "two"].map((name) =>
+      box.run(executor, "hello", { name }, { keys: { container: name, files: "f" } }),
+    );
+    for (const { finish } of runs) expect(await finish).toMatchObject({ status: "succeeded" });
+    await vi.waitFor(() => {
+      expect(told()).toHaveLength(2);
+      for (const bytes of told()) {
+        expect(bytes).toBeGreaterThan(10e6);
+        expect(bytes).toBeLessThan(1e9);
+      }
+    }, 20_000);
+    const [id = ""] = await box.containers();
+    const [shown = ""] = (
+      await docker("stats", "--no-stream", "--format", "{{.MemUsage}}", id)
+    ).split(" / ");
+    expect(shown).toMatch(/MiB$/);
+    const mib = Number.parseFloat(shown);
+    const nearest = Math.min(...told().map((bytes = 0) => Math.abs(bytes / 2 ** 20 - mib)));
+    expect(nearest).toBeLessThan(0.2 * mib + 5);
+  });
+
+  it("is unknown while Docker does not answer, and runs go on", async () => {
+    expect(await box.run(executor, "hello", { name: "Ada" }).finish).toMatchObject({
+      status: "succeeded",
+    });
+    await vi.waitFor(() => expect(told()).toEqual([expect.any(Number)]), 20_000);
+    socket.goAway();
+    await vi.waitFor(() => expect(told()).toEqual([undefined]), 20_000);
+    const again = box.run(executor, "hello", { name: "Eve" }, {}, signals());
+    expect(await again.finish).toMatchObject({ status: "succeeded" });
+    await socket.comeBack();
+    await vi.waitFor(() => expect(told()).toEqual([expect.any(Number)]), 20_000);
+  });
+});

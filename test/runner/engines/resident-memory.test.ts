@@ -1,0 +1,81 @@
+/** The memory of real processes. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { afterEach, expect, test, vi } from "vitest";
+import { signalGroup, spawnGroup } from "../../../runner/src/engines/process/process-group.ts";
+import { residentMemory } from "../../../runner/src/engines/process/resident-memory.ts";
+import { openBox, QUICK } from "../support/containers.ts";
+
+const never = new AbortController().signal;
+const BYTES = 60_000_000;
+/** Says its pid when it has so many bytes, and keeps them. */
+const HOLD = `const held = Buffer.alloc(${BYTES}, 1);
+  console.log(process.pid);
+  setInterval(() => held[0], 1000);`;
+
+const started: number[] = [];
+afterEach(() => {
+  for (const pid of started.splice(0)) signalGroup(pid, "SIGKILL");
+});
+
+/** Resolves when it has said so many pids. */
+async function saying(child: ChildProcess, count: number): Promise<string[]> {
+  let text = "";
+  child.stdout?.on("data", (chunk: Buffer) => {
+    text += chunk;
+  });
+  const lines = () => text.split("\n").slice(0, -1);
+  await vi.waitFor(() => expect(lines()).toHaveLength(count), 10_000);
+  return lines();
+}
+
+async function group(script: string, count: number) {
+  const child = spawnGroup({
+    command: ["sh", "-c", script],
+    directory: tmpdir(),
+    environment: { PATH: process.env.PATH ?? "", NODE: process.execPath, HOLD },
+  });
+  const pid = child.pid ?? expect.unreachable();
+  started.push(pid);
+  const pids = await saying(child, count);
+  return { child, pid, pids };
+}
+
+test("is that of a process and of all that it has started, also of what has left its group", async () => {
+  const both = await group('"$NODE" -e "$HOLD" & setsid "$NODE" -e "$HOLD" & wait', 2);
+  started.push(...both.pids.map(Number).filter((pid) => pid !== both.pid));
+  const one = await group('exec "$NODE" -e "$HOLD"', 1);
+  const used = await residentMemory([both.pid, one.pid], never);
+  const [ofBoth = 0, ofOne = 0] = [used.get(both.pid), used.get(one.pid)];
+  expect(ofOne).toBeGreaterThan(BYTES);
+  expect(ofOne).toBeLessThan(4 * BYTES);
+  expect(ofBoth).toBeGreaterThan(1.5 * ofOne);
+  expect(ofBoth).toBeLessThan(3 * ofOne);
+});
+
+test("is unknown of a process that has ended", async () => {
+  const child = spawn("true");
+  await once(child, "exit");
+  expect(await residentMemory([child.pid ?? 0], never)).toEqual(new Map());
+});
+
+test("is given up with the signal", async () => {
+  await expect(residentMemory([process.pid], AbortSignal.abort("late"))).rejects.toBe("late");
+});
+
+test("is told by the process engine", async () => {
+  const box = await openBox(4, QUICK, { memoryIntervalMs: 20 });
+  try {
+    const { finish } = box.run("hello", { name: "Ada" });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    await vi.waitFor(() => {
+      const [{ memory_bytes = 0 } = {}] = box.executor.state().containers;
+      // A server in Node takes some tens of MB.
+      expect(memory_bytes).toBeGreaterThan(20e6);
+      expect(memory_bytes).toBeLessThan(1e9);
+    });
+  } finally {
+    await box.close();
+  }
+});
