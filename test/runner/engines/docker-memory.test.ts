@@ -1,12 +1,28 @@
 /** The memory of real containers. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Dockerode from "dockerode";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { usedMemory } from "../../../runner/src/engines/docker/memory.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import { docker } from "../../docker/registry.ts";
-import { dockerIsUp, signals, silent } from "../support/containers.ts";
+import { dockerIsUp, silent } from "../support/containers.ts";
 import { DockerBox } from "../support/docker-box.ts";
 import { DockerSocket } from "../support/docker-socket.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+it("is given up when Docker is silent", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "auspex-silent-"));
+  const socketPath = join(folder, "docker.sock");
+  const server = createServer().listen(socketPath);
+  const container = new Dockerode({ socketPath }).getContainer("x");
+  await expect(usedMemory(container, AbortSignal.timeout(100))).rejects.toThrow(/abort/i);
+  server.close();
+  rmSync(folder, { recursive: true });
+});
 
 describe.runIf(dockerIsUp)("the memory of containers", () => {
   let box: DockerBox;
@@ -62,7 +78,7 @@ describe.runIf(dockerIsUp)("the memory of containers", () => {
     await vi.waitFor(() => expect(told()).toEqual([expect.any(Number)]), 20_000);
     socket.goAway();
     await vi.waitFor(() => expect(told()).toEqual([undefined]), 20_000);
-    const again = box.run(executor, "hello", { name: "Eve" }, {}, signals());
+    const again = box.run(executor, "hello", { name: "Eve" });
     expect(await again.finish).toMatchObject({ status: "succeeded" });
     await socket.comeBack();
     await vi.waitFor(() => expect(told()).toEqual([expect.any(Number)]), 20_000);
