@@ -11,7 +11,7 @@ it("shows what a model makes, and is filtered by it", async () => {
     output: '{"type": "string", "format": "uri", "title": "Depth map"}',
   });
   const look = async (query: string) => (await new Visitor().look(`/models${query}`)).html;
-  expect(textOf(await look(`?q=${username}`))).toMatch(/story Pictures 0 predictions updated/);
+  expect(textOf(await look(`?q=${username}`))).toMatch(/story Pictures 0 predictions published/);
   expect(textOf(await look(`?q=${username}`))).toContain("1 model found");
   expect(await look("?category=makes%3Apictures")).toContain(`href="${path}"`);
   expect(await look("?category=makes%3Apictures")).toContain(
