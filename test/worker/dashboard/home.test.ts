@@ -51,6 +51,10 @@ it("does not take a token for a call, nor a run of the dashboard, and keeps the 
   // It is not among the newest any more.
   for (let n = 0; n < 6; n++) expect((await run()).status).toBe(303);
   expect(await steps()).toEqual(["Publish a model", "[Run it]", "[Call it from anywhere]"]);
+  const owners = await newClient(owner.username);
+  await owners.ok("PATCH", `/v1/models/${path}`, { visibility: "private" });
+  const unseen = await visitor.look("/");
+  expect([unseen.status, unseen.html.includes("<summary>The command")]).toEqual([200, false]);
 });
 
 it("has the set-up and machines among the steps of operators alone", async () => {

@@ -95,7 +95,8 @@ test("by id, time, token and duration, together with others", async () => {
     idsOf(await page(mine.client, `/v1/predictions?${query}`));
   await eventually(async () => expect(await listed("statuses=succeeded")).toEqual([first]));
   expect(await listed(`id=${first}`)).toEqual([first]);
-  expect(await listed(`id=${first.slice(0, 8)}&statuses=pending`)).toEqual([second]);
+  // Eight digits alone may be an end: ids that were made while a test's clock was ahead are such.
+  expect(await listed(`id=${first.slice(0, 9)}&statuses=pending`)).toEqual([second]);
   const time = new Date(timeOfId(second)).toISOString();
   expect(await listed(`created_after=${time}`)).toContain(second);
   expect(await listed(`created_before=${time}`)).not.toContain(second);

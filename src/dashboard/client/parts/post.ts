@@ -2,6 +2,8 @@
 
 /** A network that swallows everything would keep a button waiting for minutes. */
 const ANSWER_MS = 30_000;
+/** A picture in a body may take its time: as long as 16 KB come through a second. */
+const SLOWEST_BYTES_PER_MS = 16;
 const NO_ANSWER =
   "No answer from Auspex. It may have happened all the same: reload the page before you try again.";
 
@@ -11,16 +13,17 @@ const NO_ANSWER =
  * @throws Error whose message can be shown
  */
 export async function post(url: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
-  const patience = AbortSignal.timeout(ANSWER_MS);
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const patience = AbortSignal.timeout(ANSWER_MS + (text?.length ?? 0) / SLOWEST_BYTES_PER_MS);
   const send = (token: string) =>
     fetch(url, {
       method: "POST",
       headers: {
         accept: "application/json",
         "x-form-token": token,
-        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(text !== undefined && { "content-type": "application/json" }),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(text !== undefined && { body: text }),
       signal: signal ? AbortSignal.any([signal, patience]) : patience,
     });
   let response: Response;
