@@ -1,7 +1,7 @@
 /** Predictions, live: a run as it goes on, a reload in the middle, cancelling, the list. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../src/dev/client.ts";
 import { BEGINNING } from "../../src/domain/predictions/display-limits.ts";
 import { runnerState } from "../../src/protocol/fleet.ts";
@@ -273,19 +273,20 @@ describe.runIf(browserIsThere)("in a browser", () => {
     expect(await tries.textContent()).toBe("2 attempts, last: 200");
     // What was unfolded stays so.
     await page.locator(".deliveries").getByText("200 after").waitFor();
-    // All that are on a page are chosen by one box, which follows the others.
-    await client.call(prediction, "POST", "/predictions", { body });
+    await visitor.open("/account/webhooks/deliveries");
     const chosen = page.getByRole("checkbox", { name: "Choose completed of" });
-    await vi.waitFor(async () => {
-      await visitor.open("/account/webhooks/deliveries");
-      expect(await chosen.count()).toBe(2);
-    }, 20_000);
-    const all = page.getByRole("checkbox", { name: "Choose all on this page" });
-    await all.check();
-    expect(await chosen.and(page.locator(":checked")).count()).toBe(2);
+    const checked = chosen.and(page.locator(":checked"));
+    await chosen.check();
+    // The next one comes by itself, and what is chosen stays so.
+    await client.call(prediction, "POST", "/predictions", { body });
+    await chosen.nth(1).waitFor();
+    expect(await checked.count()).toBe(1);
+    // All that are on a page are chosen by one box, which follows the others.
+    await page.locator("[data-choose-all]:indeterminate").waitFor();
+    await page.getByRole("checkbox", { name: "Choose all on this page" }).check();
+    expect(await checked.count()).toBe(2);
     await chosen.first().uncheck();
-    expect(await all.isChecked()).toBe(false);
-    expect(await page.locator("[data-choose-all]:indeterminate").count()).toBe(1);
+    await page.locator("[data-choose-all]:indeterminate").waitFor();
     await visitor.look();
     await receiver.close();
   });

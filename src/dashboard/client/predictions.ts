@@ -1,5 +1,5 @@
-/** Refreshes the list of predictions while the tab is visible; the list of deliveries has the filters, too. */
-import { chooseAll } from "./parts/choose-all.ts";
+/** Refreshes the list of predictions, or of deliveries, while the tab is visible. */
+import { chooseAll, keepChosen, showChosen } from "./parts/choose-all.ts";
 import { loadCurrentPage } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 import { keepFocus, replaceElement } from "./parts/replace-element.ts";
@@ -28,6 +28,7 @@ async function refresh(): Promise<void> {
       one.querySelector<HTMLElement>("[data-list]"),
     );
     if (list && old) replace(old, list);
+    showChosen();
   }
   schedule();
 }
@@ -63,7 +64,9 @@ function updateRows(body: HTMLElement, rows: HTMLTableRowElement[]): void {
       continue;
     }
     place = same.nextElementSibling;
-    if (same.innerHTML !== row.innerHTML) same.replaceWith(row);
+    if (same.innerHTML === row.innerHTML) continue;
+    keepChosen(same, row);
+    same.replaceWith(row);
   }
 }
 

@@ -27,12 +27,14 @@ export const DeliveriesPage = ({ query, page, endpoints }: DeliveriesPageProps) 
       <code>output</code> events, those that had trouble.
     </p>
     <Filters query={query} endpoints={endpoints} />
-    {page.items.length === 0 ? (
-      <NoDeliveries query={query} />
-    ) : (
-      <Chosen query={query} page={page} endpoints={endpoints} />
-    )}
-    <Pager previous={page.previous_url} next={page.next_url} />
+    <div data-list data-first={page.previous_url === null ? "true" : undefined}>
+      {page.items.length === 0 ? (
+        <NoDeliveries query={query} />
+      ) : (
+        <Chosen query={query} page={page} endpoints={endpoints} />
+      )}
+      <Pager previous={page.previous_url} next={page.next_url} />
+    </div>
   </>
 );
 
@@ -116,13 +118,14 @@ const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
 function Row({ delivery, endpoints }: { delivery: AccountDelivery; endpoints: WebhookEndpoint[] }) {
   const { prediction_id, event_id, event, at, model, endpoint_id, error, attempts } = delivery;
   const page = `/predictions/${prediction_id}/webhooks/${event_id}`;
+  const id = `${event_id} ${endpoint_id ?? OWN_WEBHOOK}`;
   return (
-    <tr>
+    <tr data-row={id}>
       <td>
         <input
           type="checkbox"
           name="chosen"
-          value={`${event_id} ${endpoint_id ?? OWN_WEBHOOK}`}
+          value={id}
           aria-label={`Choose ${event} of ${prediction_id}`}
         />
       </td>

@@ -1,21 +1,34 @@
-/** A checkbox in the head of a table that chooses all of its rows, or none. */
+/** A checkbox in the head of a table that chooses all of its rows, or none. Rows may come and go meanwhile. */
 export function chooseAll(): void {
-  for (const all of document.querySelectorAll<HTMLInputElement>("[data-choose-all]")) {
-    const table = all.closest("table");
-    const rows = [
-      ...(table?.tBodies[0]?.querySelectorAll<HTMLInputElement>("[type=checkbox]") ?? []),
-    ];
-    const follow = () => {
-      const chosen = rows.filter(({ checked }) => checked).length;
-      all.checked = chosen === rows.length;
-      all.indeterminate = chosen > 0 && !all.checked;
-    };
-    all.addEventListener("change", () => {
-      for (const row of rows) row.checked = all.checked;
-    });
-    table?.addEventListener("change", follow);
-    // A browser that reloads the page keeps what was chosen.
-    follow();
+  document.addEventListener("change", ({ target }) => {
+    const all = target instanceof Element && target.closest("table")?.querySelector(ALL);
+    if (!(all instanceof HTMLInputElement)) return;
+    if (target === all) for (const row of rowsOf(all)) row.checked = all.checked;
+    showChosen();
+  });
+  showChosen();
+}
+
+const ALL = "[data-choose-all]";
+
+/** For tables that have just come, too; a browser that reloads the page keeps what was chosen. */
+export function showChosen(): void {
+  for (const all of document.querySelectorAll<HTMLInputElement>(ALL)) {
+    const rows = rowsOf(all);
+    const chosen = rows.filter(({ checked }) => checked).length;
+    all.checked = chosen > 0 && chosen === rows.length;
+    all.indeterminate = chosen > 0 && !all.checked;
     all.hidden = false;
   }
+}
+
+const rowsOf = (all: Element) => [
+  ...(all.closest("table")?.tBodies[0]?.querySelectorAll<HTMLInputElement>("[type=checkbox]") ??
+    []),
+];
+
+/** A row that has changed is as chosen as it was. */
+export function keepChosen(old: Element, row: Element): void {
+  const [was, is] = [old, row].map((one) => one.querySelector<HTMLInputElement>("[type=checkbox]"));
+  if (was && is) is.checked = was.checked;
 }
