@@ -64,10 +64,10 @@ export async function redeliver(
   const stub = await predictionStub(services, caller, predictionId);
   const sequence = sequenceOf(id, predictionId);
   if (typeof endpointId === "string") {
-    const entries = (await stub.listDeliveries()) ?? [];
-    const event = entries.find((one) => one.sequence === sequence);
-    const isReceiver = event?.deliveries.some((one) => one.endpoint_id === endpointId);
-    if (isReceiver) await requireOpen(services, endpointId);
+    const endpoint = await getCachedEndpoint(services.db, endpointId);
+    // Whoever is no receiver is told nothing of it, as of one that never was.
+    if (!endpoint?.enabled && (await isReceiver(stub, sequence, endpointId)))
+      throw conflict(endpoint ? IS_OFF : IS_GONE);
   }
   const entry = sequence === undefined ? undefined : await stub.redeliver(sequence, endpointId);
   if (entry) return present(services, predictionId, entry);
@@ -75,10 +75,16 @@ export async function redeliver(
   throw notFound(`The webhook event '${id}'${to}`);
 }
 
-async function requireOpen({ db }: Services, endpointId: string): Promise<void> {
-  const endpoint = await getCachedEndpoint(db, endpointId);
-  if (!endpoint) throw conflict("The endpoint has been deleted: nothing can be sent to it.");
-  if (!endpoint.enabled) throw conflict("The endpoint is disabled: enable it, then try again.");
+const IS_OFF = "The endpoint is disabled: enable it, then try again.";
+const IS_GONE = "The endpoint has been deleted: nothing can be sent to it.";
+
+async function isReceiver(
+  stub: Awaited<ReturnType<typeof predictionStub>>,
+  sequence: number | undefined,
+  endpointId: string,
+): Promise<boolean> {
+  const event = (await stub.listDeliveries())?.find((one) => one.sequence === sequence);
+  return event?.deliveries.some(({ endpoint_id }) => endpoint_id === endpointId) === true;
 }
 
 async function present(
