@@ -48,10 +48,10 @@ export async function buildAssets(): Promise<void> {
     }),
     bundle({
       entryPoints: [
-        join(DASHBOARD, "style/bird.svg"),
+        join(DASHBOARD, "style/bird.png"),
         ...pictures.map((name) => join(GUIDES, name)),
       ],
-      loader: { ".svg": "copy", ".webp": "copy" },
+      loader: { ".png": "copy", ".svg": "copy", ".webp": "copy" },
     }),
     readIcons(),
     // Its name is beside it.
