@@ -10,6 +10,7 @@ const nobody = new Client(undefined);
 const TYPES: Record<string, string> = {
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
+  png: "image/png",
   svg: "image/svg+xml",
   webp: "image/webp",
 };
