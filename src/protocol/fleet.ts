@@ -188,11 +188,12 @@ export const runnerDetail = runnerState
         .meta({ id: "ToldByRunner" }),
     ).meta({
       description:
-        "What it told its pool last. Null if the pool does not know it (any more), or did not answer within 500 ms",
+        "What it told its pool last, which may be over if it is not heard from. Null if the pool does not know it (any more), or did not answer within 500 ms",
     }),
-    work: z
-      .array(work)
-      .meta({ description: "The predictions that it has. Neither input nor output is shown" }),
+    work: z.array(work).meta({
+      description:
+        "The predictions that it has; of one that is not heard from those that it had, without those that wait again. Neither input nor output is shown",
+    }),
   })
   .meta({ id: "RunnerDetail", description: "A runner with all that is known of it" });
 export type RunnerDetail = z.infer<typeof runnerDetail>;

@@ -20,16 +20,21 @@ export function containerTitle({ version, image }: Pick<RunnerContainer, "versio
   return `${repository.split("/").slice(-2).join("/")}@${digest.slice(0, 19)}`;
 }
 
-export const Containers = ({
-  told: { containers, max_containers },
-  linked,
-  now,
-}: {
-  told: NonNullable<RunnerDetail["told"]>;
+interface Shown {
   /** `owner/name` of the models whose pages the viewer may open. */
   linked: ReadonlySet<string>;
+  /** Whether the runner is; else they are as it told them last. */
+  heard: boolean;
+  /** Until when they are known to be so. */
   now: number;
-}) => (
+}
+
+export const Containers = ({
+  told: { containers, max_containers },
+  ...shown
+}: {
+  told: NonNullable<RunnerDetail["told"]>;
+} & Shown) => (
   <section aria-labelledby="containers-title">
     <h2 id="containers-title">Containers</h2>
     {containers.length === 0 ? (
@@ -42,7 +47,7 @@ export const Containers = ({
             <th scope="col">Phase</th>
             <th scope="col">Since</th>
             <th scope="col" class="number">
-              Running
+              {usersTitle(shown.heard)}
             </th>
             <th scope="col" class="number">
               GPUs
@@ -54,7 +59,7 @@ export const Containers = ({
         </thead>
         <tbody>
           {containers.slice(0, MAX_SHOWN).map((one) => (
-            <Container container={one} linked={linked} now={now} />
+            <Container container={one} {...shown} />
           ))}
         </tbody>
       </table>
@@ -67,15 +72,9 @@ export const Containers = ({
   </section>
 );
 
-function Container({
-  container,
-  linked,
-  now,
-}: {
-  container: RunnerContainer;
-  linked: ReadonlySet<string>;
-  now: number;
-}) {
+const usersTitle = (heard: boolean) => (heard ? "Running" : "Had");
+
+function Container({ container, linked, heard, now }: { container: RunnerContainer } & Shown) {
   const { image, version, hardware, phase, since, idle_since, running, room, gpus } = container;
   const { waits_for_gpus, memory_bytes } = container;
   const model = modelOf(version);
@@ -91,7 +90,7 @@ function Container({
         <small>{version === null ? `image, ${hardware}` : hardware}</small>
       </th>
       <td data-label="Phase">
-        <span class={`status ${SIGNS[phase]}`}>{phase}</span>
+        {heard ? <span class={`status ${SIGNS[phase]}`}>{phase}</span> : phase}
         {waits_for_gpus > 0 && (
           <small>
             waits for {waits_for_gpus === 1 ? "a GPU" : `${waits_for_gpus} GPUs`}: what has{" "}
@@ -105,7 +104,7 @@ function Container({
           <small>idle {sinceText(idle_since, now)}</small>
         )}
       </td>
-      <td class="number" data-label="Running">
+      <td class="number" data-label={usersTitle(heard)}>
         {running} of {room}
       </td>
       <td class="number" data-label="GPUs">

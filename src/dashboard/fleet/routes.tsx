@@ -1,7 +1,6 @@
 /** `/fleet`, for operators: runners, queues, and the actions on a runner. */
 
-import { isOffline, silenceOf } from "../../domain/runners/silence.ts";
-import type { RunnerState } from "../../protocol/fleet.ts";
+import { isHeard } from "../../domain/runners/silence.ts";
 import { hasKey } from "../../services/backups/key.ts";
 import { modelsSeenBy } from "../../services/models/models.ts";
 import { listOwnPredictions } from "../../services/predictions/predictions.ts";
@@ -51,14 +50,14 @@ export const fleetPages = pages()
   })
   .post("/fleet/runners/:id/drain", requireOperator, async (c) => {
     const runner = await drainRunner(c.var.services, c.req.param("id"), true, viewerOf(c).user.id);
-    const message = answers(runner)
+    const message = isHeard(runner, Date.now())
       ? `${runner.name} takes no more work. What it runs will finish.`
       : `${runner.name} is not heard from. It gets no more work; what it had runs again elsewhere, or fails.`;
     return redirectWithFlash(c, message, await placeOf(c));
   })
   .post("/fleet/runners/:id/resume", requireOperator, async (c) => {
     const runner = await drainRunner(c.var.services, c.req.param("id"), false, viewerOf(c).user.id);
-    const message = answers(runner)
+    const message = isHeard(runner, Date.now())
       ? `${runner.name} will take work again shortly.`
       : `${runner.name} is not heard from. It takes work again once it is.`;
     return redirectWithFlash(c, message, await placeOf(c));
@@ -70,9 +69,6 @@ export const fleetPages = pages()
   .route("/", runnerLogPages)
   .route("/", runnerTokenPages)
   .route("/", hardwarePages);
-
-const answers = (runner: RunnerState): boolean =>
-  !isOffline(runner) && silenceOf(runner, Date.now()) === undefined;
 
 /** Where the form was sent from. */
 const placeOf = async (c: PageContext): Promise<string> =>

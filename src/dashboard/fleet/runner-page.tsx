@@ -1,5 +1,5 @@
 /** `/fleet/runners/:id`: a runner with all that is known of it. */
-import { isOffline } from "../../domain/runners/silence.ts";
+import { isHeard, isOffline } from "../../domain/runners/silence.ts";
 import type { RunnerDetail } from "../../protocol/fleet.ts";
 import type { KnownHistory } from "../../services/runners/runner-history.ts";
 import { Above, Time } from "../ui/parts.tsx";
@@ -31,57 +31,67 @@ export const RunnerPage = ({
   /** `owner/name` of the models whose pages the viewer may open. */
   linked: ReadonlySet<string>;
   view: FleetContext;
-}) => (
-  <div data-fleet class="runner-page">
-    <Above places={[["/fleet", "Fleet"]]} />
-    <div class="runner-head" data-part="head">
-      <h1>
-        <bdi>{runner.name}</bdi>
-      </h1>
-      <State runner={runner} now={view.now} />
-      <Actions runner={runner} onOwnPage />
-    </div>
-    <div data-part="facts">
-      <p class="hint">
-        Serves {runner.hardware.join(", ")} · <RunnerDetails runner={runner} view={view} />
-      </p>
-      <SetAside runner={runner} />
-    </div>
-    {runner.outdated && <Update runner={runner} view={view} />}
-    <div data-part="gauges">
-      {!isOffline(runner) && (
-        <dl class="gauges">
-          <Gauges runner={runner} />
-        </dl>
+}) => {
+  const { told } = runner;
+  const heard = isHeard(runner, view.now);
+  return (
+    <div data-fleet class="runner-page">
+      <Above places={[["/fleet", "Fleet"]]} />
+      <div class="runner-head" data-part="head">
+        <h1>
+          <bdi>{runner.name}</bdi>
+        </h1>
+        <State runner={runner} now={view.now} />
+        <Actions runner={runner} onOwnPage />
+      </div>
+      <div data-part="facts">
+        <p class="hint">
+          Serves {runner.hardware.join(", ")} · <RunnerDetails runner={runner} view={view} />
+        </p>
+        <SetAside runner={runner} />
+      </div>
+      {runner.outdated && <Update runner={runner} view={view} />}
+      <div data-part="gauges">
+        {heard && (
+          <dl class="gauges">
+            <Gauges runner={runner} />
+          </dl>
+        )}
+      </div>
+      <div data-part="history">
+        <RunHistory day={history?.day ?? null} slots={runner.slots} />
+      </div>
+      {told !== null && (
+        <p class="hint" data-part="age">
+          {heard ? "Told" : "Last told"} by the runner at <Time at={told.at} exact />
+          {heard ? "." : ": what follows is as of then, and may be over."}
+        </p>
       )}
+      <div data-part="told">
+        {told === null ? (
+          <Unknown runner={runner} />
+        ) : (
+          <>
+            <Devices told={told} load={heard ? runner.load : null} day={history?.day ?? null} />
+            <Containers
+              told={told}
+              linked={linked}
+              heard={heard}
+              now={heard ? view.now : Date.parse(told.at)}
+            />
+          </>
+        )}
+      </div>
+      <div data-part="work">
+        <Work work={runner.work} own={view.own} heard={heard} now={view.now} />
+      </div>
+      <Events events={history?.events} />
+      <div data-part="log">
+        <LogSection runner={runner} />
+      </div>
     </div>
-    <div data-part="history">
-      <RunHistory day={history?.day ?? null} slots={runner.slots} />
-    </div>
-    {runner.told !== null && (
-      <p class="hint" data-part="age">
-        Told by the runner at <Time at={runner.told.at} exact />.
-      </p>
-    )}
-    <div data-part="told">
-      {runner.told === null ? (
-        <Unknown runner={runner} />
-      ) : (
-        <>
-          <Devices told={runner.told} load={runner.load} day={history?.day ?? null} />
-          <Containers told={runner.told} linked={linked} now={view.now} />
-        </>
-      )}
-    </div>
-    <div data-part="work">
-      <Work work={runner.work} own={view.own} now={view.now} />
-    </div>
-    <Events events={history?.events} />
-    <div data-part="log">
-      <LogSection runner={runner} />
-    </div>
-  </div>
-);
+  );
+};
 
 const Unknown = ({ runner }: { runner: RunnerDetail }) => (
   <section aria-labelledby="told-title">

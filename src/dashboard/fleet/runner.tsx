@@ -4,7 +4,7 @@ import {
   packageName,
   type RunnerPackage,
 } from "../../domain/runners/runner-version.ts";
-import { isOffline, silenceOf } from "../../domain/runners/silence.ts";
+import { isHeard, isOffline, silenceOf } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import { longDuration } from "../prediction-view/duration.ts";
 import { Form } from "../ui/layout.tsx";
@@ -53,7 +53,7 @@ export const Runner = ({
         <SetAside runner={runner} />
       </div>
       {runner.outdated && <Update runner={runner} view={view} />}
-      {!isOffline(runner) && (
+      {isHeard(runner, view.now) && (
         <>
           <dl class="gauges" {...part("gauges")}>
             <Gauges runner={runner} />

@@ -4,7 +4,7 @@ import type { RunnerState } from "../../protocol/fleet.ts";
 /** So long nothing is said: a connection may break, and be made again. */
 const UNNOTICED_MS = 10_000;
 
-/** One that drains does not poll, and is heard by its reports alone: every 30 s, with 15 s to spare. */
+/** One that drains, or that its pool has given up, is heard by its reports alone: every 30 s, with 15 s to spare. */
 const UNTOLD_MS = 45_000;
 
 /** Missed reports after which a runner is shown as offline. */
@@ -22,7 +22,13 @@ type Heard = Pick<RunnerState, "state" | "draining" | "connected" | "last_seen_a
 /** How long nothing was heard of a runner that should be heard; undefined for one that is, or is gone. */
 export function silenceOf(runner: Heard, now: number): number | undefined {
   const { state, draining, connected, last_seen_at } = runner;
-  if (state !== "ready" || connected !== false || last_seen_at === null) return undefined;
+  if (state !== "ready" && state !== "draining") return undefined;
+  if (connected === true || last_seen_at === null) return undefined;
   const ms = now - Date.parse(last_seen_at);
-  return ms < (draining ? UNTOLD_MS : UNNOTICED_MS) ? undefined : ms;
+  const isMissed = state === "ready" && !draining && connected === false;
+  return ms < (isMissed ? UNNOTICED_MS : UNTOLD_MS) ? undefined : ms;
 }
+
+/** Whether what it says of itself is true of now, as far as anybody can know. */
+export const isHeard = (runner: Heard, now: number): boolean =>
+  !isOffline(runner) && silenceOf(runner, now) === undefined;

@@ -231,7 +231,7 @@ export class Crew {
     this.#state.lost(box, number, now);
     const runner = this.#runners.get(box);
     if (!runner) return;
-    runner.isMissing = true;
+    runner.giveUp(number);
     this.#update(runner, now);
   }
 

@@ -90,8 +90,7 @@ export class PoolRunner {
   readonly held: Handed[] = [];
   readonly #onTheirWay = new Map<string, OnItsWay>();
   heardAt: number;
-  /** A job that it had was given up, because it was silent; until it tells anything. */
-  isMissing = false;
+  #isMissing = false;
   #snapshot: RunnerSnapshot;
   /** When it told that, unix ms: its durations count from then. */
   #toldAt: number;
@@ -174,7 +173,7 @@ export class PoolRunner {
   tell(telling: PoolTelling, now: number): Declination[] {
     const { snapshot, images } = telling;
     this.heardAt = now;
-    this.isMissing = false;
+    this.#isMissing = false;
     if (this.isLate(telling)) return [];
     if (images) this.#images = new Set(images);
     this.#token = telling.token_id;
@@ -215,6 +214,17 @@ export class PoolRunner {
     );
     for (const { receipt } of settled) this.#onTheirWay.delete(receipt);
     return settled.filter(({ number }) => number > this.#snapshot.handed);
+  }
+
+  /** A job that it had waits again, because it was silent. */
+  giveUp(number: number): void {
+    this.#isMissing = true;
+    this.#work.forget(number);
+  }
+
+  /** Whether a job that it had was given up, since it told anything. */
+  get isMissing(): boolean {
+    return this.#isMissing;
   }
 
   get slots(): number {

@@ -43,6 +43,11 @@ export class RunnerWork {
     if (this.#jobs.size > 2 * MAX_JOBS && oldest !== undefined) this.#jobs.delete(oldest);
   }
 
+  /** It is not the runner's any more. */
+  forget(number: number): void {
+    this.#jobs.delete(number);
+  }
+
   /** Forgets those that have ended. */
   told({ handed, jobs }: Pick<RunnerSnapshot, "handed" | "jobs">): void {
     if (this.#jobs.size === 0) return;

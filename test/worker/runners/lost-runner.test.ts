@@ -1,0 +1,77 @@
+/** A runner whose process or machine died without a word: nothing is shown of it as if it were there. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { RunnerDetail } from "../../../src/protocol/fleet.ts";
+import { readyContainer } from "../../protocol/runner-snapshot.ts";
+import { newOperator } from "../support/dashboard-users.ts";
+import { eventually } from "../support/eventually.ts";
+import { timersFollowClock } from "../support/hold-timers.ts";
+import { textOf } from "../support/page-text.ts";
+import type { FakeRunner } from "../support/runner.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
+import { newWorld, operator } from "../support/world.ts";
+
+const { visitor } = await newOperator();
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const detail = ({ id }: FakeRunner) =>
+  operator.ok<RunnerDetail>("GET", `/v1/operator/runners/${id}`);
+
+async function look({ id }: FakeRunner) {
+  const { status, html } = await visitor.look(`/fleet/runners/${id}`);
+  expect(status).toBe(200);
+  return textOf(html);
+}
+
+/** A runner with one prediction in its only container. */
+async function busy() {
+  const world = await newWorld();
+  const { id, job, runner } = await world.begun();
+  const { container: key } = job.keys;
+  await runner.tell({ running: [id] });
+  await runner.tellState({
+    free: 0,
+    containers: [readyContainer({ key, users: 1, idle_ms: null })],
+    devices: [{ id: "GPU-1", name: "NVIDIA L40S", memory_gb: 45, holder: "c1" }],
+  });
+  return { world, id, runner };
+}
+
+test("while it is silent its page says what it told last, and when: nothing of it goes on", async () => {
+  timersFollowClock();
+  const { world, runner } = await busy();
+  const { told } = await detail(runner);
+  const well = await look(runner);
+  expect(well).toContain("1 of 1 busy");
+  expect(well).toContain("Told by the runner at");
+  expect(well).toMatch(/Phase Since Running GPUs/);
+
+  advance(50);
+  await eventually(async () => expect((await detail(runner)).connected).toBe(false));
+  const silent = await look(runner);
+  expect(silent).toContain("not heard from for 50 s");
+  const at = told?.at.replace("T", " ").slice(0, 19);
+  expect(silent).toContain(`Last told by the runner at ${at} UTC : what follows is as of then`);
+  expect(silent).toContain("It had these when it was last heard from.");
+  expect(silent).toContain(`${world.username} ${world.model}:1`);
+  expect(silent).not.toMatch(/busy|Running/);
+  const { html } = await visitor.look("/fleet");
+  const [, card = ""] = html.split(`id="runner-${runner.id}"`);
+  expect(textOf(card.split("</li>")[0] ?? "")).not.toMatch(/busy|Running/);
+  advance(20);
+  expect((await look(runner)).replace("1 min 10 s", "50 s").replace("1 min ago", "")).toBe(
+    silent.replace("less than a minute ago", ""),
+  );
+});
+
+test("what waits again is not its any more, on the page as for scripts", async () => {
+  const { id, runner } = await busy();
+  expect(await detail(runner)).toMatchObject({ running: [id], work: [{ prediction_id: id }] });
+  advance(20);
+  await passes(31, id);
+  await eventually(async () =>
+    expect(await detail(runner)).toMatchObject({ running: [], work: [], connected: false }),
+  );
+  expect(await look(runner)).toContain("None is counted on it");
+});
