@@ -135,7 +135,7 @@ const runModel = ({ progress: { model, prediction }, username }: Props): Step =>
   result: prediction && (
     <p>
       <a href={`/predictions/${prediction.prediction.id}`}>Your newest prediction</a>{" "}
-      <Status status={prediction.prediction.status} />
+      <Status status={prediction.prediction.status} waitsAgain={prediction.waitsAgain} />
     </p>
   ),
   how: (

@@ -68,7 +68,7 @@ export function PredictionTable({ predictions }: { predictions: ListedPrediction
   );
 }
 
-function Row({ item: { prediction, model, token } }: { item: ListedPrediction }) {
+function Row({ item: { prediction, model, token, waitsAgain } }: { item: ListedPrediction }) {
   const { id, status, created_at, setup_time, execution_time, error } = prediction;
   const { owner, name, version_number } = prediction.model;
   return (
@@ -79,7 +79,7 @@ function Row({ item: { prediction, model, token } }: { item: ListedPrediction })
         </a>
       </th>
       <td data-label="Status">
-        <Status status={status} />
+        <Status status={status} waitsAgain={waitsAgain} />
         {error && (
           <small class="error-excerpt" dir="auto">
             {excerpt(error.message)}

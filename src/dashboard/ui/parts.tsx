@@ -55,8 +55,18 @@ const pageAddress = (url: string) => {
   return pathname + search;
 };
 
-export const Status = ({ status }: { status: TaskStatus }) => (
-  <span class={`status ${status}`}>{status}</span>
+/** @param waitsAgain in lists: its own page says more */
+export const Status = ({
+  status,
+  waitsAgain = false,
+}: {
+  status: TaskStatus;
+  waitsAgain?: boolean;
+}) => (
+  <>
+    <span class={`status ${status}`}>{status}</span>
+    {waitsAgain && <small> waits again</small>}
+  </>
 );
 
 /**

@@ -1,7 +1,7 @@
 /** The lists of a user's page: predictions, access tokens, models. */
 import type { ModelItem } from "../../protocol/model.ts";
 import type { Token } from "../../protocol/operator.ts";
-import type { Prediction } from "../../protocol/prediction.ts";
+import type { PersonPrediction } from "../../services/accounts/person-view.ts";
 import type { Page } from "../../services/pagination.ts";
 import { Form } from "../ui/layout.tsx";
 import { Pager, Status, shortId, Time } from "../ui/parts.tsx";
@@ -13,7 +13,7 @@ export const Predictions = ({
 }: {
   username: string;
   /** Undefined: the account did not answer. */
-  predictions: Prediction[] | undefined;
+  predictions: PersonPrediction[] | undefined;
 }) => (
   <section aria-labelledby="predictions-title">
     <h2 id="predictions-title">Latest predictions</h2>
@@ -33,7 +33,7 @@ export const Predictions = ({
             </tr>
           </thead>
           <tbody>
-            {predictions.map(({ id, status, model, created_at }) => (
+            {predictions.map(({ prediction: { id, status, model, created_at }, waitsAgain }) => (
               <tr>
                 <th scope="row">
                   <a href={lookUpAddress(id, username)} title={id}>
@@ -41,7 +41,7 @@ export const Predictions = ({
                   </a>
                 </th>
                 <td data-label="Status">
-                  <Status status={status} />
+                  <Status status={status} waitsAgain={waitsAgain} />
                 </td>
                 <td data-label="Model">
                   {`${model.owner}/${model.name} `}

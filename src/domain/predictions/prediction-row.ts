@@ -1,6 +1,12 @@
 /** The row of a prediction in the index of its account: a copy of its live state. */
 import type { TaskStatus } from "../../protocol/prediction.ts";
-import { initialState, isTerminal, type PredictionSpec, type PredictionState } from "./state.ts";
+import {
+  initialState,
+  isTerminal,
+  type PredictionSpec,
+  type PredictionState,
+  waitsAgain,
+} from "./state.ts";
 
 /** Times are unix ms. */
 export interface PredictionRow {
@@ -36,6 +42,8 @@ export interface PredictionRow {
    */
   token_id: string;
   token_name: string;
+  /** Whether it had started and waits for another runner. Absent from what the last release tells. */
+  waits_again?: boolean;
 }
 
 /** What a prediction tells its account. */
@@ -92,6 +100,7 @@ export function predictionRow(
     token_id: spec.token_id,
     price_per_hour: spec.price_per_hour,
     token_name: spec.token_name,
+    waits_again: waitsAgain(state),
   };
 }
 

@@ -136,6 +136,13 @@ const TERMINAL: readonly TaskStatus[] = ["succeeded", "failed", "canceled"];
 
 export const isTerminal = (status: TaskStatus) => TERMINAL.includes(status);
 
+/** Whether the runner on which it had started was lost or handed it back, and it has not started again. */
+export const waitsAgain = ({
+  status,
+  attempt,
+}: Pick<PredictionState, "status" | "attempt">): boolean =>
+  status === "started" && (attempt?.started_at ?? null) === null;
+
 export const initialState = (spec: PredictionSpec): PredictionState => ({
   ...NO_ATTEMPTS,
   status: "pending",

@@ -26,13 +26,15 @@ const COLUMNS = [
   "kept_seconds",
   "token_id",
   "token_name",
+  "waits_again",
 ] as const satisfies (keyof PredictionRow)[];
 
 const INSERT = `INSERT INTO predictions (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})`;
 
 /** What changes in the life of a prediction. Its object does, if the first one died before it began. */
 const UPDATE = `UPDATE predictions SET object_id = ?, status = ?, updated_at = ?, setup_time = ?,
-  execution_time = ?, error = ?, metrics = ?, revision = ?, due_at = ?, kept_seconds = ? WHERE id = ?`;
+  execution_time = ?, error = ?, metrics = ?, revision = ?, due_at = ?, kept_seconds = ?, waits_again = ?
+  WHERE id = ?`;
 
 const ADD_USAGE = `INSERT INTO usage (day, model_id, token_id, model, predictions, failed, execution_seconds, price)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -102,6 +104,7 @@ export class PredictionRows {
         row.revision,
         row.due_at,
         row.kept_seconds,
+        storedOf(row.waits_again),
         row.id,
       );
       // What the first object said of its end was never stored.
@@ -190,4 +193,4 @@ export class PredictionRows {
 }
 
 const storedOf = (value: PredictionRow[keyof PredictionRow]) =>
-  typeof value === "boolean" ? Number(value) : value;
+  value === undefined || typeof value === "boolean" ? Number(value ?? false) : value;

@@ -31,6 +31,7 @@ export const predictions = sqliteTable(
     kept_seconds: integer(),
     token_id: text().notNull(),
     token_name: text().notNull(),
+    waits_again: integer({ mode: "boolean" }).notNull(),
   },
   (t) => [
     // Most succeed: they are found in the table, whose order the list has, and cost no row of this.
@@ -89,7 +90,8 @@ CREATE TABLE IF NOT EXISTS predictions (
   status TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, setup_time REAL,
   execution_time REAL, error TEXT, metrics TEXT, data_removed INTEGER NOT NULL,
   revision INTEGER NOT NULL, due_at INTEGER, kept_seconds INTEGER,
-  token_id TEXT NOT NULL DEFAULT '', token_name TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
+  token_id TEXT NOT NULL DEFAULT '', token_name TEXT NOT NULL DEFAULT '',
+  waits_again INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS predictions_status ON predictions (status, id) WHERE status <> 'succeeded';
 CREATE INDEX IF NOT EXISTS predictions_model ON predictions (model_id, id);
 CREATE INDEX IF NOT EXISTS predictions_due ON predictions (due_at) WHERE due_at IS NOT NULL;
@@ -112,4 +114,12 @@ CREATE TABLE IF NOT EXISTS deliveries (
   next_at INTEGER, told_at INTEGER NOT NULL, PRIMARY KEY (prediction_id, sequence, endpoint_id)) WITHOUT ROWID;
 `;
 
-export const createTables = (storage: SqlStorage) => void storage.exec(CREATE);
+/** What the table of the last release lacks. */
+const ADDED = { name: "waits_again", type: "INTEGER NOT NULL DEFAULT 0" };
+
+export function createTables(storage: SqlStorage): void {
+  storage.exec(CREATE);
+  const columns = storage.exec<{ name: string }>("PRAGMA table_info(predictions)").toArray();
+  if (!columns.some(({ name }) => name === ADDED.name))
+    storage.exec(`ALTER TABLE predictions ADD COLUMN ${ADDED.name} ${ADDED.type}`);
+}

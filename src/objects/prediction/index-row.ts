@@ -4,7 +4,7 @@
  */
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
 import { initialRow, type PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
-import type { PredictionSpec } from "../../domain/predictions/state.ts";
+import { type PredictionSpec, waitsAgain } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { KeyHolder } from "../account/rpc-types.ts";
@@ -13,8 +13,8 @@ import type { Alarm } from "./alarm.ts";
 import { predictionRowOf } from "./job-messages.ts";
 import type { PredictionRecord } from "./record.ts";
 
-/** A run that ends sooner needs no row that says `started`. */
-const STARTED_ROW_MS = 2_000;
+/** A run that ends sooner needs no row that says `started`, and a shorter wait for another runner none. */
+const UNDER_WAY_ROW_MS = 2_000;
 /** Callers that wait for the end come first: nobody notices a row that is this late. */
 const FINAL_ROW_DELAY_MS = 20;
 /** How long the end of a short run may wait for its row. Usually that takes some milliseconds. */
@@ -70,12 +70,14 @@ export class IndexRow {
     return written;
   }
 
-  /** Writes the row of a run that has started, unless it ends soon. */
-  writeStarted(record: PredictionRecord): void {
+  /** Writes the row of a run that has started, or that waits again, unless that is soon over. */
+  writeUnderWay(record: PredictionRecord): void {
+    const { life } = record;
+    const isWaiting = waitsAgain(life.state);
     setTimeout(() => {
-      if (record.life.state.status !== "started") return;
+      if (life.state.status !== "started" || waitsAgain(life.state) !== isWaiting) return;
       this.#ctx.waitUntil(this.write(record).catch(() => {}));
-    }, STARTED_ROW_MS);
+    }, UNDER_WAY_ROW_MS);
   }
 
   async writeFinal(record: PredictionRecord): Promise<void> {

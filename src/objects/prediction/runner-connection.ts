@@ -2,6 +2,7 @@
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { heardBeforeRestart, type Patience } from "../../domain/predictions/deadlines.ts";
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
+import { waitsAgain } from "../../domain/predictions/state.ts";
 import { logger } from "../../log.ts";
 import { CLOSE, type EventsFrame, type ReportReply, type UpFrame } from "../../protocol/channel.ts";
 import { type LogEvent, MAX_NOTES, MAX_OUTPUTS } from "../../protocol/event.ts";
@@ -200,6 +201,7 @@ export class RunnerConnection {
     if (!record.life.waiting) return this.#effects.commit(record);
     this.#effects.channels.fence(reason);
     this.#effects.dispatch(record, now);
+    if (waitsAgain(record.life.state)) this.#effects.row.writeUnderWay(record);
   }
 
   #append(record: PredictionRecord, frame: EventsFrame, attempt: number, now: number): void {
@@ -228,7 +230,7 @@ export class RunnerConnection {
     const held = started !== undefined && attempt > 1;
     this.#effects.commit(record, { changed, finished, held, started });
     // Not for one that has ended: a timer keeps the object awake, and 2 s cost $3.20 a million.
-    if (started && !life.terminal) this.#effects.row.writeStarted(record);
+    if (started && !life.terminal) this.#effects.row.writeUnderWay(record);
   }
 }
 

@@ -17,6 +17,12 @@ import { getOwnStorage, getOwnUsage } from "./usage.ts";
 const MODELS = 20;
 const PREDICTIONS = 10;
 
+export interface PersonPrediction {
+  prediction: Prediction;
+  /** As of ListedPrediction. */
+  waitsAgain: boolean;
+}
+
 export interface PersonView {
   person: Person;
   formerUsernames: string[];
@@ -29,7 +35,7 @@ export interface PersonView {
   usage: UsageCount | undefined;
   storage: UserUsage;
   /** The latest, without input and output. Undefined as above. */
-  predictions: Prediction[] | undefined;
+  predictions: PersonPrediction[] | undefined;
 }
 
 /** @param request a page of tokens @throws ProblemError not_found */
@@ -67,7 +73,10 @@ async function latestPredictions(services: Services, userId: string, origin: str
   const filter = { statuses: [], model: undefined, models: null };
   const rows = await account?.list(filter, { from: undefined, back: false, limit: PREDICTIONS });
   const found = Array.isArray(rows) ? rows : (rows?.rows ?? []);
-  return found.map((row) => services.present.prediction(row, origin));
+  return found.map((row) => ({
+    prediction: services.present.prediction(row, origin),
+    waitsAgain: row.waits_again === true,
+  }));
 }
 
 /** The rest of the page is what an operator needs when an account's object is in trouble. */

@@ -203,6 +203,8 @@ export interface ListedPrediction {
   /** The name of the access token that created it; empty for the dashboard; null if it is not known. */
   token: string | null;
   model: string | undefined;
+  /** Whether it had started, and waits for another runner. */
+  waitsAgain: boolean;
 }
 
 /** @throws ValidationFailure for an invalid cursor */
@@ -220,6 +222,7 @@ export async function viewPredictions(
     prediction: services.present.prediction(row, origin),
     token: row.token_name,
     model: places.get(row.model_id),
+    waitsAgain: row.waits_again === true,
   });
   return { ...rows, items: rows.items.map(listed) };
 }

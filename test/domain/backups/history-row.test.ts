@@ -27,6 +27,7 @@ const row: StoredPrediction = {
   token_name: "",
   due_at: 77,
   kept_seconds: null,
+  waits_again: 0,
 };
 
 const left = (change: Partial<StoredPrediction>) => asHistory({ ...row, ...change }, AT, DAY_MS);

@@ -28,3 +28,13 @@ test("a run that goes on has its row written again after a while", async () => {
 test("a run that ends in its first frame leaves no timer behind", async () => {
   expect(await timersOf((channel) => channel.succeed("all"))).toBe(0);
 });
+
+test("a run that is handed back has its row written again if it waits on", async () => {
+  expect(
+    await timersOf(async (channel) => {
+      await channel.report([]);
+      channel.send({ type: "release", reason: "shutting down" });
+      await channel.closed;
+    }),
+  ).toBe(2);
+});
