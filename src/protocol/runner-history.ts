@@ -31,6 +31,7 @@ export const runnerHistory = z
   .meta({ id: "RunnerHistory", description: "What a runner had to do over the last 24 hours" });
 export type RunnerHistory = z.infer<typeof runnerHistory>;
 
+/** Those that are kept. */
 export const RUNNER_EVENT_KINDS = [
   "started",
   "stopping",
@@ -51,9 +52,9 @@ export const RUNNER_EVENT_KINDS = [
 export const runnerEvent = z
   .object({
     at: timestamp,
-    kind: z.enum(RUNNER_EVENT_KINDS).meta({
+    kind: z.enum([...RUNNER_EVENT_KINDS, "fell_silent"]).meta({
       description:
-        "`stopping`: its process was told to stop, and finishes its predictions. `drained`, `resumed`: by an operator. `forgiven`: an operator has resumed it while it was set aside. `lost`: its process ended without a word, and another one has started. `silent`: it is heard from again",
+        "`stopping`: its process was told to stop, and finishes its predictions. `drained`, `resumed`: by an operator. `forgiven`: an operator has resumed it while it was set aside. `lost`: its process ended without a word, and another one has started. `silent`: it is heard from again. `fell_silent`: nothing was heard from it after this; it is there only as long as that is so",
     }),
     detail: z.string().nullable().meta({
       description:

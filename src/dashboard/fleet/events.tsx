@@ -46,7 +46,14 @@ const List = ({ events }: { events: RunnerEvent[] }) =>
     </ol>
   );
 
-const BAD: RunnerEvent["kind"][] = ["lost", "silent", "set_aside", "token_revoked", "gpu_lost"];
+const BAD: RunnerEvent["kind"][] = [
+  "lost",
+  "silent",
+  "fell_silent",
+  "set_aside",
+  "token_revoked",
+  "gpu_lost",
+];
 
 function Words({ event: { kind, detail, time, by } }: { event: RunnerEvent }) {
   const what = <bdi>{detail}</bdi>;
@@ -72,6 +79,10 @@ function Words({ event: { kind, detail, time, by } }: { event: RunnerEvent }) {
       );
     case "silent":
       return <>Heard from again: it had been silent since {when}</>;
+    case "fell_silent":
+      return (
+        <>Fell silent: nothing was heard from it after this, and it did not say that it stopped</>
+      );
     case "set_aside":
       return (
         <>Set aside, at most until {when}: it took predictions, and did not connect for them</>

@@ -6,7 +6,7 @@ import { modelsSeenBy } from "../../services/models/models.ts";
 import { listOwnPredictions } from "../../services/predictions/predictions.ts";
 import { drainRunner, readFleet, removeRunner } from "../../services/runners/fleet.ts";
 import { ANSWER_MS, readRunner } from "../../services/runners/runner-detail.ts";
-import { historyOf } from "../../services/runners/runner-history.ts";
+import { historyOf, withSilence } from "../../services/runners/runner-history.ts";
 import { withTimeout } from "../../services/with-timeout.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
@@ -43,10 +43,9 @@ export const fleetPages = pages()
     const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
     const { id: viewerId } = viewerOf(c).user;
     const linked = await modelsSeenBy(c.var.services, viewerId, modelsIn(runner.told));
-    return c.render(<RunnerPage runner={runner} history={history} linked={linked} view={view} />, {
-      title: runner.name,
-      scripts: ["fleet"],
-    });
+    const events = history && withSilence(history.events, runner, view.now);
+    const shown = { runner, day: history?.day ?? null, events, linked, view };
+    return c.render(<RunnerPage {...shown} />, { title: runner.name, scripts: ["fleet"] });
   })
   .post("/fleet/runners/:id/drain", requireOperator, async (c) => {
     const runner = await drainRunner(c.var.services, c.req.param("id"), true, viewerOf(c).user.id);

@@ -1,12 +1,12 @@
 /** `/fleet/runners/:id`: a runner with all that is known of it. */
 import { isHeard, isOffline } from "../../domain/runners/silence.ts";
 import type { RunnerDetail } from "../../protocol/fleet.ts";
-import type { KnownHistory } from "../../services/runners/runner-history.ts";
+import type { RunnerEvent } from "../../protocol/runner-history.ts";
 import { Above, Time } from "../ui/parts.tsx";
 import { Containers } from "./containers.tsx";
 import { Devices } from "./devices.tsx";
 import { Events } from "./events.tsx";
-import { RunHistory } from "./history.tsx";
+import { type Day, RunHistory } from "./history.tsx";
 import { LogSection } from "./log-page.tsx";
 import {
   Actions,
@@ -22,12 +22,14 @@ import { Work } from "./work.tsx";
 /** client/fleet.ts updates each element with `data-part` on its own. */
 export const RunnerPage = ({
   runner,
-  history,
+  day,
+  events,
   linked,
   view,
 }: {
   runner: RunnerDetail;
-  history: KnownHistory | undefined;
+  day: Day;
+  events: RunnerEvent[] | undefined;
   /** `owner/name` of the models whose pages the viewer may open. */
   linked: ReadonlySet<string>;
   view: FleetContext;
@@ -59,7 +61,7 @@ export const RunnerPage = ({
         )}
       </div>
       <div data-part="history">
-        <RunHistory day={history?.day ?? null} slots={runner.slots} />
+        <RunHistory day={day} slots={runner.slots} />
       </div>
       {told !== null && (
         <p class="hint" data-part="age">
@@ -72,7 +74,7 @@ export const RunnerPage = ({
           <Unknown runner={runner} />
         ) : (
           <>
-            <Devices told={told} load={heard ? runner.load : null} day={history?.day ?? null} />
+            <Devices told={told} load={heard ? runner.load : null} day={day} />
             <Containers
               told={told}
               linked={linked}
@@ -85,7 +87,7 @@ export const RunnerPage = ({
       <div data-part="work">
         <Work work={runner.work} own={view.own} heard={heard} now={view.now} />
       </div>
-      <Events events={history?.events} />
+      <Events events={events} />
       <div data-part="log">
         <LogSection runner={runner} />
       </div>

@@ -6,7 +6,7 @@ import { pageOf, uuid } from "../../protocol/common.ts";
 import { runnerEvent, runnerHistory } from "../../protocol/runner-history.ts";
 import { type RunnerLog, runnerLog } from "../../protocol/runner-log.ts";
 import { onePage } from "../../services/pagination.ts";
-import { readHistory } from "../../services/runners/runner-history.ts";
+import { readEvents, readHistory } from "../../services/runners/runner-history.ts";
 import { askForRunnerLog, readRunnerLog } from "../../services/runners/runner-log.ts";
 import type { Services } from "../../services/services.ts";
 import { errorResponses, jsonResponse } from "../responses.ts";
@@ -67,10 +67,9 @@ export const runnerHistoryRoutes = router()
   .openapi(history, async (c) =>
     c.json((await readHistory(c.var.services, c.req.valid("param").runner_id)).history, 200),
   )
-  .openapi(events, async (c) => {
-    const known = await readHistory(c.var.services, c.req.valid("param").runner_id);
-    return c.json(onePage(known.events), 200);
-  })
+  .openapi(events, async (c) =>
+    c.json(onePage(await readEvents(c.var.services, c.req.valid("param").runner_id)), 200),
+  )
   .openapi(ask, async (c) => {
     const { runner_id } = c.req.valid("param");
     await askForRunnerLog(c.var.services, runner_id);

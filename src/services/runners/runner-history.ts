@@ -1,12 +1,16 @@
 /** What a runner had to do over the last day, and what has become of it: its object keeps both. */
 import type { RunnerEvent as KeptEvent } from "../../domain/runners/events.ts";
 import { dayOf, type HistoryStep, STEP_MS, stepStart } from "../../domain/runners/history.ts";
+import { silenceOf } from "../../domain/runners/silence.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
+import type { RunnerState } from "../../protocol/fleet.ts";
 import type { RunnerEvent, RunnerHistory } from "../../protocol/runner-history.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
 import { findRunner } from "../../storage/runners/runners.ts";
 import type { Services } from "../services.ts";
 import { unknownRunner } from "./fleet.ts";
+import { ANSWER_MS } from "./runner-detail.ts";
+import { readStates } from "./runner-states.ts";
 
 export interface KnownHistory {
   /** As charts have it: the steps of the last 24 hours, oldest first. Null: nothing was reported. */
@@ -33,6 +37,30 @@ export async function historyOf({ env, db }: Services, id: string): Promise<Know
     history: presentDay(day, now),
     events: events.toReversed().map((event) => presentEvent(event, people)),
   };
+}
+
+/** @throws as readHistory */
+export async function readEvents(services: Services, id: string): Promise<RunnerEvent[]> {
+  const row = await findRunner(services.db, id);
+  if (!row) throw unknownRunner(id);
+  const [{ events }, [state]] = await Promise.all([
+    historyOf(services, id),
+    readStates(services, [row], ANSWER_MS),
+  ]);
+  return state ? withSilence(events, state, Date.now()) : events;
+}
+
+/** With since when it is silent, while it is: no object hears of that, and once it is back one tells. */
+export function withSilence(
+  events: RunnerEvent[],
+  runner: RunnerState,
+  now: number,
+): RunnerEvent[] {
+  const { state, revoked, last_seen_at: at } = runner;
+  const isLost = state === "offline" && !revoked;
+  if (at === null || (!isLost && silenceOf(runner, now) === undefined)) return events;
+  const silence = { at, kind: "fell_silent", detail: null, time: null, by: null } as const;
+  return [silence, ...events].toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }
 
 const presentDay = (day: KnownHistory["day"], now: number): RunnerHistory => ({

@@ -1,7 +1,9 @@
 /** A runner whose process or machine died without a word: nothing is shown of it as if it were there. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { RunnerDetail } from "../../../src/protocol/fleet.ts";
+import type { RunnerEvent } from "../../../src/protocol/runner-history.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
+import { pageAt } from "../support/catalogue.ts";
 import { newOperator } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
 import { timersFollowClock } from "../support/hold-timers.ts";
@@ -74,4 +76,31 @@ test("what waits again is not its any more, on the page as for scripts", async (
     expect(await detail(runner)).toMatchObject({ running: [], work: [], connected: false }),
   );
   expect(await look(runner)).toContain("None is counted on it");
+});
+
+test("its events say since when it is silent, as long as it is", async () => {
+  timersFollowClock();
+  const { runner } = await busy();
+  const first = async () => {
+    const { items } = await pageAt<RunnerEvent>(
+      operator,
+      `/v1/operator/runners/${runner.id}/events`,
+    );
+    const { kind, at } = items[0] ?? expect.fail("it has none");
+    const says = (await look(runner)).includes("Fell silent: nothing was heard from it after this");
+    return { kind, at, says };
+  };
+  const at = (await detail(runner)).last_seen_at;
+  expect(await first()).toMatchObject({ says: false });
+  const silent = { kind: "fell_silent", at, says: true };
+  advance(50);
+  await eventually(async () => expect(await first()).toEqual(silent));
+  advance(3_600);
+  expect((await detail(runner)).state).toBe("offline");
+  expect(await first()).toEqual(silent);
+  await runner.tell();
+  expect(await first()).toMatchObject({ kind: "silent", says: false });
+  await runner.tell({ state: "stopped" });
+  advance(3_600);
+  expect(await first()).toMatchObject({ kind: "stopped", says: false });
 });
