@@ -12,14 +12,26 @@ let timer: number | undefined;
 
 function schedule(): void {
   clearTimeout(timer);
-  if (isSettled()) return;
   if (!document.hidden) timer = window.setTimeout(refresh, REFRESH_MS);
 }
 
-/** A log that has come stays as it is, until somebody asks again. */
-const isSettled = () => document.querySelector("[data-fleet] [data-settled]") !== null;
+/** The runner whose log this is may be lost, and come back. */
+const isAway = () => document.querySelector("[data-fleet] [data-away]") !== null;
+
+/** @returns whether it was asked */
+async function askForLog(): Promise<boolean> {
+  const form = document.querySelector<HTMLFormElement>("[data-fleet] .runner-actions form");
+  if (!form) return false;
+  const body = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) body.append(name, String(value));
+  return fetch(form.action, { method: "POST", body }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
 
 async function refresh(): Promise<void> {
+  const wasAway = isAway();
   const page = await loadCurrentPage();
   if (page) {
     const [fleet, old] = [page, document].map((one) =>
@@ -27,6 +39,7 @@ async function refresh(): Promise<void> {
     );
     if (fleet && old) update(old, fleet);
   }
+  if (wasAway && !isAway() && (await askForLog())) return refresh();
   schedule();
 }
 
@@ -35,8 +48,11 @@ function update(old: HTMLElement, fleet: HTMLElement): void {
   keepFocus(old, () => {
     if (namesOf(old) === namesOf(fleet)) {
       for (const part of partsOf(fleet)) {
-        const before = old.querySelector(`[data-part="${CSS.escape(part.dataset.part ?? "")}"]`);
-        if (before && before.innerHTML !== part.innerHTML) before.replaceWith(part);
+        const before = old.querySelector<HTMLElement>(
+          `[data-part="${CSS.escape(part.dataset.part ?? "")}"]`,
+        );
+        if (before && before.innerHTML !== part.innerHTML && !isKept(before, part))
+          before.replaceWith(part);
       }
       return old;
     }
@@ -49,6 +65,10 @@ function update(old: HTMLElement, fleet: HTMLElement): void {
   });
 }
 
+/** A log stays until another comes: the service forgets it before whoever reads it does. */
+const isKept = (before: HTMLElement, part: HTMLElement) =>
+  part.dataset.empty !== undefined && before.dataset.empty === undefined;
+
 const partsOf = (root: HTMLElement) => [...root.querySelectorAll<HTMLElement>("[data-part]")];
 
 /** The structure of the page: its runners and their parts. */
@@ -59,7 +79,7 @@ const namesOf = (root: HTMLElement) =>
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) clearTimeout(timer);
-  else if (!isSettled()) void refresh();
+  else void refresh();
 });
 
 schedule();

@@ -6,7 +6,7 @@ import {
   isWanted,
   type LogQuery,
 } from "../../domain/predictions/log-search.ts";
-import { isOffline } from "../../domain/runners/silence.ts";
+import { isHeard, isOffline } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import type { RunnerLog } from "../../protocol/runner-log.ts";
 import type { KnownLog } from "../../services/runners/runner-log.ts";
@@ -21,36 +21,47 @@ interface LogPageProps extends KnownLog {
   now: number;
 }
 
-/** client/fleet.ts loads it again until it is settled. */
-export const LogPage = ({ runner, log, query, now }: LogPageProps) => (
-  <div data-fleet class="runner-page">
-    <Above
-      places={[
-        ["/fleet", "Fleet"],
-        [`/fleet/runners/${runner.id}`, runner.name],
-      ]}
-    />
-    <div data-part="log">
-      <div class="runner-head" data-settled={log === null || log.waiting ? undefined : ""}>
-        <h1>
-          Log of <bdi>{runner.name}</bdi>
-        </h1>
-        <State runner={runner} now={now} />
-        <div class="runner-actions">
-          {!isOffline(runner) && !log?.waiting && (
-            <AskForLog id={runner.id} query={query}>
-              {log?.sent_at == null && log?.asked_at == null ? "Show the log" : "Ask again"}
-            </AskForLog>
-          )}
+/** client/fleet.ts keeps it up to date, and asks a runner that was away once it is back. */
+export const LogPage = ({ runner, log, query, now }: LogPageProps) => {
+  const heard = isHeard(runner, now);
+  return (
+    <div data-fleet class="runner-page">
+      <Above
+        places={[
+          ["/fleet", "Fleet"],
+          [`/fleet/runners/${runner.id}`, runner.name],
+        ]}
+      />
+      <div data-part="log">
+        <div class="runner-head" data-away={heard ? undefined : ""}>
+          <h1>
+            Log of <bdi>{runner.name}</bdi>
+          </h1>
+          <State runner={runner} now={now} />
+          <div class="runner-actions">
+            {heard && !log?.waiting && (
+              <AskForLog id={runner.id} query={query}>
+                {log?.sent_at == null && log?.asked_at == null ? "Show the log" : "Ask again"}
+              </AskForLog>
+            )}
+          </div>
         </div>
+        <p class="hint" role="status">
+          {!heard ? (
+            <Away runner={runner} />
+          ) : log ? (
+            <Progress runner={runner} log={log} />
+          ) : (
+            <NoAnswer runner={runner} />
+          )}
+        </p>
       </div>
-      <p class="hint" role="status">
-        {log ? <Progress runner={runner} log={log} /> : <NoAnswer runner={runner} />}
-      </p>
-      {log?.sent_at != null && <Lines id={runner.id} lines={log.lines} query={query} />}
+      <div data-part="lines" data-empty={log?.sent_at == null ? "" : undefined}>
+        {log && <Lines id={runner.id} log={log} query={query} />}
+      </div>
     </div>
-  </div>
-);
+  );
+};
 
 export const AskForLog = ({
   id,
@@ -72,20 +83,28 @@ export const AskForLog = ({
 );
 
 /** On the runner's page. */
-export const LogSection = ({ runner }: { runner: RunnerState }) => (
+export const LogSection = ({ runner, heard }: { runner: RunnerState; heard: boolean }) => (
   <section aria-labelledby="log-title">
     <h2 id="log-title">Log</h2>
-    {isOffline(runner) ? (
-      <p class="hint">
-        The runner is offline, so it cannot be asked for its log. Read it on its machine.
-      </p>
-    ) : (
+    {heard ? (
       <>
         <p class="hint">The last lines of the runner's own log, without what models print.</p>
         <AskForLog id={runner.id}>Show the log</AskForLog>
       </>
+    ) : (
+      <p class="hint">{awayText(runner)}</p>
     )}
   </section>
+);
+
+const awayText = (runner: RunnerState): string =>
+  `The runner is ${isOffline(runner) ? "offline" : "not heard from"}, so it cannot be asked for its log. Read it on its machine.`;
+
+const Away = ({ runner }: { runner: RunnerState }) => (
+  <>
+    {awayText(runner)} This page asks it again once it is back.
+    <noscript> Without JavaScript, load the page again then.</noscript>
+  </>
 );
 
 const NoAnswer = ({ runner }: { runner: RunnerState }) => (
@@ -93,9 +112,8 @@ const NoAnswer = ({ runner }: { runner: RunnerState }) => (
 );
 
 function Progress({ runner, log }: { runner: RunnerState; log: RunnerLog }) {
-  const { asked_at, sent_at } = log;
-  if (asked_at === null)
-    return sent_at === null ? <Unasked runner={runner} /> : <Taken log={log} />;
+  const { asked_at } = log;
+  if (asked_at === null) return null;
   if (log.waiting)
     return (
       <>
@@ -109,27 +127,23 @@ function Progress({ runner, log }: { runner: RunnerState; log: RunnerLog }) {
   return (
     <>
       Asked the runner at <Time at={asked_at} exact />, and it has not sent its log.{" "}
-      {whyNot(runner)} {sent_at !== null && <Taken log={log} />}
+      {whyNot(runner)}
     </>
   );
 }
 
 function whyNot(runner: RunnerState): string {
-  if (isOffline(runner)) return "It has gone offline: read the log on its machine.";
   if (runner.outdated)
     return `Its version ${runner.version} may not know how to: update it, or read the log on its machine.`;
   return "Its connection may be broken. Ask again, or read the log on its machine.";
 }
 
-const Unasked = ({ runner }: { runner: RunnerState }) =>
-  isOffline(runner) ? (
-    <>The runner is offline, so it cannot be asked for its log. Read it on its machine.</>
-  ) : (
-    <>
-      There is no log here at the moment. The runner sends it when it is asked, and it is kept for
-      up to ten minutes.
-    </>
-  );
+const Unasked = () => (
+  <p class="hint">
+    There is no log here at the moment. The runner sends it when it is asked, and it is kept for up
+    to ten minutes.
+  </p>
+);
 
 const countText = (lines: number): string => {
   if (lines === 0) return "The runner has logged nothing yet";
@@ -143,7 +157,9 @@ const Taken = ({ log: { sent_at, lines } }: { log: RunnerLog }) => (
   </>
 );
 
-function Lines({ id, lines, query }: { id: string; lines: RunnerLog["lines"]; query: LogQuery }) {
+function Lines({ id, log, query }: { id: string; log: RunnerLog; query: LogQuery }) {
+  const { asked_at, sent_at, lines } = log;
+  if (sent_at === null) return asked_at === null ? <Unasked /> : null;
   const read = lines.map(({ at, level, text }) => {
     const shown = LEVELS[level];
     const wanted = isWanted(text, shown, query);
@@ -152,16 +168,21 @@ function Lines({ id, lines, query }: { id: string; lines: RunnerLog["lines"]; qu
   const found = read.filter(({ wanted }) => wanted).length;
   const path = `/fleet/runners/${id}/log`;
   return (
-    <div class="prediction-logs">
-      <LogTools action={path} query={query} download={[`${path}.txt`, `${id}.log.txt`]}>
-        {foundNote(found, lines.length, isAnyLine(query))}
-      </LogTools>
-      <pre tabindex={0}>
-        {read.map((one) => (
-          <Line {...one} find={query.find} />
-        ))}
-      </pre>
-    </div>
+    <>
+      <p class="hint" role="status">
+        <Taken log={log} />
+      </p>
+      <div class="prediction-logs">
+        <LogTools action={path} query={query} download={[`${path}.txt`, `${id}.log.txt`]}>
+          {foundNote(found, lines.length, isAnyLine(query))}
+        </LogTools>
+        <pre tabindex={0}>
+          {read.map((one) => (
+            <Line {...one} find={query.find} />
+          ))}
+        </pre>
+      </div>
+    </>
   );
 }
 

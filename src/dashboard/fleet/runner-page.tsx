@@ -89,7 +89,7 @@ export const RunnerPage = ({
       </div>
       <Events events={events} />
       <div data-part="log">
-        <LogSection runner={runner} />
+        <LogSection runner={runner} heard={heard} />
       </div>
     </div>
   );

@@ -104,3 +104,27 @@ test("its events say since when it is silent, as long as it is", async () => {
   advance(3_600);
   expect(await first()).toMatchObject({ kind: "stopped", says: false });
 });
+
+test("the page of its log says that it cannot be asked, until it is back", async () => {
+  timersFollowClock();
+  const { runner } = await busy();
+  const log = async () => (await visitor.look(`/fleet/runners/${runner.id}/log`)).html;
+  const ask = '<button type="submit" class="quiet">';
+  const well = await log();
+  expect(well).toContain(ask);
+  expect(well).not.toContain("data-away");
+  for (const [seconds, words] of [
+    [50, "The runner is not heard from, so it cannot be asked for its log."],
+    [100, "The runner is offline, so it cannot be asked for its log."],
+  ] as const) {
+    advance(seconds);
+    await eventually(async () => expect(textOf(await log())).toContain(words));
+    const html = await log();
+    expect(textOf(html)).toContain("This page asks it again once it is back.");
+    expect(html).toContain("data-away");
+    expect(html).not.toContain(ask);
+    expect(await look(runner)).toContain(words);
+  }
+  await runner.tell();
+  expect(await log()).toContain(ask);
+});

@@ -1,0 +1,37 @@
+/** A runner that is killed while its operator looks at its log, and that comes back. */
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { OPERATOR, Site } from "./support/site.ts";
+
+let site: Site;
+
+beforeAll(async () => {
+  site = await Site.open();
+});
+afterEach(() => site.leave());
+afterAll(() => site.close());
+
+it("its log says that it cannot be asked, keeps its lines, and is asked for by itself once it is back", {
+  timeout: 120_000,
+}, async () => {
+  const visitor = await site.visitor({ as: OPERATOR });
+  const { page } = visitor;
+  const runner = await site.world.runner("desk");
+  await visitor.open("/fleet");
+  await page.getByRole("link", { name: runner.name }).click();
+  await page.getByRole("button", { name: "Show the log" }).click();
+  const log = page.locator(".prediction-logs pre");
+  const lines = log.locator(".line");
+  await lines.first().waitFor();
+
+  await runner.kill();
+  await page.getByText("cannot be asked for its log").waitFor({ timeout: 45_000 });
+  await lines.first().waitFor();
+  await visitor.look();
+
+  const taken = page.getByText(/^The last (\d+ lines|line), as of/);
+  const before = await taken.innerText();
+  const next = await site.world.update(runner);
+  await expect.poll(() => taken.innerText(), { timeout: 30_000 }).not.toBe(before);
+  await page.getByRole("button", { name: "Ask again" }).waitFor();
+  await site.world.retire(next);
+});
