@@ -225,7 +225,6 @@ it("pictures are collected, and one is the next input", async () => {
   await recent.locator('li:nth-child(2) a[aria-current="page"]').waitFor();
   expect(await page.locator(".media-run").count()).toBe(2);
   await visitor.look();
-  // The address still names the run that was opened.
   await run.click();
   await recent.locator('li:nth-child(3) a:not([aria-current="page"])').waitFor();
   await recent.locator('li:nth-child(1) a[aria-current="page"]').waitFor();
@@ -299,7 +298,7 @@ it("a run is opened as its conversation, goes on from there, and Back leads to t
   await page.reload();
   await bubbles.nth(2).waitFor();
   await page.getByRole("link", { name: "Recent runs", exact: true }).click();
-  await page.locator(`[data-recent] a[href$="${second}"]`).click();
+  await page.locator(`[data-recent] a[href$="prediction=${second}"]`).click();
   await visitor.arrives(new RegExp(second));
   await bubbles.getByText("And the Queen?").waitFor();
   expect(await bubbles.count()).toBe(2);
@@ -310,6 +309,8 @@ it("a run is opened as its conversation, goes on from there, and Back leads to t
   await visitor.open(`${playground("scribe")}?prediction=${first}`);
   await bubbles.getByText("Alice?").waitFor();
   expect(await bubbles.count()).toBe(2);
+  await page.goBack();
+  await bubbles.getByText("Why?").waitFor();
 });
 
 it("without scripts a chat is a form", async () => {

@@ -126,7 +126,11 @@ const Conversation = ({
       </p>
       {children}
     </div>
-    {note && <p class="hint">{note}</p>}
+    {note && (
+      <p class="hint" data-run-note>
+        {note}
+      </p>
+    )}
     <ol class="turns" data-turns aria-label="Messages" />
     <p class="visually-hidden" role="status" data-announce />
     <form class="composer" data-composer>

@@ -15,8 +15,11 @@ import { type ChatOptions, chatInput } from "../../../playground/chat/input.ts";
 import type { ChatWire } from "../../../playground/chat/wire.ts";
 import { codeSamples } from "../../../playground/code/samples.ts";
 import { RecentRuns } from "../recent-runs.ts";
+import { runInAddress } from "../run-steps.ts";
 import { Answer } from "./answer.ts";
 import { Composer } from "./composer.ts";
+import { Conversations } from "./conversations.ts";
+import { leaveRun } from "./leave-run.ts";
 import { Settings } from "./settings.ts";
 import { attachSides } from "./sides.ts";
 import { Turns } from "./turns.ts";
@@ -34,11 +37,14 @@ export class Chat {
   readonly #settings: Settings;
   readonly #composer: Composer;
   readonly #view: Turns;
+  readonly #conversations: Conversations;
   readonly #recent: RecentRuns;
   readonly #showConversation: () => void;
   #turns: Turn[] = [];
   #answer: Answer | undefined;
   #timer: number | undefined;
+  /** The run that has written the last answer; empty for none. */
+  #run: string | undefined;
 
   constructor(root: HTMLElement) {
     this.#root = root;
@@ -60,28 +66,22 @@ export class Chat {
       retry: () => this.#retry(),
       giveResult: (n, result) => this.#giveResult(n, result),
     });
+    this.#conversations = new Conversations(root.dataset);
     this.#recent = new RecentRuns(root);
     const sides = attachSides(root);
     this.#showConversation = () => sides.showConversation();
     root.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.#answer?.stop();
     });
+    root.addEventListener("click", (event) => this.#openAgain(event));
     addEventListener("pagehide", () => this.#keep());
     this.#resume();
-  }
-
-  /** A run that was opened begins a conversation of its own: Back leads to the one before. */
-  get #key(): string {
-    const { user, model } = this.#root.dataset;
-    const run = new URLSearchParams(location.search).get("prediction");
-    return `auspex.chat.1:${user}:${model}${run === null ? "" : `:${run}`}`;
   }
 
   /** What was said before the page was loaded again, or in the run that is opened; an answer goes on. */
   #resume(): void {
     const { opened = null } = this.#root.dataset;
-    const said = isOpenedAnew() ? null : sessionStorage.getItem(this.#key);
-    const kept = readHistory(said) ?? readHistory(opened);
+    const kept = readHistory(this.#conversations.kept) ?? readHistory(opened);
     if (kept) {
       this.#settings.texts = kept;
       this.#turns = kept.turns;
@@ -132,9 +132,14 @@ export class Chat {
     else this.#changed();
   }
 
+  /** Back leads to what was said. */
   #clear(): void {
     this.#answer?.stop();
     this.#answer = undefined;
+    this.#keep();
+    const { chat = "", pinned } = this.#root.dataset;
+    this.#conversations.begin(pinned === undefined ? chat : `${chat}?version=${pinned}`);
+    leaveRun();
     this.#turns = [];
     this.#show();
     this.#composer.field.focus();
@@ -176,7 +181,10 @@ export class Chat {
       turn,
       start: { address: this.#root.dataset.chat ?? "", body },
       onChange: (note) => this.#view.update(turn, note),
-      onStatus: (id, status) => this.#recent.say(id, status),
+      onStatus: (id, status) => {
+        this.#recent.say(id, status);
+        this.#markRun();
+      },
       onEnd: () => this.#ended(turn),
     });
     // So that it can be found again if the page is left now.
@@ -190,8 +198,7 @@ export class Chat {
     this.#view.finish(turn);
     this.#view.announce(saidOf(turn));
     this.#view.focusCall(this.#turns);
-    if (turn.prediction === undefined) this.#recent.refresh();
-    else this.#recent.begin(turn.prediction);
+    this.#recent.refreshSoon();
   }
 
   #show(): void {
@@ -199,7 +206,26 @@ export class Chat {
     this.#composer.isBusy = isBusy(this.#turns);
     this.#composer.canClear = this.#turns.length > 0;
     this.#root.classList.toggle("busy", isBusy(this.#turns));
+    this.#markRun();
     this.#changed();
+  }
+
+  #markRun(): void {
+    const answers = this.#turns.filter((turn) => turn.role === "assistant");
+    const run = answers.findLast(({ prediction }) => prediction !== undefined)?.prediction ?? "";
+    if (run === this.#run) return;
+    this.#run = run;
+    this.#recent.begin(run);
+  }
+
+  /** The list has the run that was opened, with which this conversation has gone on. */
+  #openAgain(event: MouseEvent): void {
+    const { target, button, ctrlKey, metaKey, shiftKey } = event;
+    const link = target instanceof Element ? target.closest("a") : null;
+    if (link?.href !== location.href || button > 0 || ctrlKey || metaKey || shiftKey) return;
+    if (runInAddress() === this.#run) return;
+    event.preventDefault();
+    this.#conversations.openAgain();
   }
 
   #changed(): void {
@@ -208,14 +234,8 @@ export class Chat {
   }
 
   #keep(): void {
-    try {
-      sessionStorage.setItem(
-        this.#key,
-        historyText({ ...this.#settings.texts, turns: this.#turns }),
-      );
-    } catch {
-      // Full, or not allowed: then it is not kept.
-    }
+    const { texts } = this.#settings;
+    this.#conversations.keep(historyText({ ...texts, turns: this.#turns }));
   }
 
   /** With the message that is being written. */
@@ -244,14 +264,6 @@ export class Chat {
       if (place && place.textContent !== code) place.textContent = code;
     }
   }
-}
-
-/** Not by a reload or Back, nor by a link between views and versions, which names a version. */
-function isOpenedAnew(): boolean {
-  const query = new URLSearchParams(location.search);
-  const [entry] = performance.getEntriesByType("navigation");
-  const isReached = entry instanceof PerformanceNavigationTiming && entry.type === "navigate";
-  return isReached && query.has("prediction") && !query.has("version");
 }
 
 /** Without a draft the code asks for the last answer again. */

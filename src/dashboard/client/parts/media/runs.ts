@@ -5,6 +5,7 @@ import { leaveExample } from "../leave-example.ts";
 import type { Result } from "../playground.ts";
 import { requiredElement } from "../playground-form.ts";
 import { RecentRuns } from "../recent-runs.ts";
+import { RunSteps } from "../run-steps.ts";
 import { attachZoom } from "../zoom.ts";
 import { RunCard } from "./run-card.ts";
 
@@ -22,6 +23,7 @@ export class MediaRuns implements Result {
   readonly #status: HTMLElement;
   readonly #key: string;
   readonly #recent: RecentRuns;
+  readonly #steps: RunSteps;
   readonly #useAsInput: ((address: string) => void) | undefined;
   readonly #fields: KnownField[];
   #runs: { kept: Kept; card: RunCard }[] = [];
@@ -32,6 +34,7 @@ export class MediaRuns implements Result {
     this.#status = requiredElement(root, "[data-announce-result]", HTMLElement);
     this.#useAsInput = useAsInput;
     this.#recent = new RecentRuns(root);
+    this.#steps = new RunSteps(root);
     attachZoom(this.#list);
     const { user, model, fields = "[]" } = root.dataset;
     this.#fields = JSON.parse(fields);
@@ -43,11 +46,12 @@ export class MediaRuns implements Result {
   }
 
   async open(id: string, input: Input): Promise<void> {
+    this.#steps.begin(id);
     this.#status.textContent = "The model runs.";
     leaveExample(document);
     this.#add({ id, label: labelOf(input, this.#fields) });
     this.#keep();
-    this.#recent.begin(id);
+    this.#recent.refreshSoon();
   }
 
   #add(kept: Kept): void {

@@ -1,0 +1,26 @@
+/** Runs as steps of the browser's history: each has the address that leads back to it. */
+import { runAddress } from "../../playground/run-address.ts";
+
+export const runInAddress = (): string | null =>
+  new URLSearchParams(location.search).get("prediction");
+
+export class RunSteps {
+  readonly #address: (id: string) => string;
+  #shown = runInAddress();
+
+  /** @param root of the playground */
+  constructor(root: HTMLElement) {
+    const { playground = "", asForm } = root.dataset;
+    this.#address = (id) => runAddress(playground, id, asForm !== undefined);
+    // The server shows a run with its input. Back to an anchor of the page is no other run.
+    addEventListener("popstate", () => {
+      if (runInAddress() !== this.#shown) location.reload();
+    });
+  }
+
+  /** A run has begun, and is shown. */
+  begin(id: string): void {
+    history.pushState(null, "", this.#address(id));
+    this.#shown = id;
+  }
+}
