@@ -184,3 +184,16 @@ it("a run is pinned as an example, and its inputs are used again", async () => {
   await page.goBack();
   await page.getByText("An example from").waitFor();
 });
+
+it("the tabs of a model stand where they stood, whichever is chosen", async () => {
+  const visitor = await site.visitor({ as: OPERATOR });
+  const { page } = visitor;
+  await visitor.open(`/models/${OPERATOR}/story`);
+  const tabs = page.getByRole("navigation", { name: "Pages of story" });
+  const place = await tabs.boundingBox();
+  for (const name of ["Versions", "API", "Settings", "Overview", "Variables", "Examples"]) {
+    await tabs.getByRole("link", { name, exact: true }).click();
+    await visitor.arrives(new RegExp(`/${name.toLowerCase()}$`));
+    expect([name, await tabs.boundingBox()]).toEqual([name, place]);
+  }
+});

@@ -1,6 +1,7 @@
 /** Code samples for calling a model, with the deployment's own URL. */
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { codeSamples } from "../playground/code/samples.ts";
@@ -11,14 +12,16 @@ import { NoVersion } from "./no-version.tsx";
 export const ApiPage = ({
   model,
   viewer,
+  expected,
   origin,
 }: {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
+  expected: Expected | undefined;
   origin: string;
 }) => (
   <>
-    <ModelHeader model={model} viewer={viewer} page="/api" />
+    <ModelHeader model={model} viewer={viewer} page="/api" expected={expected} />
     {model.latest_version ? (
       <Calls model={model} version={model.latest_version} origin={origin} />
     ) : (

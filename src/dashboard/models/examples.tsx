@@ -2,6 +2,7 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { type Example, MAX_EXAMPLES } from "../../protocol/example.ts";
 import { isCoverOf } from "../../services/models/example-pictures.ts";
+import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { ExampleVersion } from "../playground/examples/output.tsx";
@@ -16,6 +17,7 @@ import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 interface Props {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
+  expected: Expected | undefined;
   examples: Example[];
   /** The numbers of versions that made some of them, and were deleted. */
   gone: Set<number>;
@@ -24,10 +26,10 @@ interface Props {
 }
 
 export const ExamplesPage = (props: Props) => {
-  const { model, viewer, examples } = props;
+  const { model, viewer, expected, examples } = props;
   return (
     <>
-      <ModelHeader model={model} viewer={viewer} page="/examples" />
+      <ModelHeader model={model} viewer={viewer} page="/examples" expected={expected} />
       {examples.length === 0 ? (
         <NoExamples model={model} viewer={viewer} />
       ) : (

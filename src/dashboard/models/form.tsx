@@ -2,6 +2,7 @@
 import type { Category } from "../../protocol/category.ts";
 import type { Hardware } from "../../protocol/hardware.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
+import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
@@ -33,17 +34,19 @@ export const NewModelPage = ({ draft, ...offered }: FormChoices & { draft: Draft
 export const SettingsPage = ({
   model,
   viewer,
+  expected,
   changes,
   deletion,
   ...offered
 }: FormChoices & {
   model: DetailedModelRow;
   viewer: Viewer;
+  expected: Expected | undefined;
   changes: Draft;
   deletion: Draft;
 }) => (
   <>
-    <ModelHeader model={model} viewer={viewer} page="/settings" />
+    <ModelHeader model={model} viewer={viewer} page="/settings" expected={expected} />
     <Form action={modelAddress(model, "/settings")} class="model-form">
       <Problem draft={changes} />
       <Fields draft={changes} model={model} {...offered} />

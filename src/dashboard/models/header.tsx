@@ -1,9 +1,7 @@
-/** The header of every page of a model: name, visibility, description and tabs. */
-import type { Outlook } from "../../domain/models/outlook.ts";
-import type { SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
+/** The header of every page of a model: name, visibility, description, what to expect of a run, and tabs. */
 import type { Visibility } from "../../protocol/model.ts";
+import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
-import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
 import { Tabs } from "../ui/parts.tsx";
 import { Facts } from "./facts.tsx";
@@ -11,13 +9,6 @@ import { Waiting } from "./waiting.tsx";
 
 /** A page of a model, as the end of its path. */
 type ModelPage = "" | "/examples" | "/overview" | "/api" | "/versions" | "/variables" | "/settings";
-
-interface Expected {
-  outlook: Outlook;
-  version: Pick<VersionRow, "configuration">;
-  /** Why predictions of the model wait, for those who may know. */
-  wait?: SomeReason[] | undefined;
-}
 
 export const modelAddress = (
   { owner, name }: Pick<DetailedModelRow, "owner" | "name">,
@@ -33,8 +24,8 @@ export const ModelHeader = ({
   model: DetailedModelRow;
   viewer: Viewer | undefined;
   page: ModelPage;
-  /** What to expect of a run, where that is shown. */
-  expected?: Expected;
+  /** Undefined for a model without a version. */
+  expected: Expected | undefined;
 }) => (
   <header class="model-header">
     <h1>

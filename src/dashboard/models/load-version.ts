@@ -4,6 +4,7 @@ import { readModel } from "../../services/models/models.ts";
 import { readVersion, readVersionBefore } from "../../services/models/versions.ts";
 import { findImagePlaces } from "../../services/runners/serving.ts";
 import type { PageContext } from "../context.ts";
+import { expectedOf } from "./expected.ts";
 import { isOwner } from "./header.tsx";
 import type { VersionPageProps } from "./version.tsx";
 
@@ -21,11 +22,12 @@ export async function loadVersion(
   ]);
   const namesRunners = viewer?.operator ?? false;
   const seesPlaces = viewer !== undefined && (namesRunners || isOwner(model, viewer));
-  const [described, before, places] = await Promise.all([
+  const [described, before, expected, places] = await Promise.all([
     describeImage(services, viewer?.caller, model, version),
     readVersionBefore(services, version),
+    expectedOf(c, model, version),
     seesPlaces ? findImagePlaces(services, viewer.caller, model, version) : undefined,
   ]);
   const image = { described, places: seesPlaces ? (places ?? null) : undefined, namesRunners };
-  return { model, version, before, viewer, origin, image };
+  return { model, version, before, viewer, expected, origin, image };
 }

@@ -1,5 +1,6 @@
 /** What a model's owner says of it, with details in a sidebar. */
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
+import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { Markdown } from "../ui/markdown.tsx";
@@ -7,16 +8,19 @@ import { Empty, Time } from "../ui/parts.tsx";
 import { Detail } from "./detail.tsx";
 import { egressText } from "./egress.ts";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
-import { isolationText } from "./isolation.ts";
 
 interface Props {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
 }
 
-export const OverviewPage = ({ model, viewer }: Props) => (
+export const OverviewPage = ({
+  model,
+  viewer,
+  expected,
+}: Props & { expected: Expected | undefined }) => (
   <>
-    <ModelHeader model={model} viewer={viewer} page="/overview" />
+    <ModelHeader model={model} viewer={viewer} page="/overview" expected={expected} />
     <div class="with-aside">
       <div>
         {model.overview ? (
@@ -47,11 +51,14 @@ const NoOverview = ({ model, viewer }: Props) => (
   </Empty>
 );
 
+/** What the header does not tell. */
 function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
   const { latest_version: latest, hardware, categories } = model;
   return (
     <dl class="details">
-      <Detail name="Predictions">{model.predictions_count.toLocaleString("en")}</Detail>
+      {!latest && (
+        <Detail name="Predictions">{model.predictions_count.toLocaleString("en")}</Detail>
+      )}
       {latest && (
         <Detail name="Latest version">
           <a href={modelAddress(model, `/versions/${latest.number}`)}>{latest.number}</a>,{" "}
@@ -61,7 +68,6 @@ function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
       <Detail name="Hardware">
         <bdi>{latest?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}</bdi>
       </Detail>
-      {latest && <Detail name="Container sharing">{isolationText(latest.configuration)}</Detail>}
       {latest && <Detail name="Network access">{egressText(latest.configuration)}</Detail>}
       {latest && owns && (
         <Detail name="To change these">

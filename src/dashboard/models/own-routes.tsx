@@ -12,6 +12,7 @@ import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
+import { expectedOf } from "./expected.ts";
 import { NewModelPage, SettingsPage } from "./form.tsx";
 import { readModelForm } from "./read-form.ts";
 
@@ -49,6 +50,7 @@ async function showSettings(
     <SettingsPage
       model={model}
       viewer={viewerOf(c)}
+      expected={await expectedOf(c, model)}
       changes={changes}
       deletion={deletion}
       {...choices}

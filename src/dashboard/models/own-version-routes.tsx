@@ -10,6 +10,7 @@ import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, handleForm } from "../form.ts";
 import { repositoryAt } from "../publish/commands.ts";
+import { expectedOf } from "./expected.ts";
 import { loadVersion } from "./load-version.ts";
 import { readVersionForm, withFieldIssues } from "./read-form.ts";
 import { VersionPage } from "./version.tsx";
@@ -26,9 +27,13 @@ async function showNewVersion(c: PageContext, owner: string, name: string, draft
     imagePath(services, owner),
     listHardware(services, { cursor: undefined, size: MAX_HARDWARE, url: c.req.url }),
   ]);
+  const [tags, expected] = await Promise.all([
+    recentTags(services, model.id),
+    expectedOf(c, model),
+  ]);
   const images = {
     repository: repositoryAt(origin, owner, name),
-    tags: await recentTags(services, model.id),
+    tags,
     isElsewhereAllowed: path !== undefined || services.settings.imageAllowList.length > 0,
     elsewhere: path && `${path}/${name}`,
   };
@@ -36,6 +41,7 @@ async function showNewVersion(c: PageContext, owner: string, name: string, draft
     <NewVersionPage
       model={model}
       viewer={viewer}
+      expected={expected}
       hardware={hardware.items}
       draft={draft}
       origin={origin}

@@ -10,13 +10,13 @@ import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { listVersions, readCompared } from "../../services/models/versions.ts";
 import type { Page, PageRequest } from "../../services/pagination.ts";
-import { readOutlook } from "../../services/runners/serving.ts";
 import { type PageContext, pages } from "../context.ts";
 import { emptyDraft } from "../form.ts";
 import { chosenExample } from "../playground/examples/note.ts";
 import { publishState } from "../publish/state.ts";
 import { ApiPage } from "./api.tsx";
 import { examplePages } from "./example-routes.tsx";
+import { expectedOf } from "./expected.ts";
 import { type Gallery, type ModelQuery, ModelsPage } from "./list.tsx";
 import { loadVersion } from "./load-version.ts";
 import { renderNoVersion } from "./no-version.tsx";
@@ -135,20 +135,21 @@ export const modelPages = pages()
     if (!version) return renderNoVersion(c, model);
     const { services, origin } = c.var;
     const chosen = c.req.query("example");
-    const [outlook, examples, one] = await Promise.all([
-      readOutlook(services, undefined, model, version),
+    const [expected, examples, one] = await Promise.all([
+      expectedOf(c, model),
       exampleChoices(services, model.id, origin),
       chosenExample(services, version, chosen, origin),
     ]);
     const { host } = new URL(origin);
-    return c.render(<VisitorPage {...{ model, version, outlook, examples, host, ...one }} />, {
+    return c.render(<VisitorPage {...{ model, version, expected, examples, host, ...one }} />, {
       title: `${owner}/${name}`,
     });
   })
   .get("/models/:owner/:name/overview", async (c) => {
     const { owner, name } = c.req.param();
     const model = await loadModel(c, owner, name);
-    return c.render(<OverviewPage model={model} viewer={c.var.viewer} />, {
+    const expected = await expectedOf(c, model);
+    return c.render(<OverviewPage model={model} viewer={c.var.viewer} expected={expected} />, {
       title: `Overview of ${owner}/${name}`,
     });
   })
@@ -160,9 +161,12 @@ export const modelPages = pages()
       listVersions(services, viewer?.caller, owner, name, pageRequest(c)),
     ]);
     const numbers = versions.page.items.map(({ number }) => number);
-    const compared = await readCompared(services, model, numbers);
+    const [compared, expected] = await Promise.all([
+      readCompared(services, model, numbers),
+      expectedOf(c, model),
+    ]);
     return c.render(
-      <VersionsPage model={model} viewer={viewer} versions={versions.page} compared={compared} />,
+      <VersionsPage {...{ model, viewer, expected, versions: versions.page, compared }} />,
       { title: `Versions of ${owner}/${name}` },
     );
   })
@@ -177,7 +181,8 @@ export const modelPages = pages()
     const { viewer, origin } = c.var;
     const { owner, name } = c.req.param();
     const model = await loadModel(c, owner, name);
-    return c.render(<ApiPage model={model} viewer={viewer} origin={origin} />, {
+    const expected = await expectedOf(c, model);
+    return c.render(<ApiPage {...{ model, viewer, expected, origin }} />, {
       title: `API of ${owner}/${name}`,
     });
   });

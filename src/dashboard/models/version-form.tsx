@@ -1,6 +1,7 @@
 /** The form that publishes a version. */
 import type { Hardware } from "../../protocol/hardware.ts";
 import { ownConfiguration } from "../../services/models/version-image.ts";
+import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
@@ -15,6 +16,7 @@ import { Schemas } from "./version-form-schemas.tsx";
 interface Props {
   model: DetailedModelRow;
   viewer: Viewer;
+  expected: Expected | undefined;
   hardware: Hardware[];
   draft: Draft;
   /** Scheme and host of the deployment. */
@@ -22,10 +24,11 @@ interface Props {
   images: ImageChoices;
 }
 
-export function NewVersionPage({ model, viewer, hardware, draft, origin, images }: Props) {
+export function NewVersionPage(props: Props) {
+  const { model, viewer, expected, hardware, draft, origin, images } = props;
   return (
     <>
-      <ModelHeader model={model} viewer={viewer} page="/versions" />
+      <ModelHeader model={model} viewer={viewer} page="/versions" expected={expected} />
       <h2>New version</h2>
       <p>
         A version is a container image with its input and output schemas. Versions never change: to

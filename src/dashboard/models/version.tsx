@@ -1,6 +1,7 @@
 /** The page of a version: configuration and schemas. */
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
+import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { ComparedVersion, VersionRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
@@ -24,16 +25,17 @@ export interface VersionPageProps {
   before: ComparedVersion | undefined;
   image: VersionImage;
   viewer: Viewer | undefined;
+  expected: Expected | undefined;
   origin: string;
   draft: Draft;
 }
 
 export function VersionPage(props: VersionPageProps) {
-  const { model, version, before, image, viewer, origin, draft } = props;
+  const { model, version, before, image, viewer, expected, origin, draft } = props;
   const { number, schemas, release_notes } = version;
   return (
     <>
-      <ModelHeader model={model} viewer={viewer} page="/versions" />
+      <ModelHeader model={model} viewer={viewer} page="/versions" expected={expected} />
       <Problem draft={draft} />
       <div class="title-row">
         <h2>

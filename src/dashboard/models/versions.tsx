@@ -1,5 +1,6 @@
 /** The versions of a model, newest first. */
 import type { Page } from "../../services/pagination.ts";
+import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { ListedSchemas, VersionSummaryRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
@@ -11,11 +12,13 @@ import { NoVersion } from "./no-version.tsx";
 export const VersionsPage = ({
   model,
   viewer,
+  expected,
   versions,
   compared,
 }: {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
+  expected: Expected | undefined;
   versions: Page<VersionSummaryRow>;
   /** Those of the page and the one before them, newest first. */
   compared: ListedSchemas[];
@@ -23,7 +26,7 @@ export const VersionsPage = ({
   const { latest_version: latest } = model;
   return (
     <>
-      <ModelHeader model={model} viewer={viewer} page="/versions" />
+      <ModelHeader model={model} viewer={viewer} page="/versions" expected={expected} />
       {latest ? (
         <>
           <div class="title-row">

@@ -1,6 +1,6 @@
 /** A model's page for visitors: the form of its playground, to look at. */
-import type { Outlook } from "../../domain/models/outlook.ts";
 import type { ExampleChoice } from "../../services/models/examples.ts";
+import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { emptyDraft } from "../form.ts";
@@ -15,14 +15,14 @@ import { ModelHeader, modelAddress } from "./header.tsx";
 interface Props extends ChosenExample {
   model: DetailedModelRow;
   version: VersionRow;
-  outlook: Outlook;
+  expected: Expected | undefined;
   examples: ExampleChoice[];
   host: string;
 }
 
-export const VisitorPage = ({ model, version, outlook, examples, host, ...chosen }: Props) => (
+export const VisitorPage = ({ model, version, expected, examples, host, ...chosen }: Props) => (
   <>
-    <ModelHeader model={model} viewer={undefined} page="" expected={{ outlook, version }} />
+    <ModelHeader model={model} viewer={undefined} page="" expected={expected} />
     <div class="playground">
       <section class="playground-input" aria-labelledby="playground-input">
         <div class="playground-head">

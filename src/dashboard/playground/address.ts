@@ -1,12 +1,11 @@
 /** What the playground shows, and the address that leads back to it. */
-import type { Outlook } from "../../domain/models/outlook.ts";
-import type { SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
 import type { Example } from "../../protocol/example.ts";
 import type { ExampleChoice } from "../../services/models/examples.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { RecentRun } from "../../services/predictions/recent-runs.ts";
+import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { modelAddress } from "../models/header.tsx";
@@ -41,10 +40,8 @@ export interface PlaygroundState {
   /** The last of the model, of whoever looks. */
   runs: RecentRun[];
   tab: Tab;
-  /** What to expect of a run of the latest version. */
-  outlook: Outlook;
-  /** Why predictions of the model wait, for those who may know; undefined also if its pool did not say. */
-  wait: SomeReason[] | undefined;
+  /** Of a run of the version. */
+  expected: Expected | undefined;
 }
 
 export type Tab = "output" | "code";

@@ -8,12 +8,11 @@ import { exampleChoices } from "../../services/models/examples.ts";
 import { readModel } from "../../services/models/models.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
-import { readModelWait, readOutlook } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";
-import { isOwner } from "../models/header.tsx";
+import { expectedOf } from "../models/expected.ts";
 import type { PlaygroundState } from "./address.ts";
 import { PlaygroundPage } from "./page.tsx";
 import { ownView, type View } from "./views.ts";
@@ -64,7 +63,7 @@ export async function findVersion(
 /** Without what is loaded here. */
 export type RenderedState = Omit<
   PlaygroundState,
-  "versions" | "shape" | "view" | "runs" | "examples" | "outlook" | "wait"
+  "versions" | "shape" | "view" | "runs" | "examples" | "expected"
 > & {
   /** Its own where it is not the form. */
   wanted: "own" | "form";
@@ -82,14 +81,12 @@ export async function renderPlayground(
   const request = { cursor: undefined, size: MAX_LISTED, url: c.req.url };
   const reference = `${owner.username}/${name}`;
   const view: View = (wanted === "own" && ownView(version)) || "form";
-  const seesWait = viewer.operator || isOwner(model, viewer);
-  const [{ page }, runs, examples, outlook, wait] = await Promise.all([
+  const [{ page }, runs, examples, expected] = await Promise.all([
     listVersions(services, viewer.caller, owner.username, name, request),
     // Client code reads those of a chat when it is there.
     view === "chat" ? [] : recentRuns(services, viewer.caller, reference, version, c.req.url),
     exampleChoices(services, model.id, origin),
-    readOutlook(services, viewer.caller, model, version),
-    seesWait ? readModelWait(services, model, version) : undefined,
+    expectedOf(c, model, version),
   ]);
   const numbers = page.items.map(({ number }) => number);
   const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
@@ -98,7 +95,7 @@ export async function renderPlayground(
   c.status(status);
   return c.render(
     <PlaygroundPage
-      play={{ ...play, versions, runs, examples, shape, view, outlook, wait }}
+      play={{ ...play, versions, runs, examples, shape, view, expected }}
       viewer={viewer}
       origin={origin}
     />,

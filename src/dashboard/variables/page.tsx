@@ -1,4 +1,5 @@
 /** The variables of a model, whether its latest version lists them, and a form to set one. */
+import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
@@ -11,15 +12,16 @@ import type { VariableRow } from "./rows.ts";
 interface PageProps {
   model: DetailedModelRow;
   viewer: Viewer;
+  expected: Expected | undefined;
   rows: VariableRow[];
   /** The name to prefill in the form, or empty. */
   chosen: string;
   draft: Draft;
 }
 
-export const VariablesPage = ({ model, viewer, rows, chosen, draft }: PageProps) => (
+export const VariablesPage = ({ model, viewer, expected, rows, chosen, draft }: PageProps) => (
   <>
-    <ModelHeader model={model} viewer={viewer} page="/variables" />
+    <ModelHeader model={model} viewer={viewer} page="/variables" expected={expected} />
     {rows.length === 0 ? (
       <Empty title="No variables yet">
         <p>
@@ -114,7 +116,7 @@ function listingText(
 }
 
 /** Values are never shown again, not even one that was just rejected. */
-function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer">) {
+function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer" | "expected">) {
   const hint = "Up to 32,768 characters. Can span several lines.";
   return (
     <section class="set-variable" aria-labelledby="set-title">

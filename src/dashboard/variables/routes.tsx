@@ -8,6 +8,7 @@ import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
+import { expectedOf } from "../models/expected.ts";
 import { VariablesPage } from "./page.tsx";
 import { rowsOf } from "./rows.ts";
 
@@ -81,6 +82,7 @@ async function show(c: PageContext, draft: Draft) {
     <VariablesPage
       model={model}
       viewer={viewer}
+      expected={await expectedOf(c, model)}
       rows={rowsOf(items, model.latest_version)}
       chosen={chosen}
       draft={draft}

@@ -1,5 +1,5 @@
 /** Who would run a model: whether there is a runner for it, and which ones need not download its image. */
-import { type Outlook, outlookOf } from "../../domain/models/outlook.ts";
+import { type Outlook, outlookOf, type Told } from "../../domain/models/outlook.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
 import type { SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
@@ -72,39 +72,41 @@ export async function findImagePlaces(
 /** A pool that is slower than this is left out of a page that has more to show. */
 const OUTLOOK_MS = 500;
 
+export interface Expected {
+  version: VersionRow;
+  outlook: Outlook;
+  /**
+   * Why predictions of the model wait for the hardware of the version, whoever made them. Undefined for those
+   * who may not know, and when the pool does not answer, as one of the last release.
+   */
+  wait: SomeReason[] | undefined;
+}
+
 /**
  * What the caller can expect of a run of a version, as far as its pool knows: of the containers that the
  * run could use, and so of no other account's where containers are not shared.
  * @param caller undefined: a visitor
+ * @param seesWait for the model's owner and for operators
  */
-export async function readOutlook(
+export async function readExpected(
   services: Services,
   caller: Caller | undefined,
-  model: DetailedModelRow,
-  version: VersionRow,
-): Promise<Outlook> {
+  { model, version, seesWait }: { model: DetailedModelRow; version: VersionRow; seesWait: boolean },
+): Promise<Expected> {
   const hardware = hardwareOf(model, version);
   const row = await findHardware(services.db, hardware);
   const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
   const { isolation = DEFAULT_ISOLATION } = version.configuration;
-  if (!pool) return outlookOf(undefined, isolation, row?.price_per_hour ?? null);
-  const job = { hardware, ...(await requirements(services, caller, model, version, row)) };
-  const told = await withTimeout(pool.outlook(job), `pool ${row.pool}`, OUTLOOK_MS);
-  return outlookOf(told, isolation, row.price_per_hour);
-}
-
-/**
- * Why predictions of a model wait for the hardware of a version, whoever made them: for its owner and for operators.
- * @returns undefined when the pool does not answer, as one of the last release
- */
-export async function readModelWait(
-  services: Services,
-  model: DetailedModelRow,
-  version: VersionRow,
-): Promise<SomeReason[] | undefined> {
-  const row = await findHardware(services.db, hardwareOf(model, version));
-  const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
-  return pool && withTimeout(pool.waitOf(model.id), `pool ${row.pool}`, OUTLOOK_MS);
+  const outlook = (told?: Told) => outlookOf(told, isolation, row?.price_per_hour ?? null);
+  if (!pool) return { version, outlook: outlook(), wait: undefined };
+  const asked = <T>(answer: Promise<T>) => withTimeout(answer, `pool ${row.pool}`, OUTLOOK_MS);
+  const [told, wait] = await Promise.all([
+    requirements(services, caller, model, version, row).then((needs) =>
+      asked(pool.outlook({ hardware, ...needs })),
+    ),
+    seesWait ? asked(pool.waitOf(model.id)) : undefined,
+  ]);
+  return { version, outlook: outlook(told), wait };
 }
 
 /** As a prediction of the caller's would have them (services/predictions/prediction-spec.ts). */

@@ -30,6 +30,18 @@ it("a container that is ready is warm, with what a run takes and costs", async (
   );
 });
 
+it("each page of the model tells the same", async () => {
+  const { world } = await warmWorld();
+  const head =
+    /Now Warm starts at once .* Runs so far \d+ Container sharing Shared by all accounts/;
+  const on = async (page: string) =>
+    textOf((await new Visitor().look(`/models/${world.model}${page}`)).html).match(head)?.[0];
+  const told = await on("");
+  expect(told).toBeDefined();
+  for (const page of ["/examples", "/overview", "/api", "/versions", "/versions/1"])
+    expect([page, await on(page)]).toEqual([page, told]);
+});
+
 it("once it is gone, a run waits as long as a start has taken", async () => {
   const { world, runner } = await warmWorld();
   await runner.tellState({ warm: [] });

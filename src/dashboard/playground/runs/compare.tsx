@@ -5,6 +5,7 @@ import { priceText } from "../../../domain/predictions/price.ts";
 import type { Json } from "../../../protocol/common.ts";
 import type { PredictionView } from "../../../services/predictions/prediction-view.ts";
 import type { RecentRun } from "../../../services/predictions/recent-runs.ts";
+import type { Expected } from "../../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../../storage/models/models.ts";
 import type { Viewer } from "../../context.ts";
 import { ModelHeader, modelAddress } from "../../models/header.tsx";
@@ -26,6 +27,7 @@ type Both = [a: ComparedRun, b: ComparedRun];
 
 export interface Comparison {
   model: DetailedModelRow;
+  expected: Expected | undefined;
   runs: RecentRun[];
   /** Of the model's latest version. */
   fields: KnownField[];
@@ -36,7 +38,7 @@ export interface Comparison {
 
 export const ComparePage = ({ comparison, viewer }: { comparison: Comparison; viewer: Viewer }) => (
   <>
-    <ModelHeader model={comparison.model} viewer={viewer} page="" />
+    <ModelHeader model={comparison.model} viewer={viewer} page="" expected={comparison.expected} />
     <h2>Compare two runs</h2>
     <Choice comparison={comparison} />
     {comparison.both ? (

@@ -6,6 +6,7 @@ import { runPrice } from "../../../services/predictions/run-price.ts";
 import type { DetailedModelRow } from "../../../storage/models/models.ts";
 import { viewerOf } from "../../access.ts";
 import type { PageContext } from "../../context.ts";
+import { expectedOf } from "../../models/expected.ts";
 import { inputFields } from "../input.ts";
 import { findVersion } from "../render.tsx";
 import { type ComparedRun, ComparePage } from "./compare.tsx";
@@ -17,14 +18,15 @@ export async function renderComparison(c: PageContext, a: string | undefined, b:
   const { model, version } = await findVersion(c);
   const reference = `${model.owner.username}/${model.name}`;
   const read = (id: string) => readRun(c, model, id);
-  const [runs, first, second] = await Promise.all([
+  const [runs, expected, first, second] = await Promise.all([
     recentRuns(services, viewer.caller, reference, version, c.req.url),
+    expectedOf(c, model),
     a ? read(a) : undefined,
     b ? read(b) : undefined,
   ]);
   const both: [ComparedRun, ComparedRun] | undefined = first && second && [first, second];
   const fields = version ? inputFields(version) : [];
-  const comparison = { model, runs, fields, both, host: new URL(origin).host };
+  const comparison = { model, expected, runs, fields, both, host: new URL(origin).host };
   return c.render(<ComparePage comparison={comparison} viewer={viewer} />, {
     title: `Runs of ${reference}`,
     scripts: ["prediction"],
