@@ -83,8 +83,8 @@ export type PredictionTimes = Pick<
 
 /**
  * The steps in order: past, current and ahead; of a prediction that has ended only those that
- * happened. Setup and run are as long as the runner measured: a short run is reported in one frame,
- * so its events all have the time of its end.
+ * happened. The run is as long as the runner measured, which tells so at the end. What was told before
+ * stays as it was; only what came at once, as all of a short run, is told by what was measured.
  */
 export function timeline(moments: Moments, prediction: PredictionTimes): Step[] {
   const created = Date.parse(prediction.created_at);
@@ -92,11 +92,14 @@ export function timeline(moments: Moments, prediction: PredictionTimes): Step[] 
     ? (moments.ended ?? Date.parse(prediction.updated_at))
     : null;
   const setupMs = msOf(prediction.setup_time);
-  const ready = within(
+  const modelBegan = earlier(moments.ready, before(ended, msOf(prediction.execution_time)));
+  const wasTold = moments.ready !== null && moments.ready !== moments.ended;
+  const ready = within(created, wasTold ? moments.ready : modelBegan);
+  const begun = within(
     created,
-    earlier(moments.ready, before(ended, msOf(prediction.execution_time))),
+    wasTold ? moments.started : earlier(moments.started, before(ready, setupMs)),
   );
-  const begun = within(created, earlier(moments.started, before(ready, setupMs)));
+  const toldSetupMs = wasTold ? span(begun, ready) || null : null;
   const failed = moments.failed.map(({ reason, from, to }, n): Step => {
     const at = within(created, from);
     const attempt = { number: n + 1, reason };
@@ -106,6 +109,8 @@ export function timeline(moments: Moments, prediction: PredictionTimes): Step[] 
   const queuedUntil = begun ?? ended;
   const queuedMs = queuedUntil === null ? null : Math.max(0, queuedUntil - created - failedMs);
   const output = moments.output && Math.max(moments.output, ready ?? begun ?? created);
+  const isApart = moments.output !== moments.ready;
+  const outputMs = span(isApart ? ready : within(created, modelBegan), output);
 
   const step = (
     kind: Step["kind"],
@@ -119,7 +124,8 @@ export function timeline(moments: Moments, prediction: PredictionTimes): Step[] 
     seconds: secondsOf(ms ?? span(at, until ?? ended)),
   });
   const setup = {
-    ...step("setup", begun, ready, setupMs),
+    ...step("setup", begun, ready),
+    seconds: secondsOf(toldSetupMs ?? setupMs ?? (span(begun, ready ?? ended) || null)),
     phases: moments.phases.map(({ phase, at }, n) => ({
       phase,
       at,
@@ -133,7 +139,7 @@ export function timeline(moments: Moments, prediction: PredictionTimes): Step[] 
     step("queued", within(created, moments.failed.at(-1)?.to ?? created), begun, queuedMs),
     setup,
     step("started", ready, ended, msOf(prediction.execution_time)),
-    { ...step("output", output, output), seconds: secondsOf(span(ready, output)) },
+    { ...step("output", output, output), seconds: secondsOf(outputMs || null) },
     { ...step("done", ended, ended), seconds: secondsOf(span(created, ended)) },
   ];
   return ended === null

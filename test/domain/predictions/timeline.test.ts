@@ -162,7 +162,7 @@ describe("under way", () => {
 });
 
 describe("ended", () => {
-  test("with all its steps", () => {
+  test("with all its steps, as they were told under way", () => {
     const frames: Frames = [
       [0, pending],
       [1, started(), setup("starting")],
@@ -170,12 +170,41 @@ describe("ended", () => {
       [4, output],
       [9, output, ...end("succeeded")],
     ];
-    expect(told(timeline(momentsOf(frames), row("succeeded", 9, 2.5, 6)))).toEqual([
+    const steps = told(timeline(momentsOf(frames), row("succeeded", 9, 2.5, 6)));
+    expect(steps).toEqual([
       "created past 0 -",
-      "queued past 0 0.5",
-      "setup past 0.5 2.5",
+      "queued past 0 1",
+      "setup past 1 2",
       "started past 3 6",
       "output past 4 1",
+      "done past 9 9",
+    ]);
+    const underWay = told(timeline(momentsOf(frames.slice(0, -1)), row("started", 1)));
+    const known = underWay.filter((step) => step.includes("past"));
+    expect(known.filter((step) => !steps.includes(step))).toEqual([]);
+  });
+
+  test("what came at once was not known under way, and is told by what its runner has measured", () => {
+    const frames: Frames = [
+      [0, pending],
+      [1, started(), setup("ready"), output],
+      [9, output, ...end("succeeded")],
+    ];
+    const underWay = timeline(momentsOf(frames.slice(0, -1)), row("started", 1));
+    expect(told(underWay)).toEqual([
+      "created past 0 -",
+      "queued past 0 1",
+      "setup past 1 -",
+      "started current 1 -",
+      "output past 1 -",
+      "done ahead - -",
+    ]);
+    expect(told(timeline(momentsOf(frames), row("succeeded", 9, 0.25, 8.5)))).toEqual([
+      "created past 0 -",
+      "queued past 0 1",
+      "setup past 1 0.25",
+      "started past 1 8.5",
+      "output past 1 0.5",
       "done past 9 9",
     ]);
   });

@@ -169,9 +169,11 @@ describe("when it has ended", () => {
   it("has its steps with their times, and its metrics", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
-    const { channel } = await (await who.runner()).work();
+    const runner = await who.runner();
+    const channel = await runner.connect(await runner.take());
     await channel.report(
       [
+        { event: "setup", data: { phase: "ready" } },
         { event: "output", data: { answer: 42 } },
         { event: "metrics", data: { output_tokens: 7, predict_time: 2.5 } },
       ],
