@@ -59,14 +59,27 @@ function decoded(base64: string): Vector | undefined {
 /** Characters of a text that names a row. */
 const MAX_NAME = 60;
 
-/** What vectors were made of: the first list of as many texts in the input, each cut. */
-export function namesOf(vectors: Vector[], input: Json | undefined): string[] | undefined {
-  for (const value of Object.values(isObject(input) ? input : {})) {
-    if (!Array.isArray(value) || value.length !== vectors.length) continue;
-    const texts = value.filter((one) => typeof one === "string");
-    if (texts.length === value.length) return texts.map((text) => oneLine(text, MAX_NAME));
-  }
-  return undefined;
+/**
+ * What vectors were made of: the first list of as many texts in the input, each cut.
+ * @param areFirst whether there are more of them: then it is the only list of more texts
+ */
+export function namesOf(
+  vectors: Vector[],
+  input: Json | undefined,
+  areFirst = false,
+): string[] | undefined {
+  const count = vectors.length;
+  const lists = Object.values(isObject(input) ? input : {})
+    .map(textsIn)
+    .filter((texts) => (areFirst ? texts.length > count : texts.length === count));
+  const [texts] = areFirst && lists.length > 1 ? [] : lists;
+  return texts?.slice(0, count).map((text) => oneLine(text, MAX_NAME));
+}
+
+function textsIn(value: Json): string[] {
+  const all = Array.isArray(value) ? value : [];
+  const texts = all.filter((one) => typeof one === "string");
+  return texts.length === all.length ? texts : [];
 }
 
 export const norm = (vector: Vector): number =>

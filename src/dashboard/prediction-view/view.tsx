@@ -5,13 +5,15 @@
  */
 
 import type { LogQuery } from "../../domain/predictions/log-search.ts";
-import { tableOf } from "../../domain/predictions/output-table.ts";
+import { beginningOf, dimensionOf, tableOf } from "../../domain/predictions/output-table.ts";
 import { setupText } from "../../domain/predictions/setup-text.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { Form } from "../ui/layout.tsx";
 import { Status } from "../ui/parts.tsx";
 import { duration } from "./duration.ts";
+import { embeddingsIn } from "./embeddings.ts";
+import { Embeddings } from "./embeddings-view.tsx";
 import { JsonTree } from "./json-tree.tsx";
 import { Logs } from "./logs.tsx";
 import { MarkdownButton } from "./markdown-button.tsx";
@@ -36,6 +38,8 @@ export function PredictionPanel({
   const all = `${address}/json`;
   const whole = `${address}/output`;
   const isJson = view.beginning !== undefined && /^[[{]/.test(view.beginning);
+  const begun = view.beginning === undefined ? undefined : beginningOf(view.beginning);
+  const vectors = begun === undefined ? undefined : embeddingsIn(begun);
   const pieces = outputsOf(output, { display, host, whole: !live && omitted === 0 });
   return (
     <div
@@ -78,6 +82,11 @@ export function PredictionPanel({
           ))}
           {view.beginning !== undefined && !isJson && (
             <div class="output-item text">{view.beginning}</div>
+          )}
+          {vectors && (
+            <div class="output-item">
+              <Embeddings vectors={vectors} input={view.displayInput} areFirst />
+            </div>
           )}
         </div>
         <div data-part="note">
@@ -209,16 +218,15 @@ function More({ view, isJson }: { view: PredictionView; isJson: boolean }) {
 
 /** What is a file already needs no other. */
 function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] }) {
-  const { prediction, output, display, omitted } = view;
+  const { prediction, display, omitted } = view;
   if (omitted === 0 && pieces.every(isUrlKind)) return null;
   const address = `/predictions/${prediction.id}/output`;
   const text = display === "list" ? `${address}.txt?lines=true` : `${address}.txt`;
-  const isTable = tableOf(output) !== undefined;
   const files: [name: string, address: string, extension: string][] = [
     ["Text", text, "txt"],
     ["JSON", `${address}.json`, "json"],
   ];
-  if (isTable) files.push(["CSV", `${address}.csv`, "csv"]);
+  if (isTable(view)) files.push(["CSV", `${address}.csv`, "csv"]);
   return (
     <p class="downloads">
       {"Download "}
@@ -229,6 +237,14 @@ function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] })
       ))}
     </p>
   );
+}
+
+/** By what the page has of it. A large one is a table only of vectors. */
+function isTable({ output, beginning, omitted, opensAsTree }: PredictionView): boolean {
+  const value = beginning === undefined ? output : beginningOf(beginning);
+  if (value === undefined) return false;
+  const table = omitted === 0 || opensAsTree ? tableOf(value) : dimensionOf(value);
+  return table !== undefined;
 }
 
 /** Four significant digits; Cog's own predict_time is in seconds. */

@@ -74,6 +74,8 @@ export const outputPages = pages()
     const json = await outputJson(c.var.services, outputOf(c));
     return c.body(json.pipeThrough(new TextEncoderStream()), 200, JSON_TYPE);
   })
-  .get(`${ADDRESS}.csv`, requireUser, async (c) =>
-    c.body(await outputTable(c.var.services, outputOf(c)), 200, CSV),
-  );
+  .get(`${ADDRESS}.csv`, requireUser, async (c) => {
+    const table = await outputTable(c.var.services, outputOf(c));
+    const body = typeof table === "string" ? table : table.pipeThrough(new TextEncoderStream());
+    return c.body(body, 200, CSV);
+  });

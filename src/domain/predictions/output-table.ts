@@ -1,4 +1,5 @@
 /** An output as a table, where it is one: rows of records, of lists, or the vectors of embeddings. */
+import { closedJson } from "../../lib/closed-json.ts";
 import { csvLine } from "../../lib/csv.ts";
 import type { Json } from "../../protocol/common.ts";
 
@@ -16,6 +17,19 @@ const MAX_CELLS = 500_000;
 export function tableOf(output: Json): Cell[][] | undefined {
   const only = Array.isArray(output) && output.length === 1 ? output[0] : undefined;
   return (only === undefined ? undefined : rowsOf(only)) ?? rowsOf(output);
+}
+
+/** Of the vectors that the table of an output is of; undefined where it is of anything else. */
+export function dimensionOf(output: Json): number | undefined {
+  const [first, ...others] = tableOf(output) ?? [];
+  if (!first?.every((cell) => typeof cell === "number")) return undefined;
+  return others.every(({ length }) => length === first.length) ? first.length : undefined;
+}
+
+/** What is whole of an output, by the beginning of its JSON text. */
+export function beginningOf(json: string): Json | undefined {
+  const closed = closedJson(json);
+  return closed === undefined ? undefined : JSON.parse(closed);
 }
 
 function rowsOf(output: Json): Cell[][] | undefined {

@@ -187,6 +187,29 @@ describe("what a model puts out", () => {
     expect((await who.visitor.look(`/predictions/${id}/output.csv`)).status).toBe(413);
   });
 
+  it("is the table of its first embeddings where it is larger than a page, and a whole one as a file", async () => {
+    const who = await newCustomer();
+    const texts = Array.from({ length: 400 }, (_, n) => `text ${n}`);
+    const id = await who.waiting({ input: { model: "tiny", input: texts } });
+    const runner = await who.runner();
+    const { job, channel } = await runner.work();
+    const data = texts.map((_, index) => ({ index, embedding: Array(768).fill(index + 0.25) }));
+    await channel.report([await storeValue(runner, job, { object: "list", data })], {
+      status: "succeeded",
+      output: "value",
+    });
+    const html = await view(who, id);
+    expect(html).toMatch(/<caption>The first \d\d embeddings of 768 numbers<\/caption>/);
+    expect(html).toContain('<th scope="row">1 <bdi class="vector-text">text 1</bdi></th>');
+    expect(html).toContain("The output is too large for a page. Download it as a file.");
+    expect(html).toContain(`href="/predictions/${id}/output.csv"`);
+    const csv = await who.visitor.fetch(`/predictions/${id}/output.csv`, {});
+    expect(csv.headers.get("content-type")).toBe("text/csv; charset=utf-8");
+    const rows = (await csv.text()).split("\r\n");
+    expect(rows).toHaveLength(401);
+    expect(rows[399]).toBe(Array(768).fill(399.25).join(","));
+  });
+
   it("is a tree, whose long lists and inner parts are folded", async () => {
     const html = await shown([{ vector: [1], "<b>": null, list: Array(3).fill({}) }]);
     expect(html).toContain("<summary>3 fields</summary>");
