@@ -28,7 +28,9 @@ export const TokensPage = ({
     </p>
     {created && <TokenCreated created={created} />}
     <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
-      <summary class="button primary">New token</summary>
+      <summary class="button primary" hidden={page.items.length === 0}>
+        New token
+      </summary>
       <NewToken draft={draft} models={models} />
     </details>
     {page.items.length === 0 ? (

@@ -53,7 +53,9 @@ export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPage
         class="new-token"
         open={draft.values !== undefined || (endpoints.length === 0 && !created)}
       >
-        <summary class="button primary">New endpoint</summary>
+        <summary class="button primary" hidden={endpoints.length === 0 && !created}>
+          New endpoint
+        </summary>
         <Form action={LIST} class="narrow" id="new-endpoint">
           <EndpointFields
             values={{ url: "", description: "", events: CHOSEN_EVENTS }}

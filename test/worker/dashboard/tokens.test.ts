@@ -50,6 +50,7 @@ describe("making a token", () => {
     expect(status).toBe(200);
     expect(html).toContain("No tokens yet");
     expect(html).toMatch(/<details class="new-token" open/);
+    expect(html).toMatch(/<summary[^>]* hidden=""[^>]*>New token/);
   });
 
   it("shows it once, in an answer that is kept nowhere, with a call to try it", async () => {

@@ -25,7 +25,9 @@ async function withEndpoint() {
 describe("an endpoint", () => {
   it("is made, and its secret is shown once", async () => {
     const { visitor, client } = await newDashboardUser();
-    expect((await visitor.look(LIST)).html).toContain("No endpoints yet");
+    const empty = (await visitor.look(LIST)).html;
+    expect(empty).toContain("No endpoints yet");
+    expect(empty).toMatch(/<summary[^>]* hidden=""[^>]*>New endpoint/);
     const url = addressOf(freshPath());
     const form = { url, description: "Prod & <b>co</b>", events: "completed" };
     const { html } = await visitor.send(LIST, form);
@@ -37,6 +39,7 @@ describe("an endpoint", () => {
     expect((await env.ASSETS.fetch(address)).status).toBe(200);
     const list = (await visitor.look(LIST)).html;
     expect(list).not.toMatch(SECRET);
+    expect(list).toMatch(/<summary class="[^"]*">New endpoint/);
     expect(list).toContain("Prod &amp; &lt;b&gt;co&lt;/b&gt;");
     const [made] = await listEndpoints(client);
     expect(made).toMatchObject({ url, events: ["completed"], enabled: true });
