@@ -177,7 +177,7 @@ export const predictionQuery = pageQuery().extend({
     .string()
     .regex(
       /^(?:[0-9A-Fa-f-]{1,36}|(?:…|\.\.\.)[0-9A-Fa-f-]{8,35})$/,
-      "<the beginning of an id, or at least 8 characters of its end>",
+      "This cannot be part of an ID. Send the beginning of one (digits, the letters a to f, and hyphens), or at least 8 characters of its end",
     )
     .optional()
     .meta({

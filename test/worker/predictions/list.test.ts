@@ -108,6 +108,9 @@ test("by id, time, token and duration, together with others", async () => {
   expect(body).toMatchObject({
     detail: [{ msg: "Input should be a number of seconds, as in 2.5", input: "long" }],
   });
+  expect((await mine.client.json("GET", "/v1/predictions?id=run-7")).body).toMatchObject({
+    detail: [{ msg: expect.stringMatching(/^This cannot be part of an ID\. Send the beginning/) }],
+  });
   for (const wrong of ["id=x", "created_after=today", "min_execution_time=-1", "token="])
     expect((await mine.client.json("GET", `/v1/predictions?${wrong}`)).status).toBe(422);
 });
