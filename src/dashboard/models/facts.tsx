@@ -27,7 +27,9 @@ export function Facts({ model, outlook, configuration }: Props) {
           {run_price === 0 ? "nothing" : `about ${priceText(run_price)}`}
         </Fact>
       )}
-      <Fact name="Runs so far">{runs.toLocaleString("en")}</Fact>
+      <Fact name="Runs so far" title="The latest may take up to ten minutes to be counted">
+        {runs.toLocaleString("en")}
+      </Fact>
       <Fact name="Container sharing">{isolationText(configuration)}</Fact>
       <Fact name="Network access">{shortEgressText(configuration)}</Fact>
     </dl>
@@ -58,8 +60,8 @@ function Readiness({ outlook: { state, setup_seconds } }: { outlook: Outlook }) 
   );
 }
 
-const Fact = ({ name, children }: { name: string; children?: Child }) => (
-  <div>
+const Fact = ({ name, title, children }: { name: string; title?: string; children?: Child }) => (
+  <div title={title}>
     <dt>{name}</dt>
     <dd>{children}</dd>
   </div>

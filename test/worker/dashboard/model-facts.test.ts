@@ -115,7 +115,8 @@ describe("how many wait, and why,", () => {
 
 it("a pool that nobody has used is not asked", async () => {
   const world = await newWorld({ visibility: "public" });
-  const head = await headOf(world);
-  expect(head).not.toMatch(/Cold|Warm/);
-  expect(head).toContain("Runs so far 0");
+  const { html } = await new Visitor().look(`/models/${world.model}`);
+  expect(textOf(html)).not.toMatch(/Cold|Warm/);
+  expect(textOf(html)).toContain("Runs so far 0");
+  expect(html).toMatch(/title="[^"]*up to ten minutes[^"]*"><dt>Runs so far/);
 });
