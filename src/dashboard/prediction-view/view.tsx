@@ -37,8 +37,9 @@ export function PredictionPanel({
   const address = `/predictions/${prediction.id}`;
   const all = `${address}/json`;
   const whole = `${address}/output`;
-  const isJson = view.beginning !== undefined && /^[[{]/.test(view.beginning);
-  const begun = view.beginning === undefined ? undefined : beginningOf(view.beginning);
+  const { beginning } = view;
+  const isJson = beginning?.isJson === true;
+  const begun = isJson ? beginningOf(beginning.text) : undefined;
   const vectors = begun === undefined ? undefined : embeddingsIn(begun);
   const pieces = outputsOf(output, { display, host, whole: !live && omitted === 0 });
   return (
@@ -80,9 +81,7 @@ export function PredictionPanel({
               grows={live}
             />
           ))}
-          {view.beginning !== undefined && !isJson && (
-            <div class="output-item text">{view.beginning}</div>
-          )}
+          {beginning && !isJson && <div class="output-item text">{beginning.text}</div>}
           {vectors && (
             <div class="output-item">
               <Embeddings vectors={vectors} input={view.displayInput} areFirst />
@@ -241,8 +240,8 @@ function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] })
 
 /** By what the page has of it. A large one is a table only of vectors. */
 function isTable({ output, beginning, omitted, opensAsTree }: PredictionView): boolean {
-  const value = beginning === undefined ? output : beginningOf(beginning);
-  if (value === undefined) return false;
+  const value = beginning ? beginning.isJson && beginningOf(beginning.text) : output;
+  if (value === undefined || value === false) return false;
   const table = omitted === 0 || opensAsTree ? tableOf(value) : dimensionOf(value);
   return table !== undefined;
 }

@@ -67,7 +67,7 @@ function Output({ view, host }: Props) {
         {pieces.map((one) => (
           <OutputValue output={one} input={view.input} host={host} all={undefined} />
         ))}
-        {beginning !== undefined && <div class="output-item text">{beginning}</div>}
+        {beginning && <div class="output-item text">{beginning.text}</div>}
       </div>
       {omitted > 0 && <p class="hint">The output is too large to show in full.</p>}
       {pieces.length + omitted === 0 && <p class="hint">No output.</p>}

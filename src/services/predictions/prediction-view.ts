@@ -55,8 +55,8 @@ export interface PredictionView
   explanation: Explanation | undefined;
   /** The first 256 KB of the output. */
   output: Json[];
-  /** The beginning of an output whose first value alone is larger than that. */
-  beginning: string | undefined;
+  /** Of an output whose first value alone is larger than that. */
+  beginning: Pick<Beginning, "text" | "isJson"> | undefined;
   /** Whether a page of its own can show all of it as a tree. */
   opensAsTree: boolean;
   /** Where the text goes on behind what is shown; undefined if nothing more comes, or it may be no text. */
@@ -125,7 +125,7 @@ export async function viewPrediction(
     output: output.values.map((text): Json => JSON.parse(text)),
     chars: output.values.reduce((sum, { length }) => sum + length, 0),
     omitted: output.omitted,
-    beginning: first?.text,
+    beginning: first,
     opensAsTree: output.bytes !== undefined && output.bytes <= MAX_WHOLE_CHARS,
     next: live || output.omitted === 0 ? undefined : nextOf(output, first),
     display,
@@ -139,6 +139,8 @@ export async function viewPrediction(
 
 interface Beginning {
   text: string;
+  /** Or what a string says. */
+  isJson: boolean;
   /** Bytes of its JSON text. */
   size: number;
 }
@@ -154,9 +156,12 @@ async function beginningOf(
   const file = await getFile(env.FILES, valueKey(id, name), { range });
   if (!file) return undefined;
   const bytes = new Uint8Array(await file.arrayBuffer());
-  if (bytes[0] !== QUOTE) return { text: cleanEnd(new TextDecoder().decode(bytes)), size: 0 };
+  if (bytes[0] !== QUOTE) {
+    const text = cleanEnd(new TextDecoder().decode(bytes));
+    return { text, size: 0, isJson: true };
+  }
   const piece = stringPiece(bytes.subarray(1), bytes.length >= size);
-  return { text: piece.text, size: 1 + piece.size };
+  return { text: piece.text, size: 1 + piece.size, isJson: false };
 }
 
 const QUOTE = 0x22;

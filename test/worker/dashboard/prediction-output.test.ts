@@ -113,6 +113,8 @@ describe("what a model puts out", () => {
     const who = await newCustomer();
     const large: [Json, string | undefined, string][] = [
       ["Off with her head! ".repeat(20_000), "Off with her head! Off with", "output.txt"],
+      ["[[1] of [2]] is no JSON. ".repeat(20_000), "[[1] of [2]] is no JSON.", "output.txt"],
+      [JSON.stringify(Array(5_000).fill([0.5, 0.25])).repeat(5), "[[0.5,0.25],", "output.txt"],
       [{ says: "x".repeat(400_000), list: [1] }, undefined, "output"],
       [Array(500).fill(Array(500).fill(0.25)), undefined, "output.json"],
     ];
@@ -127,6 +129,7 @@ describe("what a model puts out", () => {
       const html = await view(who, id);
       if (beginning) expect(html).toContain(`<div class="output-item text">${beginning}`);
       expect(html).not.toContain("&quot;says");
+      if (typeof value === "string") expect(html).not.toContain("output.csv");
       expect(html).toMatch(new RegExp(`<a href="/predictions/${id}/${way}"( download|>)`));
       expect(html.includes(`href="/predictions/${id}/output"`)).toBe(way === "output");
       expect(html.length).toBeLessThan(130_000);
