@@ -56,7 +56,7 @@ it("has a prediction by its id, for whoever ran it", async () => {
     Predictions: [`/predictions/${body.id}`],
   });
   const end = body.id.slice(-12);
-  for (const shown of [`…${end}`, `...${end}`, end, body.id.slice(-8), body.id.slice(0, -1)])
+  for (const shown of [`…${end}`, `...${end}`, end, body.id.slice(-9), body.id.slice(0, -1)])
     expect(await find(visitor, shown)).toEqual({ Predictions: [`/predictions/${body.id}`] });
   expect(await find(visitor, body.id.slice(-7))).toEqual({});
   for (const text of [body.id, end]) expect(await find(new Visitor(), text)).toEqual({});
