@@ -64,10 +64,18 @@ it("signs out", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
   const dialog = page.getByRole("dialog", { name: "Find" });
+  // What is typed before the dialog has come is not lost.
+  const isTyped = Promise.withResolvers<void>();
+  await page.route(/\/find-\w+\.js/, async (route) => {
+    await isTyped.promise;
+    await route.continue();
+  });
   await visitor.open("/models");
   await page.keyboard.press("Control+k");
   await page.keyboard.type("sign out");
+  isTyped.resolve();
   await dialog.getByRole("button", { name: "Sign out" }).waitFor();
+  expect(await dialog.getByRole("textbox", { name: "Find" }).inputValue()).toBe("sign out");
   await visitor.look();
   await page.keyboard.press("Enter");
   await visitor.arrives("/sign-in");

@@ -98,18 +98,3 @@ async function makeToken(visitor: Visitor): Promise<string> {
   const [token] = /ausr_\w+/.exec(command) ?? expect.fail("no token in the command");
   return token;
 }
-
-it("on a phone, the row of places is scrolled to the current one, and the page is not", async () => {
-  const visitor = await site.visitor({ as: OPERATOR });
-  const { page } = visitor;
-  await visitor.narrow();
-  for (const path of ["/users", "/models"]) {
-    await visitor.open(path);
-    const place = page.locator(".main-nav > [aria-current]");
-    await expect
-      .poll(() => place.evaluate((link) => link.getBoundingClientRect().right <= innerWidth))
-      .toBe(true);
-    expect(await place.evaluate((link) => link.getBoundingClientRect().left >= 0)).toBe(true);
-    expect(await page.evaluate(() => scrollX)).toBe(0);
-  }
-});

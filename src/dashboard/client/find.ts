@@ -55,10 +55,12 @@ class Finder {
     });
   }
 
-  toggle(): void {
+  /** @param typed already */
+  toggle(typed: string): void {
     if (this.#dialog.open) return this.#dialog.close();
     this.#dialog.showModal();
-    this.#input.select();
+    if (typed === "") this.#input.select();
+    else this.#input.value = typed;
     this.#query = undefined;
     this.#load();
   }
@@ -125,7 +127,7 @@ class Finder {
 
 let finder: Finder | undefined;
 
-export function toggleFinder(): void {
+export function toggleFinder(typed: string): void {
   finder ??= new Finder();
-  finder.toggle();
+  finder.toggle(typed);
 }

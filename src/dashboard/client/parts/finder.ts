@@ -17,10 +17,27 @@ export function listenForFinder(): void {
 
 async function toggle(event: Event, { dataset, href }: HTMLAnchorElement): Promise<void> {
   event.preventDefault();
+  const typed = collectTyped();
   try {
     const { toggleFinder }: typeof import("../find.ts") = await import(dataset.finder ?? "");
-    toggleFinder();
+    toggleFinder(typed());
   } catch {
+    typed();
     location.assign(href);
   }
+}
+
+/** What is typed while the dialog is on its way is meant for it. @returns ends it, and has the text */
+function collectTyped(): () => string {
+  let text = "";
+  const collect = (event: KeyboardEvent) => {
+    if (event.key.length > 1 || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    text += event.key;
+  };
+  document.addEventListener("keydown", collect);
+  return () => {
+    document.removeEventListener("keydown", collect);
+    return text;
+  };
 }
