@@ -7,6 +7,7 @@
 import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import { beginningOf, dimensionOf, tableOf } from "../../domain/predictions/output-table.ts";
 import { setupText } from "../../domain/predictions/setup-text.ts";
+import type { Json } from "../../protocol/common.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { Form } from "../ui/layout.tsx";
@@ -100,7 +101,9 @@ export function PredictionPanel({
           <More view={view} isJson={isJson} />
         </p>
         <div data-part="files">
-          {!live && pieces.length + omitted > 0 && <Downloads view={view} pieces={pieces} />}
+          {!live && pieces.length + omitted > 0 && (
+            <Downloads view={view} pieces={pieces} known={beginning ? begun : output} />
+          )}
         </div>
       </section>
       <Logs view={view} query={logQuery} />
@@ -216,7 +219,15 @@ function More({ view, isJson }: { view: PredictionView; isJson: boolean }) {
 }
 
 /** What is a file already needs no other. */
-function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] }) {
+function Downloads({
+  view,
+  pieces,
+  known,
+}: {
+  view: PredictionView;
+  pieces: Output[];
+  known: Known;
+}) {
   const { prediction, display, omitted } = view;
   if (omitted === 0 && pieces.every(isUrlKind)) return null;
   const address = `/predictions/${prediction.id}/output`;
@@ -225,7 +236,7 @@ function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] })
     ["Text", text, "txt"],
     ["JSON", `${address}.json`, "json"],
   ];
-  if (isTable(view)) files.push(["CSV", `${address}.csv`, "csv"]);
+  if (isTable(known, view)) files.push(["CSV", `${address}.csv`, "csv"]);
   return (
     <p class="downloads">
       {"Download "}
@@ -238,11 +249,13 @@ function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] })
   );
 }
 
-/** By what the page has of it. A large one is a table only of vectors. */
-function isTable({ output, beginning, omitted, opensAsTree }: PredictionView): boolean {
-  const value = beginning ? beginning.isJson && beginningOf(beginning.text) : output;
-  if (value === undefined || value === false) return false;
-  const table = omitted === 0 || opensAsTree ? tableOf(value) : dimensionOf(value);
+/** What the page has of an output, as JSON; undefined for a large text. */
+type Known = Json | undefined;
+
+/** A large one is a table only of vectors. */
+function isTable(known: Known, { omitted, opensAsTree }: PredictionView): boolean {
+  if (known === undefined) return false;
+  const table = omitted === 0 || opensAsTree ? tableOf(known) : dimensionOf(known);
   return table !== undefined;
 }
 
