@@ -79,6 +79,14 @@ const contact = z
   .union([z.literal(""), z.url({ protocol: /^(?:https|mailto|tel)$/ })])
   .transform((text) => text || undefined);
 
+/** As ISO 4217 has it: of others no symbol is known, nor whether they are one. */
+const currency = z
+  .string()
+  .refine(
+    (code) => Intl.supportedValuesOf("currency").includes(code),
+    "a code of ISO 4217, such as EUR",
+  );
+
 const JURISDICTIONS = {
   eu: "eu",
   fedramp: "fedramp",
@@ -141,6 +149,7 @@ const variables = z.object({
   WEBHOOK_RETRY_SECONDS: z.coerce.number().positive().default(5),
   WEBHOOK_SWITCH_OFF_DAYS: z.coerce.number().positive().default(5),
   WEBHOOK_RESOLVER: z.url().default("https://cloudflare-dns.com/dns-query"),
+  CURRENCY: currency.default("USD"),
   SECURITY_CONTACT: contact.optional(),
   BACKUP_HOURS: z.coerce.number().positive().default(24),
   BACKUP_KEEP: count.default(14),
@@ -210,6 +219,8 @@ export interface Settings {
   rateNumbers: Partial<Record<string, number>>;
   resourceShape: ResourceShape;
   webhooks: WebhookSettings;
+  /** Of prices, as ISO 4217 has it. */
+  currency: string;
   /** Where to report vulnerabilities: a URI. */
   securityContact: string | undefined;
   /** The share of predictions whose ordinary ends are logged, 0 to 1. */
@@ -286,6 +297,7 @@ export function settings(env: Bindings): Settings {
         switchOffMs: v.WEBHOOK_SWITCH_OFF_DAYS * 86_400_000,
         resolver: v.WEBHOOK_RESOLVER,
       },
+      currency: v.CURRENCY,
       securityContact: v.SECURITY_CONTACT,
       logSampleRate: v.LOG_SAMPLE_RATE,
       signUp: v.SIGN_UP,

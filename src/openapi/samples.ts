@@ -60,6 +60,7 @@ const SAMPLES: Record<string, Record<string, unknown>> = {
     pool: "l40s",
     ...machine,
     price_per_hour: 0.8,
+    currency: "USD",
     location_hint: "weur",
   },
   ModelItem: modelItem,

@@ -21,7 +21,7 @@ export const exportedUsage = z.object({
   failed: z.int(),
   execution_seconds: z.number(),
   price: z.number().meta({
-    description: "Of that time, in the operator's currency; 0 for hardware without a price",
+    description: "Of that time, in the deployment's currency; 0 for hardware without a price",
   }),
 });
 

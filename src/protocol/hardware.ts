@@ -27,7 +27,7 @@ const machine = z.object({
     .number()
     .min(0)
     .nullable()
-    .meta({ description: "In the operator's currency; null if not set" }),
+    .meta({ description: "In the deployment's currency; null if not set" }),
 });
 const { gpus, cpus, ram_per_gpu_gb, ram_gb, price_per_hour } = machine.shape;
 
@@ -41,6 +41,10 @@ export const hardware = machine
       description:
         "Classes of one pool share a queue and runners: a machine can serve several of them, such as one GPU of it and four",
       example: "l40s",
+    }),
+    currency: z.string().meta({
+      description: "Of its price, as ISO 4217 has it; one for the whole deployment",
+      example: "USD",
     }),
     location_hint: locationHint.nullable().meta({
       description: "Near where its pool's queue was made; null: near its first runner or caller",

@@ -2,6 +2,7 @@
 
 import { secondsText } from "../domain/predictions/prediction-resource.ts";
 import type { PredictionRow } from "../domain/predictions/prediction-row.ts";
+import type { Settings } from "../env.ts";
 import type { Category } from "../protocol/category.ts";
 import { DEFAULT_EGRESS } from "../protocol/egress.ts";
 import { metrics } from "../protocol/event.ts";
@@ -56,8 +57,12 @@ const category = ({ name, slug, description }: CategoryRow): Category => ({
   description,
 });
 
-const hardware = ({ created_at, pool_made_at: _, ...row }: HardwareRow): Hardware => ({
+const hardware = (
+  { created_at, pool_made_at: _, ...row }: HardwareRow,
+  currency: string,
+): Hardware => ({
   ...row,
+  currency,
   created_at: timestamp(created_at),
 });
 
@@ -150,7 +155,10 @@ const userShapes: Record<ResourceShape, (row: UserRow) => User> = {
 const hardwareSummary = (row: Pick<HardwareRow, "identifier" | "name"> | null): Model["hardware"] =>
   row && { identifier: row.identifier, name: row.name };
 
-export function presenters(shape: ResourceShape) {
+export function presenters({
+  resourceShape: shape,
+  currency,
+}: Pick<Settings, "resourceShape" | "currency">) {
   const owner = ownerShapes[shape];
 
   const modelItem = (row: ModelItemRow): ModelItem => ({
@@ -188,7 +196,7 @@ export function presenters(shape: ResourceShape) {
     version,
     versionSummary,
     category,
-    hardware,
+    hardware: (row: HardwareRow) => hardware(row, currency),
     prediction,
     token,
     runnerToken,

@@ -17,7 +17,7 @@ export function getServices(env: Bindings): Services {
   let services = made.get(env);
   if (!services) {
     const parsed = settings(env);
-    const present = presenters(parsed.resourceShape);
+    const present = presenters(parsed);
     services = { env, db: database(env.DB), settings: parsed, present };
     made.set(env, services);
   }

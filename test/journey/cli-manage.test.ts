@@ -96,7 +96,7 @@ it("lists hardware, with prices if there are any", async () => {
   await world.operator.fetch("PUT", "/operator/hardware/l40s", { body: l40s });
   const table = await ran("hardware");
   expect(table).toMatch(/^CLASS .* PRICE PER HOUR\n/);
-  expect(table).toMatch(/\nl40s +NVIDIA L40S +2 × 48 GB +16 +0\.8\n$/);
+  expect(table).toMatch(/\nl40s +NVIDIA L40S +2 × 48 GB +16 +\$0\.80\n$/);
   expect(await told("hardware")).toContainEqual(
     expect.objectContaining({ identifier: "l40s", price_per_hour: 0.8 }),
   );

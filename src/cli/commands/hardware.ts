@@ -1,4 +1,5 @@
 /** `auspex hardware`: the classes of machine that models can run on. */
+import { priceText } from "../../domain/predictions/price.ts";
 import { pageOf } from "../../protocol/common.ts";
 import { type Hardware, hardware } from "../../protocol/hardware.ts";
 import { limitOption, pagePath } from "../options.ts";
@@ -28,11 +29,12 @@ const rowOf = ({
   cpus,
   ram_gb,
   price_per_hour,
+  currency,
 }: Hardware) => [
   identifier,
   name,
   gpus > 0 && ram_per_gpu_gb > 0 ? `${gpus} × ${ram_per_gpu_gb} GB` : String(gpus),
   String(cpus),
   ram_gb > 0 ? `${ram_gb} GB` : "",
-  price_per_hour === null ? "" : String(price_per_hour),
+  price_per_hour === null ? "" : priceText(price_per_hour, currency),
 ];

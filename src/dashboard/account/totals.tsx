@@ -1,16 +1,17 @@
 /** What an account has used, as a row of figures. */
+import type { Child } from "hono/jsx";
 import type { UsageCount } from "../../domain/accounts/usage.ts";
-import { priceText } from "../../domain/predictions/price.ts";
 import { duration } from "../prediction-view/duration.ts";
+import { Price } from "../ui/price.tsx";
 
 export function Totals({ predictions, failed, execution_seconds, price }: UsageCount) {
-  const totals = [
+  const totals: [name: string, value: Child][] = [
     ["Predictions", predictions.toLocaleString("en")],
     ["Failed", failed.toLocaleString("en")],
     ["Execution time", duration(execution_seconds)],
   ];
   // Where no hardware has a price, none is shown.
-  if (price > 0) totals.push(["Price", priceText(price)]);
+  if (price > 0) totals.push(["Price", <Price value={price} />]);
   return (
     <dl class="totals">
       {totals.map(([name, value]) => (

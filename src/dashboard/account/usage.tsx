@@ -1,10 +1,10 @@
 /** Usage: totals, by model, by access token and by day. */
 import type { PropsWithChildren } from "hono/jsx";
 import { tokenName, type UsageCount, type UsageReport } from "../../domain/accounts/usage.ts";
-import { priceText } from "../../domain/predictions/price.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import { duration } from "../prediction-view/duration.ts";
 import { Empty } from "../ui/parts.tsx";
+import { Price } from "../ui/price.tsx";
 import { Chart } from "./chart.tsx";
 import { Storage } from "./storage.tsx";
 import { AccountTabs } from "./tabs.tsx";
@@ -158,7 +158,11 @@ const Counts = ({ count, total }: { count: UsageCount; total: UsageCount }) => (
     <td class="number">{number(count.predictions)}</td>
     <td class="number">{number(count.failed)}</td>
     <td class="number">{duration(count.execution_seconds)}</td>
-    {isPriced(total) && <td class="number">{priceText(count.price)}</td>}
+    {isPriced(total) && (
+      <td class="number">
+        <Price value={count.price} />
+      </td>
+    )}
   </>
 );
 
@@ -210,7 +214,11 @@ const ByDay = ({ report: { days, models, total } }: { report: UsageReport }) => 
                 <th scope="row">{day}</th>
                 <td class="number">{number(count.predictions)}</td>
                 <td class="number">{number(count.failed)}</td>
-                {isPriced(total) && <td class="number">{priceText(count.price)}</td>}
+                {isPriced(total) && (
+                  <td class="number">
+                    <Price value={count.price} />
+                  </td>
+                )}
                 {counts.map(({ predictions }) => (
                   <td class="number">{number(predictions)}</td>
                 ))}

@@ -1,10 +1,12 @@
 /** `/fleet/hardware`: the hardware classes that models can name. */
+import { priceText } from "../../domain/predictions/price.ts";
 import { type Hardware, LOCATION_HINTS, type LocationHint } from "../../protocol/hardware.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Draft } from "../form.ts";
 import { Problem, Select, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Pager } from "../ui/parts.tsx";
+import { useCurrency } from "../ui/price.tsx";
 import { FleetTabs } from "./tabs.tsx";
 
 const LOCATION_NAMES: Record<LocationHint, string> = {
@@ -96,7 +98,7 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
     <TextField
       name="price_per_hour"
       label="Price per hour"
-      hint="In your currency. Shown with the class."
+      hint={`In ${useCurrency()}, the currency of this deployment. What runs cost is counted by it.`}
       value={edited?.price_per_hour?.toString() ?? ""}
       draft={draft}
     />
@@ -183,13 +185,13 @@ const List = ({ items }: { items: Hardware[] }) => (
 
 const summaryOf = (one: Hardware) => {
   const { gpus, ram_per_gpu_gb, cpus, ram_gb, price_per_hour, location_hint } = one;
-  const { identifier, pool } = one;
+  const { identifier, pool, currency } = one;
   return [
     gpus > 0 &&
       `${gpus} ${gpus === 1 ? "GPU" : "GPUs"}${ram_per_gpu_gb > 0 ? ` of ${ram_per_gpu_gb} GB` : ""}`,
     `${cpus} ${cpus === 1 ? "core" : "cores"}`,
     ram_gb > 0 && `${ram_gb} GB`,
-    price_per_hour !== null && `${price_per_hour} per hour`,
+    price_per_hour !== null && `${priceText(price_per_hour, currency)} per hour`,
     location_hint !== null && LOCATION_NAMES[location_hint],
     pool !== identifier && `pool ${pool}`,
   ]

@@ -1,10 +1,10 @@
 /** What a model's header tells of it: whether it starts at once, what a run takes and costs, and how many there were. */
 import type { Child } from "hono/jsx";
 import type { Outlook } from "../../domain/models/outlook.ts";
-import { priceText } from "../../domain/predictions/price.ts";
 import type { Configuration } from "../../protocol/model.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { duration } from "../prediction-view/duration.ts";
+import { Price } from "../ui/price.tsx";
 import { shortEgressText } from "./egress.ts";
 import { isolationText } from "./isolation.ts";
 
@@ -24,7 +24,13 @@ export function Facts({ model, outlook, configuration }: Props) {
       {run_seconds !== null && <Fact name="A run takes">about {duration(run_seconds)}</Fact>}
       {run_price !== null && (
         <Fact name="A run costs">
-          {run_price === 0 ? "nothing" : `about ${priceText(run_price)}`}
+          {run_price === 0 ? (
+            "nothing"
+          ) : (
+            <>
+              about <Price value={run_price} />
+            </>
+          )}
         </Fact>
       )}
       <Fact name="Runs so far" title="The latest may take up to ten minutes to be counted">

@@ -4,7 +4,7 @@ export interface UsageCount {
   predictions: number;
   failed: number;
   execution_seconds: number;
-  /** In the operator's currency; 0 for hardware without a price. */
+  /** In the deployment's currency; 0 for hardware without a price. */
   price: number;
 }
 

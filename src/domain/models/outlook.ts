@@ -12,7 +12,7 @@ export interface Outlook {
   setup_seconds: number | null;
   /** How long a run takes in it; null: not measured. */
   run_seconds: number | null;
-  /** Of such a run, in the operator's currency; null: not measured, or the hardware has no price. */
+  /** Of such a run, in the deployment's currency; null: not measured, or the hardware has no price. */
   run_price: number | null;
 }
 

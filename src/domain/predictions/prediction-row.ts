@@ -49,7 +49,7 @@ export interface PredictionRow {
 /** What a prediction tells its account. */
 export interface PredictionUpdate extends PredictionRow {
   user_id: string;
-  /** Of its hardware, in the operator's currency; null if not set. */
+  /** Of its hardware, in the deployment's currency; null if not set. */
   price_per_hour: number | null;
 }
 

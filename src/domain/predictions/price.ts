@@ -1,4 +1,4 @@
-/** What runs cost, in the operator's currency. */
+/** What runs cost, in the deployment's currency. */
 
 const HOUR_S = 3_600;
 
@@ -6,10 +6,15 @@ const HOUR_S = 3_600;
 export const priceOf = (seconds: number, pricePerHour: number): number =>
   (seconds * pricePerHour) / HOUR_S;
 
-/** Two digits that say something, as runs cost small parts of a unit, and two decimals at least. */
-export function priceText(price: number): string {
+/**
+ * Two digits that say something, as runs cost small parts of a unit, and two decimals at least.
+ * @param currency as ISO 4217 has it: "EUR"
+ */
+export function priceText(price: number, currency: string): string {
   const digits = price > 0 ? 1 - Math.floor(Math.log10(price)) : 0;
   return price.toLocaleString("en", {
+    style: "currency",
+    currency,
     minimumFractionDigits: 2,
     maximumFractionDigits: Math.min(Math.max(digits, 2), 20),
   });

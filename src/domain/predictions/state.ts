@@ -51,7 +51,7 @@ export interface PredictionSpec {
   model_owner_id: string;
   model: { owner: string; name: string; version_number: number };
   hardware: SpecHardware;
-  /** What its hardware costs, in the operator's currency, when it was created; null if not set. */
+  /** What its hardware costs, in the deployment's currency, when it was created; null if not set. */
   price_per_hour: number | null;
   priority: Priority;
   image: Image;

@@ -55,7 +55,7 @@ export const usage = sqliteTable(
     predictions: integer().notNull(),
     failed: integer().notNull(),
     execution_seconds: real().notNull(),
-    /** Of that time, in the operator's currency; 0 for hardware without a price. */
+    /** Of that time, in the deployment's currency; 0 for hardware without a price. */
     price: real().notNull(),
   },
   (t) => [primaryKey({ columns: [t.day, t.model_id, t.token_id] })],

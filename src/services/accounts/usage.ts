@@ -46,6 +46,7 @@ const COLUMNS = [
   "failed",
   "execution_seconds",
   "price",
+  "currency",
 ];
 
 /**
@@ -81,6 +82,7 @@ export async function* ownUsageCsv(
           failed,
           withoutNoise(execution_seconds),
           withoutNoise(price),
+          services.settings.currency,
         ]);
       })
       .join("");

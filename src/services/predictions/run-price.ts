@@ -8,7 +8,7 @@ import { findHardware } from "../../storage/runners/hardware.ts";
 import type { Services } from "../services.ts";
 
 /**
- * In the operator's currency, at the price that its hardware has now.
+ * In the deployment's currency, at the price that its hardware has now.
  * @returns undefined while it runs, when its version is gone, and where no price is set
  */
 export async function runPrice(

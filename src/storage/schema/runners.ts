@@ -57,7 +57,7 @@ export const hardware = sqliteTable("hardware", {
   cpus: integer().notNull(),
   ram_per_gpu_gb: real().notNull(),
   ram_gb: real().notNull(),
-  /** In the operator's currency. */
+  /** In the deployment's currency. */
   price_per_hour: real(),
   created_at: integer().notNull(),
 });

@@ -134,6 +134,6 @@ it("the bill says what each model and token has cost, and the file adds up to th
     String(sum("predictions")),
     "0",
     duration(sum("execution_seconds")),
-    priceText(sum("price")),
+    priceText(sum("price"), "USD"),
   ]);
 });

@@ -119,6 +119,7 @@ const hardwareItem = (identifier: string) => ({
   ram_per_gpu_gb: 0,
   ram_gb: 1,
   price_per_hour: null,
+  currency: "USD",
   location_hint: null,
   created_at: AT,
 });

@@ -8,14 +8,14 @@ test("an hour costs the price of an hour", () => {
 });
 
 test.each([
-  [0, "0.00"],
-  [0.000004567, "0.0000046"],
-  [0.0512, "0.051"],
-  [0.1 + 0.2, "0.30"],
-  [0.05, "0.05"],
-  [0.999, "1.00"],
-  [1.25, "1.25"],
-  [1234, "1,234.00"],
-])("%d is written as %s", (price, text) => {
-  expect(priceText(price)).toBe(text);
+  [0, "USD", "$0.00"],
+  [0.000004567, "USD", "$0.0000046"],
+  [0.0512, "EUR", "€0.051"],
+  [0.1 + 0.2, "EUR", "€0.30"],
+  [0.05, "USD", "$0.05"],
+  [0.999, "USD", "$1.00"],
+  [1.25, "JPY", "¥1.25"],
+  [1234, "CHF", "CHF\u00a01,234.00"],
+])("%d %s is written as %s", (price, currency, text) => {
+  expect(priceText(price, currency)).toBe(text);
 });

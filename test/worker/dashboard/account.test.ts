@@ -278,9 +278,9 @@ describe("usage", () => {
       ],
     );
     expect(rows).toEqual([
-      ["=CI, &quot;nightly&quot;", "4", "1", "1 min 30 s", "2.50"],
-      ["Dashboard", "2", "0", "1 min 30 s", "0.00"],
-      ["Revoked token", "1", "0", "1 min 30 s", "0.30"],
+      ["=CI, &quot;nightly&quot;", "4", "1", "1 min 30 s", "$2.50"],
+      ["Dashboard", "2", "0", "1 min 30 s", "$0.00"],
+      ["Revoked token", "1", "0", "1 min 30 s", "$0.30"],
     ]);
     const csv = await visitor.fetch("/account/usage.csv?days=30", {});
     expect(csv.headers.get("content-disposition")).toBe(
@@ -288,10 +288,10 @@ describe("usage", () => {
     );
     expect(await csv.text()).toBe(
       [
-        "day,model,token,token_id,predictions,failed,execution_seconds,price",
-        `${daysAgo(1)},ada/story,Revoked token,gone,1,0,90,0.3`,
-        `${daysAgo(0)},ada/story,Dashboard,,2,0,90,0`,
-        `${daysAgo(0)},ada/story,"'=CI, ""nightly""",${token},4,1,90,2.5`,
+        "day,model,token,token_id,predictions,failed,execution_seconds,price,currency",
+        `${daysAgo(1)},ada/story,Revoked token,gone,1,0,90,0.3,USD`,
+        `${daysAgo(0)},ada/story,Dashboard,,2,0,90,0,USD`,
+        `${daysAgo(0)},ada/story,"'=CI, ""nightly""",${token},4,1,90,2.5,USD`,
         "",
       ].join("\r\n"),
     );

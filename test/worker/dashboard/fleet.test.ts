@@ -306,7 +306,7 @@ describe("a class of machines", () => {
     const made = await visitor.send("/fleet/hardware", { ...FIELDS, identifier });
     expect(made.location).toBe("/fleet/hardware");
     expect(textOf(await look("/fleet/hardware"))).toContain(
-      `${identifier} NVIDIA L40S 1 GPU of 48 GB, 16 cores, 128 GB, 0.8 per hour`,
+      `${identifier} NVIDIA L40S 1 GPU of 48 GB, 16 cores, 128 GB, $0.80 per hour`,
     );
     const form = await look(`/fleet/hardware/${identifier}`);
     expect(form).toMatch(/name="cpus" type="number" value="16"/);
@@ -327,7 +327,7 @@ describe("a class of machines", () => {
     const joining = { ...FIELDS, identifier: second, pool: first, location_hint: "" };
     expect((await visitor.send("/fleet/hardware", joining)).status).toBe(303);
     expect(textOf(await look("/fleet/hardware"))).toContain(
-      `${second} NVIDIA L40S 1 GPU of 48 GB, 16 cores, 128 GB, 0.8 per hour, Western Europe, pool ${first} Edit`,
+      `${second} NVIDIA L40S 1 GPU of 48 GB, 16 cores, 128 GB, $0.80 per hour, Western Europe, pool ${first} Edit`,
     );
     expect(await look(`/fleet/hardware/${second}`)).toContain(`value="${first}"`);
     const { status, html } = await visitor.send(`/fleet/hardware/${second}`, {

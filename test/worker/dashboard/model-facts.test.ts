@@ -26,7 +26,7 @@ async function warmWorld(isolation: "model" | "account" = "model") {
 it("a container that is ready is warm, with what a run takes and costs", async () => {
   const { world } = await warmWorld();
   expect(await headOf(world)).toMatch(
-    /Now Warm starts at once A run takes about 2\.5 s A run costs about 0\.0025 Runs so far \d/,
+    /Now Warm starts at once A run takes about 2\.5 s A run costs about \$0\.0025 Runs so far \d/,
   );
 });
 

@@ -97,7 +97,7 @@ describe("two runs", () => {
     const { ids, look } = await withRuns({ a: 1 }, { a: 2 });
     const page = () => look(`?prediction=${ids[0]}&compare=${ids[1]}`);
     await env.DB.prepare("UPDATE hardware SET price_per_hour = 3600").run();
-    expect(await page()).toContain('<th scope="row">Price</th><td data-label="A">2.00</td>');
+    expect(await page()).toContain('<th scope="row">Price</th><td data-label="A">$2.00</td>');
     await env.DB.prepare("UPDATE hardware SET price_per_hour = NULL").run();
   });
 

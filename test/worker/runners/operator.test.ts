@@ -30,7 +30,7 @@ describe("hardware", () => {
     const created_at = new Date().toISOString();
     const plain = { gpus: 0, cpus: 1, ram_per_gpu_gb: 0, ram_gb: 0, price_per_hour: null };
     const location_hint = null;
-    const own = { identifier, pool: identifier };
+    const own = { identifier, pool: identifier, currency: "USD" };
     const made = await put<Hardware>(`hardware/${identifier}`, { name: "Box" });
     expect(made).toEqual({ ...own, name: "Box", ...plain, location_hint, created_at });
     advance(60);

@@ -143,6 +143,7 @@ export const FORMS: Record<string, Record<string, string>> = {
     ram_gb: "number",
     created_at: "date-time",
     price_per_hour: "number?",
+    currency: "string",
     location_hint: "string?",
   },
   HardwareSummary: { identifier: "string", name: "string" },

@@ -1,7 +1,6 @@
 /** Two runs of a model beside each other: what they were given, how long they took, what came of it. */
 
 import type { Child } from "hono/jsx";
-import { priceText } from "../../../domain/predictions/price.ts";
 import type { Json } from "../../../protocol/common.ts";
 import type { PredictionView } from "../../../services/predictions/prediction-view.ts";
 import type { RecentRun } from "../../../services/predictions/recent-runs.ts";
@@ -14,6 +13,7 @@ import { OutputValue } from "../../prediction-view/output.tsx";
 import { outputOf } from "../../prediction-view/output-kind.ts";
 import { PredictionPanel } from "../../prediction-view/view.tsx";
 import { Empty, Time } from "../../ui/parts.tsx";
+import { Price } from "../../ui/price.tsx";
 import { type Difference, differences, type MarkedText, markedTexts } from "./differences.ts";
 import { type KnownField, labelOf } from "./label.ts";
 
@@ -174,7 +174,7 @@ const FACTS: [name: string, shown: (run: ComparedRun) => Child][] = [
   ["Version", ({ view }) => String(view.prediction.model.version_number)],
   ["Setup", ({ view }) => seconds(view.prediction.setup_time)],
   ["Execution", ({ view }) => seconds(view.prediction.execution_time)],
-  ["Price", ({ price }) => (price === undefined ? "–" : priceText(price))],
+  ["Price", ({ price }) => (price === undefined ? "–" : <Price value={price} />)],
 ];
 
 function Changed({ field: { name, a, b }, host }: { field: Difference; host: string }) {
