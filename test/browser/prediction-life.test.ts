@@ -116,6 +116,35 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
     expect(moments.some(({ output, status }) => output !== "" && status === "started")).toBe(true);
   });
 
+  it("no end is displayed before what its stream has yet to bring", async () => {
+    const id = await create("gated", { before: [], gate: "ahead", after: ["a"] });
+    const visitor = await watching();
+    const { page } = visitor;
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    let streams = 0;
+    await page.route("**/events?*", async (route) => {
+      if (streams++ > 0) {
+        await goesOn;
+        return route.continue();
+      }
+      open("ahead");
+      const ends = () => client.call(prediction, "GET", `/predictions/${id}`);
+      await expect.poll(async () => (await ends()).status).toBe("succeeded");
+      // A step for which the page asks the server, which knows the end by now; and then nothing more.
+      const after = new URL(route.request().url()).searchParams.get("after_id");
+      const step = `id: ${after}\nevent: setup\ndata: {"phase":"starting"}\n\n`;
+      await route.fulfill({ contentType: "text/event-stream", body: `retry: 50\n\n${step}` });
+    });
+    const answered = page.waitForResponse("**/view");
+    await visitor.open(`/predictions/${id}`);
+    await (await answered).finished();
+    goOn();
+    await page.getByRole("button", { name: "Run again" }).waitFor();
+    const ends = (await momentsOf(visitor)).filter(({ status }) => status === "succeeded");
+    expect(ends.map(({ output }) => output)).toEqual(ends.map(() => "a"));
+    await page.unroute("**/events?*");
+  });
+
   it("and so does one that is cancelled in the middle", async () => {
     await turn("drain");
     const id = await create("gated", { before: ["a"], gate: "never" });

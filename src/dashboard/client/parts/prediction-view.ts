@@ -238,8 +238,8 @@ class LivePrediction {
   #replaceParts(html: string): "live" | "ended" {
     const page = new DOMParser().parseFromString(html, "text/html");
     const state = page.querySelector("[data-live]") ? "live" : "ended";
-    // A response from before the end.
-    if (this.#root.dataset.live === undefined && state === "live") return state;
+    // A response from before the end; or from after it, when the stream has not brought all of the output yet.
+    if ((this.#root.dataset.live !== undefined) !== (state === "live")) return state;
     const last = Number(page.querySelector<HTMLElement>("[data-prediction]")?.dataset.last);
     for (const part of page.querySelectorAll<HTMLElement>("[data-part]")) {
       const { part: name = "" } = part.dataset;
