@@ -155,6 +155,9 @@ const userShapes: Record<ResourceShape, (row: UserRow) => User> = {
 const hardwareSummary = (row: Pick<HardwareRow, "identifier" | "name"> | null): Model["hardware"] =>
   row && { identifier: row.identifier, name: row.name };
 
+const asksForHardware = ({ latest_version }: Pick<DetailedModelRow, "latest_version">): boolean =>
+  latest_version?.configuration.hardware_identifier !== undefined;
+
 export function presenters({
   resourceShape: shape,
   currency,
@@ -183,7 +186,7 @@ export function presenters({
   const model = (row: DetailedModelRow): Model => ({
     ...foundModel(row),
     overview: row.overview,
-    hardware: hardwareSummary(row.hardware ?? row.latestHardware),
+    hardware: hardwareSummary(row.hardware ?? (asksForHardware(row) ? row.runsOn : null)),
     latest_version: row.latest_version && version(row.latest_version),
   });
 

@@ -5,10 +5,11 @@ import type { SomeReason } from "../../domain/scheduling/decide/explain-some.ts"
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
+import type { JobHardware } from "../../protocol/runner.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { findVariables } from "../../storage/models/variables.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import { findHardware, type HardwareRow } from "../../storage/runners/hardware.ts";
+import { findHardware } from "../../storage/runners/hardware.ts";
 import { runnerIsThere } from "../../storage/runners/runners.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
@@ -21,6 +22,14 @@ export const hardwareOf = (
   { hardware }: Pick<DetailedModelRow, "hardware">,
   version: Pick<VersionRow, "configuration"> | null,
 ): string => version?.configuration.hardware_identifier ?? hardware?.identifier ?? DEFAULT_HARDWARE;
+
+/** As it came with the model, or asked for where another version runs on another. */
+const findClass = async (
+  { db }: Services,
+  { runsOn, pool_made_at }: Pick<DetailedModelRow, "runsOn" | "pool_made_at">,
+  identifier: string,
+) =>
+  runsOn?.identifier === identifier ? { ...runsOn, pool_made_at } : findHardware(db, identifier);
 
 /**
  * Whether a runner has ever registered, and may still connect.
@@ -50,7 +59,7 @@ export async function findImagePlaces(
   version: VersionRow,
 ): Promise<ImagePlaces | undefined> {
   const hardware = hardwareOf(model, version);
-  const row = await findHardware(services.db, hardware);
+  const row = await findClass(services, model, hardware);
   const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
   if (!pool) return { runners: [], more: 0 };
   const job = { hardware, ...(await requirements(services, caller, model, version, row)) };
@@ -94,7 +103,7 @@ export async function readExpected(
   { model, version, seesWait }: { model: DetailedModelRow; version: VersionRow; seesWait: boolean },
 ): Promise<Expected> {
   const hardware = hardwareOf(model, version);
-  const row = await findHardware(services.db, hardware);
+  const row = await findClass(services, model, hardware);
   const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
   const { isolation = DEFAULT_ISOLATION } = version.configuration;
   const outlook = (told?: Told) => outlookOf(told, isolation, row?.price_per_hour ?? null);
@@ -115,7 +124,7 @@ async function requirements(
   caller: Caller | undefined,
   { id: model_id }: DetailedModelRow,
   { number, configuration, repository, container_image_digest: digest }: VersionRow,
-  hardware: HardwareRow,
+  hardware: JobHardware,
 ) {
   const { variable_names: names = [] } = configuration;
   const variables = names.length > 0 ? await findVariables(db, model_id) : {};

@@ -14,6 +14,7 @@ import {
 } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import type { CategorySummary } from "../../protocol/category.ts";
+import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { Compatibilities, ModelSort } from "../../protocol/model.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, runBatch } from "../database.ts";
@@ -26,6 +27,7 @@ import {
   modelCategories,
   modelCounts,
   models,
+  pools,
   users,
   versions,
 } from "../schema/index.ts";
@@ -78,8 +80,10 @@ export const answeringNumber = sql<number | null>`(
     AND coalesce(v.awaits, '') NOT LIKE '%"compatibilities"%'
   ORDER BY v.number DESC LIMIT 1)`;
 
-/** The hardware that the latest version asks for, if any. */
-const latestHardware = alias(hardware, "latest_hardware");
+/** The hardware that the latest version would run on. */
+const runsOn = alias(hardware, "runs_on");
+const runsOnName = sql`coalesce(
+  ${versions.configuration} ->> 'hardware_identifier', ${models.hardware_identifier}, ${DEFAULT_HARDWARE})`;
 
 /** Models in their full form. */
 const detailed = (db: Database) =>
@@ -89,7 +93,8 @@ const detailed = (db: Database) =>
       overview: models.overview,
       cover_key: models.cover_key,
       hardware,
-      latestHardware,
+      runsOn,
+      pool_made_at: pools.made_at,
       latest_version: versions,
     })
     .from(models)
@@ -97,10 +102,8 @@ const detailed = (db: Database) =>
     .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
     .leftJoin(hardware, eq(hardware.identifier, models.hardware_identifier))
     .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
-    .leftJoin(
-      latestHardware,
-      eq(latestHardware.identifier, sql`${versions.configuration} ->> 'hardware_identifier'`),
-    );
+    .leftJoin(runsOn, eq(runsOn.identifier, runsOnName))
+    .leftJoin(pools, eq(pools.name, runsOn.pool));
 
 export const findModel = (db: Database, id: string) => detailed(db).where(eq(models.id, id)).get();
 
