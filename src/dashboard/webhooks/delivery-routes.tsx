@@ -53,16 +53,18 @@ export const deliveryPages = pages()
     const query = readDeliveryQuery(new URL(c.req.url), endpoints);
     const form = await readForm(c);
     const all = fieldText(form, "all") === "failed";
-    const chosen = all
+    const { deliveries: chosen, gone } = all
       ? await listFailed(services, caller, filterOf(query).endpoint_id)
-      : readChosen(form);
+      : { deliveries: readChosen(form), gone: 0 };
     const open = chosen.filter((one) => isOpen(one, endpoints));
     const sent = open.slice(0, MOST_AT_ONCE);
     const count = () => limitRate(c, "predictions", caller.user_id);
     const done = await redeliverMany(services, caller, sent, count);
     const [shut, later] = [chosen.length - open.length, open.length - sent.length];
     const nothing = all ? "None has failed." : "Choose what to redeliver first.";
-    const message = chosen.length === 0 ? nothing : outcomeOf(done, chosen.length, shut, later);
+    const total = chosen.length + gone;
+    const message =
+      total === 0 ? nothing : outcomeOf({ ...done, gone: done.gone + gone }, total, shut, later);
     return redirectWithFlash(c, message, deliveriesAddress(query));
   })
   .get("/predictions/:prediction_id/webhooks/:event_id", requireUser, async (c) => {
@@ -117,7 +119,7 @@ function outcomeOf(
   return [
     `Redelivering ${begun} of ${chosen}.`,
     ...(shut > 0 ? [`Not ${shut}: their endpoint is disabled or deleted.`] : []),
-    ...(gone > 0 ? [`Not ${gone}: the events are not kept any more.`] : []),
+    ...(gone > 0 ? [`Not ${gone}: the data of their predictions was removed.`] : []),
     ...(stopped !== undefined ? [`Not ${left}: ${stopped}`] : []),
     ...(later > 0 ? [`Left: ${later}. Redeliver all failed again for more.`] : []),
   ].join(" ");

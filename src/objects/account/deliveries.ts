@@ -65,9 +65,9 @@ export class Deliveries {
       "desc",
       keyset,
     );
-    const { owner, name } = { owner: predictions.model_owner, name: predictions.model_name };
+    const { model_owner: owner, model_name: name, data_removed } = predictions;
     return this.#db
-      .select({ delivery: deliveries, owner, name })
+      .select({ delivery: deliveries, owner, name, data_removed })
       .from(deliveries)
       .leftJoin(predictions, eq(predictions.id, deliveries.prediction_id))
       .where(and(where, ...conditionsOf(filter)))

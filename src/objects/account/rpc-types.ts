@@ -54,6 +54,8 @@ export interface ListedDelivery {
   delivery: DeliveryRow;
   owner: string | null;
   name: string | null;
+  /** Of its prediction; null: that is not listed any more. */
+  data_removed: boolean | null;
 }
 
 export interface Usage {

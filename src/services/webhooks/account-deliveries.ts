@@ -55,20 +55,30 @@ export async function listAccountDeliveries(
 /** More than are kept: they are trimmed late. */
 const MAX_FAILED = 600;
 
-/**
- * All that failed, in the order in which to deliver them again: those that are given up, then those whose
- * next try is the farthest away. What was ordered before comes last, so that ordering goes on.
- * @param endpoint_id as in DeliveryFilter
- */
+export interface Failed {
+  /**
+   * In the order in which to deliver them again: those that are given up, then those whose next try is the
+   * farthest away. What was ordered before comes last, so that ordering goes on.
+   */
+  deliveries: AccountDelivery[];
+  /** How many there are beside these, of events that are not kept: tried first each time, they would be all. */
+  gone: number;
+}
+
+/** All that failed. @param endpoint_id as in DeliveryFilter */
 export async function listFailed(
   services: Services,
   { user_id }: Caller,
   endpoint_id: DeliveryFilter["endpoint_id"],
-): Promise<AccountDelivery[]> {
+): Promise<Failed> {
   const account = await findAccount(services, user_id);
   const keyset = { from: undefined, back: false, limit: MAX_FAILED };
-  const rows = await account?.listDeliveries({ which: "failed", endpoint_id }, keyset);
-  return (rows ?? []).map(present).sort((a, b) => nextTry(b) - nextTry(a));
+  const rows = (await account?.listDeliveries({ which: "failed", endpoint_id }, keyset)) ?? [];
+  const kept = rows.filter(({ data_removed }) => data_removed === false);
+  return {
+    deliveries: kept.map(present).sort((a, b) => nextTry(b) - nextTry(a)),
+    gone: rows.length - kept.length,
+  };
 }
 
 const nextTry = ({ state, next_at }: AccountDelivery) =>

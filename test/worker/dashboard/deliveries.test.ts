@@ -1,5 +1,6 @@
 /** Deliveries of all one's webhooks: listed, looked at, and many sent again. */
 import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { MOST_AT_ONCE } from "../../../src/services/webhooks/account-deliveries.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
@@ -109,25 +110,47 @@ describe("all that failed", () => {
     expect(await exchanged(path, 2)).toHaveLength(2);
   });
 
-  it("is bounded, begins with what is given up, and says how many are left", async () => {
+  /** Given up, of predictions older than the one whose delivery is tried again. */
+  async function withGivenUp(count: number, how: { isListed: boolean }) {
     const { visitor, user_id, path, endpoint } = await withRefusal();
     const account = (await accountOf(user_id)) ?? expect.fail("it has no object");
-    // Of predictions that are gone, older than the one that is tried again.
     await runInDurableObject(account, (_, { storage: { sql } }) => {
       sql.exec(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
         INSERT INTO deliveries (prediction_id, sequence, endpoint_id, event, at, url, state, attempts, status, error, next_at, told_at)
         SELECT '01900000-0000-7000-8000-' || printf('%012d', i), 1, ?, 'completed', 0, NULL, 'failed', 9, 500, 'no', NULL, 0 FROM n`,
-        MOST_AT_ONCE,
+        count,
         endpoint.id,
       );
+      if (!how.isListed) return;
+      sql.exec(
+        `INSERT INTO predictions (id, object_id, model_id, model_owner, model_name, version_number, stream, status, created_at, updated_at, data_removed, revision)
+        SELECT d.prediction_id, ?, '', 'ada', 'story', 1, 0, 'succeeded', 0, 0, 0, 1
+        FROM deliveries d WHERE d.state = 'failed'`,
+        // Of a prediction that has lost what it knew of itself.
+        env.PREDICTION.newUniqueId().toString(),
+      );
     });
+    return { visitor, path };
+  }
+
+  it("is bounded, begins with what is given up, and says how many are left", async () => {
+    const { visitor, path } = await withGivenUp(MOST_AT_ONCE, { isListed: true });
     await visitor.send(LIST, { all: "failed" });
     const { html } = await visitor.look(LIST);
     expect(html).toContain(`Redelivering 0 of ${MOST_AT_ONCE + 1}.`);
-    expect(html).toContain(`Not ${MOST_AT_ONCE}: the events are not kept any more.`);
+    expect(html).toContain(`Not ${MOST_AT_ONCE}: the data of their predictions was removed.`);
     expect(html).toContain("Left: 1. Redeliver all failed again for more.");
     expect(await received(path)).toHaveLength(1);
+  });
+
+  it("goes on behind what cannot be sent any more, and says how many these are", async () => {
+    const { visitor, path } = await withGivenUp(MOST_AT_ONCE, { isListed: false });
+    await visitor.send(LIST, { all: "failed" });
+    const { html } = await visitor.look(LIST);
+    expect(html).toContain(`Redelivering 1 of ${MOST_AT_ONCE + 1}.`);
+    expect(html).toContain(`Not ${MOST_AT_ONCE}: the data of their predictions was removed.`);
+    expect(await exchanged(path, 2)).toHaveLength(2);
   });
 });
 
