@@ -62,6 +62,8 @@ export class Playground {
     for (const tab of this.#root.querySelectorAll<HTMLElement>("[data-tab]")) {
       tab.addEventListener("click", (event) => {
         event.preventDefault();
+        // The code is of what stands in the form now, also of what was typed while this was loading.
+        this.#refresh();
         this.#showTab(tab.dataset.tab ?? "");
       });
     }
@@ -77,6 +79,7 @@ export class Playground {
   };
 
   readonly #refresh = (): void => {
+    clearTimeout(this.#timer);
     const state = this.#form.read();
     this.#form.show(state);
     this.#updateCode(state);
