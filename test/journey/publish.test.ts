@@ -129,16 +129,16 @@ describe.runIf(dockerIsUp)("with Docker", () => {
     mkdirSync(context);
     writeFileSync(join(context, "weights"), randomBytes(12 * MIB));
     writeFileSync(join(context, "Dockerfile"), "FROM scratch\nCOPY weights /\n");
-    await docker("build", "--quiet", "--tag", "auspex-test/pushed", context);
+    await docker("build", "--quiet", "--tag", "auspex-test/published", context);
     const environment = { PATH: process.env.PATH ?? "" };
     const relay = home.start(["relay", "--port", "0"], { environment });
     await relay.says(/pushes to/);
     const [, port] = /localhost:(\d+)/.exec(await relay.line()) ?? [];
     const name = `localhost:${port}/ada/pushed`;
     try {
-      await docker("tag", "auspex-test/pushed", name);
+      await docker("tag", "auspex-test/published", name);
       await docker("push", "--quiet", name);
-      await docker("image", "rm", name, "auspex-test/pushed");
+      await docker("image", "rm", name, "auspex-test/published");
       await docker("pull", "--quiet", name);
     } finally {
       await docker("image", "rm", "--force", name).catch(() => {});
