@@ -284,12 +284,21 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await chosen.nth(1).waitFor();
     expect(await checked.count()).toBe(1);
     // All that are on a page are chosen by one box, which follows the others.
-    await page.locator("[data-choose-all]:indeterminate").waitFor();
-    await page.getByRole("checkbox", { name: "Choose all on this page" }).check();
+    const some = page.locator("[data-choose-all] :indeterminate");
+    await some.waitFor();
+    const all = page.getByRole("checkbox", { name: "Choose all on this page" });
+    await all.check();
     expect(await checked.count()).toBe(2);
     await chosen.first().uncheck();
-    await page.locator("[data-choose-all]:indeterminate").waitFor();
+    await some.waitFor();
     await visitor.look();
+    // Also on a phone, where the table has no head.
+    const size = page.viewportSize() ?? expect.fail("a window");
+    await page.setViewportSize({ width: 390, height: 800 });
+    await all.press("Space");
+    expect(await checked.count()).toBe(2);
+    await visitor.look();
+    await page.setViewportSize(size);
     await receiver.close();
   });
 

@@ -69,20 +69,18 @@ const Filters = ({ query, endpoints }: Omit<DeliveriesPageProps, "page">) => (
   </form>
 );
 
+const CHOOSE_ALL = "Choose all on this page";
+
 const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
   <Form action={deliveriesAddress(query)}>
+    <label class="choice choose-all" data-label={CHOOSE_ALL} data-choose-all hidden>
+      <input type="checkbox" aria-label={CHOOSE_ALL} autocomplete="off" />
+    </label>
     <table class="stacked deliveries-table">
       <thead>
         <tr>
           <th scope="col">
             <span class="visually-hidden">Choose</span>
-            <input
-              type="checkbox"
-              aria-label="Choose all on this page"
-              autocomplete="off"
-              data-choose-all
-              hidden
-            />
           </th>
           <th scope="col">Event</th>
           <th scope="col">State</th>

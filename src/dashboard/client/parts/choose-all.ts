@@ -1,9 +1,11 @@
-/** A checkbox in the head of a table that chooses all of its rows, or none. Rows may come and go meanwhile. */
+/**
+ * A checkbox above a table that chooses all of its rows, or none: on phones the table has no head. Rows may
+ * come and go meanwhile.
+ */
 export function chooseAll(): void {
   document.addEventListener("change", ({ target }) => {
-    const all = target instanceof Element && target.closest("table")?.querySelector(ALL);
-    if (!(all instanceof HTMLInputElement)) return;
-    if (target === all) for (const row of rowsOf(all)) row.checked = all.checked;
+    if (!(target instanceof HTMLInputElement)) return;
+    if (target.closest(ALL)) for (const row of rowsBeside(target)) row.checked = target.checked;
     showChosen();
   });
   showChosen();
@@ -13,18 +15,19 @@ const ALL = "[data-choose-all]";
 
 /** For tables that have just come, too; a browser that reloads the page keeps what was chosen. */
 export function showChosen(): void {
-  for (const all of document.querySelectorAll<HTMLInputElement>(ALL)) {
-    const rows = rowsOf(all);
+  for (const label of document.querySelectorAll<HTMLElement>(ALL)) {
+    label.hidden = false;
+    const all = label.querySelector("input");
+    if (!all) continue;
+    const rows = rowsBeside(all);
     const chosen = rows.filter(({ checked }) => checked).length;
     all.checked = chosen > 0 && chosen === rows.length;
     all.indeterminate = chosen > 0 && !all.checked;
-    all.hidden = false;
   }
 }
 
-const rowsOf = (all: Element) => [
-  ...(all.closest("table")?.tBodies[0]?.querySelectorAll<HTMLInputElement>("[type=checkbox]") ??
-    []),
+const rowsBeside = ({ form }: HTMLInputElement) => [
+  ...(form?.querySelectorAll<HTMLInputElement>("tbody [type=checkbox]") ?? []),
 ];
 
 /** A row that has changed is as chosen as it was. */
