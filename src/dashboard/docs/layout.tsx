@@ -1,7 +1,7 @@
 /** The frame of each page of the documentation. It is the same for everyone: no session is read. */
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Manifest } from "../../protocol/assets.ts";
-import { Head } from "../ui/head.tsx";
+import { Head, Scripts } from "../ui/head.tsx";
 import { Bird } from "../ui/icon.tsx";
 import { NAVIGATION, REFERENCE, SEARCH } from "./contents.ts";
 import { MAX_QUERY } from "./search/find.ts";
@@ -32,7 +32,7 @@ export const DocsLayout = ({
 }: PropsWithChildren<Props>) => (
   <html lang="en">
     <head>
-      <Head title={title} assets={assets} style="docs.css" scripts={["page", ...scripts]} />
+      <Head title={title} assets={assets} style="docs.css" />
       <meta name="description" content={description} />
     </head>
     <body>
@@ -73,6 +73,7 @@ export const DocsLayout = ({
           {children}
         </main>
       </div>
+      <Scripts assets={assets} names={scripts} />
     </body>
   </html>
 );

@@ -7,7 +7,7 @@ import { InputValue } from "../prediction-view/input-value.tsx";
 import { MarkdownButton } from "../prediction-view/markdown-button.tsx";
 import { OutputValue } from "../prediction-view/output.tsx";
 import { outputsOf } from "../prediction-view/output-kind.ts";
-import { Head } from "../ui/head.tsx";
+import { Head, Scripts } from "../ui/head.tsx";
 import { Bird } from "../ui/icon.tsx";
 import { Status, Time } from "../ui/parts.tsx";
 
@@ -22,7 +22,7 @@ export function SharedPage({ view, host }: Props) {
   return (
     <html lang="en">
       <head>
-        <Head title={title} assets={assets} style="style.css" scripts={["page", "shared"]} />
+        <Head title={title} assets={assets} style="style.css" />
         <meta name="robots" content="noindex, nofollow" />
         <meta name="referrer" content="no-referrer" />
       </head>
@@ -49,6 +49,7 @@ export function SharedPage({ view, host }: Props) {
             </aside>
           </div>
         </main>
+        <Scripts assets={assets} names={["shared"]} />
       </body>
     </html>
   );

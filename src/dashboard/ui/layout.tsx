@@ -3,7 +3,7 @@ import type { PropsWithChildren } from "hono/jsx";
 import { jsxRenderer, useRequestContext } from "hono/jsx-renderer";
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import type { Dashboard, Viewer } from "../context.ts";
-import { addressOf, Head } from "./head.tsx";
+import { addressOf, Head, Scripts } from "./head.tsx";
 import { Bird, Icon } from "./icon.tsx";
 import type { IconName } from "./icons.ts";
 import { Time } from "./parts.tsx";
@@ -14,7 +14,7 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
   return (
     <html lang="en">
       <head>
-        <Head title={title} assets={assets} style="style.css" scripts={["page", ...scripts]} />
+        <Head title={title} assets={assets} style="style.css" />
         {formToken !== "" && <meta name="form-token" content={formToken} />}
       </head>
       <body>
@@ -38,6 +38,7 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
           {viewer?.user.recovered_at != null && <RecoveryNotice at={viewer.user.recovered_at} />}
           {children}
         </main>
+        <Scripts assets={assets} names={scripts} />
       </body>
     </html>
   );
