@@ -36,6 +36,10 @@ export function sharedInput(
   return Object.fromEntries(Object.entries(input).filter(([name]) => !isSecret(name)));
 }
 
-/** Whether an input names an upload or another file of this source. */
-export const namesSource = (input: string, source: string): boolean =>
-  [`/v1/uploads/${source}"`, `/v1/files/${source}/`].some((path) => input.includes(path));
+/** Whether an input names a file: by itself, or by the upload that it is the content of. */
+export function namesFile(input: string, source: string, name: string): boolean {
+  if (input.includes(`/v1/uploads/${source}"`)) return true;
+  const path = `/v1/files/${source}/${name}`;
+  // What goes on is another file of the same source, of which nothing was said.
+  return input.split(path).some((after, n) => n > 0 && !/^[\w.-]/.test(after));
+}

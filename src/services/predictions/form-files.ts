@@ -5,6 +5,7 @@
  */
 import { safeName, shownName } from "../../domain/files/file-name.ts";
 import { imageTypeOf } from "../../domain/files/image-type.ts";
+import { sentName } from "../../domain/files/sent-name.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { hex } from "../../lib/hex.ts";
 import type { PartHead } from "../../lib/multipart.ts";
@@ -41,7 +42,7 @@ export class FormFiles {
   async begin({ filename = "", type }: PartHead): Promise<FormFile> {
     const name = shownName(filename);
     const number = this.#sent.files.length + 1;
-    const key = fileKey(this.#sent.prediction_id, `form-${number}-${safeName(name)}`);
+    const key = fileKey(this.#sent.prediction_id, sentName("form", number, `-${safeName(name)}`));
     const url = await addressOf(this.#services, this.#origin, key);
     return new FormFile(this.#services.env.FILES, {
       key,

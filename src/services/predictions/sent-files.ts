@@ -6,6 +6,7 @@
 import { findBase64Data } from "../../domain/files/base64-data.ts";
 import { dataUri, findDataUris, LONG_DATA_URI } from "../../domain/files/data-uris.ts";
 import { replaceText } from "../../domain/files/json-path.ts";
+import { sentName } from "../../domain/files/sent-name.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { withImageAddresses } from "../../domain/vendorb/image-sources.ts";
@@ -74,7 +75,7 @@ export async function takeFiles(
   const pieces: (Uint8Array | string)[] = [];
   let end = 0;
   for (const { from, to, ...file } of found) {
-    const name = `data-${sent.files.length + 1}${extensionOf(file.mime_type)}`;
+    const name = sentName("data", sent.files.length + 1, extensionOf(file.mime_type));
     const key = fileKey(sent.prediction_id, name);
     const url = await addressOf(services, origin, key);
     sent.files.push({ ...file, key, name, url, data_uri: true });
@@ -175,7 +176,7 @@ export async function withCopies<Input extends Json>(
       continue;
     }
     const { name, mime_type } = stored;
-    const key = fileKey(id, `earlier-${copies.size + 1}${extensionOf(mime_type)}`);
+    const key = fileKey(id, sentName("earlier", copies.size + 1, extensionOf(mime_type)));
     const known = copies.get(stored.key);
     const copy = known ?? { key, name, mime_type, content: stored.key, data_uri: true };
     copies.set(stored.key, copy);

@@ -1,6 +1,8 @@
 /** A shared prediction as its link shows it, and its files. */
+
+import { isSentName } from "../../domain/files/sent-name.ts";
 import {
-  namesSource,
+  namesFile,
   OWN_SOURCE,
   sharedInput,
   withSharedFiles,
@@ -82,36 +84,34 @@ export async function readSharedFile(
   origin: string,
 ): Promise<Response> {
   const share = await openShare(services, token);
-  const isOwn = source === OWN_SOURCE;
-  if (!(await isOfShare(services, share, isOwn ? undefined : source))) throw shareGone();
-  const key = fileKey(isOwn ? share.prediction_id : source, name);
+  const file = { source: source === OWN_SOURCE ? share.prediction_id : source, name };
+  if (!(await isOfShare(services, share, file))) throw shareGone();
+  const key = fileKey(file.source, name);
   const { filesOrigin } = services.settings;
   if (filesOrigin === undefined) return fileResponse(services, key, request);
   const expires = Math.min(Date.now() + REDIRECT_SECONDS * 1_000, share.expires_at);
   return Response.redirect(await signedFileUrl(services, origin, key, expires), 302);
 }
 
-/** @param upload undefined for a file of its own */
 async function isOfShare(
   services: Services,
   share: ShareRow,
-  upload: string | undefined,
+  { source, name }: { source: string; name: string },
 ): Promise<boolean> {
   const owner = ownerOf(share);
   const row = await findOwnPrediction(services, owner, share.prediction_id).catch(hidden);
   if (row.data_removed) return false;
-  if (upload === undefined) return true;
-  // An input may name what is not its sender's.
-  if ((await accessToSource(services, owner, upload)) !== "granted") return false;
+  if (source === share.prediction_id) {
+    if (!isSentName(name)) return true;
+    // An input may name what is not its sender's.
+  } else if ((await accessToSource(services, owner, source)) !== "granted") return false;
   const version = await findVersion(services.db, row.model_id, row.version_number);
   const history = await (await predictionStub(services, owner, share.prediction_id)).history();
   if (!version || history?.input == null) return false;
   // Not what only a secret field names.
   const isSecret = hiddenFieldsOf(versionSchema(version.schemas, "input"));
-  return namesSource(
-    JSON.stringify(sharedInput(JSON.parse(history.input), isSecret) ?? {}),
-    upload,
-  );
+  const shown = JSON.stringify(sharedInput(JSON.parse(history.input), isSecret) ?? {});
+  return namesFile(shown, source, name);
 }
 
 /** Why it is not there is nobody's business. */

@@ -1,7 +1,7 @@
 /** What of a prediction a link shows. */
 import { expect, test } from "vitest";
 import {
-  namesSource,
+  namesFile,
   sharedInput,
   withSharedFiles,
 } from "../../../src/domain/predictions/shared-content.ts";
@@ -36,10 +36,14 @@ test("secret fields are left out, and an input without names altogether", () => 
   expect(sharedInput(undefined, () => false)).toBeUndefined();
 });
 
-test("a source is of an input that names it", () => {
-  expect(namesSource(JSON.stringify({ a: `/v1/uploads/${ID}` }), ID)).toBe(true);
-  expect(namesSource(JSON.stringify({ a: `https://a.test/v1/files/${ID}/x${QUERY}` }), ID)).toBe(
-    true,
-  );
-  expect(namesSource(JSON.stringify({ a: ID }), ID)).toBe(false);
+test("a file is of an input that names it, or the upload that it is of, and no other of the same source is", () => {
+  const input = (text: string) => JSON.stringify({ a: text });
+  const address = `https://a.test/v1/files/${ID}/data-1.png`;
+  for (const text of [address, `${address}${QUERY}`, `See ${address}, there.`])
+    expect(namesFile(input(text), ID, "data-1.png")).toBe(true);
+  expect(namesFile(input(`/v1/uploads/${ID}`), ID, "data-1.png")).toBe(true);
+  for (const name of ["data-2.png", "data-1", "data-1.pn", "ata-1.png"])
+    expect(namesFile(input(`${address}${QUERY}`), ID, name)).toBe(false);
+  expect(namesFile(input(ID), ID, "data-1.png")).toBe(false);
+  expect(namesFile(input(`${address}.png ${address}`), ID, "data-1.png")).toBe(true);
 });

@@ -136,12 +136,31 @@ describe("a link", () => {
   it("leads to files of its owner that its input names", async () => {
     const who = await newCustomer();
     const [first, other] = [await ended(who), await ended(who)];
-    for (const id of [first, other]) await env.FILES.put(`${id}/out.png`, "one's own");
+    for (const key of [`${first}/out.png`, `${first}/data-1.png`, `${other}/out.png`])
+      await env.FILES.put(key, "one's own");
     const id = await ended(who, { image: `${ORIGIN}/v1/files/${first}/out.png` });
     const { html } = await share(who, id);
     const [path = ""] = /\/shared\/auss_\w+/.exec(html) ?? [];
     expect((await see(`${path}/files/${first}/out.png`)).status).toBe(200);
-    expect((await see(`${path}/files/${other}/out.png`)).status).toBe(404);
+    for (const file of [`${other}/out.png`, `${first}/data-1.png`])
+      expect((await see(`${path}/files/${file}`)).status).toBe(404);
+  });
+
+  it("leads to what was sent with its request, but for what only a secret field has", async () => {
+    const dataUri = (text: string) => `data:text/plain;base64,${btoa(text.repeat(20_000))}`;
+    const { id, path } = await shared(
+      { letter: dataUri("Dear Queen"), login: dataUri("hunter2") },
+      { properties: { letter: { type: "string" }, login: { type: "string", format: "password" } } },
+    );
+    const { objects } = await env.FILES.list({ prefix: `${id}/data-` });
+    const names = objects.map(({ key }) => key.slice(id.length + 1)).sort();
+    const seen = await Promise.all(
+      names.map(async (name) =>
+        (await (await see(`${path}/files/run/${name}`)).text()).slice(0, 10),
+      ),
+    );
+    expect([names.length, seen[0]]).toEqual([2, "Dear Queen"]);
+    expect((await see(`${path}/files/run/${names[1]}`)).status).toBe(404);
   });
 
   it("shows messages as turns", async () => {
