@@ -1,6 +1,7 @@
 /** What of a prediction is shown to whoever has a link to it. */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
+import { type IsSecret, withoutHidden } from "../schemas/secret-fields.ts";
 
 /** Where a file of a shared prediction is found: `run` is the prediction itself, which is not named. */
 export const OWN_SOURCE = "run";
@@ -27,14 +28,12 @@ export const withSharedFiles = (json: string, { predictionId, origins, address }
       : found,
   );
 
-/** Without its secret fields. Undefined for what is no object: it has no names to tell them by. */
-export function sharedInput(
+/** Without what is secret. Undefined for what is no object: it has no names to tell that by. */
+export const sharedInput = (
   input: Json | undefined,
-  isSecret: (name: string) => boolean,
-): { [name: string]: Json } | undefined {
-  if (!isObject(input)) return undefined;
-  return Object.fromEntries(Object.entries(input).filter(([name]) => !isSecret(name)));
-}
+  isHidden: IsSecret,
+): Record<string, Json> | undefined =>
+  isObject(input) ? withoutHidden(input, isHidden) : undefined;
 
 /** Whether an input names a file: by itself, or by the upload that it is the content of. */
 export function namesFile(input: string, source: string, name: string): boolean {

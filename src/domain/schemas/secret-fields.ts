@@ -27,6 +27,26 @@ export function hiddenFieldsOf(schema: Json): IsSecret {
   return (name) => SECRET_NAME.test(name) || isSecret(name);
 }
 
+/** Deeper parts are not looked at, and not shown. */
+const MAX_DEPTH = 100;
+
+/** What others are shown of an input: neither its hidden fields, nor in the others what has the name of a secret. */
+export function withoutHidden(
+  input: Record<string, Json>,
+  isHidden: IsSecret,
+): Record<string, Json> {
+  const kept = Object.entries(input).filter(([name]) => !isHidden(name));
+  return Object.fromEntries(kept.map(([name, value]) => [name, withoutNamed(value, 1)]));
+}
+
+function withoutNamed(value: Json, depth: number): Json {
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > MAX_DEPTH) return null;
+  if (Array.isArray(value)) return value.map((item) => withoutNamed(item, depth + 1));
+  const kept = Object.entries(value).filter(([name]) => !SECRET_NAME.test(name));
+  return Object.fromEntries(kept.map(([name, item]) => [name, withoutNamed(item, depth + 1)]));
+}
+
 const MASK = "••••••••";
 
 export function withMasks(input: Json | undefined, isSecret: IsSecret): Json | undefined {

@@ -9,7 +9,7 @@ import {
   ownFile,
   stringsOf,
 } from "../../domain/models/example-content.ts";
-import { hiddenFieldsOf, withoutSecrets } from "../../domain/schemas/secret-fields.ts";
+import { hiddenFieldsOf, withoutHidden } from "../../domain/schemas/secret-fields.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notFound } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
@@ -63,8 +63,7 @@ export async function readRun(
   const version = await findVersion(services.db, modelId, row.version_number);
   // Its schema says what is secret.
   if (!version) throw conflict("The version of this prediction has been deleted.");
-  const isSecret = hiddenFieldsOf(versionSchema(version.schemas, "input"));
-  const { input } = withoutSecrets(run.input, isSecret);
+  const input = withoutHidden(run.input, hiddenFieldsOf(versionSchema(version.schemas, "input")));
   const { output } = run;
   if (JSON.stringify(input).length > MAX_INPUT_CHARS) throw tooLarge("Its input");
   if (JSON.stringify(output).length > MAX_OUTPUT_CHARS) throw tooLarge("Its output");

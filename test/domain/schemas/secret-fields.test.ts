@@ -5,6 +5,7 @@ import {
   type IsSecret,
   secretFieldsOf,
   withMasks,
+  withoutHidden,
   withoutSecrets,
 } from "../../../src/domain/schemas/secret-fields.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -60,6 +61,23 @@ test("what is masked or left out", () => {
   expect(withMasks(["key"], isSecret)).toEqual(["key"]);
   expect(withoutSecrets(input, isSecret)).toEqual({ input: { prompt: "p" }, left: true });
   expect(withoutSecrets({ prompt: "p" }, isSecret).left).toBe(false);
+});
+
+test("others are shown nothing in a field that has the name of a secret, however deep", () => {
+  const input = {
+    prompt: "p",
+    api_key: "k",
+    tools: [{ url: "https://a.test", headers: { Authorization: "Bearer k", accept: "*/*" } }],
+  };
+  expect(withoutHidden(input, hiddenFieldsOf({}))).toEqual({
+    prompt: "p",
+    tools: [{ url: "https://a.test", headers: { accept: "*/*" } }],
+  });
+  let deep: Json = "k";
+  for (let n = 0; n < 5_000; n++) deep = [deep];
+  expect(JSON.stringify(withoutHidden({ deep }, () => false))).toBe(
+    `{"deep":${"[".repeat(100)}null${"]".repeat(100)}}`,
+  );
 });
 
 test("a schema that leads everywhere from each of its fields is not looked through for each", () => {
