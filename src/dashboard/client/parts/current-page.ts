@@ -8,28 +8,52 @@ export const RECONNECTING = "Connection lost. Reconnecting…";
 const ANSWER_MS = 10_000;
 /** One that fails, as in the middle of a deploy, is not worth a notice. */
 const NOTICED_FAILURES = 2;
+/** The longest rest after failures: whoever waits wants to see that it is back. */
+const FAILED_REST_MS = 10_000;
+/** After a sign-out it may be another tab that signs in again. */
+const REFUSED_REST_MS = 60_000;
 
 let failures = 0;
+let restsUntil = 0;
 
-/** Undefined when it cannot be had, which a later call may have more luck with. */
+// Whoever comes back to a tab is not made to wait.
+document.addEventListener("visibilitychange", () => {
+  restsUntil = 0;
+});
+
+/** Undefined when it cannot be had, which a later call may have more luck with: not each call asks. */
 export async function loadCurrentPage(): Promise<Document | undefined> {
+  if (performance.now() < restsUntil) return undefined;
+  const answer = await ask();
+  if (typeof answer !== "string") return answer;
+  failures += 1;
+  const isRefused = answer !== RECONNECTING;
+  if (isRefused || failures >= NOTICED_FAILURES) notice(answer);
+  const most = isRefused ? REFUSED_REST_MS : FAILED_REST_MS;
+  rest(Math.min(1_000 * 2 ** failures, most));
+  return undefined;
+}
+
+/** @returns what is in the way if it cannot be had */
+async function ask(): Promise<Document | string> {
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
-    const response = await fetch(location.href, { signal });
-    if (response.redirected || response.status === 401) return void notice(SIGNED_OUT);
-    if (response.status === 404) return void notice(GONE);
-    if (response.ok) {
-      const text = await response.text();
-      failures = 0;
-      notice(undefined);
-      return new DOMParser().parseFromString(text, "text/html");
-    }
+    const response = await fetch(location.href, { signal, redirect: "manual" });
+    if (response.type === "opaqueredirect" || response.status === 401) return SIGNED_OUT;
+    if (response.status === 404) return GONE;
+    if (!response.ok) return RECONNECTING;
+    const text = await response.text();
+    failures = 0;
+    notice(undefined);
+    return new DOMParser().parseFromString(text, "text/html");
   } catch {
-    // No answer: counted like one that is an error.
+    return RECONNECTING;
   }
-  failures += 1;
-  if (failures >= NOTICED_FAILURES) notice(RECONNECTING);
-  return undefined;
+}
+
+/** Many tabs do not come back at once. */
+function rest(ms: number): void {
+  restsUntil = performance.now() + ms * (0.75 + Math.random() / 2);
 }
 
 function notice(text: string | undefined): void {
