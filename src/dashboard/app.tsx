@@ -36,6 +36,7 @@ import { publishPages } from "./publish/routes.tsx";
 import { securityPages } from "./security/routes.tsx";
 import { privateHeaders } from "./shares/headers.ts";
 import { sharePages } from "./shares/routes.tsx";
+import { nextPath } from "./sign-in/next.ts";
 import { signInPages } from "./sign-in/routes.tsx";
 import { tokenPages } from "./tokens/routes.tsx";
 import { ErrorPage, SuspendedPage } from "./ui/error.tsx";
@@ -194,6 +195,6 @@ function titleOf(problem: ProblemError | undefined): string {
 /** The page of ours whose link or button led here. */
 function cameFrom(c: PageContext): string | undefined {
   const [here, from] = [new URL(c.req.url), URL.parse(c.req.header("referer") ?? "")];
-  const isOther = from?.origin === here.origin && from.pathname !== here.pathname;
-  return isOther ? from.pathname + from.search : undefined;
+  if (from?.origin !== here.origin || from.pathname === here.pathname) return undefined;
+  return nextPath(from.pathname + from.search);
 }

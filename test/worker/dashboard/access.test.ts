@@ -244,6 +244,7 @@ describe("a page that refuses", () => {
     const from = async (referer: string) =>
       (await visitor.look("/models/nobody/nothing", { referer })).html;
     expect(await from(`${ORIGIN}/models?q=a`)).toContain('<a href="/models?q=a">Back</a>');
+    expect(await from(`${ORIGIN}//example.com/models`)).not.toContain("//example.com");
     for (const other of [`${ORIGIN}/models/nobody/nothing`, "https://example.com/models", "", "no"])
       expect(await from(other)).not.toContain(">Back</a>");
   });
