@@ -26,6 +26,7 @@ const machine = z.object({
   price_per_hour: z
     .number()
     .min(0)
+    .max(1_000_000_000)
     .nullable()
     .meta({ description: "In the deployment's currency; null if not set" }),
 });

@@ -356,6 +356,8 @@ describe("a class of machines", () => {
     ["cpus", "many"],
     ["gpus", "-1"],
     ["price_per_hour", "cheap"],
+    ["price_per_hour", "0x10"],
+    ["price_per_hour", "9999999999"],
   ])("%s is not %j", async (field, value) => {
     const fields = { ...FIELDS, identifier: unique("hw"), [field]: value };
     const { status, html } = await visitor.send("/fleet/hardware", fields);
