@@ -20,6 +20,21 @@ describe("a run in a list", () => {
     expect(labelOf({ mode: "slow", steps: 4 }, [...fields])).toBe('mode: "slow", steps: 4');
   });
 
+  test("is known by what was changed from what the form has, if anything was", () => {
+    const fields = [
+      { name: "numbers", kind: "json", default: [1, 2] },
+      { name: "mode", kind: "enum", default: "sum" },
+      { name: "fast", kind: "boolean" },
+    ] as const;
+    const label = (input: object) =>
+      labelOf(
+        JSON.parse(JSON.stringify(input)),
+        fields.map((one) => JSON.parse(JSON.stringify(one))),
+      );
+    expect(label({ numbers: [1, 2], mode: "mean", fast: true })).toBe('mode: "mean", fast: true');
+    expect(label({ numbers: [1, 2], mode: "sum" })).toBe('numbers: [1,2], mode: "sum"');
+  });
+
   test("is known by all texts of a list", () => {
     expect(labelOf({ model: "tiny", input: ["A cat", "", "A dog"] })).toBe("A cat, A dog");
     expect(labelOf({ images: ["https://a.example/1.png"], n: 2 })).toContain("n: 2");

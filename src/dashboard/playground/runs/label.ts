@@ -5,7 +5,7 @@ import { oneLine } from "../../../lib/one-line.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { outputOf } from "../../prediction-view/output-kind.ts";
 
-export type KnownField = Pick<Field, "name" | "kind">;
+export type KnownField = Pick<Field, "name" | "kind" | "default">;
 
 const MAX_CHARS = 90;
 /** Addresses and colours say nothing to whoever looks for a run. */
@@ -19,7 +19,7 @@ export function wordsOf(output: Json): string | undefined {
 }
 
 /**
- * The longest text that it was given; else its fields in a row.
+ * The longest text that it was given; else its fields in a row, those that were changed from what the form has.
  * @param fields of the model: what is chosen from a list says less than what was written
  */
 export function labelOf(input: Json, fields: KnownField[] = []): string {
@@ -30,7 +30,16 @@ export function labelOf(input: Json, fields: KnownField[] = []): string {
     .filter(([name]) => !choices.has(name))
     .map(([, value]) => textOf(value));
   const [longest] = asked.toSorted((a, b) => b.length - a.length);
-  return cut(said ?? (longest || fieldsOf(input, choices)));
+  return cut(said ?? (longest || fieldsOf(changedOf(input, fields), choices)));
+}
+
+/** All of it, if nothing was changed. */
+function changedOf(input: { [name: string]: Json }, fields: KnownField[]) {
+  const initial = new Map(fields.map((field) => [field.name, JSON.stringify(field.default)]));
+  const changed = Object.entries(input).filter(
+    ([name, value]) => initial.get(name) !== JSON.stringify(value),
+  );
+  return changed.length > 0 ? Object.fromEntries(changed) : input;
 }
 
 /** Also of several, as those of an embedding. */
