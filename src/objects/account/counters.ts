@@ -7,10 +7,8 @@
 import { logger } from "../../log.ts";
 import type { CountMessage } from "../../protocol/queue.ts";
 
-/** With the next prediction when the last time was longer ago than this. */
+/** At most as often, and no later after a prediction. */
 const PACE_MS = 60_000;
-/** Otherwise by this time. */
-const LATEST_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 /** Messages of one batch. */
 const MAX_MESSAGES = 100;
@@ -86,7 +84,8 @@ export class Counters {
   /** A figure has risen. @returns when it is to be published at the latest, unless it is now */
   risen(userId: string, now: number): { publishing: Promise<void> } | { by: number } {
     this.#isOwed = true;
-    if (now - this.#publishedAt < PACE_MS) return { by: now + LATEST_MS };
+    const by = this.#publishedAt + PACE_MS;
+    if (now < by) return { by };
     return { publishing: this.publish(userId, now) };
   }
 

@@ -44,7 +44,7 @@ const list = createRoute({
   tags,
   summary: "List models",
   description:
-    "Lists public and restricted models, oldest first by default. `predictions_count` may lag by up to ten minutes, and the order by it by one minute more.",
+    "Lists public and restricted models, oldest first by default. `predictions_count` may lag by up to two minutes, and the order by it by one minute more.",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: modelsQuery(100) },
   responses: { 200: jsonResponse("Models", pageOf(modelItem)), ...errorResponses },
