@@ -33,7 +33,7 @@ export function Facts({ model, outlook, configuration }: Props) {
           )}
         </Fact>
       )}
-      <Fact name="Runs so far" title="The latest may take up to ten minutes to be counted">
+      <Fact name="Runs so far" title="The latest may take up to two minutes to be counted">
         {runs.toLocaleString("en")}
       </Fact>
       <Fact name="Container sharing">{isolationText(configuration)}</Fact>
@@ -48,6 +48,12 @@ function Readiness({ outlook: { state, setup_seconds } }: { outlook: Outlook }) 
     return (
       <Fact name="Now">
         <span class="status succeeded">Warm</span> starts at once
+      </Fact>
+    );
+  if (state === "busy")
+    return (
+      <Fact name="Now">
+        <span class="status started">Busy</span> the next run waits for room
       </Fact>
     );
   if (state === "away")

@@ -4,10 +4,11 @@ import { priceOf } from "../predictions/price.ts";
 
 export interface Outlook {
   /**
-   * `warm`: a container is ready and has room. `cold`: a run waits for one. `away`: no runner of its hardware
+   * `warm`: a container is ready and has room. `busy`: one is ready, and others run in it. `cold`: a run waits
+   * for one. `away`: no runner of its hardware
    * takes work. `unknown`: its pool did not say.
    */
-  state: "warm" | "cold" | "away" | "unknown";
+  state: "warm" | "busy" | "cold" | "away" | "unknown";
   /** How long a container takes until it is ready; null: not measured. */
   setup_seconds: number | null;
   /** How long a run takes in it; null: not measured. */
@@ -19,6 +20,8 @@ export interface Outlook {
 /** What a pool says of the containers that would take the run. */
 export interface Told {
   isWarm: boolean;
+  /** Whether one is ready whose room is taken. Undefined: the pool is of the last release. */
+  isBusy?: boolean;
   /** Whether a runner takes work of the hardware. Undefined: the pool is of the last release. */
   isServed?: boolean;
   setup_ms: number | null;
@@ -40,10 +43,12 @@ export function outlookOf(
   };
 }
 
-function stateOf({ isWarm, isServed }: Told, isolation: Isolation): Outlook["state"] {
+function stateOf({ isWarm, isBusy, isServed }: Told, isolation: Isolation): Outlook["state"] {
   if (isServed === false) return "away";
   // With a container of its own, each run waits for one.
-  return isWarm && isolation !== "prediction" ? "warm" : "cold";
+  if (isolation === "prediction") return "cold";
+  if (isWarm) return "warm";
+  return isBusy ? "busy" : "cold";
 }
 
 const secondsOf = (ms: number | null) => (ms === null ? null : ms / 1_000);

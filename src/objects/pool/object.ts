@@ -191,6 +191,7 @@ export class PoolObject extends DurableObject<Bindings> {
     );
     return {
       isWarm: takers.some((runner) => runner.isWarm(job.container_key)),
+      isBusy: takers.some((runner) => runner.isBusy(job.container_key)),
       isServed: takers.length > 0,
       setup_ms: setup_ms ?? null,
       run_ms: run_ms ?? null,

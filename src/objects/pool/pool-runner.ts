@@ -286,6 +286,13 @@ export class PoolRunner {
     );
   }
 
+  /** Whether one is ready, whose room is taken. */
+  isBusy(containerKey: string): boolean {
+    return this.#snapshot.containers.some(
+      ({ key, phase, users, room }) => key === containerKey && phase === "ready" && users >= room,
+    );
+  }
+
   /** @param declined numbers of hand-outs that it has no place for, as it has just told */
   view(declined: readonly number[] = []): BoxView {
     const { handed, devices, containers, max_containers } = this.#snapshot;

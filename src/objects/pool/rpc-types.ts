@@ -93,6 +93,8 @@ export interface PoolHolders {
 export interface PoolOutlook {
   /** Whether a container is ready and has room, on a runner that takes work. */
   isWarm: boolean;
+  /** Whether one is ready whose room is taken. */
+  isBusy: boolean;
   /** Whether a runner takes work of the class. */
   isServed: boolean;
   /** How long a container takes to be ready, and a run in it, as measured lately. */

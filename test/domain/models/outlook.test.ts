@@ -38,6 +38,14 @@ test("where each run has a container of its own, none is warm", () => {
   expect(outlookOf({ ...told, isWarm: false }, "account", 2).state).toBe("cold");
 });
 
+test("while others run in it, a container is busy, unless another has room", () => {
+  const busy = { ...told, isWarm: false, isBusy: true };
+  expect(outlookOf(busy, "model", 2).state).toBe("busy");
+  expect(outlookOf({ ...busy, isWarm: true }, "model", 2).state).toBe("warm");
+  expect(outlookOf({ ...busy, isServed: false }, "model", 2).state).toBe("away");
+  expect(outlookOf(busy, "prediction", 2).state).toBe("cold");
+});
+
 test("where no runner takes work, nothing is promised of when a run starts", () => {
   expect(outlookOf({ ...told, isServed: false }, "model", 2).state).toBe("away");
   expect(outlookOf({ ...told, isServed: true }, "model", 2).state).toBe("warm");

@@ -1,5 +1,6 @@
 /** What the header of a model's page tells of its runs. */
 import { describe, expect, it } from "vitest";
+import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { newModel, publish, referenceOf } from "../support/catalogue.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
@@ -20,7 +21,7 @@ async function warmWorld(isolation: "model" | "account" = "model") {
   const { keys } = await runner.take();
   const measured = [{ key: keys.container, setup_ms: 42_000, run_ms: 2_500 }];
   await runner.tellState({ warm: [keys.container], measured });
-  return { world, runner, measured };
+  return { world, runner, keys, measured };
 }
 
 it("a container that is ready is warm, with what a run takes and costs", async () => {
@@ -40,6 +41,14 @@ it("each page of the model tells the same", async () => {
   expect(told).toBeDefined();
   for (const page of ["/examples", "/overview", "/api", "/versions", "/versions/1"])
     expect([page, await on(page)]).toEqual([page, told]);
+});
+
+it("while others run in it, the next run waits for room", async () => {
+  const { world, runner, keys } = await warmWorld();
+  const { hardware } = world;
+  const full = readyContainer({ key: keys.container, room: 1, users: 1, hardware });
+  await runner.tellState({ containers: [full] });
+  expect(await headOf(world)).toContain("Now Busy the next run waits for room");
 });
 
 it("once it is gone, a run waits as long as a start has taken", async () => {
@@ -118,5 +127,5 @@ it("a pool that nobody has used is not asked", async () => {
   const { html } = await new Visitor().look(`/models/${world.model}`);
   expect(textOf(html)).not.toMatch(/Cold|Warm/);
   expect(textOf(html)).toContain("Runs so far 0");
-  expect(html).toMatch(/title="[^"]*up to ten minutes[^"]*"><dt>Runs so far/);
+  expect(html).toMatch(/title="[^"]*up to two minutes[^"]*"><dt>Runs so far/);
 });

@@ -1,7 +1,7 @@
 /** Keeps the list of recent runs up to date: after each run and end, and while one is under way. */
 import type { Prediction } from "../../../protocol/prediction.ts";
 import { enhance } from "./enhance.ts";
-import { keepFacts, refreshFacts } from "./model-facts.ts";
+import { agreeFacts, keepFacts, refreshFacts } from "./model-facts.ts";
 import { replaceElement } from "./replace-element.ts";
 
 /** While one is under way; the end of the run that is shown is known at once. */
@@ -30,6 +30,7 @@ export class RecentRuns {
     this.#root = root;
     document.addEventListener("prediction-status", () => {
       if (this.#list) this.#agree(this.#list);
+      agreeFacts(this.#shown?.querySelector(".prediction-head .status")?.textContent ?? "");
     });
     document.addEventListener("prediction-ended", () => this.refresh());
     document.addEventListener("visibilitychange", () => this.refresh());
@@ -47,6 +48,7 @@ export class RecentRuns {
   say(id: string, status: Status): void {
     this.#said.set(id, status);
     const isNews = this.#list !== null && this.#agree(this.#list);
+    agreeFacts(status);
     if (isNews && !UNDER_WAY.includes(status)) this.refresh();
   }
 
