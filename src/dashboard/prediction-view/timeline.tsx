@@ -62,7 +62,8 @@ function StepTime({ step: { kind, state, at, seconds } }: { step: Step }) {
   if (kind === "created") return at === null ? <>–</> : <Time at={at} exact />;
   if (state === "ahead") return <>–</>;
   if (state === "current") return <span data-since={at}>…</span>;
-  if (seconds === null) return <>–</>;
+  // What came in one report with the start took no time that is known.
+  if (seconds === null) return <>{kind === "output" && at !== null ? "received" : "–"}</>;
   if (kind === "output") return <>{`after ${duration(seconds)}`}</>;
   return <>{kind === "done" ? `${duration(seconds)} in total` : duration(seconds)}</>;
 }
