@@ -56,15 +56,20 @@ export function readListQuery({ searchParams }: URL): ListQuery | undefined {
     ),
   );
   const result = predictionQuery.safeParse({ ...rest, ...filters });
-  if (result.success) return { query: result.data, values, issues: {} };
+  if (result.success && !isReversed(values)) return { query: result.data, values, issues: {} };
   const wrong = TEXT_FILTERS.filter((name) =>
-    result.error.issues.some(({ path }) => path[0] === API_NAMES[name]),
+    result.error?.issues.some(({ path }) => path[0] === API_NAMES[name]),
   );
   const without = predictionQuery.safeParse(rest);
   if (!without.success) return undefined;
-  const issues = Object.fromEntries(wrong.map((name) => [name, PROBLEMS[name]]));
+  const issues: ListQuery["issues"] = result.success
+    ? { to: "Enter a day that is not before the first." }
+    : Object.fromEntries(wrong.map((name) => [name, PROBLEMS[name]]));
   return { query: without.data, values, issues };
 }
+
+const isReversed = ({ from, to }: ListQuery["values"]) =>
+  from !== "" && to !== "" && Date.parse(from) > Date.parse(to);
 
 /** Up to the end of a day: before the next one. */
 function asked(name: TextFilter, value: string): string {
@@ -97,10 +102,12 @@ const LABELS: Record<TextFilter, (value: string) => string> = {
 };
 
 /** What is on, each with the address of the list without it. */
-export function chipsOf({ query, values }: ListQuery): Chip[] {
+export function chipsOf({ query, values, issues }: ListQuery): Chip[] {
   const on = new URLSearchParams([
     ...query.statuses.map((status) => ["statuses", status]),
-    ...TEXT_FILTERS.flatMap((name) => (values[name] ? [[name, values[name]]] : [])),
+    ...TEXT_FILTERS.flatMap((name) =>
+      values[name] && !issues[name] ? [[name, values[name]]] : [],
+    ),
   ]);
   return [...on].map(([name, value]) => {
     const others = new URLSearchParams(

@@ -103,6 +103,9 @@ describe("the list", () => {
     const wrong = (await who.visitor.look("/predictions?from=yesterday&longer=-1")).html;
     expect(wrong).toContain("Enter a date, as in 2026-11-27.");
     expect(wrong).toContain("Enter seconds, as in 2.5.");
+    expect(wrong).not.toContain('class="chip"');
+    const reversed = (await who.visitor.look("/predictions?from=2026-11-02&to=2026-11-01")).html;
+    expect(reversed).toContain("Enter a day that is not before the first.");
   });
 
   it("tells which token has created each, also when that is revoked", async () => {
