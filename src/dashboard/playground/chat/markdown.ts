@@ -77,7 +77,11 @@ function addLine(blocks: Block[], line: string, isApart: boolean): void {
   const item = RULE.test(line) ? null : ITEM.exec(line);
   if (heading) {
     const [, marks = "", text = ""] = heading;
-    blocks.push({ kind: "heading", level: marks.length, text: text.trimEnd().replace(/(?<! ) +#+$/, "") });
+    blocks.push({
+      kind: "heading",
+      level: marks.length,
+      text: text.trimEnd().replace(/(?<! ) +#+$/, ""),
+    });
   } else if (RULE.test(line)) {
     blocks.push({ kind: "rule" });
   } else if (item) {
