@@ -1,8 +1,12 @@
 /** Searches models as one types. The address follows without steps in the browser's history: Back leaves the page. */
+import { notice, RECONNECTING } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 
 /** So long after the last key. */
 const PAUSE_MS = 200;
+
+/** For a connection that is gone. */
+const AGAIN_MS = 3_000;
 
 const field = document.querySelector<HTMLInputElement>("[data-search]");
 const status = document.querySelector<HTMLElement>("[data-found]");
@@ -21,17 +25,20 @@ async function search(q: string): Promise<void> {
   const { signal } = asking;
   try {
     const response = await fetch(addressOf(q), { headers: { accept: "text/html" }, signal });
-    if (!response.ok || response.redirected) return;
-    show(q, new DOMParser().parseFromString(await response.text(), "text/html"), signal);
+    if (response.ok && !response.redirected)
+      return show(q, new DOMParser().parseFromString(await response.text(), "text/html"), signal);
   } catch {
-    // Another search has begun, or there is no connection: Enter asks again and says why.
+    if (signal.aborted) return;
   }
+  notice(RECONNECTING);
+  timer = window.setTimeout(() => void search(q), AGAIN_MS);
 }
 
 function show(q: string, page: Document, signal: AbortSignal): void {
   const [list, old] = [page, document].map((one) => one.querySelector("[data-models]"));
   if (signal.aborted || !list || !old) return;
   shown = q;
+  notice(undefined);
   enhance(list);
   old.replaceWith(list);
   history.replaceState(history.state, "", addressOf(q));

@@ -27,6 +27,9 @@ export interface ShownSegment extends Segment {
   hit: boolean;
 }
 
+/** More of a line are not marked: each is an element of the page. */
+const MAX_HITS = 20;
+
 /** A line's segments, divided where hits begin and end. */
 export function withHits(segments: Segment[], find: string): ShownSegment[] {
   const needle = folded(find);
@@ -34,6 +37,7 @@ export function withHits(segments: Segment[], find: string): ShownSegment[] {
   const text = folded(segments.map((one) => one.text).join(""));
   const shown: ShownSegment[] = [];
   let start = 0;
+  let found = 1;
   let hit = text.indexOf(needle);
   for (const { text: part, style } of segments) {
     const end = start + part.length;
@@ -42,7 +46,7 @@ export function withHits(segments: Segment[], find: string): ShownSegment[] {
       const edge = isHit ? hit + needle.length : hit;
       const to = edge < 0 ? end : Math.min(end, edge);
       if (to > at) shown.push({ text: part.slice(at - start, to - start), style, hit: isHit });
-      if (isHit && to === edge) hit = text.indexOf(needle, to);
+      if (isHit && to === edge) hit = found++ < MAX_HITS ? text.indexOf(needle, to) : -1;
       at = to;
     }
     start = end;

@@ -46,8 +46,13 @@ function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] 
   const { hardware, waiting, oldest_wait_ms, reasons } = queue;
   const about = { about: { hardware }, name: hardware };
   if (!waiting) return [];
-  if (complete && !runners.some((runner) => runner.hardware.includes(hardware))) {
-    const text = `${count(waiting, "prediction")} ${waiting === 1 ? "waits" : "wait"}, and no runner serves this hardware.`;
+  const serving = runners.filter((runner) => runner.hardware.includes(hardware));
+  if (complete && !serving.some(({ state, draining }) => state === "ready" && !draining)) {
+    const none =
+      serving.length === 0
+        ? "no runner serves this hardware."
+        : "each runner of this hardware is offline, stopped or drained.";
+    const text = `${count(waiting, "prediction")} ${waiting === 1 ? "waits" : "wait"}, and ${none}`;
     return [{ level: "bad", ...about, text }];
   }
   if (oldest_wait_ms === null || oldest_wait_ms < LONG_WAIT_MS) return [];

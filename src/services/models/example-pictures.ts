@@ -10,7 +10,7 @@ import type { Services } from "../services.ts";
 export async function pictureIn({ env }: Services, row: ExampleRow): Promise<string | undefined> {
   for (const key of keysIn(row)) {
     const file = await headFile(env.FILES, key);
-    if (file && PICTURE.test(factsOf(file).mime_type)) return key;
+    if (file && file.size <= MAX_BYTES && PICTURE.test(factsOf(file).mime_type)) return key;
   }
   return undefined;
 }
@@ -31,6 +31,9 @@ export async function firstPicture(
 /** Whether the picture of a model is one of an example's. */
 export const isCoverOf = ({ cover_key }: Pick<DetailedModelRow, "cover_key">, id: string) =>
   cover_key?.startsWith(`${id}/`) === true;
+
+/** Each visitor of the gallery loads it. */
+const MAX_BYTES = 4 * 1024 * 1024;
 
 const PICTURE = /^image\/(?:png|jpeg|webp|gif|avif)$/;
 

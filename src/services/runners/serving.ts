@@ -81,6 +81,8 @@ export async function findImagePlaces(
 /** A pool that is slower than this is left out of a page that has more to show. */
 const OUTLOOK_MS = 500;
 
+const NOBODY: Told = { isWarm: false, isServed: false, setup_ms: null, run_ms: null };
+
 export interface Expected {
   version: VersionRow;
   outlook: Outlook;
@@ -107,7 +109,8 @@ export async function readExpected(
   const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
   const { isolation = DEFAULT_ISOLATION } = version.configuration;
   const outlook = (told?: Told) => outlookOf(told, isolation, row?.price_per_hour ?? null);
-  if (!pool) return { version, outlook: outlook(), wait: undefined };
+  // Nobody has ever polled, or asked, for it.
+  if (!pool) return { version, outlook: outlook(NOBODY), wait: undefined };
   const asked = <T>(answer: Promise<T>) => withTimeout(answer, `pool ${row.pool}`, OUTLOOK_MS);
   const [told, wait] = await Promise.all([
     requirements(services, caller, model, version, row).then((needs) =>

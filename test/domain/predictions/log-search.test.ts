@@ -56,6 +56,9 @@ test("hits are marked, across styles and whatever capitals they have", () => {
     ["WEIGHTS", "bold", true],
   ]);
   expect(withHits(segments, "").map(({ text }) => text)).toEqual(["loading wei", "ghts, WEIGHTS"]);
+  const many = withHits([{ text: "ab".repeat(10_000), style: "" }], "b");
+  expect(many.filter(({ hit }) => hit)).toHaveLength(20);
+  expect(many.map(({ text }) => text).join("")).toBe("ab".repeat(10_000));
   // As a small letter this one has two units.
   expect(withHits([{ text: "\u0130\u0130a", style: "" }], "a").at(-1)).toMatchObject({
     text: "a",

@@ -124,3 +124,16 @@ test("of many that are out of date the first are named", () => {
     { level: "warning", text: "7 runners are out of date: a, b, c, d, e and 2 more." },
   ]);
 });
+
+test("that predictions wait for runners that take no work is the worst at once", () => {
+  const waits = queue({ waiting: 2, oldest_wait_ms: 1_000 });
+  for (const changes of [{ state: "offline" }, { draining: true }, { state: "stopped" }] as const)
+    expect(alerts([runner(changes)], [waits])[0]).toMatchObject({
+      level: "bad",
+      name: "l40s",
+      text: "2 predictions wait, and each runner of this hardware is offline, stopped or drained.",
+    });
+  expect(alerts([runner({ state: "offline" }), runner()], [waits])).not.toMatchObject([
+    { about: { hardware: "l40s" } },
+  ]);
+});

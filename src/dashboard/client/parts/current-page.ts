@@ -42,21 +42,26 @@ async function ask(): Promise<Document | string> {
     if (response.type === "opaqueredirect" || response.status === 401) return SIGNED_OUT;
     if (response.status === 404) return GONE;
     if (!response.ok) return RECONNECTING;
-    const text = await response.text();
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    // Some pages are there for visitors, too.
+    if (isOfUser(document) && !isOfUser(page)) return SIGNED_OUT;
     failures = 0;
     notice(undefined);
-    return new DOMParser().parseFromString(text, "text/html");
+    return page;
   } catch {
     return RECONNECTING;
   }
 }
+
+const isOfUser = (page: Document) => page.querySelector(".menu") !== null;
 
 /** Many tabs do not come back at once. */
 function rest(ms: number): void {
   restsUntil = performance.now() + ms * (0.75 + Math.random() / 2);
 }
 
-function notice(text: string | undefined): void {
+/** @param text undefined: all is well again */
+export function notice(text: string | undefined): void {
   const old = document.querySelector("[data-connection]");
   if (text === undefined) return old?.remove();
   if (old?.textContent === text) return;

@@ -2,6 +2,12 @@
  * Ctrl-K, and the link in the navigation, on every page that has one: the dialog's code comes when it is asked
  * for, since most pages are read without it.
  */
+import { notice } from "./current-page.ts";
+
+/** It is read by then. */
+const TOLD_MS = 10_000;
+const UNREACHABLE = "Cannot reach Auspex. Check your connection and try again.";
+
 const link = document.querySelector<HTMLAnchorElement>("[data-finder]");
 
 export function listenForFinder(): void {
@@ -23,7 +29,13 @@ async function toggle(event: Event, { dataset, href }: HTMLAnchorElement): Promi
     toggleFinder(typed());
   } catch {
     typed();
-    location.assign(href);
+    // A page of the browser's own would take this one's place.
+    const answer = await fetch(href).catch(() => undefined);
+    if (answer?.ok) location.assign(href);
+    else {
+      notice(UNREACHABLE);
+      window.setTimeout(() => notice(undefined), TOLD_MS);
+    }
   }
 }
 

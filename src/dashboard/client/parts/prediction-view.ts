@@ -52,6 +52,9 @@ const ANSWER_MS = 10_000;
 /** Delays between attempts to load the end. */
 const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
+/** Why it was not canceled is read by then. */
+const TOLD_MS = 10_000;
+
 const GONE = "The prediction is no longer here.";
 const END_LOST = "The prediction has finished. Reload the page to see the result.";
 
@@ -72,6 +75,8 @@ class LivePrediction {
   #statusAt = 0;
   /** It was asked for, which an answer of the server from before does not know. */
   #isCanceling = false;
+  /** Whether the problem that is displayed is that of a cancel. */
+  #hasFailedToCancel = false;
   #refreshTimer: number | undefined;
   #pendingRefresh: Promise<void> = Promise.resolve();
 
@@ -238,6 +243,7 @@ class LivePrediction {
   #replaceParts(html: string): "live" | "ended" {
     const page = new DOMParser().parseFromString(html, "text/html");
     const state = page.querySelector("[data-live]") ? "live" : "ended";
+    if (this.#hasFailedToCancel) this.#problem(undefined);
     // A response from before the end; or from after it, when the stream has not brought all of the output yet.
     if ((this.#root.dataset.live !== undefined) !== (state === "live")) return state;
     const last = Number(page.querySelector<HTMLElement>("[data-prediction]")?.dataset.last);
@@ -290,6 +296,8 @@ class LivePrediction {
     } catch (error) {
       this.#isCanceling = false;
       this.#problem(error instanceof Error ? error.message : String(error));
+      this.#hasFailedToCancel = true;
+      window.setTimeout(() => this.#step(), TOLD_MS);
       button.disabled = false;
       button.textContent = "Cancel";
     }
@@ -306,6 +314,7 @@ class LivePrediction {
 
   #problem(message: string | undefined): void {
     const place = this.#root.querySelector<HTMLElement>("[data-problem]");
+    this.#hasFailedToCancel = false;
     if (!place) return;
     place.hidden = message === undefined;
     place.textContent = message ?? "";
