@@ -7,8 +7,13 @@ import { join } from "node:path";
 /** What may stand behind the language of a block. */
 const MARKS = { left_out: "no-run", refused: "refused" };
 
-const RUN = ["sh", "js"];
-const SHOWN = ["dockerfile", "json", "python", "text", "sql", "yaml"];
+/** Each with the command that runs a file of it. */
+const RUN: Record<string, string> = {
+  sh: "source",
+  js: "node --import ./strict-fetch.mjs",
+  python: "python3",
+};
+const SHOWN = ["dockerfile", "json", "text", "sql", "yaml"];
 
 interface Block {
   language: string;
@@ -19,18 +24,18 @@ interface Block {
   refused: boolean;
 }
 
-/** The blocks of shell and JavaScript that are not marked `no-run`, in order. */
+/** The blocks of shell, JavaScript and Python that are not marked `no-run`, in order. */
 export function blocksIn(markdown: string): Block[] {
   return [...markdown.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)].flatMap(
     ({ 1: info = "", 2: code = "", index }) => {
       const [language = "", ...marks] = info.split(" ");
       const line = markdown.slice(0, index).split("\n").length + 1;
-      if (![...RUN, ...SHOWN].includes(language)) {
+      if (![...Object.keys(RUN), ...SHOWN].includes(language)) {
         throw new Error(`Line ${line}: blocks are not in ${language || "no language"}.`);
       }
       const unknown = marks.filter((mark) => !Object.values(MARKS).includes(mark));
       if (unknown.length > 0) throw new Error(`Line ${line}: what is ${unknown.join(" ")}?`);
-      if (!RUN.includes(language) || marks.includes(MARKS.left_out)) return [];
+      if (!(language in RUN) || marks.includes(MARKS.left_out)) return [];
       return [{ language, line, code, refused: marks.includes(MARKS.refused) }];
     },
   );
@@ -84,15 +89,14 @@ export async function runBlocks(
 
 const HEADER = "=== ";
 
-const fileOf = ({ language, line }: Block) => `line-${line}.${language === "sh" ? "sh" : "mjs"}`;
+const EXTENSIONS: Record<string, string> = { js: "mjs", python: "py" };
+
+const fileOf = ({ language, line }: Block) => `line-${line}.${EXTENSIONS[language] ?? language}`;
 
 /** One shell for all blocks: what one exports is there for the next. */
 function session(guide: string, blocks: Block[]): string {
   const steps = blocks.map((block) => {
-    const run =
-      block.language === "sh"
-        ? `source ./${fileOf(block)}`
-        : `node --import ./strict-fetch.mjs ./${fileOf(block)}`;
+    const run = `${RUN[block.language]} ./${fileOf(block)}`;
     return [
       `echo "${HEADER}${guide}:${block.line}"`,
       block.refused ? `if (${run}); then echo "This was to be refused."; exit 1; fi` : run,
