@@ -7,6 +7,8 @@ const SLOWEST_BYTES_PER_MS = 16;
 const NO_ANSWER =
   "No answer from Auspex. It may have happened all the same: reload the page before you try again.";
 
+class Mismatch extends Error {}
+
 /**
  * Posts JSON with the session's form token.
  * @returns the response, which is a success
@@ -33,6 +35,7 @@ export async function post(url: string, body?: unknown, signal?: AbortSignal): P
     if (response.status === 403 && (await renewToken())) response = await send(tokenIn(document));
   } catch (error) {
     if (signal?.aborted) throw error;
+    if (error instanceof Mismatch) throw error;
     if (patience.aborted) throw new Error(NO_ANSWER);
     throw new Error("Cannot reach Auspex. Check your connection and try again.");
   }
@@ -45,11 +48,19 @@ const tokenMeta = (page: Document) =>
 
 const tokenIn = (page: Document) => tokenMeta(page)?.content ?? "";
 
-/** @returns whether the token has changed */
+/** As whom a page is signed in. */
+const userOf = (page: Document) =>
+  page.querySelector(".menu summary span:not(.avatar)")?.textContent;
+
+/** @returns whether the token has changed. @throws Error whose message can be shown */
 async function renewToken(): Promise<boolean> {
   const text = await (await fetch(location.href)).text();
-  const token = tokenIn(new DOMParser().parseFromString(text, "text/html"));
+  const page = new DOMParser().parseFromString(text, "text/html");
+  const token = tokenIn(page);
   const mine = tokenMeta(document);
+  const [user, now] = [userOf(document), userOf(page)];
+  if (now && user && now !== user)
+    throw new Mismatch(`You are signed in as ${now} now. Reload the page to go on as ${now}.`);
   if (!mine || token === "" || token === mine.content) return false;
   mine.content = token;
   return true;
