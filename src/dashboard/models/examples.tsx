@@ -1,5 +1,6 @@
 /** The examples of a model: what went in and what came out, each with what its owner can do with it. */
 import type { PropsWithChildren } from "hono/jsx";
+import type { Json } from "../../protocol/common.ts";
 import { type Example, MAX_EXAMPLES } from "../../protocol/example.ts";
 import { isCoverOf } from "../../services/models/example-pictures.ts";
 import type { Expected } from "../../services/runners/serving.ts";
@@ -8,7 +9,7 @@ import type { Viewer } from "../context.ts";
 import { ExampleVersion } from "../playground/examples/output.tsx";
 import { duration } from "../prediction-view/duration.ts";
 import { OutputValue } from "../prediction-view/output.tsx";
-import { outputOf } from "../prediction-view/output-kind.ts";
+import { type Output, outputOf } from "../prediction-view/output-kind.ts";
 import { Form } from "../ui/layout.tsx";
 import { Empty } from "../ui/parts.tsx";
 import { exampleOutputs } from "./example-outputs.ts";
@@ -73,6 +74,8 @@ function OneExample({
   const isCover = isOwner(model, viewer) && isCoverOf(model, id);
   const at = modelAddress(model, `/examples/${id}`);
   const all = modelAddress(model, "/examples");
+  const whole = modelAddress(model, `?example=${id}`);
+  const beginning = beginningOf(joined(outputs) ?? example.output);
   return (
     <article class="example" aria-labelledby={`example-${n}`}>
       <div class="title-row">
@@ -91,7 +94,11 @@ function OneExample({
               <>
                 <dt>{name}</dt>
                 <dd>
-                  <OutputValue output={outputOf(value, host)} host={host} all={all} />
+                  {beginningOf(value) === undefined ? (
+                    <OutputValue output={outputOf(value, host)} host={host} all={all} />
+                  ) : (
+                    <Beginning text={beginningOf(value)} whole={whole} />
+                  )}
                 </dd>
               </>
             ))}
@@ -100,14 +107,16 @@ function OneExample({
         <section aria-label={`Output of example ${n + 1}`}>
           <h3>Output</h3>
           <div class="outputs">
-            {outputs.map((output) => (
-              <OutputValue output={output} host={host} all={all} />
-            ))}
+            {beginning === undefined ? (
+              outputs.map((output) => <OutputValue output={output} host={host} all={all} />)
+            ) : (
+              <Beginning text={beginning} whole={whole} />
+            )}
           </div>
         </section>
       </div>
       <div class="actions">
-        <a class="button" href={modelAddress(model, `?example=${id}`)}>
+        <a class="button" href={whole}>
           Use these inputs
         </a>
         {isOwner(model, viewer) && (
@@ -128,6 +137,28 @@ function OneExample({
     </article>
   );
 }
+
+/** A dozen examples of the largest size would be a page of 2 MB, which visitors may load as often as they like. */
+const MAX_SHOWN = 6_000;
+
+/** Undefined for what is short enough as it is. */
+function beginningOf(value: Json): string | undefined {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : undefined;
+}
+
+/** Of a text that came in pieces. */
+const joined = ([first, ...others]: Output[]) =>
+  first?.kind === "text" && others.length === 0 ? first.text : undefined;
+
+const Beginning = ({ text, whole }: { text: string | undefined; whole: string }) => (
+  <>
+    <div class="output-item text">{text}</div>
+    <p>
+      <a href={whole}>See all of it in the playground</a>
+    </p>
+  </>
+);
 
 const GONE = "Remove this example? Its copy of the input, output and files is deleted.";
 

@@ -78,8 +78,7 @@ export function pieceOf(value: Json, host: string, isFirst: boolean): Output {
  */
 export function outputOf(value: Json, host: string, isFirst = true): Output {
   if (typeof value === "string") return textOutput(value, host);
-  if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string"))
-    return { kind: "list", items: value };
+  if (isShortList(value)) return { kind: "list", items: value };
   const vectors = embeddingsIn(value);
   if (vectors) return { kind: "embeddings", vectors, value };
   const pictures = picturesIn(value);
@@ -87,6 +86,15 @@ export function outputOf(value: Json, host: string, isFirst = true): Output {
   const text = messageText(value, isFirst);
   return text === undefined ? { kind: "json", value } : { kind: "text", text };
 }
+
+/** Longer ones are trees, of which a page has the beginning. */
+const MAX_LISTED = 500;
+
+const isShortList = (value: Json): value is string[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.length <= MAX_LISTED &&
+  value.every((one) => typeof one === "string");
 
 const MAX_ADDRESS = 2_048;
 

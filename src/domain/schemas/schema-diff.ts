@@ -122,13 +122,16 @@ const orderOf = ({ "x-order": order }: Keywords): number =>
   typeof order === "number" ? order : Number.MAX_SAFE_INTEGER;
 
 /** `integer`, `text, a URL`, `list of number`, `anything`. */
-function typeOf(keywords: Keywords, resolver: SchemaResolver): string {
+function typeOf(keywords: Keywords, resolver: SchemaResolver, depth = 0): string {
   const { type, format, items } = keywords;
-  const types = [type ?? []].flat().filter((one) => typeof one === "string" && one !== "null");
+  // Each once: of two lists of two lists there would be a thousand in ten levels.
+  const types = [...new Set([type ?? []].flat())].filter(
+    (one) => typeof one === "string" && one !== "null",
+  );
   if (types.length === 0) return enumOptions(keywords) ? "one of a list" : "anything";
   const names = types.map((one) =>
-    one === "array" && isObject(items)
-      ? `list of ${typeOf(resolver.resolve(items), resolver)}`
+    one === "array" && isObject(items) && depth < MAX_DEPTH
+      ? `list of ${typeOf(resolver.resolve(items), resolver, depth + 1)}`
       : nameOf(String(one), format),
   );
   return names.join(" or ");

@@ -34,6 +34,12 @@ export async function signedPartUrl(
   return `${origin}/v1/uploads/${id}/parts/${number}?${query}`;
 }
 
+/**
+ * When a URL ends that is for as long as a page is open, twice as long at most: the same for many pages, so that
+ * browsers keep what is at it.
+ */
+export const stableExpiry = (now: number, ms: number): number => (Math.floor(now / ms) + 2) * ms;
+
 /** As `signFileUrl`. */
 export const signedFileUrl = (
   { settings, db }: Services,

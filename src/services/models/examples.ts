@@ -25,7 +25,7 @@ import { versionsAmong } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import { orConflict } from "../conflicts.ts";
-import { signedFileUrl } from "../files/signed-urls.ts";
+import { signedFileUrl, stableExpiry } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 import { copyFiles, readRun } from "./example-copy.ts";
 import { firstPicture, isCoverOf, ownFilesIn, pictureIn } from "./example-pictures.ts";
@@ -247,7 +247,7 @@ async function withUrls(
   row: Pick<ExampleRow, "id" | "input" | "output">,
   origin: string,
 ): Promise<ExampleChoice> {
-  const expires = Date.now() + URL_MS;
+  const expires = stableExpiry(Date.now(), URL_MS);
   const urls = new Map<string, string>();
   for (const value of [row.input, row.output])
     for (const text of ownFilesIn(row.id, value))

@@ -1,7 +1,7 @@
 /** What a gallery shows of models beside what lists of them have. */
 import type { Makes } from "../../domain/models/makes.ts";
 import { findGalleryFacts } from "../../storage/models/models.ts";
-import { signedFileUrl } from "../files/signed-urls.ts";
+import { signedFileUrl, stableExpiry } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 import { databaseFor } from "./public-reads.ts";
 
@@ -27,7 +27,7 @@ export async function readGallery(
 ): Promise<Map<string, GalleryFacts>> {
   if (ids.length === 0) return new Map();
   const rows = await findGalleryFacts(databaseFor(services, caller), ids);
-  const expires = Date.now() + URL_MS;
+  const expires = stableExpiry(Date.now(), URL_MS);
   return new Map(
     await Promise.all(
       rows.map(async ({ id, cover_key: key, ...facts }): Promise<[string, GalleryFacts]> => {

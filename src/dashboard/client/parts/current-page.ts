@@ -44,7 +44,10 @@ async function ask(): Promise<Document | string> {
     if (!response.ok) return RECONNECTING;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     // Some pages are there for visitors, too.
-    if (isOfUser(document) && !isOfUser(page)) return SIGNED_OUT;
+    const [user, now] = [userOf(document), userOf(page)];
+    if (user !== undefined && now === undefined) return SIGNED_OUT;
+    if (user !== now && user !== undefined)
+      return `You are signed in as ${now} now. Reload the page.`;
     failures = 0;
     notice(undefined);
     return page;
@@ -53,7 +56,9 @@ async function ask(): Promise<Document | string> {
   }
 }
 
-const isOfUser = (page: Document) => page.querySelector(".menu") !== null;
+/** Undefined for a visitor. */
+export const userOf = (page: Document) =>
+  page.querySelector(".menu summary span:not(.avatar)")?.textContent;
 
 /** Many tabs do not come back at once. */
 function rest(ms: number): void {

@@ -1,4 +1,5 @@
 /** Requests of client code to the dashboard's own routes. */
+import { userOf } from "./current-page.ts";
 
 /** A network that swallows everything would keep a button waiting for minutes. */
 const ANSWER_MS = 30_000;
@@ -47,10 +48,6 @@ const tokenMeta = (page: Document) =>
   page.querySelector<HTMLMetaElement>('meta[name="form-token"]');
 
 const tokenIn = (page: Document) => tokenMeta(page)?.content ?? "";
-
-/** As whom a page is signed in. */
-const userOf = (page: Document) =>
-  page.querySelector(".menu summary span:not(.avatar)")?.textContent;
 
 /** @returns whether the token has changed. @throws Error whose message can be shown */
 async function renewToken(): Promise<boolean> {
