@@ -7,7 +7,8 @@ import type { PredictionRecord } from "./record.ts";
 import type { History } from "./rpc-types.ts";
 import { Progress } from "./standing.ts";
 
-export function historyOf(record: PredictionRecord): History {
+/** @param hasLogs whether anybody wants to see the lines of its log, which take longest to read */
+export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
   const { life, log } = record;
   const tail = new LogTail();
   const values: string[] = [];
@@ -19,8 +20,8 @@ export function historyOf(record: PredictionRecord): History {
   for (const { id, at: time, attempt, events } of log.rows()) {
     for (const [n, logEvent] of events.entries()) {
       progress.add(logEvent, time);
-      if (logEvent.event === "logs") tail.add(logEvent.data, time);
-      if (logEvent.event === "setup") tail.add(logEvent.data.logs ?? "", time);
+      if (hasLogs && logEvent.event === "logs") tail.add(logEvent.data, time);
+      if (hasLogs && logEvent.event === "setup") tail.add(logEvent.data.logs ?? "", time);
       if (attempt !== life.outputAttempt) continue;
       if (logEvent.event === "stored") {
         if (values.length + omitted === 0) first = logEvent.data;

@@ -162,9 +162,9 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /** @returns undefined when its record has been deleted */
-  history(): History | undefined {
+  history(hasLogs = true): History | undefined {
     const record = this.#load();
-    return record && historyOf(record);
+    return record && historyOf(record, hasLogs);
   }
 
   /** @returns undefined when its record has been deleted */

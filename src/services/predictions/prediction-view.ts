@@ -78,11 +78,12 @@ export async function viewPrediction(
   id: string,
   origin: string,
   viewer: Viewer = asCaller(caller),
+  hasLogs = true,
 ): Promise<PredictionView> {
   const row = await findOwnPrediction(services, caller, id);
   const stub = await predictionStub(services, caller, id);
   const [history, version, places] = await Promise.all([
-    stub.history(),
+    stub.history(hasLogs),
     findVersion(services.db, row.model_id, row.version_number),
     modelPathsOf(services, caller, [row.model_id]),
   ]);

@@ -17,6 +17,7 @@ import type { ShareRow } from "../../storage/shares/shares.ts";
 import { fileResponse } from "../files/file-response.ts";
 import { accessToSource } from "../files/files.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
+import { asCaller } from "../predictions/explain.ts";
 import { type PredictionView, viewPrediction } from "../predictions/prediction-view.ts";
 import { findOwnPrediction, predictionStub } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
@@ -42,9 +43,10 @@ export async function readShared(
 ): Promise<SharedView> {
   const share = await openShare(services, token);
   const { prediction_id: id } = share;
+  const owner = ownerOf(share);
   const [row, view] = await Promise.all([
-    findOwnPrediction(services, ownerOf(share), id),
-    viewPrediction(services, ownerOf(share), id, origin),
+    findOwnPrediction(services, owner, id),
+    viewPrediction(services, owner, id, origin, asCaller(owner), false),
   ]).catch(hidden);
   if (view.dataRemoved) throw shareGone();
   const version = await findVersion(services.db, row.model_id, row.version_number);
@@ -106,7 +108,7 @@ async function isOfShare(
     // An input may name what is not its sender's.
   } else if ((await accessToSource(services, owner, source)) !== "granted") return false;
   const version = await findVersion(services.db, row.model_id, row.version_number);
-  const history = await (await predictionStub(services, owner, share.prediction_id)).history();
+  const history = await (await predictionStub(services, owner, share.prediction_id)).history(false);
   if (!version || history?.input == null) return false;
   // Not what only a secret field names.
   const isSecret = hiddenFieldsOf(versionSchema(version.schemas, "input"));
