@@ -2,6 +2,7 @@
 import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import type { WebhookEvent } from "../../protocol/webhook.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
+import type { ShareRow } from "../../storage/shares/shares.ts";
 import { PinExample } from "../models/examples.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
 import { ShareForm } from "../shares/form.tsx";
@@ -13,6 +14,7 @@ import { Webhooks } from "./webhooks.tsx";
 export function PredictionPage({
   view,
   webhooks,
+  shares,
   host,
   logQuery,
   ownModel,
@@ -21,6 +23,7 @@ export function PredictionPage({
   ownModel: string | undefined;
   view: PredictionView;
   webhooks: WebhookEvent[];
+  shares: ShareRow[];
   host: string;
   logQuery: LogQuery;
 }) {
@@ -60,7 +63,7 @@ export function PredictionPage({
             {ownModel !== undefined && isPinnable(view) && <PinExample model={ownModel} id={id} />}
             {!view.live && !view.dataRemoved && (
               <>
-                <ShareForm id={id} />
+                <ShareForm id={id} shares={shares} />
                 <RemoveData id={id} />
               </>
             )}

@@ -17,6 +17,7 @@ import {
   removePrediction,
   streamPrediction,
 } from "../../services/predictions/predictions.ts";
+import { readShares } from "../../services/shares/shares.ts";
 import { listWebhooks, redeliver } from "../../services/webhooks/deliveries.ts";
 import { pageReader, requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
@@ -60,9 +61,10 @@ export const predictionPages = pages()
     const { services, origin } = c.var;
     const { caller } = viewerOf(c);
     const { prediction_id: id } = c.req.param();
-    const [view, { items }] = await Promise.all([
+    const [view, { items }, shares] = await Promise.all([
       viewPrediction(services, caller, id, origin, eyesOf(c)),
       listWebhooks(services, caller, id),
+      readShares(services, caller, id),
     ]);
     const { owner, name } = view.prediction.model;
     const { host } = new URL(origin);
@@ -71,6 +73,7 @@ export const predictionPages = pages()
       <PredictionPage
         view={view}
         webhooks={items}
+        shares={shares}
         host={host}
         logQuery={readLogQuery(c)}
         ownModel={isOwn ? view.model : undefined}

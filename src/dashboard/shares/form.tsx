@@ -1,18 +1,23 @@
 /** Makes a link to a prediction that has ended. */
+import type { ShareRow } from "../../storage/shares/shares.ts";
 import { Form } from "../ui/layout.tsx";
 import { Above, ALL_PREDICTIONS, Copy, linkToPrediction, Time } from "../ui/parts.tsx";
+import { SharesOfPrediction } from "./list.tsx";
 
 /** Days. */
 export const LIFETIMES = [1, 7, 30];
 const DEFAULT_DAYS = 7;
 
-export const ShareForm = ({ id }: { id: string }) => (
+/** @param shares those that it has */
+export const ShareForm = ({ id, shares }: { id: string; shares: ShareRow[] }) => (
   <>
     <h2>Share</h2>
     <p class="hint">
       Whoever has the link sees the input, without its secret fields, and the output; no logs, no
-      webhooks and not your name. You can revoke it at any time.
+      webhooks and not your name. You can revoke it here or under{" "}
+      <a href="/account/shares">Shared links</a>.
     </p>
+    <SharesOfPrediction shares={shares} />
     <Form action={`/predictions/${id}/share`} class="share-form">
       <label for="share-days">Ends after</label>
       <select id="share-days" name="days">

@@ -25,7 +25,7 @@ export const SharesPage = ({ page }: { page: Page<ShareRow> }) => (
     ) : (
       <ul class="rows">
         {page.items.map((share) => (
-          <Share share={share} />
+          <Share share={share} from="/account/shares" />
         ))}
       </ul>
     )}
@@ -33,12 +33,29 @@ export const SharesPage = ({ page }: { page: Page<ShareRow> }) => (
   </>
 );
 
-function Share({ share: { id, prediction_id, created_at, expires_at } }: { share: ShareRow }) {
+/** Of one prediction, on its page. */
+export const SharesOfPrediction = ({ shares }: { shares: ShareRow[] }) =>
+  shares.length === 0 ? null : (
+    <ul class="rows">
+      {shares.map((share) => (
+        <Share share={share} from={`/predictions/${share.prediction_id}`} />
+      ))}
+    </ul>
+  );
+
+/** @param from the path of the page that has it, which is where revoking leads back to */
+function Share({ share, from }: { share: ShareRow; from: string }) {
+  const { id, prediction_id, model, created_at, expires_at } = share;
   const short = `…${prediction_id.slice(-12)}`;
+  const address = `/predictions/${prediction_id}`;
   return (
     <li>
       <div>
-        <a href={`/predictions/${prediction_id}`}>{`Prediction ${short}`}</a>
+        {from === address ? (
+          "Shared by a link"
+        ) : (
+          <a href={address}>{model === "" ? `Prediction ${short}` : `${model} ${short}`}</a>
+        )}
         <small>
           created <Time at={created_at} />, {expires_at > Date.now() ? "ends" : "ended"}{" "}
           <Time at={expires_at} />
@@ -48,6 +65,7 @@ function Share({ share: { id, prediction_id, created_at, expires_at } }: { share
         action={`/account/shares/${id}/revoke`}
         data-confirm="Revoke this link? Whoever has it sees nothing any more, and it cannot be shown again."
       >
+        <input type="hidden" name="from" value={from} />
         <button type="submit" class="quiet">
           Revoke<span class="visually-hidden">{` the link to ${short}`}</span>
         </button>

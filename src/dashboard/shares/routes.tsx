@@ -10,6 +10,7 @@ import { pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { fieldText, readForm } from "../form.ts";
 import { fragment } from "../prediction-view/fragment.tsx";
+import { nextPath } from "../sign-in/next.ts";
 import { LIFETIMES, NewLinkPage } from "./form.tsx";
 import { SharesPage } from "./list.tsx";
 import { SharedPage } from "./shared-page.tsx";
@@ -59,5 +60,10 @@ export const sharePages = pages()
   })
   .post(`${LIST}/:id/revoke`, requireUser, async (c) => {
     await revokeShare(c.var.services, viewerOf(c).caller, c.req.param("id"));
-    return redirectWithFlash(c, "Link revoked.", LIST);
+    const from = fieldText(await readForm(c), "from");
+    return redirectWithFlash(
+      c,
+      "Link revoked.",
+      from.startsWith("/predictions/") ? nextPath(from) : LIST,
+    );
   });

@@ -3,12 +3,13 @@
  * it expires or is revoked, its data is removed, or the account is suspended or deleted.
  */
 import { isToken, newToken, sha256 } from "../../domain/accounts/token.ts";
-import { conflict, notFound } from "../../errors.ts";
+import { conflict, notFound, ProblemError } from "../../errors.ts";
 import {
   deleteExpiredShares as deleteExpired,
   deleteShare,
   findShare,
   insertShare,
+  listSharesOf,
   type ShareRow,
   listShares as sharesOf,
 } from "../../storage/shares/shares.ts";
@@ -37,6 +38,7 @@ export async function createShare(
   if (row.data_removed || !snapshot)
     throw conflict("Its data was removed: there is nothing to share.");
   if (!snapshot.terminal) throw conflict("Share it when it has ended.");
+  const { owner, name } = services.present.prediction(row, "").model;
   const token = newToken("auss");
   const created_at = Date.now();
   const expires_at = created_at + days * DAY_MS;
@@ -45,6 +47,7 @@ export async function createShare(
     id: crypto.randomUUID(),
     user_id: caller.user_id,
     prediction_id: predictionId,
+    model: `${owner}/${name}`,
     hash: await sha256(token),
     created_at,
     expires_at,
@@ -69,6 +72,10 @@ export const listShares = (
     present: (row) => row,
   });
 
+/** Of a prediction of the caller's: at most as many as an account may have. */
+export const readShares = ({ db }: Services, { user_id }: Caller, predictionId: string) =>
+  listSharesOf(db, user_id, predictionId, Date.now());
+
 /** @throws ProblemError not_found */
 export async function revokeShare(services: Services, caller: Caller, id: string): Promise<void> {
   if (!(await deleteShare(services.db, caller.user_id, id))) throw notFound("This link");
@@ -88,7 +95,11 @@ export async function openShare(services: Services, token: string): Promise<Shar
 }
 
 /** The same whatever the reason is. */
-export const shareGone = () => notFound("This shared prediction");
+export const shareGone = () =>
+  new ProblemError(
+    "not_found",
+    "This link has ended, was revoked, or is not complete. Ask whoever sent it for a new one.",
+  );
 
 /** Reads as the owner, and nothing but what the share is of. */
 export const ownerOf = ({ id, user_id }: ShareRow): Caller => ({

@@ -12,6 +12,8 @@ export const shares = sqliteTable(
       .notNull()
       .references(() => users.id),
     prediction_id: text().notNull(),
+    /** `owner/name` of its model, when the link was made. */
+    model: text().notNull().default(""),
     hash: text().notNull().unique(),
     created_at: integer().notNull(),
     expires_at: integer().notNull(),

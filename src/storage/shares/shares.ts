@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, lt, sql } from "drizzle-orm";
+import { and, desc, eq, gt, isNull, lt, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { shares, users } from "../schema/index.ts";
@@ -7,10 +7,10 @@ export type ShareRow = typeof shares.$inferSelect;
 
 /** Unless the account has `max` that have not expired. @returns whether it was inserted */
 export async function insertShare(db: Database, row: ShareRow, max: number): Promise<boolean> {
-  const { id, user_id, prediction_id, hash, created_at, expires_at } = row;
+  const { id, user_id, prediction_id, model, hash, created_at, expires_at } = row;
   const result = await db.run(sql`INSERT INTO shares
-    (id, user_id, prediction_id, hash, created_at, expires_at)
-    SELECT ${id}, ${user_id}, ${prediction_id}, ${hash}, ${created_at}, ${expires_at}
+    (id, user_id, prediction_id, model, hash, created_at, expires_at)
+    SELECT ${id}, ${user_id}, ${prediction_id}, ${model}, ${hash}, ${created_at}, ${expires_at}
     WHERE (SELECT count(*) FROM shares WHERE user_id = ${user_id} AND expires_at > ${created_at}) < ${max}`);
   return result.meta.changes > 0;
 }
@@ -43,6 +43,21 @@ export function listShares(db: Database, userId: string, keyset: Keyset) {
     .limit(limit)
     .all();
 }
+
+/** Those of a prediction that have not expired, of its owner, the newest first. */
+export const listSharesOf = (db: Database, userId: string, predictionId: string, now: number) =>
+  db
+    .select()
+    .from(shares)
+    .where(
+      and(
+        eq(shares.user_id, userId),
+        eq(shares.prediction_id, predictionId),
+        gt(shares.expires_at, now),
+      ),
+    )
+    .orderBy(desc(shares.created_at), desc(shares.id))
+    .all();
 
 /** @returns whether there was one */
 export async function deleteShare(db: Database, userId: string, id: string): Promise<boolean> {

@@ -110,6 +110,21 @@ describe("a link", () => {
     expect((await see(path)).status).toBe(404);
   });
 
+  it("is on the page of its prediction, and can be revoked there", async () => {
+    const { who, id, path } = await shared();
+    const row = await env.DB.prepare(ROW).bind(id).first<{ id: string }>();
+    const page = `/predictions/${id}`;
+    const { html } = await who.visitor.look(page);
+    expect(html).toContain(`action="/account/shares/${row?.id}/revoke"`);
+    expect(html).toContain("Shared by a link");
+    const list = (await who.visitor.look("/account/shares")).html;
+    expect(list).toContain(`${who.model} …${id.slice(-12)}`);
+    const revoked = await who.visitor.send(`/account/shares/${row?.id}/revoke`, { from: page });
+    expect(revoked.headers.get("location")).toBe(page);
+    expect((await who.visitor.look(page)).html).not.toContain("Shared by a link");
+    expect((await (await see(path)).text()).toLowerCase()).toContain("ask whoever sent it");
+  });
+
   it("ends when the data is removed, and with its account", async () => {
     const [one, other, third] = await Promise.all([shared(), shared(), shared()]);
     await one.who.client.ok("DELETE", `/v1/predictions/${one.id}`);

@@ -100,7 +100,7 @@ export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups">, Sweep> = {
     const { user_id } = await newUser();
     const id = unique("share");
     await run(
-      "INSERT INTO shares VALUES (?, ?, '', ?, 0, ?)",
+      "INSERT INTO shares (id, user_id, prediction_id, hash, created_at, expires_at) VALUES (?, ?, '', ?, 0, ?)",
       id,
       user_id,
       unique("hash"),
