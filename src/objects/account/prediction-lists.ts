@@ -32,10 +32,11 @@ export function listPredictions(
   const lists: PredictionRow[][] = [];
   let reached: string | undefined;
   for (const range of ranges) {
-    const last = range.check && selectLastChecked(db, range, keyset, budget).get()?.id;
-    const rows = selectRange(db, range, keyset, last).all();
+    const rows = selectPage(db, range, keyset, budget).all();
     lists.push(rows);
-    if (last === undefined || rows.length === keyset.limit) continue;
+    if (!range.check || rows.length === keyset.limit) continue;
+    const last = selectLastChecked(db, range, keyset, budget).get()?.id;
+    if (last === undefined) continue;
     reached = reached === undefined || last < reached === ascending ? last : reached;
   }
   const order = { keyOf: ({ id }: PredictionRow) => [id], ascending };
@@ -52,21 +53,26 @@ export interface Range {
   check: SQL | undefined;
 }
 
-/** @param last the last id that is checked */
-export function selectRange(
+/**
+ * Of so many rows those that match. They are checked one by one until the page is full: a second order would have
+ * SQLite read all of them first.
+ */
+export function selectPage(
   db: AccountDatabase,
   { within, check }: Range,
   keyset: Keyset,
-  last?: string,
+  budget: number,
 ) {
   const { where, order, limit } = range([predictions.id], "desc", keyset);
-  const end = last === undefined ? undefined : upTo(last, keyset);
-  return db
+  const rows = db
     .select()
     .from(predictions)
-    .where(and(within, check, where, end))
+    .where(and(within, where))
     .orderBy(...order)
-    .limit(limit);
+    .limit(check ? budget : limit)
+    // As the columns of the check name their table.
+    .as("predictions");
+  return db.select().from(rows).where(check).limit(limit);
 }
 
 /** The last row that may be checked, if there are so many. */
@@ -86,17 +92,13 @@ export function selectLastChecked(
     .offset(budget - 1);
 }
 
-const upTo = (last: string, keyset: Keyset) =>
-  ascends("desc", keyset) ? lte(predictions.id, last) : gte(predictions.id, last);
-
 export function rangesOf(filter: PredictionFilter): Range[] {
   const { from, before, ending, token, min_execution_time: least } = filter;
   const ids = and(
     from ? gte(predictions.id, from) : undefined,
     before ? lt(predictions.id, before) : undefined,
   );
-  // No index has how ids end. It costs what the others here do: MAX_CHECKED rows for a page that finds
-  // nothing, and no more for one that finds it, which does not know that it is the only one.
+  // No index has how ids end. It costs what the others here do for a page that is not full: MAX_CHECKED rows.
   const checks = and(
     ending === undefined
       ? undefined

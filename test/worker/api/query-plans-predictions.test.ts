@@ -10,7 +10,7 @@ import {
   selectLastChecked,
   selectNextDue,
   selectOldest,
-  selectRange,
+  selectPage,
   selectUnfinished,
 } from "../../../src/objects/account/prediction-lists.ts";
 import type { PredictionFilter } from "../../../src/objects/account/rpc-types.ts";
@@ -65,7 +65,13 @@ const NEXT: Keyset = { from: { key: ["p50"], inclusive: false }, back: false, li
 const BACK: Keyset = { from: { key: ["p50"], inclusive: false }, back: true, limit: 50 };
 
 const select = (db: AccountDatabase, filter: Partial<PredictionFilter>, keyset: Keyset) =>
-  rangesOf({ ...ALL, ...filter }).map((range) => selectRange(db, range, keyset));
+  rangesOf({ ...ALL, ...filter }).map((range) => selectPage(db, range, keyset, 1_000));
+
+/** What is read, before it is checked row by row. */
+const read = ([first, ...plan]: string[]) => {
+  expect([first, plan.pop()]).toEqual(["CO-ROUTINE predictions", "SCAN predictions"]);
+  return plan;
+};
 
 const TABLE = "SEARCH predictions USING PRIMARY KEY";
 const STATUS = "SEARCH predictions USING INDEX predictions_status";
@@ -147,7 +153,8 @@ test.each<[string, Partial<PredictionFilter>, string[], string[], string[]]>([
     [`${TABLE} (id>?)`],
   ],
 ])("predictions %s", async (_, filter, first, next, back) => {
-  const plans = (keyset: Keyset) => plansOf((db) => select(db, filter, keyset));
+  const plans = async (keyset: Keyset) =>
+    (await plansOf((db) => select(db, filter, keyset))).map(read);
   expect(await plans(FIRST)).toEqual([first]);
   expect(await plans(NEXT)).toEqual([next]);
   expect(await plans(BACK)).toEqual([back]);
@@ -157,9 +164,20 @@ test("of several statuses, or of a token for several models, each is a range of 
   const statuses = await plansOf((db) =>
     select(db, { statuses: ["failed", "pending", "canceled"] }, NEXT),
   );
-  expect(statuses).toEqual(Array(3).fill([`${STATUS} (status=? AND id<?)`]));
+  expect(statuses.map(read)).toEqual(Array(3).fill([`${STATUS} (status=? AND id<?)`]));
   const models = await plansOf((db) => select(db, { models: ["m1", "m2"] }, NEXT));
-  expect(models).toEqual(Array(2).fill([`${MODEL} (model_id=? AND id<?)`]));
+  expect(models.map(read)).toEqual(Array(2).fill([`${MODEL} (model_id=? AND id<?)`]));
+});
+
+test("rows are checked until the page is full, and no further", async () => {
+  const rowsRead = await runInDurableObject(account, (_, { storage }) => {
+    const [query] = select(drizzle(storage), { statuses: ["succeeded"] }, { ...FIRST, limit: 5 });
+    const { sql, params } = query?.toSQL() ?? { sql: "", params: [] };
+    const cursor = storage.sql.exec(sql, ...(params as (string | number)[]));
+    expect(cursor.toArray()).toHaveLength(5);
+    return cursor.rowsRead;
+  });
+  expect(rowsRead).toBeLessThan(30);
 });
 
 test.each<[string, Partial<PredictionFilter>, string]>([
