@@ -13,6 +13,7 @@ import { assertFree, type Deployment, PortTaken, startDeployment } from "./deplo
 import { EXAMPLES_CLASS, requireDocker, seedExamples, startDockerRunner } from "./docker-runner.ts";
 import { copyExamples } from "./examples.ts";
 import { makePicture } from "./picture.ts";
+import { pinExamples } from "./pinned-examples.ts";
 import { messageOf } from "./refusal.ts";
 import { type Relay, startRelay } from "./relay.ts";
 import { type RunnerProcess, startRunner } from "./runner.ts";
@@ -197,6 +198,10 @@ async function main(): Promise<void> {
   const login = { email: EMAIL, password: secrets.password };
   const { docker } = values;
   showUsage({ url, token: user.token, username: USERNAME, login, picture, docker });
+  // Everything can be used meanwhile.
+  await pinExamples(client, USERNAME, picture.input).catch((error: unknown) => {
+    if (!stopping) say(`Not all examples were pinned: ${messageOf(error)}`);
+  });
 }
 
 main().catch(async (error: unknown) => {

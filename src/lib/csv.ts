@@ -3,10 +3,11 @@
  * those of Node into the Worker.
  */
 
-const NEEDS_QUOTES = /[",\r\n]/;
+/** A semicolon or a tab parts cells where a comma is for decimals. */
+const NEEDS_QUOTES = /[",;\t\r\n]/;
 
 /** A spreadsheet takes what begins so for a formula, and runs it; a quote before it keeps it a text. */
-const FORMULA = /^[=+\-@\t\r]/;
+const FORMULA = /^[\s\p{Cf}]*[=+\-@]|^[\t\r]/u;
 
 export const csvLine = (cells: readonly (string | number)[]): string =>
   `${cells.map(cell).join(",")}\r\n`;

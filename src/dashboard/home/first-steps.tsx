@@ -42,8 +42,9 @@ interface Props {
   publish: PublishState | undefined;
 }
 
-export const isDone = ({ hasRunner, model, prediction, hasCalled }: Progress): boolean =>
-  hasRunner !== false && model !== undefined && prediction !== undefined && hasCalled;
+/** Whoever calls the models of others need not have one. */
+export const isDone = ({ hasRunner, prediction, hasCalled }: Progress): boolean =>
+  hasRunner !== false && prediction !== undefined && hasCalled;
 
 /** The page asks for itself again until all is done (client/home.ts). */
 export function FirstSteps(props: Props) {
@@ -118,15 +119,31 @@ const addMachine = ({ origin, runner }: Props, isDone: boolean): Step => ({
 /** Stands where the token goes. */
 const NO_TOKEN = "ausr_…";
 
-const publishModel = ({ progress: { model }, username, publish }: Props): Step => ({
-  title: "Publish a model",
-  isDone: model !== undefined,
-  result: model && (
+const publishModel = ({ progress, username, publish }: Props): Step => ({
+  title: progress.hasRunner === undefined ? "Choose a model, or publish one" : "Publish a model",
+  isDone: progress.model !== undefined || progress.prediction !== undefined,
+  result: progress.model ? (
     <p>
-      <a href={`/models/${username}/${model.name}`}>{`${username}/${model.name}`}</a> is there.
+      <a href={`/models/${username}/${progress.model.name}`}>
+        {`${username}/${progress.model.name}`}
+      </a>{" "}
+      is there.
+    </p>
+  ) : (
+    <p>
+      You ran a model of somebody else. You can <a href="/models/publish">publish your own</a>, too.
     </p>
   ),
-  how: publish && <PublishWays state={publish} level={3} />,
+  how: publish && (
+    <>
+      {progress.hasRunner === undefined && (
+        <p>
+          Any of <a href="/models">those that are there</a> will do. To publish your own:
+        </p>
+      )}
+      <PublishWays state={publish} level={3} />
+    </>
+  ),
 });
 
 const runModel = ({ progress: { model, prediction }, username }: Props): Step => ({

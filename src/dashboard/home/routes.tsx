@@ -1,7 +1,7 @@
 /** `/`: the landing page of visitors, the first steps of new users, and what is new for others. */
 import type { ModelItem } from "../../protocol/model.ts";
 import { readGallery } from "../../services/models/gallery.ts";
-import { listOwnModels } from "../../services/models/models.ts";
+import { listModels, listOwnModels } from "../../services/models/models.ts";
 import type { PageRequest } from "../../services/pagination.ts";
 import { viewPredictions } from "../../services/predictions/prediction-view.ts";
 import { isServed } from "../../services/runners/serving.ts";
@@ -58,7 +58,13 @@ async function home(c: PageContext, viewer: Viewer) {
             origin={origin}
             username={user.username}
             runner={assets.runner}
-            call={await callCommand(c, viewer, prediction?.model ?? ownPath(user, model))}
+            call={
+              await callCommand(
+                c,
+                viewer,
+                prediction?.model ?? ownPath(user, model) ?? (await mostUsed(c, viewer, first)),
+              )
+            }
             publish={model ? undefined : await publishState(c, undefined)}
           />
         </>
@@ -76,6 +82,17 @@ async function home(c: PageContext, viewer: Viewer) {
 
 const ownPath = ({ username }: Viewer["user"], model: ModelItem | undefined) =>
   model && `${username}/${model.name}`;
+
+/** Of those that everybody may call. */
+async function mostUsed(c: PageContext, { caller }: Viewer, first: PageRequest) {
+  const order = { sort_by: "predictions_count", sort_direction: "desc" } as const;
+  const filters = { ...order, category_slugs: [] };
+  const { items } = await listModels(c.var.services, caller, undefined, filters, first);
+  const [model] = items;
+  if (!model) return undefined;
+  const { owner, name } = model;
+  return `${"username" in owner ? owner.username : owner.name}/${name}`;
+}
 
 async function ownModels(c: PageContext, { caller }: Viewer, first: PageRequest) {
   const { services, origin } = c.var;

@@ -83,7 +83,7 @@ function OneExample({
         <p class="hint">
           <ExampleVersion model={model} number={number} isGone={gone.has(number)} name="Version" />
           {execution_time !== null && `, ran ${duration(Number(execution_time))}`}
-          {isCover && ". Its picture is the model’s in lists."}
+          {isCover && ". Lists show its picture for the model."}
         </p>
       </div>
       <div class="example-sides">
@@ -123,12 +123,12 @@ function OneExample({
           <>
             {n > 0 && <Action action={`${at}/up`} name="Move up" of={n} />}
             {isCover && (
-              <Action action={`${at}/cover`} name="Show no picture in lists" of={n}>
+              <Action action={`${at}/cover`} name="Do not show its picture in lists" of={n}>
                 <input type="hidden" name="is_cover" value="false" />
               </Action>
             )}
             {!isCover && outputs.some(({ kind }) => kind === "image") && (
-              <Action action={`${at}/cover`} name="Use as the model’s picture" of={n} />
+              <Action action={`${at}/cover`} name="Show its picture in lists" of={n} />
             )}
             <Action action={`${at}/unpin`} name="Remove" of={n} confirm={GONE} />
           </>

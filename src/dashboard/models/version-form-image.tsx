@@ -41,7 +41,7 @@ export const ImageFields = ({ model, draft, images }: Props) => (
         {
           value: "digest",
           label: "A digest",
-          hint: images.isElsewhereAllowed ? "Also of an image in another registry" : "",
+          hint: images.isElsewhereAllowed ? "The image may be in another registry." : "",
         },
       ]}
       one

@@ -69,7 +69,7 @@ const INTERFACES = [
   {
     value: "",
     label: "Read from the image",
-    hint: "Cog, if neither its labels nor what it starts tell.",
+    hint: "Cog, unless its labels or its command say otherwise.",
   },
   { value: "cog", label: "Cog", hint: "Images built with Cog run unmodified." },
   {

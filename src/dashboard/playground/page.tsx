@@ -216,10 +216,10 @@ const NoResults = ({ view, play }: { view: MediaView; play: PlaygroundState }) =
 );
 
 const NoPrediction = ({ play }: { play: PlaygroundState }) => (
-  <Empty title="No prediction yet">
+  <Empty title={play.runs.length > 0 ? "No run is open" : "No prediction yet"}>
     <p>
-      Fill in the input and run the model. Its output streams here, and the URL of this page then
-      links to the prediction.
+      {play.runs.length > 0 ? "Open a recent run, or fill in" : "Fill in"} the input and run the
+      model. Its output streams here, and the URL of this page then links to the prediction.
     </p>
     <EarlierPredictions play={play} />
   </Empty>

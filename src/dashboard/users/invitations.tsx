@@ -31,7 +31,7 @@ export const Invite = ({ draft }: { draft: Draft }) => (
       <TextField
         name="note"
         label="Recipient"
-        hint="Who it is for, for this list. The invitation shows it."
+        hint="A name to know the invitation by. Whoever opens it sees this, too."
         maxlength={100}
         required
         draft={draft}

@@ -33,8 +33,8 @@ export const LookUpPage = ({
   <>
     <h1>Look up a prediction</h1>
     <p>
-      Of any account, by its ID. You see what happened to it, neither its input nor its output or
-      logs. Each look-up is logged.
+      Of any account, by its ID. You see what happened to it, but not its input, output or logs; the
+      message of an error may quote them. Each look-up is logged.
     </p>
     <search>
       <form method="get" action="/look-up" class="filter-bar">

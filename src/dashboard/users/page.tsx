@@ -39,7 +39,7 @@ export const UsersPage = ({
   <>
     <h1>Users</h1>
     <p>
-      {SIGN_UP[signUp]} To find out what became of anybody’s prediction,{" "}
+      {SIGN_UP[signUp]} To see what happened to a prediction of any account,{" "}
       <a href="/look-up">look it up by its ID</a>.
     </p>
     {link !== undefined && <NewLink link={link} title="Share this invitation link" />}

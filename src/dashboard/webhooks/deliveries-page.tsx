@@ -117,6 +117,7 @@ function Row({ delivery, endpoints }: { delivery: AccountDelivery; endpoints: We
   const { prediction_id, event_id, event, at, model, endpoint_id, error, attempts } = delivery;
   const page = `/predictions/${prediction_id}/webhooks/${event_id}`;
   const id = `${event_id} ${endpoint_id ?? OWN_WEBHOOK}`;
+  const isAbandoned = endpoint_id !== null && !endpoints.some((one) => one.id === endpoint_id);
   return (
     <tr data-row={id}>
       <td>
@@ -131,8 +132,12 @@ function Row({ delivery, endpoints }: { delivery: AccountDelivery; endpoints: We
         <a href={page}>{event}</a>
       </th>
       <td data-label="State">
-        <DeliveryBadge state={delivery.state} isFailing={error !== null} />
-        <Outcome delivery={delivery} />
+        <DeliveryBadge
+          state={delivery.state}
+          isAbandoned={isAbandoned}
+          isFailing={error !== null}
+        />
+        {!isAbandoned && <Outcome delivery={delivery} />}
         {attempts > 1 && <small>{`${attempts} attempts`}</small>}
       </td>
       <td data-label="Receiver">

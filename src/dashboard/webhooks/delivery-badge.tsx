@@ -11,13 +11,18 @@ const BADGES: Record<DeliveryState, string> = {
 /** One that has failed and is tried again is not just pending. */
 export const DeliveryBadge = ({
   state,
+  isAbandoned,
   isFailing,
 }: {
   state: DeliveryState;
+  /** Whether its endpoint was deleted: it is not sent any more. */
+  isAbandoned: boolean;
   /** Whether its last try has failed. */
   isFailing: boolean;
 }) =>
-  state === "pending" && isFailing ? (
+  state === "pending" && isAbandoned ? (
+    <span class="status canceled">abandoned</span>
+  ) : state === "pending" && isFailing ? (
     <span class="status failed">retrying</span>
   ) : (
     <span class={`status ${BADGES[state]}`}>{state}</span>

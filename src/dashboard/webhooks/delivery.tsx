@@ -20,7 +20,7 @@ export const Delivery = ({
 }) => {
   const { endpoint_id, url, state, next_attempt_at, attempts } = delivery;
   return (
-    <div class="delivery" data-pending={state === "pending" ? "true" : undefined}>
+    <div class="delivery" data-pending={state === "pending" && url !== null ? "true" : undefined}>
       <p>
         {endpoint_id !== null && url !== null ? (
           <a href={`${LIST}/${endpoint_id}`}>
@@ -31,9 +31,13 @@ export const Delivery = ({
         ) : (
           <WebhookUrl url={url} />
         )}{" "}
-        <DeliveryBadge state={state} isFailing={(attempts.at(-1)?.error ?? null) !== null} />
+        <DeliveryBadge
+          state={state}
+          isAbandoned={url === null}
+          isFailing={(attempts.at(-1)?.error ?? null) !== null}
+        />
       </p>
-      <Failing delivery={delivery} />
+      {url !== null && <Failing delivery={delivery} />}
       {attempts.length > 0 && (
         <details open={isOnOwnPage}>
           <summary>{summary(attempts)}</summary>
@@ -48,7 +52,7 @@ export const Delivery = ({
           </ol>
         </details>
       )}
-      {next_attempt_at !== null && attempts.length === 0 && (
+      {url !== null && next_attempt_at !== null && attempts.length === 0 && (
         <p class="hint">
           {"First attempt "}
           <Time at={next_attempt_at} exact />

@@ -84,8 +84,8 @@ export function readField(field: FilledField): FieldReading {
   // As a browser normalizes it: line ends are one character; lone surrogates and NUL are replaced.
   const text = field.text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd").toWellFormed();
   const typed = text.trim();
-  const list = field.lists && listIn(typed);
-  if (list) return { value: list };
+  const list = field.lists ? listIn(typed) : undefined;
+  if (list) return list;
   switch (field.kind) {
     case "boolean":
       return { value: typed === "true" };
@@ -106,10 +106,12 @@ export function readField(field: FilledField): FieldReading {
   }
 }
 
-/** @returns undefined for plain text */
-function listIn(typed: string): Json[] | undefined {
-  const reading = typed.startsWith("[") ? readJson(typed) : undefined;
-  return reading && "value" in reading && Array.isArray(reading.value) ? reading.value : undefined;
+/** @returns undefined for plain text; what begins like a list of texts was meant to be one */
+function listIn(typed: string): FieldReading {
+  if (!typed.startsWith("[")) return undefined;
+  const reading = readJson(typed);
+  if ("fault" in reading) return /^\[\s*"/.test(typed) ? reading : undefined;
+  return Array.isArray(reading.value) ? reading : undefined;
 }
 
 /** Parses a whole input in JSON. */

@@ -36,10 +36,10 @@ test("each way to call a model is shown for versions that can be called so, in f
   };
   expect(titlesWith()).toEqual(["Predictions"]);
   expect(titlesWith("vendora_chat_completions", "vendora_responses")).toEqual([
-    "Predictions",
     "OpenAI chat",
     "OpenAI responses",
     "Anthropic messages",
+    "Predictions",
   ]);
   expect(titlesWith("vendorb_messages")).toEqual(["Predictions", "Anthropic messages"]);
   expect(titlesWith("vendora_images_generations", "vendora_images_edits")).toEqual([

@@ -51,6 +51,11 @@ describe("what a text means", () => {
       { value: ["cat", "kitten"] },
     ],
     ["a list of numbers", field("text", "[1, 2]", { lists: true }), { value: [1, 2] }],
+    [
+      "a list of texts that is not closed",
+      field("text", '["cat", "kitten"', { lists: true }),
+      { fault: expect.stringContaining("line 1") },
+    ],
     ["what only begins like a list", field("text", "[sic]", { lists: true }), { value: "[sic]" }],
     ["a list, where none may be", field("text", '["a"]'), { value: '["a"]' }],
     ["JSON", field("json", ' {"a": [1]} '), { value: { a: [1] } }],

@@ -129,7 +129,7 @@ describe("what is given in the form", () => {
 describe("an image in another registry", () => {
   it("is not offered where the operator allows none", async () => {
     const { visitor, model, form } = await withForm();
-    const offer = "Also of an image in another registry";
+    const offer = "The image may be in another registry.";
     expect(await form()).toContain(offer);
     const request = new Request(`${ORIGIN}/models/${model}/versions/new`, {
       headers: {

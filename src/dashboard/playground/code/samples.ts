@@ -63,11 +63,17 @@ const APIS: Api[] = [
   },
 ];
 
-/** One in each language for each API that the model can be called by. */
+/**
+ * One in each language for each API that the model can be called by. That of predictions comes last for what
+ * official clients can call: they read an answer, where a prediction has the whole of what the server said.
+ */
 export function codeSamples(options: SampleOptions): CodeSample[] {
   const { origin, model, version, input, inputs = {}, compatibilities } = options;
   const reference = version === undefined ? model : `${model}:${version}`;
-  return APIS.filter((api) => api.isOpenTo(compatibilities)).flatMap(({ id, title }) => {
+  const open = APIS.filter((api) => api.isOpenTo(compatibilities));
+  const isChat = open.some(({ id }) => id === "chat");
+  const ordered = isChat ? [...open.slice(1), ...open.slice(0, 1)] : open;
+  return ordered.flatMap(({ id, title }) => {
     const body = BODIES[id]({ origin, reference, input: inputs[id] ?? input });
     const sample = (language: Language, code: string): CodeSample => ({
       id: `${id}-${language}`,

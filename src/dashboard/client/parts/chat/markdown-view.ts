@@ -21,6 +21,7 @@ export class MarkdownView {
     for (const { element: old } of this.#shown.splice(kept)) old.remove();
     for (const { block, source } of blocks.slice(kept)) {
       const shown = elementOf(block);
+      if (block.kind !== "code") shown.dir = "auto";
       this.root.append(shown);
       this.#shown.push({ source, element: shown });
     }

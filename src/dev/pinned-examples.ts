@@ -1,0 +1,35 @@
+/** What the example models of `npm start` show of themselves: a run of each, pinned once. */
+import { pageOf } from "../protocol/common.ts";
+import { example } from "../protocol/example.ts";
+import { predictionWithIO } from "../protocol/prediction.ts";
+import type { Client } from "./client.ts";
+
+const TIMEOUT_MS = 60_000;
+
+/** By the name of the model. */
+const inputs = (picture: string): Record<string, object> => ({
+  duotone: { image: picture, dark: "#3b0d2e" },
+  brush: { prompt: "A red sunset over snowy mountains, with a lake", num_outputs: 4, seed: 3 },
+  meaning: { input: ["A cat sleeps", "A kitten naps", "The king's army marches"] },
+  story: { prompt: "Alice was", max_tokens: 80, seed: 7 },
+});
+
+/**
+ * Those of models that have none. What fails is left for the next start.
+ * @param picture the URL of one, for inputs
+ */
+export async function pinExamples(client: Client, owner: string, picture: string): Promise<void> {
+  for (const [name, input] of Object.entries(inputs(picture))) {
+    const path = `/models/${owner}/${name}/examples`;
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const { items } = await client.call(pageOf(example), "GET", path, { signal });
+    if (items.length > 0) continue;
+    const { id, status } = await client.call(predictionWithIO, "POST", "/predictions", {
+      headers: { prefer: "wait" },
+      body: { model: `${owner}/${name}`, input },
+      signal,
+    });
+    if (status !== "succeeded") continue;
+    await client.call(example, "POST", path, { body: { prediction_id: id }, signal });
+  }
+}
