@@ -39,6 +39,11 @@ function schedule(wait: number): void {
   timer = window.setTimeout(() => void refreshDeliveries(wait), wait);
 }
 
-document.addEventListener("prediction-ended", () => void refreshDeliveries(FIRST_WAIT_MS));
+document.addEventListener("prediction-ended", () => {
+  // What two runs differ in is told by the server, once both have ended.
+  const isLive = document.querySelector("[data-prediction][data-live]") !== null;
+  if (document.querySelector("[data-compared]") === null) void refreshDeliveries(FIRST_WAIT_MS);
+  else if (!isLive) location.reload();
+});
 document.addEventListener("visibilitychange", () => schedule(FIRST_WAIT_MS));
 schedule(FIRST_WAIT_MS);

@@ -31,6 +31,13 @@ export const FleetPage = ({
   return (
     <>
       <FleetTabs current="/fleet" />
+      {!hasBackups && (
+        <p>
+          <span class="status warning">warning</span> No{" "}
+          <a href="/docs/deploying#back-up-and-restore">backups</a> are made, because the secret{" "}
+          <code>BACKUP_KEY</code> is not set, or has fewer than 32 characters.
+        </p>
+      )}
       <div data-fleet>
         <div data-part="alerts">
           <Alerts alerts={alertsOf(pools, complete, view.now)} />
@@ -51,12 +58,6 @@ export const FleetPage = ({
           </p>
         )}
       </div>
-      {!hasBackups && (
-        <p class="hint">
-          No <a href="/docs/deploying#back-up-and-restore">backups</a> are made, because the secret{" "}
-          <code>BACKUP_KEY</code> is not set, or has fewer than 32 characters.
-        </p>
-      )}
     </>
   );
 };

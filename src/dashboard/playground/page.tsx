@@ -156,7 +156,7 @@ function Views({ play }: { play: PlaygroundState }) {
   const own = ownView(play.version);
   const views: View[] = own === undefined ? ["form"] : [own, "form"];
   return (
-    <nav class="segments" aria-label="View">
+    <nav class="segments" aria-label="View" data-views>
       {views.map((view) => (
         <a
           href={addressIn(play, { view, asJson: false })}

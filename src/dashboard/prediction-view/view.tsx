@@ -140,7 +140,7 @@ function Head({ view }: { view: PredictionView }) {
             {live ? "Open in playground" : "Run again with changes"}
           </a>
         )}
-        {!live && !dataRemoved && (
+        {!live && view.model && !dataRemoved && (
           <Form action={`${address}/retry`}>
             <button type="submit" class="quiet">
               Run again

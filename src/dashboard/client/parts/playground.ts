@@ -24,6 +24,8 @@ export class Playground {
   readonly #resultElement: HTMLElement;
   readonly #button: HTMLButtonElement;
   #isBusy = false;
+  /** The input of the run that is shown, as JSON. */
+  #ran: string;
   #timer: number | undefined;
 
   constructor(root: HTMLElement, result: Result) {
@@ -31,6 +33,7 @@ export class Playground {
     this.files = new FilePickers(root, this.#refresh);
     this.#form = new PlaygroundForm(root, (control) => this.files.placeholderUrls(control));
     this.#result = result;
+    this.#ran = JSON.stringify(this.#form.read().input);
     this.#resultElement = requiredElement(root, '[data-panel="output"]', HTMLElement);
     this.#button = requiredElement(this.#form.element, 'button[type="submit"]', HTMLButtonElement);
     attachSliders(root);
@@ -47,6 +50,12 @@ export class Playground {
       "change",
       () => element.requestSubmit(versions),
     );
+    for (const link of document.querySelectorAll<HTMLAnchorElement>("[data-views] a"))
+      link.addEventListener("click", (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        void this.#exclusively(() => this.#openView(link, versions));
+      });
     element.addEventListener("submit", (event) => {
       // Switching versions loads another page.
       if (event.submitter === versions) return;
@@ -133,6 +142,22 @@ export class Playground {
     return state.messages.size > 0 ? undefined : state.input;
   }
 
+  /** In another view, with the run that is shown; or with what was typed since, which takes a form. */
+  async #openView({ href }: HTMLAnchorElement, versions: HTMLButtonElement): Promise<void> {
+    const address = new URL(href);
+    const run = new URLSearchParams(location.search).get("prediction");
+    const view = this.#form.element.querySelector<HTMLInputElement>('input[name="view"]');
+    const isAsRun = JSON.stringify(this.#form.read().input) === this.#ran;
+    const to = address.searchParams.get("view") ?? "";
+    if (!view || to === "chat" || (run !== null && isAsRun)) {
+      if (run !== null) address.searchParams.set("prediction", run);
+      return location.assign(address);
+    }
+    await this.#upload();
+    view.value = to;
+    this.#form.element.requestSubmit(versions);
+  }
+
   /** The form is disabled meanwhile; only files can still be removed. */
   async #upload(): Promise<void> {
     const release = this.#form.disable();
@@ -147,6 +172,7 @@ export class Playground {
     const { playground = "", version } = this.#root.dataset;
     const response = await post(playground, { version: Number(version), input });
     const { id }: { id: string } = await response.json();
+    this.#ran = JSON.stringify(input);
     await this.#result.open(id, input);
     this.#showTab("output");
     // On a phone the output is below the form.

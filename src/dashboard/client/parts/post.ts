@@ -6,7 +6,7 @@ const ANSWER_MS = 30_000;
 /** A picture in a body may take its time: as long as 16 KB come through a second. */
 const SLOWEST_BYTES_PER_MS = 16;
 const NO_ANSWER =
-  "No answer from Auspex. It may have happened all the same: reload the page before you try again.";
+  "No answer from Auspex. It may have happened all the same: look for it in another tab before you try again.";
 
 class Mismatch extends Error {}
 

@@ -214,6 +214,7 @@ class LivePrediction {
     }
     for (const button of this.#root.querySelectorAll<HTMLButtonElement>("[data-cancel]"))
       button.disabled = true;
+    this.#root.dataset.left = "";
     this.#problem(why);
   }
 

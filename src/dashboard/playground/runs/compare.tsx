@@ -106,7 +106,8 @@ function Options({
 
 function Both({ both, host }: { both: Both; host: string }) {
   const [a, b] = both.map(({ view }) => view);
-  const fields = differences(a?.displayInput, b?.displayInput);
+  const isKnown = both.every(({ view }) => view.displayInput !== undefined);
+  const fields = isKnown ? differences(a?.displayInput, b?.displayInput) : [];
   const changed = fields.filter(({ isSame }) => !isSame);
   const same = fields.filter(({ isSame }) => isSame);
   return (
@@ -126,7 +127,7 @@ function Both({ both, host }: { both: Both; host: string }) {
           ))}
         </tbody>
       </table>
-      {both.some(({ view }) => view.displayInput === undefined) && (
+      {!isKnown && (
         <p class="hint">An input that was removed or is too large for a page is not compared.</p>
       )}
       {same.length > 0 && (
@@ -142,7 +143,7 @@ function Both({ both, host }: { both: Both; host: string }) {
           </dl>
         </details>
       )}
-      <div class="compared">
+      <div class="compared" data-compared>
         {both.map(({ view }, n) => (
           <section aria-label={`Run ${n === 0 ? "A" : "B"}`}>
             <h3>{`Run ${n === 0 ? "A" : "B"}`}</h3>
@@ -169,10 +170,16 @@ const Facts = ({ both }: { both: Both }) => (
 
 const seconds = (text: string | null) => (text === null ? "–" : duration(Number(text)));
 
+/** As its timeline below has it, which counts from when a runner took it. */
+function setupOf({ steps }: PredictionView) {
+  const step = steps.find(({ kind }) => kind === "setup");
+  return step?.seconds == null ? "–" : duration(step.seconds);
+}
+
 const FACTS: [name: string, shown: (run: ComparedRun) => Child][] = [
   ["Created", ({ view }) => <Time at={view.prediction.created_at} exact />],
   ["Version", ({ view }) => String(view.prediction.model.version_number)],
-  ["Setup", ({ view }) => seconds(view.prediction.setup_time)],
+  ["Setup", ({ view }) => setupOf(view)],
   ["Execution", ({ view }) => seconds(view.prediction.execution_time)],
   ["Price", ({ price }) => (price === undefined ? "–" : <Price value={price} />)],
 ];
