@@ -1,5 +1,6 @@
 /** Pages that are open while the service cannot be reached: they say so, and come back by themselves. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { pageOf } from "../../src/protocol/common.ts";
 import { prediction } from "../../src/protocol/prediction.ts";
 import { browserIsThere } from "./support/chromium.ts";
 import { OPERATOR, Site } from "./support/site.ts";
@@ -15,6 +16,22 @@ describe.runIf(browserIsThere)("a page that is open", () => {
   });
   afterEach(() => site.leave());
   afterAll(() => site.close());
+
+  it("of a model follows a run: once it has started there is a container", async () => {
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open(`/models/${OPERATOR}/gated`);
+    await page.locator("[data-expected]").getByText("Cold").waitFor();
+    await page.getByLabel("gate optional").fill("never-follows");
+    await page.getByRole("button", { name: /^Run/ }).click();
+    await page
+      .locator("[data-expected]")
+      .getByText(/^(?:Warm|Busy)$/)
+      .waitFor();
+    expect(await page.locator(".prediction-head .status").textContent()).toBe("started");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.locator(".prediction-head .status").getByText("canceled").waitFor();
+  });
 
   it("of the fleet says that it is old, until it is not", async () => {
     const visitor = await site.visitor({ as: OPERATOR });
@@ -40,5 +57,41 @@ describe.runIf(browserIsThere)("a page that is open", () => {
     await client.fetch("POST", `/predictions/${id}/cancel`);
     await page.locator(".prediction-view .status").getByText("canceled").waitFor();
     expect(await page.locator("[data-problem]").isHidden()).toBe(true);
+  });
+
+  it("of somebody who has signed out says so, and asks less and less often", async () => {
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await page.clock.install();
+    await visitor.open("/predictions");
+    await page.context().clearCookies();
+    let asked = 0;
+    page.on("request", (request) => {
+      if (new URL(request.url()).pathname === "/predictions") asked += 1;
+    });
+    // An answer takes no time of a clock that is moved.
+    for (let n = 0; n < 20; n++) {
+      await page.clock.runFor(3_000);
+      await page.request.get("/find", { maxRedirects: 0 });
+    }
+    expect(await page.getByText("You are signed out. Sign in, then reload the page.").count()).toBe(
+      1,
+    );
+    expect(asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThan(7);
+  });
+
+  it("runs nothing as whoever has signed in since", async () => {
+    const [visitor, other] = [await site.visitor({ as: WHO }), await site.visitor({ as: "otto" })];
+    const { page } = visitor;
+    const path = `/models/${OPERATOR}/gated`;
+    await visitor.open(path);
+    await page.context().clearCookies();
+    await page.context().addCookies((await other.session()).cookies);
+    visitor.expects(403, path);
+    await page.getByRole("button", { name: /^Run/ }).click();
+    await page.getByText("You are signed in as otto now. Reload the page").waitFor();
+    const client = await site.clientOf("otto");
+    expect((await client.call(pageOf(prediction), "GET", "/predictions")).items).toEqual([]);
   });
 });
