@@ -1,6 +1,7 @@
 /** What a new account has to do until its first answer: each step ticks by itself once it is done. */
 import type { Child } from "hono/jsx";
 import type { RunnerPackage } from "../../domain/runners/runner-version.ts";
+import type { RunnerState } from "../../protocol/fleet.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import type { ListedPrediction } from "../../services/predictions/prediction-view.ts";
@@ -14,6 +15,8 @@ import { Copy, Status } from "../ui/parts.tsx";
 export interface Progress {
   /** Whether there is a runner; undefined for whoever cannot add one. */
   hasRunner: boolean | undefined;
+  /** The newest, where it is shown. */
+  runner?: RunnerState | undefined;
   /** The newest of their own. */
   model: ModelItem | undefined;
   /** The newest. */
@@ -87,10 +90,17 @@ const SET_UP: Step = {
   ),
 };
 
-const addMachine = ({ origin, runner }: Props, isDone: boolean): Step => ({
+const addMachine = ({ origin, runner, progress }: Props, isDone: boolean): Step => ({
   title: "Add a machine",
   isDone,
-  result: (
+  result: progress.runner ? (
+    <p>
+      <a href={`/fleet/runners/${progress.runner.id}`}>
+        <bdi>{progress.runner.name}</bdi>
+      </a>{" "}
+      <span class={`status ${progress.runner.state}`}>{progress.runner.state}</span>
+    </p>
+  ) : (
     <p>
       See what it does under <a href="/fleet">Fleet</a>.
     </p>

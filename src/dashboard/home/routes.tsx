@@ -4,6 +4,7 @@ import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels } from "../../services/models/models.ts";
 import type { PageRequest } from "../../services/pagination.ts";
 import { viewPredictions } from "../../services/predictions/prediction-view.ts";
+import { listRunners } from "../../services/runners/fleet.ts";
 import { isServed } from "../../services/runners/serving.ts";
 import { isSetUp } from "../../services/sign-in/operators.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
@@ -54,7 +55,7 @@ async function home(c: PageContext, viewer: Viewer) {
             <a href="/models">Find a model</a> and try it in its playground, or publish your own.
           </p>
           <FirstSteps
-            progress={progress}
+            progress={{ ...progress, runner: hasRunner ? await newestRunner(c) : undefined }}
             origin={origin}
             username={user.username}
             runner={assets.runner}
@@ -82,6 +83,12 @@ async function home(c: PageContext, viewer: Viewer) {
 
 const ownPath = ({ username }: Viewer["user"], model: ModelItem | undefined) =>
   model && `${username}/${model.name}`;
+
+async function newestRunner(c: PageContext) {
+  const first = { cursor: undefined, size: 1, url: c.req.url };
+  const { items } = await listRunners(c.var.services, first);
+  return items[0];
+}
 
 /** Of those that everybody may call. */
 async function mostUsed(c: PageContext, { caller }: Viewer, first: PageRequest) {

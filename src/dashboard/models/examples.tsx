@@ -8,6 +8,7 @@ import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { ExampleVersion } from "../playground/examples/output.tsx";
 import { duration } from "../prediction-view/duration.ts";
+import { Embeddings } from "../prediction-view/embeddings-view.tsx";
 import { OutputValue } from "../prediction-view/output.tsx";
 import { type Output, outputOf } from "../prediction-view/output-kind.ts";
 import { Form } from "../ui/layout.tsx";
@@ -76,6 +77,8 @@ function OneExample({
   const all = modelAddress(model, "/examples");
   const whole = modelAddress(model, `?example=${id}`);
   const beginning = beginningOf(joined(outputs) ?? example.output);
+  const [first] = outputs;
+  const vectors = first?.kind === "embeddings" ? first.vectors : undefined;
   return (
     <article class="example" aria-labelledby={`example-${n}`}>
       <div class="title-row">
@@ -109,8 +112,10 @@ function OneExample({
           <div class="outputs">
             {beginning === undefined ? (
               outputs.map((output) => <OutputValue output={output} host={host} all={all} />)
-            ) : (
+            ) : vectors === undefined ? (
               <Beginning text={beginning} whole={whole} />
+            ) : (
+              <Embeddings vectors={vectors} input={example.input} />
             )}
           </div>
         </section>
@@ -139,12 +144,16 @@ function OneExample({
 }
 
 /** A dozen examples of the largest size would be a page of 2 MB, which visitors may load as often as they like. */
-const MAX_SHOWN = 6_000;
+const MAX_WHOLE = 6_000;
+/** JSON that is cut is not read far. */
+const MAX_JSON = 1_000;
 
 /** Undefined for what is short enough as it is. */
 function beginningOf(value: Json): string | undefined {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : undefined;
+  const isText = typeof value === "string";
+  const text = isText ? value : JSON.stringify(value);
+  if (text.length <= MAX_WHOLE) return undefined;
+  return `${text.slice(0, isText ? MAX_WHOLE : MAX_JSON)}…`;
 }
 
 /** Of a text that came in pieces. */

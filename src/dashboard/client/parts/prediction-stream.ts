@@ -127,11 +127,13 @@ export class PredictionStream {
   async #mayReturn(): Promise<boolean> {
     try {
       const response = await this.#why();
-      const isGone = response.status === 404;
-      if (!isGone && !response.redirected && response.status !== 401) return true;
-      const message = isGone ? "The prediction is no longer here." : SIGNED_OUT;
-      this.#end({ status: "failed", message });
-      return false;
+      if (response.status === 404) {
+        this.#end({ status: "failed", message: "The prediction is no longer here." });
+        return false;
+      }
+      // How it goes on is not known, and told once somebody has signed in again.
+      if (response.redirected || response.status === 401) this.#reader.note(SIGNED_OUT);
+      return true;
     } catch {
       return true;
     }

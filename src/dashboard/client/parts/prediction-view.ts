@@ -94,7 +94,7 @@ class LivePrediction {
     this.#stream = new LiveStream({
       address: () => `${this.#address}/events?after_id=${root.dataset.last ?? "0"}`,
       events: this.#events(),
-      onConnected: () => this.#problem(undefined),
+      onConnected: () => this.#connected(),
       onLost: () => {
         this.#logs.lost();
         this.#problem(RECONNECTING);
@@ -136,13 +136,21 @@ class LivePrediction {
     };
   }
 
+  #connected(): void {
+    this.#problem(undefined);
+    if (this.#root.dataset.left === undefined) return;
+    delete this.#root.dataset.left;
+    this.#step();
+  }
+
   /** The session has ended, the stream is at its end, or the service cannot give it now. */
   async #mayReturn(): Promise<boolean> {
     const state = await this.#loadParts();
-    if (state === "live" || state === "failed") return true;
+    // Somebody may sign in again, in another tab.
+    if (state === "signed out") this.#freeze(SIGNED_OUT);
     if (state === "ended") void this.#done();
-    else this.#leave(state === "gone" ? GONE : SIGNED_OUT);
-    return false;
+    if (state === "gone") this.#leave(GONE);
+    return state !== "ended" && state !== "gone";
   }
 
   /** Final statuses come with the parts of the page, so that no badge of an end stands beside Cancel. */
@@ -205,9 +213,13 @@ class LivePrediction {
     this.#leave(END_LOST);
   }
 
-  /** How it goes on cannot be told any more: nothing counts on as if it were known, and nothing can be pressed. */
   #leave(why: string): void {
     this.close();
+    this.#freeze(why);
+  }
+
+  /** How it goes on cannot be told: nothing counts on as if it were known, and nothing can be pressed. */
+  #freeze(why: string): void {
     for (const clock of this.#root.querySelectorAll<HTMLElement>("[data-since]")) {
       delete clock.dataset.since;
       clock.textContent = "–";
