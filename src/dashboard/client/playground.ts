@@ -23,17 +23,32 @@ class PredictionResult implements Result {
   /** Shows a prediction as the server renders it, and keeps it live from there. */
   async open(id: string): Promise<void> {
     this.#steps.begin(id);
-    const response = await fetch(`/predictions/${id}/view`);
-    // A redirect means that the session has ended.
-    if (!response.ok || response.redirected)
-      throw new Error("The prediction is running but cannot be shown here. Reload the page.");
+    const html = await viewOf(id);
     leaveExample(document);
     this.#detach();
-    this.#view.innerHTML = await response.text();
+    this.#view.innerHTML = html;
     enhance(this.#view);
     this.#detach = attachPrediction(this.#view);
     this.#runs.refreshSoon();
   }
+}
+
+/** Its address is that of the page by then. */
+const UNSEEN = "The prediction is running, but cannot be shown here. Reload the page to see it.";
+/** Delays between attempts. */
+const TRIES_MS = [0, 500, 1_000, 2_000];
+
+/** @throws Error whose message can be shown */
+async function viewOf(id: string): Promise<string> {
+  for (const wait of TRIES_MS) {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    const response = await fetch(`/predictions/${id}/view`).catch(() => undefined);
+    // A redirect means that the session has ended.
+    if (response?.redirected) break;
+    const html = response?.ok ? await response.text().catch(() => undefined) : undefined;
+    if (html !== undefined) return html;
+  }
+  throw new Error(UNSEEN);
 }
 
 const root = document.querySelector<HTMLElement>("[data-playground]");

@@ -11,6 +11,7 @@ export const privateHeaders = createMiddleware<Dashboard>(async (c, next) => {
   c.header("referrer-policy", "no-referrer");
   c.header("x-robots-tag", "noindex, nofollow, noarchive");
   c.header("cache-control", "no-store");
-  // As at their own addresses: what users have sent must not run scripts on this origin.
-  if (FILES.test(c.req.path)) c.header("content-security-policy", "sandbox; default-src 'none'");
+  // As at their own addresses: what users have sent must not run scripts on this origin. An error is a page of ours.
+  if (c.res.status < 400 && FILES.test(c.req.path))
+    c.header("content-security-policy", "sandbox; default-src 'none'");
 });

@@ -78,6 +78,7 @@ class LivePrediction {
   /** Whether the problem that is displayed is that of a cancel. */
   #hasFailedToCancel = false;
   #refreshTimer: number | undefined;
+  #lostTimer: number | undefined;
   #pendingRefresh: Promise<void> = Promise.resolve();
 
   constructor(root: HTMLElement, markdown: MarkdownMode, text: LongText) {
@@ -95,10 +96,7 @@ class LivePrediction {
       address: () => `${this.#address}/events?after_id=${root.dataset.last ?? "0"}`,
       events: this.#events(),
       onConnected: () => this.#connected(),
-      onLost: () => {
-        this.#logs.lost();
-        this.#problem(RECONNECTING);
-      },
+      onLost: () => this.#lost(),
       mayReturn: () => this.#mayReturn(),
     });
   }
@@ -106,6 +104,7 @@ class LivePrediction {
   close(): void {
     this.#stream.close();
     clearTimeout(this.#refreshTimer);
+    clearInterval(this.#lostTimer);
     this.#stopTicking();
     this.#stopExplaining();
     this.#output.flush();
@@ -136,7 +135,20 @@ class LivePrediction {
     };
   }
 
+  /** The page may still be had while the stream is not. */
+  #lost(): void {
+    this.#logs.lost();
+    this.#freeze(RECONNECTING);
+    clearInterval(this.#lostTimer);
+    this.#lostTimer = window.setInterval(async () => {
+      const state = await this.#loadParts();
+      if (state === "ended") void this.#done();
+      if (state === "gone") this.#leave(GONE);
+    }, ANSWER_MS);
+  }
+
   #connected(): void {
+    clearInterval(this.#lostTimer);
     this.#problem(undefined);
     if (this.#root.dataset.left === undefined) return;
     delete this.#root.dataset.left;
