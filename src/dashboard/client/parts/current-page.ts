@@ -1,5 +1,7 @@
 /** The page as it is now, for pages that keep themselves up to date; says so while it cannot be had. */
 
+import { type Backoff, backoffMs } from "../../../lib/retry.ts";
+
 export const SIGNED_OUT = "You are signed out. Sign in, then reload the page.";
 const GONE = "This is no longer here.";
 export const RECONNECTING = "Connection lost. Reconnecting…";
@@ -8,10 +10,10 @@ export const RECONNECTING = "Connection lost. Reconnecting…";
 const ANSWER_MS = 10_000;
 /** One that fails, as in the middle of a deploy, is not worth a notice. */
 const NOTICED_FAILURES = 2;
-/** The longest rest after failures: whoever waits wants to see that it is back. */
-const FAILED_REST_MS = 10_000;
+/** Rests after failures: whoever waits wants to see that it is back. */
+const FAILED: Backoff = { baseMs: 2_000, maxMs: 10_000 };
 /** After a sign-out it may be another tab that signs in again. */
-const REFUSED_REST_MS = 60_000;
+const REFUSED: Backoff = { baseMs: 2_000, maxMs: 60_000 };
 
 let failures = 0;
 let restsUntil = 0;
@@ -29,8 +31,7 @@ export async function loadCurrentPage(): Promise<Document | undefined> {
   failures += 1;
   const isRefused = answer !== RECONNECTING;
   if (isRefused || failures >= NOTICED_FAILURES) notice(answer);
-  const most = isRefused ? REFUSED_REST_MS : FAILED_REST_MS;
-  rest(Math.min(1_000 * 2 ** failures, most));
+  restsUntil = performance.now() + backoffMs(failures, isRefused ? REFUSED : FAILED);
   return undefined;
 }
 
@@ -59,11 +60,6 @@ async function ask(): Promise<Document | string> {
 /** Undefined for a visitor. */
 export const userOf = (page: Document) =>
   page.querySelector(".menu summary span:not(.avatar)")?.textContent;
-
-/** Many tabs do not come back at once. */
-function rest(ms: number): void {
-  restsUntil = performance.now() + ms * (0.75 + Math.random() / 2);
-}
 
 /** @param text undefined: all is well again */
 export function notice(text: string | undefined): void {
