@@ -5,6 +5,7 @@
 
 import { setupText } from "../../../domain/predictions/setup-text.ts";
 import type { Json } from "../../../protocol/common.ts";
+import { CancelForm } from "./cancel-form.ts";
 import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
 import { showElapsed } from "./elapsed.ts";
 import { enhance } from "./enhance.ts";
@@ -15,7 +16,6 @@ import { LogView } from "./log-view.ts";
 import { LongText } from "./long-text.ts";
 import { MarkdownMode } from "./markdown-mode.ts";
 import { OutputView } from "./output-view.ts";
-import { post } from "./post.ts";
 import { replaceAppended } from "./replace-appended.ts";
 import { replaceElement } from "./replace-element.ts";
 import { endedAttemptText, fieldOf } from "./status-event.ts";
@@ -66,6 +66,7 @@ class LivePrediction {
   readonly #markdown: MarkdownMode;
   readonly #text: LongText;
   readonly #logs: LogView;
+  readonly #cancel: CancelForm;
   readonly #stopTicking: () => void;
   readonly #stopExplaining: () => void;
   #phase = "";
@@ -73,8 +74,6 @@ class LivePrediction {
   #hasGap = false;
   /** The event id of the displayed status. */
   #statusAt = 0;
-  /** It was asked for, which an answer of the server from before does not know. */
-  #isCanceling = false;
   /** Whether the problem that is displayed is that of a cancel. */
   #hasFailedToCancel = false;
   #refreshTimer: number | undefined;
@@ -91,7 +90,10 @@ class LivePrediction {
     this.#logs = new LogView(root);
     this.#stopTicking = showElapsed(root);
     this.#stopExplaining = keepExplained(root, this.#address);
-    root.addEventListener("submit", this.#cancel);
+    this.#cancel = new CancelForm(root, {
+      onSent: () => this.#step(),
+      onFailed: (message) => this.#failedToCancel(message),
+    });
     this.#stream = new LiveStream({
       address: () => `${this.#address}/events?after_id=${root.dataset.last ?? "0"}`,
       events: this.#events(),
@@ -109,7 +111,7 @@ class LivePrediction {
     this.#stopExplaining();
     this.#output.flush();
     this.#logs.flush();
-    this.#root.removeEventListener("submit", this.#cancel);
+    this.#cancel.close();
   }
 
   #events(): LiveStreamOptions["events"] {
@@ -299,7 +301,7 @@ class LivePrediction {
     if (name === "note") return !this.#output.empty;
     if (name !== "head") return false;
     return (
-      last < this.#statusAt || (this.#isCanceling && part.querySelector("[data-cancel]") !== null)
+      last < this.#statusAt || (this.#cancel.isSent && part.querySelector("[data-cancel]") !== null)
     );
   }
 
@@ -307,26 +309,11 @@ class LivePrediction {
     return this.#root.querySelector(`[data-part="${name}"]`);
   }
 
-  readonly #cancel = async (event: SubmitEvent): Promise<void> => {
-    if (!(event.target instanceof HTMLFormElement)) return;
-    const button = event.target.querySelector<HTMLButtonElement>("[data-cancel]");
-    if (!button) return;
-    event.preventDefault();
-    button.disabled = true;
-    button.textContent = "Canceling…";
-    this.#isCanceling = true;
-    try {
-      await post(event.target.action);
-      this.#step();
-    } catch (error) {
-      this.#isCanceling = false;
-      this.#problem(error instanceof Error ? error.message : String(error));
-      this.#hasFailedToCancel = true;
-      window.setTimeout(() => this.#step(), TOLD_MS);
-      button.disabled = false;
-      button.textContent = "Cancel";
-    }
-  };
+  #failedToCancel(message: string): void {
+    this.#problem(message);
+    this.#hasFailedToCancel = true;
+    window.setTimeout(() => this.#step(), TOLD_MS);
+  }
 
   #tell(name: "prediction-status" | "prediction-ended"): void {
     this.#root.dispatchEvent(new CustomEvent(name, { bubbles: true }));
