@@ -12,6 +12,7 @@ import type { PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { Form } from "../ui/layout.tsx";
 import { Status } from "../ui/parts.tsx";
+import { Price } from "../ui/price.tsx";
 import { duration } from "./duration.ts";
 import { embeddingsIn } from "./embeddings.ts";
 import { Embeddings } from "./embeddings-view.tsx";
@@ -108,7 +109,7 @@ export function PredictionPanel({
       </section>
       <Logs view={view} query={logQuery} />
       <div data-part="metrics">
-        <Metrics metrics={prediction.metrics} />
+        <Metrics metrics={prediction.metrics} price={view.price} />
       </div>
     </div>
   );
@@ -265,14 +266,30 @@ const metricText = (name: string, value: number) =>
     ? duration(value)
     : String(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
 
-const Metrics = ({ metrics }: { metrics: PredictionView["prediction"]["metrics"] }) =>
-  metrics && Object.keys(metrics).length > 0 ? (
+const Metrics = ({
+  metrics,
+  price,
+}: {
+  metrics: PredictionView["prediction"]["metrics"];
+  price: number | undefined;
+}) => {
+  const all = Object.entries(metrics ?? {});
+  return all.length === 0 && price === undefined ? null : (
     <dl class="metrics" aria-label="Metrics">
-      {Object.entries(metrics).map(([name, value]) => (
+      {all.map(([name, value]) => (
         <div>
           <dt>{name.replaceAll("_", " ")}</dt>
           <dd>{metricText(name, value)}</dd>
         </div>
       ))}
+      {price !== undefined && (
+        <div>
+          <dt>price</dt>
+          <dd>
+            <Price value={price} />
+          </dd>
+        </div>
+      )}
     </dl>
-  ) : null;
+  );
+};

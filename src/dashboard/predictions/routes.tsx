@@ -62,7 +62,7 @@ export const predictionPages = pages()
     const { caller } = viewerOf(c);
     const { prediction_id: id } = c.req.param();
     const [view, { items }, shares] = await Promise.all([
-      viewPrediction(services, caller, id, origin, eyesOf(c)),
+      viewPrediction(services, caller, id, origin, { viewer: eyesOf(c) }),
       listWebhooks(services, caller, id),
       readShares(services, caller, id),
     ]);
@@ -91,7 +91,7 @@ export const predictionPages = pages()
       viewerOf(c).caller,
       c.req.param("prediction_id"),
       origin,
-      eyesOf(c),
+      { viewer: eyesOf(c) },
     );
     return fragment(c, <PredictionPanel view={view} host={new URL(origin).host} />);
   })

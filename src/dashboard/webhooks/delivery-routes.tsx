@@ -75,7 +75,7 @@ export const deliveryPages = pages()
     const { caller } = viewerOf(c);
     const [shown, { displayInput }] = await Promise.all([
       showWebhook(services, caller, id, event_id),
-      viewPrediction(services, caller, id, origin),
+      viewPrediction(services, caller, id, origin, { hasLogs: false }),
     ]);
     return c.render(<EventPage id={id} shown={shown} input={displayInput} />, {
       scripts: ["prediction"],

@@ -1,10 +1,20 @@
 /** What runs cost, in the deployment's currency. */
+import type { Prediction } from "../../protocol/prediction.ts";
 
 const HOUR_S = 3_600;
 
 /** What so long on a machine costs. */
 export const priceOf = (seconds: number, pricePerHour: number): number =>
   (seconds * pricePerHour) / HOUR_S;
+
+/** At the price that its hardware has now. @returns undefined while it runs, and where no price is known */
+export const runPrice = (
+  { execution_time }: Pick<Prediction, "execution_time">,
+  pricePerHour: number | null | undefined,
+): number | undefined =>
+  execution_time === null || pricePerHour == null
+    ? undefined
+    : priceOf(Number(execution_time), pricePerHour);
 
 /**
  * Two digits that say something, as runs cost small parts of a unit, and two decimals at least.

@@ -6,6 +6,7 @@ import { linesOf } from "../../domain/predictions/log-marks.ts";
 import { type LogLine, NEW_TAIL, type TailState } from "../../domain/predictions/log-tail.ts";
 import type { OutputCursor } from "../../domain/predictions/output-cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import { runPrice } from "../../domain/predictions/price.ts";
 import type { SetupStanding } from "../../domain/predictions/standing.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
 import { NEW_TERMINAL } from "../../domain/predictions/terminal.ts";
@@ -21,7 +22,7 @@ import type { StoredValue } from "../../protocol/event.ts";
 import type { Explanation } from "../../protocol/explanation.ts";
 import type { Prediction, PredictionQuery } from "../../protocol/prediction.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
-import { findModel, findModelPlaces } from "../../storage/models/models.ts";
+import { findModel, findModelPlaces, findPricePerHour } from "../../storage/models/models.ts";
 import { findVersion } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Page, PageRequest } from "../pagination.ts";
@@ -38,6 +39,8 @@ export interface PredictionView
   extends Pick<History, "canceling" | "last">,
     Pick<History["output"], "omitted"> {
   prediction: Prediction;
+  /** What the run has cost; undefined while it runs, and where no price is known. */
+  price: number | undefined;
   /** As of ListedPrediction. */
   token: string | null;
   /** Its model's current `owner/name`; undefined when it was deleted or the caller may not see it. */
@@ -71,21 +74,28 @@ export interface PredictionView
   displayInput: Json | undefined;
 }
 
+interface ViewOptions {
+  /** Who is told why it waits; the caller by default. */
+  viewer?: Viewer;
+  /** Whether the lines of its log are shown, which take longest to read. */
+  hasLogs?: boolean;
+}
+
 /** @throws ProblemError not_found */
 export async function viewPrediction(
   services: Services,
   caller: Caller,
   id: string,
   origin: string,
-  viewer: Viewer = asCaller(caller),
-  hasLogs = true,
+  { viewer = asCaller(caller), hasLogs = true }: ViewOptions = {},
 ): Promise<PredictionView> {
   const row = await findOwnPrediction(services, caller, id);
   const stub = await predictionStub(services, caller, id);
-  const [history, version, places] = await Promise.all([
+  const [history, version, places, pricePerHour] = await Promise.all([
     stub.history(hasLogs),
     findVersion(services.db, row.model_id, row.version_number),
     modelPathsOf(services, caller, [row.model_id]),
+    findPricePerHour(services.db, row.model_id, row.version_number),
   ]);
   const model = places.get(row.model_id);
   const display = version ? outputDisplay(rootKeywords(version.schemas, "output")) : "text";
@@ -98,6 +108,7 @@ export async function viewPrediction(
       model,
       display,
       prediction,
+      price: runPrice(prediction, pricePerHour),
       steps: timeline(NO_MOMENTS, prediction),
     };
   }
@@ -113,6 +124,7 @@ export async function viewPrediction(
   const input = history.input && (await refreshInputUrls(services, caller, origin, history.input));
   return {
     prediction,
+    price: runPrice(prediction, pricePerHour),
     token: row.token_name,
     model,
     dataRemoved: data_removed,

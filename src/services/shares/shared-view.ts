@@ -17,7 +17,6 @@ import type { ShareRow } from "../../storage/shares/shares.ts";
 import { fileResponse } from "../files/file-response.ts";
 import { accessToSource } from "../files/files.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
-import { asCaller } from "../predictions/explain.ts";
 import { type PredictionView, viewPrediction } from "../predictions/prediction-view.ts";
 import { findOwnPrediction, predictionStub } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
@@ -46,7 +45,7 @@ export async function readShared(
   const owner = ownerOf(share);
   const [row, view] = await Promise.all([
     findOwnPrediction(services, owner, id),
-    viewPrediction(services, owner, id, origin, asCaller(owner), false),
+    viewPrediction(services, owner, id, origin, { hasLogs: false }),
   ]).catch(hidden);
   if (view.dataRemoved) throw shareGone();
   const version = await findVersion(services.db, row.model_id, row.version_number);

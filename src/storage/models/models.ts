@@ -80,6 +80,18 @@ export const answeringNumber = sql<number | null>`(
     AND coalesce(v.awaits, '') NOT LIKE '%"compatibilities"%'
   ORDER BY v.number DESC LIMIT 1)`;
 
+/** What an hour costs on the hardware of a version. Undefined: the version is gone; null: there is no price. */
+export const findPricePerHour = async (db: Database, modelId: string, number: number) =>
+  (
+    await db
+      .select({ price: hardware.price_per_hour })
+      .from(versions)
+      .innerJoin(models, eq(models.id, versions.model_id))
+      .innerJoin(hardware, eq(hardware.identifier, runsOnName))
+      .where(and(eq(versions.model_id, modelId), eq(versions.number, number)))
+      .get()
+  )?.price;
+
 /** The hardware that the latest version would run on. */
 const runsOn = alias(hardware, "runs_on");
 const runsOnName = sql`coalesce(

@@ -94,10 +94,12 @@ describe("two runs", () => {
   });
 
   it("have a price where the operator has set one", async () => {
-    const { ids, look } = await withRuns({ a: 1 }, { a: 2 });
+    const { who, ids, look } = await withRuns({ a: 1 }, { a: 2 });
     const page = () => look(`?prediction=${ids[0]}&compare=${ids[1]}`);
     await env.DB.prepare("UPDATE hardware SET price_per_hour = 3600").run();
     expect(await page()).toContain('<th scope="row">Price</th><td data-label="A">$2.00</td>');
+    const own = (await who.visitor.look(`/predictions/${ids[0]}`)).html;
+    expect(own).toMatch(/<dt>price<\/dt><dd>[^/]*\$2\.00/);
     await env.DB.prepare("UPDATE hardware SET price_per_hour = NULL").run();
   });
 

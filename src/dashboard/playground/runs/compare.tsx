@@ -19,8 +19,6 @@ import { type KnownField, labelOf } from "./label.ts";
 
 export interface ComparedRun {
   view: PredictionView;
-  /** Undefined where none is known. */
-  price: number | undefined;
 }
 
 type Both = [a: ComparedRun, b: ComparedRun];
@@ -181,7 +179,7 @@ const FACTS: [name: string, shown: (run: ComparedRun) => Child][] = [
   ["Version", ({ view }) => String(view.prediction.model.version_number)],
   ["Setup", ({ view }) => setupOf(view)],
   ["Execution", ({ view }) => seconds(view.prediction.execution_time)],
-  ["Price", ({ price }) => (price === undefined ? "–" : <Price value={price} />)],
+  ["Price", ({ view: { price } }) => (price === undefined ? "–" : <Price value={price} />)],
 ];
 
 function Changed({ field: { name, a, b }, host }: { field: Difference; host: string }) {

@@ -2,7 +2,6 @@
 import { notFound } from "../../../errors.ts";
 import { viewPrediction } from "../../../services/predictions/prediction-view.ts";
 import { recentRuns } from "../../../services/predictions/recent-runs.ts";
-import { runPrice } from "../../../services/predictions/run-price.ts";
 import type { DetailedModelRow } from "../../../storage/models/models.ts";
 import { viewerOf } from "../../access.ts";
 import type { PageContext } from "../../context.ts";
@@ -38,5 +37,5 @@ async function readRun(c: PageContext, model: DetailedModelRow, id: string): Pro
   const view = await viewPrediction(services, viewerOf(c).caller, id, origin);
   if (view.model !== `${model.owner.username}/${model.name}`)
     throw notFound(`The prediction '${id}' of this model`);
-  return { view, price: await runPrice(services, model, view.prediction) };
+  return { view };
 }
