@@ -20,7 +20,7 @@ function addressOf(q: string): string {
 
 async function search(q: string): Promise<void> {
   asking?.abort();
-  if (q === shown) return;
+  if (q === shown) return notice(undefined);
   asking = new AbortController();
   const { signal } = asking;
   try {
