@@ -117,7 +117,10 @@ function Row({ delivery, endpoints }: { delivery: AccountDelivery; endpoints: We
   const { prediction_id, event_id, event, at, model, endpoint_id, error, attempts } = delivery;
   const page = `/predictions/${prediction_id}/webhooks/${event_id}`;
   const id = `${event_id} ${endpoint_id ?? OWN_WEBHOOK}`;
-  const isAbandoned = endpoint_id !== null && !endpoints.some((one) => one.id === endpoint_id);
+  const isAbandoned =
+    delivery.state === "pending" &&
+    endpoint_id !== null &&
+    !endpoints.some((one) => one.id === endpoint_id);
   return (
     <tr data-row={id}>
       <td>

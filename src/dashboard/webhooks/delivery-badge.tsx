@@ -15,12 +15,12 @@ export const DeliveryBadge = ({
   isFailing,
 }: {
   state: DeliveryState;
-  /** Whether its endpoint was deleted: it is not sent any more. */
+  /** Whether it waits for an endpoint that was deleted: it is not sent any more. */
   isAbandoned: boolean;
   /** Whether its last try has failed. */
   isFailing: boolean;
 }) =>
-  state === "pending" && isAbandoned ? (
+  isAbandoned ? (
     <span class="status canceled">abandoned</span>
   ) : state === "pending" && isFailing ? (
     <span class="status failed">retrying</span>

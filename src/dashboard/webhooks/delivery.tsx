@@ -19,8 +19,9 @@ export const Delivery = ({
   isOnOwnPage?: boolean;
 }) => {
   const { endpoint_id, url, state, next_attempt_at, attempts } = delivery;
+  const isAbandoned = state === "pending" && url === null;
   return (
-    <div class="delivery" data-pending={state === "pending" && url !== null ? "true" : undefined}>
+    <div class="delivery" data-pending={state === "pending" && !isAbandoned ? "true" : undefined}>
       <p>
         {endpoint_id !== null && url !== null ? (
           <a href={`${LIST}/${endpoint_id}`}>
@@ -33,11 +34,11 @@ export const Delivery = ({
         )}{" "}
         <DeliveryBadge
           state={state}
-          isAbandoned={url === null}
+          isAbandoned={isAbandoned}
           isFailing={(attempts.at(-1)?.error ?? null) !== null}
         />
       </p>
-      {url !== null && <Failing delivery={delivery} />}
+      {!isAbandoned && <Failing delivery={delivery} />}
       {attempts.length > 0 && (
         <details open={isOnOwnPage}>
           <summary>{summary(attempts)}</summary>
@@ -52,7 +53,7 @@ export const Delivery = ({
           </ol>
         </details>
       )}
-      {url !== null && next_attempt_at !== null && attempts.length === 0 && (
+      {!isAbandoned && next_attempt_at !== null && attempts.length === 0 && (
         <p class="hint">
           {"First attempt "}
           <Time at={next_attempt_at} exact />

@@ -1,7 +1,7 @@
 /** Deliveries of all one's webhooks: listed, looked at, and many sent again. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { MOST_AT_ONCE } from "../../../src/services/webhooks/account-deliveries.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { changeEndpoint, newEndpoint } from "../support/endpoints.ts";
@@ -10,6 +10,7 @@ import { newRunnable } from "../support/examples.ts";
 import { accountOf } from "../support/objects.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
 import { newRun } from "../support/route-parameters.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 import { settled } from "../support/webhooks.ts";
 
 const LIST = "/account/webhooks/deliveries";
@@ -51,6 +52,28 @@ describe("the list", () => {
     expect((await visitor.look(`${LIST}?to=prediction&which=failed`)).html).toContain(
       "No deliveries match",
     );
+  });
+
+  it("says that what waits for a deleted endpoint is abandoned, and later why it failed", async () => {
+    stopClock();
+    onTestFinished(() => void startClock());
+    const { visitor, client, endpoint, id, event } = await withRefusal();
+    await client.ok("DELETE", `/v1/webhook-endpoints/${endpoint.id}`);
+    const pages = [LIST, `/predictions/${id}/webhooks/${event}`];
+    for (const page of pages) {
+      const { html } = await visitor.look(page);
+      expect(html).toContain("abandoned");
+      expect(html).not.toContain("Next try");
+      expect(html).not.toContain("retrying");
+    }
+    await passes(7, id);
+    await eventually(async () => {
+      for (const page of pages) {
+        const { html } = await visitor.look(page);
+        expect(html).toContain("the endpoint has been deleted");
+        expect(html).not.toContain("abandoned");
+      }
+    });
   });
 
   it("of somebody else has none of them, and nobody else can open or repeat one", async () => {
