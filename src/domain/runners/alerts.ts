@@ -47,7 +47,7 @@ function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] 
   const about = { about: { hardware }, name: hardware };
   if (!waiting) return [];
   const serving = runners.filter((runner) => runner.hardware.includes(hardware));
-  if (complete && !serving.some(({ state, draining }) => state === "ready" && !draining)) {
+  if (complete && !serving.some(mayTakeWork)) {
     const none =
       serving.length === 0
         ? "no runner serves this hardware."
@@ -61,6 +61,10 @@ function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] 
   const text = `${have} been waiting for ${aboutText(oldest_wait_ms)}. ${why}`.trim();
   return [{ level: "bad", ...about, text }];
 }
+
+/** One that did not answer may be well. */
+const mayTakeWork = ({ state, draining }: RunnerState) =>
+  (state === "ready" || state === "unknown") && !draining;
 
 function ofRunner(runner: RunnerState, now: number): FleetAlert[] {
   const { id, name, state, last_seen_at, set_aside_until, lost_gpus, running, machine, revoked } =
