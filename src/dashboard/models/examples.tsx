@@ -1,5 +1,7 @@
 /** The examples of a model: what went in and what came out, each with what its owner can do with it. */
+
 import type { PropsWithChildren } from "hono/jsx";
+import { MAX_FILES } from "../../domain/models/example-content.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Example, MAX_EXAMPLES } from "../../protocol/example.ts";
 import { isCoverOf } from "../../services/models/example-pictures.ts";
@@ -10,7 +12,7 @@ import { ExampleVersion } from "../playground/examples/output.tsx";
 import { duration } from "../prediction-view/duration.ts";
 import { Embeddings } from "../prediction-view/embeddings-view.tsx";
 import { OutputValue } from "../prediction-view/output.tsx";
-import { type Output, outputOf } from "../prediction-view/output-kind.ts";
+import { isUrlKind, type Output, outputOf } from "../prediction-view/output-kind.ts";
 import { Form } from "../ui/layout.tsx";
 import { Empty } from "../ui/parts.tsx";
 import { exampleOutputs } from "./example-outputs.ts";
@@ -74,11 +76,8 @@ function OneExample({
   const outputs = exampleOutputs(example.output, host);
   const isCover = isOwner(model, viewer) && isCoverOf(model, id);
   const at = modelAddress(model, `/examples/${id}`);
-  const all = modelAddress(model, "/examples");
   const whole = modelAddress(model, `?example=${id}`);
-  const beginning = beginningOf(joined(outputs) ?? example.output);
-  const [first] = outputs;
-  const vectors = first?.kind === "embeddings" ? first.vectors : undefined;
+  const place = { host, all: modelAddress(model, "/examples"), whole };
   return (
     <article class="example" aria-labelledby={`example-${n}`}>
       <div class="title-row">
@@ -97,11 +96,7 @@ function OneExample({
               <>
                 <dt>{name}</dt>
                 <dd>
-                  {beginningOf(value) === undefined ? (
-                    <OutputValue output={outputOf(value, host)} host={host} all={all} />
-                  ) : (
-                    <Beginning text={beginningOf(value)} whole={whole} />
-                  )}
+                  <Values of={value} outputs={[outputOf(value, host)]} {...place} />
                 </dd>
               </>
             ))}
@@ -110,13 +105,7 @@ function OneExample({
         <section aria-label={`Output of example ${n + 1}`}>
           <h3>Output</h3>
           <div class="outputs">
-            {beginning === undefined ? (
-              outputs.map((output) => <OutputValue output={output} host={host} all={all} />)
-            ) : vectors === undefined ? (
-              <Beginning text={beginning} whole={whole} />
-            ) : (
-              <Embeddings vectors={vectors} input={example.input} />
-            )}
+            <Values of={example.output} outputs={outputs} input={example.input} {...place} />
           </div>
         </section>
       </div>
@@ -148,26 +137,44 @@ const MAX_WHOLE = 6_000;
 /** JSON that is cut is not read far. */
 const MAX_JSON = 1_000;
 
-/** Undefined for what is short enough as it is. */
-function beginningOf(value: Json): string | undefined {
-  const isText = typeof value === "string";
-  const text = isText ? value : JSON.stringify(value);
-  if (text.length <= MAX_WHOLE) return undefined;
-  return `${text.slice(0, isText ? MAX_WHOLE : MAX_JSON)}…`;
+interface Shown {
+  of: Json;
+  /** The same as it is displayed. */
+  outputs: Output[];
+  /** What it was made of, if it was made. */
+  input?: Json;
+  host: string;
+  all: string;
+  /** Where all of it is. */
+  whole: string;
 }
 
-/** Of a text that came in pieces. */
-const joined = ([first, ...others]: Output[]) =>
-  first?.kind === "text" && others.length === 0 ? first.text : undefined;
-
-const Beginning = ({ text, whole }: { text: string | undefined; whole: string }) => (
-  <>
-    <div class="output-item text">{text}</div>
-    <p>
-      <a href={whole}>See all of it in the playground</a>
-    </p>
-  </>
-);
+function Values({ of, outputs, input, host, all, whole }: Shown) {
+  const [first] = outputs;
+  // A text may have come in pieces.
+  const text = first?.kind === "text" && outputs.length === 1 ? first.text : undefined;
+  const json = text ?? JSON.stringify(of);
+  const isFiles = outputs.length <= MAX_FILES && outputs.every(isUrlKind);
+  if (json.length <= MAX_WHOLE || isFiles)
+    return (
+      <>
+        {outputs.map((output) => (
+          <OutputValue output={output} host={host} all={all} />
+        ))}
+      </>
+    );
+  if (first?.kind === "embeddings") return <Embeddings vectors={first.vectors} input={input} />;
+  return (
+    <>
+      <div class="output-item text">
+        {`${json.slice(0, text === undefined ? MAX_JSON : MAX_WHOLE)}…`}
+      </div>
+      <p>
+        <a href={whole}>See all of it in the playground</a>
+      </p>
+    </>
+  );
+}
 
 const GONE = "Remove this example? Its copy of the input, output and files is deleted.";
 

@@ -297,3 +297,20 @@ test("one that was removed, or whose version was, says so, to visitors too", asy
   for (const text of await looks(`${path}?example=${id}`))
     expect(text).toContain("This example is no longer here.");
 });
+
+test("a page of examples has the beginnings of what is large, but all files", async () => {
+  const { run, pin, read, ids, path } = await newShown();
+  await pin(await run({ prompt: "p".repeat(20_000) }, () => "x".repeat(50_000)));
+  await pin(await run({}, () => Array.from({ length: 400 }, () => "pieces of a text")));
+  const names = Array.from({ length: 20 }, (_, n) => `${n}-${"long".repeat(20)}.png`);
+  const id = await run({}, (of) => names.map((name) => `${ORIGIN}/v1/files/${of}/${name}`));
+  for (const name of names) await outputFile(id, name, name, "image/png");
+  await pin(id);
+  const html = await read();
+  expect(html.length).toBeLessThan(60_000);
+  expect(html).toContain(`${"x".repeat(6_000)}…`);
+  expect(html).not.toContain("x".repeat(6_001));
+  expect(html).not.toContain("p".repeat(6_001));
+  expect([...html.matchAll(/<img src="/g)]).toHaveLength(20);
+  expect(html).toContain(`href="${path}?example=${(await ids())[0]}">See all of it`);
+});
