@@ -1,4 +1,5 @@
 /** What there is under some words: pages, actions, models, predictions by their ids, passages of the guides. */
+import { ownerName } from "../../domain/accounts/owner-name.ts";
 import { LEAST_ENDING } from "../../domain/predictions/id-part.ts";
 import { uuid } from "../../protocol/common.ts";
 import { predictionQuery } from "../../protocol/prediction.ts";
@@ -58,7 +59,7 @@ async function models(c: PageContext, query: string): Promise<Group> {
   return {
     name: "Models",
     items: items.map(({ owner, name, description }) => {
-      const path = `${"username" in owner ? owner.username : owner.name}/${name}`;
+      const path = `${ownerName(owner)}/${name}`;
       return { address: `/models/${path}`, name: path, hint: description };
     }),
   };

@@ -1,4 +1,5 @@
 /** `/`: the landing page of visitors, the first steps of new users, and what is new for others. */
+import { ownerName } from "../../domain/accounts/owner-name.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels } from "../../services/models/models.ts";
@@ -96,9 +97,7 @@ async function mostUsed(c: PageContext, { caller }: Viewer, first: PageRequest) 
   const filters = { ...order, category_slugs: [] };
   const { items } = await listModels(c.var.services, caller, undefined, filters, first);
   const [model] = items;
-  if (!model) return undefined;
-  const { owner, name } = model;
-  return `${"username" in owner ? owner.username : owner.name}/${name}`;
+  return model && `${ownerName(model.owner)}/${model.name}`;
 }
 
 async function ownModels(c: PageContext, { caller }: Viewer, first: PageRequest) {

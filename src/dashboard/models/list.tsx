@@ -1,4 +1,5 @@
 /** The gallery of models: all of them, or search results. The page of an owner is made of the same parts. */
+import { ownerName } from "../../domain/accounts/owner-name.ts";
 import { MAKES, type Makes } from "../../domain/models/makes.ts";
 import type { Category } from "../../protocol/category.ts";
 import type { ModelItem, ModelSort } from "../../protocol/model.ts";
@@ -168,7 +169,7 @@ export const Filters = ({
 );
 
 function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | undefined }) {
-  const owner = "username" in model.owner ? model.owner.username : model.owner.name;
+  const owner = ownerName(model.owner);
   const count = model.predictions_count;
   const path = `${owner}/${model.name}`;
   return (

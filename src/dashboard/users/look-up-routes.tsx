@@ -1,8 +1,8 @@
 /** `/look-up`, for operators: anybody's prediction, by its id. */
+import { ownerName } from "../../domain/accounts/owner-name.ts";
 import { ProblemError } from "../../errors.ts";
 import { uuid } from "../../protocol/common.ts";
 import type { PredictionSearch } from "../../protocol/operator.ts";
-import type { Owner } from "../../protocol/user.ts";
 import { explainOfUser, lookUp, search } from "../../services/predictions/look-up.ts";
 import { requireOperator } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
@@ -44,7 +44,7 @@ async function answer(c: PageContext, id: string, username: string): Promise<Ans
     const searched = await search(services, id, { url: c.req.url, cursor: c.req.query("cursor") });
     if (!searched.found) return { searched };
     const prediction = searched.found;
-    const owner = usernameOf(prediction.account);
+    const owner = ownerName(prediction.account);
     const explanation = await explainOfUser(services, owner, id);
     return { searched, found: { prediction, username: owner, explanation } };
   }
@@ -64,5 +64,3 @@ const withHyphens = (id: string) =>
   /^[0-9a-f]{32}$/.test(id)
     ? id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5")
     : id;
-
-const usernameOf = (owner: Owner) => ("username" in owner ? owner.username : owner.name);
