@@ -69,7 +69,7 @@ function readHardwareForm(form: FormData, edited?: Hardware) {
   const numberOf = (name: string) => {
     const text = fieldText(form, name).trim();
     if (text === "") return undefined;
-    return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
+    return /^-?(?:\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : text;
   };
   const pool = fieldText(form, "pool").trim();
   // A class that joins a pool takes over its location.

@@ -141,7 +141,7 @@ const publishModel = ({ progress, username, publish }: Props): Step => ({
     </p>
   ) : (
     <p>
-      You ran a model of somebody else. You can <a href="/models/publish">publish your own</a>, too.
+      You have run one. You can <a href="/models/publish">publish your own</a>, too.
     </p>
   ),
   how: publish && (

@@ -5,8 +5,7 @@ import { priceOf } from "../predictions/price.ts";
 export interface Outlook {
   /**
    * `warm`: a container is ready and has room. `busy`: one is ready, and others run in it. `cold`: a run waits
-   * for one. `away`: no runner of its hardware
-   * takes work. `unknown`: its pool did not say.
+   * for one. `away`: no runner of its hardware takes work. `unknown`: its pool did not say.
    */
   state: "warm" | "busy" | "cold" | "away" | "unknown";
   /** How long a container takes until it is ready; null: not measured. */

@@ -1,5 +1,4 @@
 /** A shared prediction as its link shows it, and its files. */
-
 import { isSentName } from "../../domain/files/sent-name.ts";
 import {
   namesFile,

@@ -80,6 +80,11 @@ export const answeringNumber = sql<number | null>`(
     AND coalesce(v.awaits, '') NOT LIKE '%"compatibilities"%'
   ORDER BY v.number DESC LIMIT 1)`;
 
+/** The hardware that the latest version would run on. */
+const runsOn = alias(hardware, "runs_on");
+const runsOnName = sql`coalesce(
+  ${versions.configuration} ->> 'hardware_identifier', ${models.hardware_identifier}, ${DEFAULT_HARDWARE})`;
+
 /** What an hour costs on the hardware of a version. Undefined: the version is gone; null: there is no price. */
 export const findPricePerHour = async (db: Database, modelId: string, number: number) =>
   (
@@ -91,11 +96,6 @@ export const findPricePerHour = async (db: Database, modelId: string, number: nu
       .where(and(eq(versions.model_id, modelId), eq(versions.number, number)))
       .get()
   )?.price;
-
-/** The hardware that the latest version would run on. */
-const runsOn = alias(hardware, "runs_on");
-const runsOnName = sql`coalesce(
-  ${versions.configuration} ->> 'hardware_identifier', ${models.hardware_identifier}, ${DEFAULT_HARDWARE})`;
 
 /** Models in their full form. */
 const detailed = (db: Database) =>

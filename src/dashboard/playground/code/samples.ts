@@ -64,8 +64,8 @@ const APIS: Api[] = [
 ];
 
 /**
- * One in each language for each API that the model can be called by. That of predictions comes last for what
- * official clients can call: they read an answer, where a prediction has the whole of what the server said.
+ * One in each language for each API that the model can be called by. Of a chat, that of predictions comes last:
+ * official clients read an answer, where a prediction has the whole of what the server said.
  */
 export function codeSamples(options: SampleOptions): CodeSample[] {
   const { origin, model, version, input, inputs = {}, compatibilities } = options;
