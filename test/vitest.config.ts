@@ -9,18 +9,9 @@ import rules from "./projects/rules.ts";
 import runner from "./projects/runner.ts";
 import { Sequencer } from "./projects/sequence.ts";
 import { root } from "./projects/shared.ts";
-import { shortSkew } from "./projects/skew.ts";
 import worker from "./projects/worker.ts";
 
-const projects = [
-  ...shortSkew,
-  rules,
-  bounds,
-  worker,
-  runner,
-  journey,
-  ...(browserIsThere ? [browser] : []),
-];
+const projects = [rules, bounds, worker, runner, journey, ...(browserIsThere ? [browser] : [])];
 
 export default defineConfig({
   root,

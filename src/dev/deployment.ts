@@ -26,8 +26,6 @@ export interface DeploymentOptions {
   secretKey: string;
   /** Overrides of the variables in wrangler.toml. */
   variables?: Record<string, string>;
-  /** Another script that has some of the object classes, as for some minutes after a deploy. */
-  beside?: { script: string; classes: string[] };
 }
 
 type Database = Awaited<ReturnType<Miniflare["getD1Database"]>>;
@@ -83,16 +81,13 @@ const objectClasses = z.record(
 const FOLDERS = { IMAGE_REGISTRY: "folders.invalid" };
 
 const NAME = "auspex";
-const BESIDE = "auspex-beside";
 
 function workersOf(options: DeploymentOptions, configuration: Configuration) {
-  const { beside } = options;
   // Where their state is stored does not depend on which script has them.
   const classes = Object.entries(objectClasses.parse(configuration.durableObjects));
   const durableObjects = classes.map(([binding, object]) => {
-    const scriptName = beside?.classes.includes(object.className) ? BESIDE : NAME;
     const unsafeUniqueKey = `${NAME}-${object.className}`;
-    return [binding, { ...object, scriptName, unsafeUniqueKey }] as const;
+    return [binding, { ...object, scriptName: NAME, unsafeUniqueKey }] as const;
   });
   const worker = {
     ...configuration,
@@ -105,15 +100,8 @@ function workersOf(options: DeploymentOptions, configuration: Configuration) {
     }),
     modulesRoot: "/",
   };
-  const running = (name: string, script: string) => ({
-    ...worker,
-    name,
-    modules: [{ type: "ESModule" as const, path: "/worker.js", contents: script }],
-  });
-  if (!beside) return [running(NAME, options.script)];
-  // A queue has one consumer.
-  const objects = { ...running(BESIDE, beside.script), queueConsumers: {} };
-  return [running(NAME, options.script), objects];
+  const modules = [{ type: "ESModule" as const, path: "/worker.js", contents: options.script }];
+  return [{ ...worker, name: NAME, modules }];
 }
 
 /** Importing wrangler takes a second. */

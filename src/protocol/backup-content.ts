@@ -46,8 +46,7 @@ export const predictionRow = z.strictObject({
   kept_seconds: z.number().nullable(),
   token_id: z.string(),
   token_name: z.string(),
-  // Absent from backups of the last release.
-  waits_again: z.number().default(0),
+  waits_again: z.number(),
 });
 export type StoredPrediction = z.infer<typeof predictionRow>;
 

@@ -48,7 +48,6 @@ const COMMANDS: [file: string, usage: string, mistakes: [args: string, said: str
   ["test/storm/main.ts", "npm run storm --", [["--minutes x", "--minutes takes a number"]]],
   ["test/simulate/main.ts", "npm run simulate --", [["--load 7", "There is no load 7."]]],
   ["test/bench/main.ts", "npm run bench --", [["--only latency,lists,x", "There is no part x."]]],
-  ["test/skew/keep.ts", "npm run keep-release --", [["v0.0.0", "There is no tag v0.0.0"]]],
 ];
 
 for (const [file, usage, mistakes] of COMMANDS)

@@ -19,10 +19,10 @@ export interface Outlook {
 /** What a pool says of the containers that would take the run. */
 export interface Told {
   isWarm: boolean;
-  /** Whether one is ready whose room is taken. Undefined: the pool is of the last release. */
-  isBusy?: boolean;
-  /** Whether a runner takes work of the hardware. Undefined: the pool is of the last release. */
-  isServed?: boolean;
+  /** Whether a ready container has all its slots taken. */
+  isBusy: boolean;
+  /** Whether a runner takes work of the hardware. */
+  isServed: boolean;
   setup_ms: number | null;
   run_ms: number | null;
 }
@@ -43,7 +43,7 @@ export function outlookOf(
 }
 
 function stateOf({ isWarm, isBusy, isServed }: Told, isolation: Isolation): Outlook["state"] {
-  if (isServed === false) return "away";
+  if (!isServed) return "away";
   // With a container of its own, each run waits for one.
   if (isolation === "prediction") return "cold";
   if (isWarm) return "warm";

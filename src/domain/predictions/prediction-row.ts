@@ -42,8 +42,8 @@ export interface PredictionRow {
    */
   token_id: string;
   token_name: string;
-  /** Whether it had started and waits for another runner. Absent from what the last release tells. */
-  waits_again?: boolean;
+  /** Whether the prediction had started and waits for another runner. */
+  waits_again: boolean;
 }
 
 /** What a prediction tells its account. */

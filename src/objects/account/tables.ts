@@ -114,12 +114,6 @@ CREATE TABLE IF NOT EXISTS deliveries (
   next_at INTEGER, told_at INTEGER NOT NULL, PRIMARY KEY (prediction_id, sequence, endpoint_id)) WITHOUT ROWID;
 `;
 
-/** What the table of the last release lacks. */
-const ADDED = { name: "waits_again", type: "INTEGER NOT NULL DEFAULT 0" };
-
 export function createTables(storage: SqlStorage): void {
   storage.exec(CREATE);
-  const columns = storage.exec<{ name: string }>("PRAGMA table_info(predictions)").toArray();
-  if (!columns.some(({ name }) => name === ADDED.name))
-    storage.exec(`ALTER TABLE predictions ADD COLUMN ${ADDED.name} ${ADDED.type}`);
 }

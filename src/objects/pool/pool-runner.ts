@@ -36,13 +36,11 @@ export interface Declination extends OnItsWay {
 }
 
 export const storedRunner = z.object({
-  // Absent from what the last release has stored.
-  told: claimRequest.extend({ token_id: z.string().default("") }),
+  told: claimRequest.extend({ token_id: z.string() }),
   known: knownRunner,
   /** Unix ms. */
   heard_at: z.number(),
-  /** Absent from what the last release has stored. */
-  work: z.array(runnerJob).optional(),
+  work: z.array(runnerJob),
 });
 export type StoredRunner = z.infer<typeof storedRunner>;
 

@@ -77,23 +77,20 @@ export interface History {
   /** The id of the last event included: a stream continues after it. */
   last: number;
   standing: Standing;
-  /**
-   * Of the container and of the model, as plain text. The marks of its lines and the terminal's state
-   * are missing if the object has the code of the last release.
-   */
+  /** Of the container and of the model, as plain text. */
   logs: Omit<TailState, "terminal"> & {
     text: string;
-    marks?: LineMarks[];
-    terminal?: TerminalState;
+    marks: LineMarks[];
+    terminal: TerminalState;
   };
   /** JSON texts from the first on; if there is none, what is stored in place of the first. */
   output: {
     values: string[];
     omitted: number;
     first: StoredValue | null;
-    /** The id of the last event in `values`; missing if the object has the code of the last release. */
-    at?: number;
-    /** How many it has as JSON text, or a few more; missing as well, and if another attempt has reported since. */
+    /** The id of the last event in `values`. */
+    at: number;
+    /** How many it has as JSON text, or a few more; missing if another attempt has reported since. */
     bytes?: number;
   };
   /** JSON text; null when it is too large or deleted. */

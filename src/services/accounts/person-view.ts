@@ -75,7 +75,7 @@ async function latestPredictions(services: Services, userId: string, origin: str
   const found = Array.isArray(rows) ? rows : (rows?.rows ?? []);
   return found.map((row) => ({
     prediction: services.present.prediction(row, origin),
-    waitsAgain: row.waits_again === true,
+    waitsAgain: row.waits_again,
   }));
 }
 

@@ -182,9 +182,7 @@ const QUOTE = 0x22;
 /** The last character may have been read only in part. */
 const cleanEnd = (text: string) => text.replace(/\uFFFD$/, "").slice(0, BEGINNING);
 
-/** Not of an object with the code of the last release, which cannot say it. */
 function nextOf({ at, first }: History["output"], read: Beginning | undefined) {
-  if (at === undefined) return undefined;
   if (!first) return { after: at, skip: 0 };
   return read && read.size > 0 ? { after: 0, skip: read.size } : undefined;
 }
@@ -240,7 +238,7 @@ export async function viewPredictions(
     prediction: services.present.prediction(row, origin),
     token: row.token_name,
     model: places.get(row.model_id),
-    waitsAgain: row.waits_again === true,
+    waitsAgain: row.waits_again,
   });
   return { ...rows, items: rows.items.map(listed) };
 }

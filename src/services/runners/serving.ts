@@ -81,14 +81,20 @@ export async function findImagePlaces(
 /** A pool that is slower than this is left out of a page that has more to show. */
 const OUTLOOK_MS = 500;
 
-const NOBODY: Told = { isWarm: false, isServed: false, setup_ms: null, run_ms: null };
+const NOBODY: Told = {
+  isWarm: false,
+  isBusy: false,
+  isServed: false,
+  setup_ms: null,
+  run_ms: null,
+};
 
 export interface Expected {
   version: VersionRow;
   outlook: Outlook;
   /**
    * Why predictions of the model wait for the hardware of the version, whoever made them. Undefined for those
-   * who may not know, and when the pool does not answer, as one of the last release.
+   * who may not know, and when the pool does not answer.
    */
   wait: SomeReason[] | undefined;
 }

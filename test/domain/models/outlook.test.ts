@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { outlookOf } from "../../../src/domain/models/outlook.ts";
 
-const told = { isWarm: true, setup_ms: 42_000, run_ms: 1_800 };
+const told = { isWarm: true, isBusy: false, isServed: true, setup_ms: 42_000, run_ms: 1_800 };
 
 test("a run costs what its machine costs for as long as it takes", () => {
   expect(outlookOf(told, "model", 2)).toEqual({

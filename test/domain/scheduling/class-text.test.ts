@@ -20,6 +20,7 @@ const text = (reason: Partial<ClassReason>, boxes: Partial<typeof BOXES> = {}) =
   const explanation: NamedClassExplanation = {
     ...BOXES,
     ...boxes,
+    by_account: [],
     reasons: [whole],
     names: { b3: "box-3", b4: "box-4" },
   };

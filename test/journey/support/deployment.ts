@@ -2,7 +2,6 @@
 import { readFile } from "node:fs/promises";
 import { inject } from "vitest";
 import { type Deployment, startDeployment } from "../../../src/dev/deployment.ts";
-import { scriptsOf } from "../../skew/skew.ts";
 import { LOCAL } from "./access.ts";
 
 interface Options {
@@ -11,26 +10,17 @@ interface Options {
   variables?: Record<string, string> | undefined;
   /** Any free port otherwise. */
   port?: number;
-  /** The whole of the last release. */
-  isOld?: boolean;
 }
 
 export async function startWorker(options: Options): Promise<Deployment> {
   const { stateFolder, variables, port = LOCAL.port } = options;
+  const { scriptPath, configuration } = inject("worker");
   return startDeployment({
     ...LOCAL,
-    ...(await scripts(options)),
-    configuration: inject("worker").configuration,
+    script: await readFile(scriptPath, "utf8"),
+    configuration,
     stateFolder,
     port,
     variables: { RATE_LIMITS: "off", ...variables },
   });
-}
-
-async function scripts({ isOld = false }: Options) {
-  const script = await readFile(inject("worker").scriptPath, "utf8");
-  const skew = inject("skew");
-  if (!skew) return { script };
-  const old = await readFile(inject("release").worker, "utf8");
-  return isOld ? { script: old } : scriptsOf(skew, { old, new: script });
 }

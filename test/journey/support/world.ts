@@ -35,8 +35,6 @@ export interface WorldOptions {
   variables?: Record<string, string>;
   /** Instead of the examples and the models of the journeys, as folders for the process engine. */
   publish?: (owner: Client) => Promise<void>;
-  /** It begins with the last release. */
-  isOld?: boolean;
 }
 
 export class World {
@@ -48,8 +46,7 @@ export class World {
   readonly ended: PredictionWithIO[] = [];
   /** How often its control plane was killed. */
   kills = 0;
-  #deployment: Deployment;
-  readonly #variables: Record<string, string>;
+  readonly #deployment: Deployment;
   readonly #user: Seed;
   readonly #folder: string;
   readonly #models: string | undefined;
@@ -61,7 +58,6 @@ export class World {
   static async open({
     username = USERNAME,
     publish,
-    isOld = false,
     ...options
   }: WorldOptions = {}): Promise<World> {
     const variables = { ...PATIENCE, ...options.variables };
@@ -70,7 +66,7 @@ export class World {
     const prepared = inject("prepared");
     const isPrepared = username === USERNAME && publish === undefined;
     if (isPrepared) cpSync(prepared.state, stateFolder, { recursive: true });
-    const deployment = await startWorker({ stateFolder, variables, isOld });
+    const deployment = await startWorker({ stateFolder, variables });
     try {
       const user = isPrepared
         ? prepared.user
@@ -79,7 +75,7 @@ export class World {
       if (publish) await publish(owner);
       else if (!isPrepared) await publishModels(owner, username, prepared.models);
       const models = publish ? undefined : prepared.models;
-      return new World(deployment, variables, user, folder, models);
+      return new World(deployment, user, folder, models);
     } catch (error) {
       await deployment.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -89,13 +85,11 @@ export class World {
 
   private constructor(
     deployment: Deployment,
-    variables: Record<string, string>,
     user: Seed,
     folder: string,
     models: string | undefined,
   ) {
     this.#deployment = deployment;
-    this.#variables = variables;
     this.#user = user;
     this.#folder = folder;
     this.#models = models;
@@ -119,7 +113,7 @@ export class World {
       slots: 4,
       stateFolder,
       ...(this.#models && { models: { owner: this.#user.username, folder } }),
-      command: [process.execPath, inject("skew")?.runners ? inject("release").runner : RUNNER],
+      command: [process.execPath, RUNNER],
       ...options,
     });
     this.#runners.push(runner);
@@ -197,16 +191,6 @@ export class World {
     if (pid === undefined) throw new Error("no workerd is running");
     process.kill(pid, "SIGKILL");
     this.kills += 1;
-  }
-
-  /** Replaces the control plane: by the last release, or by what is to be the next. */
-  async deploy({ isOld }: { isOld: boolean }): Promise<void> {
-    const port = Number(new URL(this.access.url).port);
-    const stateFolder = join(this.#folder, "state");
-    await this.#deployment.stop();
-    this.kills += 1;
-    const variables = this.#variables;
-    this.#deployment = await startWorker({ stateFolder, variables, port, isOld });
   }
 
   /** Ends these runners, and looks that they ended well and left nothing. */

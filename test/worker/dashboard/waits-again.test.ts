@@ -1,9 +1,6 @@
 /** A prediction whose runner was lost, in lists: it had started, and waits for another one. */
 
-import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createTables } from "../../../src/objects/account/tables.ts";
 import { newCustomer } from "../support/customer.ts";
 import { newOperator } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
@@ -44,15 +41,4 @@ test("every list says so beside its status, until another has started", async ()
   await eventually(async () =>
     expect(await rowOf(id)).toMatchObject({ status: "succeeded", waits_again: 0 }),
   );
-});
-
-test("an account's table of the last release is given the column, once", async () => {
-  const account = env.ACCOUNT.get(env.ACCOUNT.newUniqueId());
-  await account.find("none");
-  await runInDurableObject(account, (_, { storage: { sql } }) => {
-    sql.exec("ALTER TABLE predictions DROP COLUMN waits_again");
-    for (const _ of "ab") createTables(sql);
-    const columns = sql.exec("SELECT name FROM pragma_table_info('predictions')").toArray();
-    expect(columns.at(-1)).toEqual({ name: "waits_again" });
-  });
 });

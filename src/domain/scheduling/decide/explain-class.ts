@@ -32,8 +32,8 @@ const MAX_ACCOUNTS = 10;
 export interface ClassExplanation {
   /** Most jobs first. */
   reasons: ClassReason[];
-  /** Those with most jobs, at most 10. Absent from pools of the last release. */
-  by_account?: WaitingAccount[];
+  /** The accounts with most jobs, at most 10. */
+  by_account: WaitingAccount[];
   /** GPUs that a container of the class takes; 0: it needs none. */
   gpus: number;
   /** Of the boxes that take its jobs: how many, their GPUs, and how many of these are in use. */
