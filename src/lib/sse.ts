@@ -1,5 +1,7 @@
 /** Server-sent events as text, each with one `data:` line: JSON contains no raw line breaks. */
-export const HEARTBEAT = ": keep-alive\n\n";
+
+/** A comment without a blank line: after an `id:`, a blank line is an event to openai-python and httpx-sse. */
+export const HEARTBEAT = ": keep-alive\n";
 
 export const encodeEvent = (id: number, event: string, data: unknown) =>
   encodeJsonEvent(id, event, JSON.stringify(data));

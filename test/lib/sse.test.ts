@@ -6,8 +6,8 @@ test("an event is three lines and an empty one", () => {
   expect(encodeEvent(7, "output", "héllo\n")).toBe('id: 7\nevent: output\ndata: "héllo\\n"\n\n');
 });
 
-test("a heartbeat is a comment", () => {
-  expect(HEARTBEAT).toMatch(/^:.*\n\n$/);
+test("a heartbeat is a comment line without a blank line after it", () => {
+  expect(HEARTBEAT).toMatch(/^:.*\n$/);
 });
 
 test("no value breaks out of its data line", () => {

@@ -9,7 +9,7 @@ import type { EncodedEvents, ShownEvents, StoredEvent } from "./log-events.ts";
 import { Recent } from "./recent.ts";
 import type { StreamLimits, StreamReader } from "./stub.ts";
 
-const HEARTBEAT_SECONDS = 15;
+const HEARTBEAT_MS = 15_000;
 /** A reader that takes nothing for this long is disconnected: it can resume. */
 const STALLED_SECONDS = 60;
 /** How long a reader whose access has ended may still take a stored value that was begun. */
@@ -67,6 +67,8 @@ export class Subscribers {
   /** Empty while all keep up. */
   readonly #recent = new Recent();
   #timer: number | null = null;
+  /** When the next heartbeat is due, whoever subscribes until then. */
+  #beatAt = 0;
 
   constructor(source: LogSource) {
     this.#source = source;
@@ -106,6 +108,7 @@ export class Subscribers {
             endsAt: now + lifetime_seconds * 1000,
             onLeave,
           };
+          if (this.#all.size === 0) this.#beatAt = now + HEARTBEAT_MS;
           this.#all.add(subscriber);
           this.#schedule();
         },
@@ -257,7 +260,7 @@ export class Subscribers {
   #schedule(): void {
     clearTimeout(this.#timer);
     const now = Date.now();
-    let wait = HEARTBEAT_SECONDS * 1000;
+    let wait = this.#beatAt - now;
     for (const { idleSeconds, endsAt, eventAt, copying } of this.#all) {
       wait = Math.min(wait, eventAt + idleSeconds * 1000 - now);
       // Never in the middle of a value.
@@ -268,6 +271,7 @@ export class Subscribers {
 
   #beat(): void {
     const now = Date.now();
+    this.#beatAt = now + HEARTBEAT_MS;
     for (const subscriber of [...this.#all]) {
       const { controller, copying, eventAt, tookAt, idleSeconds, endsAt, onLeave } = subscriber;
       const idle_seconds = now - eventAt >= idleSeconds * 1000;

@@ -62,7 +62,7 @@ const sends =
   (events: string[], isBroken = false): Turn =>
   (_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
-    response.write(`: keep-alive\n\n${events.join("")}`, () =>
+    response.write(`: keep-alive\n${events.join("")}`, () =>
       isBroken ? response.destroy() : response.end(),
     );
   };

@@ -99,7 +99,7 @@ class Reader {
   }
 
   #take(block: string): void {
-    const [, id, event, data] = /^id: (\d+)\nevent: (\w+)\ndata: (.*)$/.exec(block) ?? [];
+    const [, id, event, data] = /^(?::.*\n)*id: (\d+)\nevent: (\w+)\ndata: (.*)$/.exec(block) ?? [];
     if (id === undefined || event === undefined || data === undefined) return;
     const one = { id: Number(id), event, data };
     if (one.id <= this.last) throw new Error(`event ${one.id} came after ${this.last}`);

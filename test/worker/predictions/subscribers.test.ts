@@ -171,6 +171,18 @@ test("a heartbeat comes every 15 s", async () => {
   expect(new TextDecoder().decode((await next).value)).toBe(HEARTBEAT);
 });
 
+test("readers that come more often than heartbeats do not delay them", async () => {
+  const log = new Log();
+  const raw = log.subscribers.subscribe(0).getReader();
+  const reading = raw.read();
+  for (let n = 0; n < 3; n++) {
+    await settled();
+    await vi.advanceTimersByTimeAsync(5_000);
+    log.subscribers.subscribe(0);
+  }
+  expect(new TextDecoder().decode((await reading).value)).toBe(HEARTBEAT);
+});
+
 test("the idle limit counts from the last event, and heartbeats are none", async () => {
   const log = new Log();
   const reader = new EventReader(log.subscribers.subscribe(0, { idle_seconds: 40 }));

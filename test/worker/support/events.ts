@@ -23,14 +23,21 @@ export class EventReader {
   async next(): Promise<ServerEvent | undefined> {
     for (;;) {
       const [block] = this.#blocks.splice(0, 1);
-      if (block?.startsWith(":")) this.comments += 1;
-      else if (block !== undefined) return parse(block);
-      else {
-        const { value, done } = await this.#reader.read();
-        if (done) return undefined;
-        this.#add(value);
+      if (block !== undefined) return parse(this.#withoutComments(block));
+      const { value, done } = await this.#reader.read();
+      if (done) {
+        this.#withoutComments(this.#pieces.join(""));
+        return undefined;
       }
+      this.#add(value);
     }
+  }
+
+  /** Comments come before an event, or after the last one. */
+  #withoutComments(block: string): string {
+    const [comments = ""] = /^(?::.*\n)*/.exec(block) ?? [];
+    this.comments += comments.split("\n").length - 1;
+    return block.slice(comments.length);
   }
 
   /** Large events come in thousands of pieces: they are joined once. */
