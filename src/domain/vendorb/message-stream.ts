@@ -49,11 +49,6 @@ export class MessageStream implements Translation {
     this.#chunks = new ChunkReader(this.#content);
   }
 
-  /** Whether its first event has been sent. */
-  get isBegun(): boolean {
-    return this.#phase !== "new";
-  }
-
   /** The message so far. */
   get message(): Fields {
     return {

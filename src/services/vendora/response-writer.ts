@@ -3,11 +3,20 @@
 import type { ResponseHead } from "../../domain/vendora/response-resource.ts";
 import { ResponseStream } from "../../domain/vendora/response-stream.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
+import { HEARTBEAT } from "../../lib/sse.ts";
 import { logger } from "../../log.ts";
 import { prediction } from "../../protocol/prediction.ts";
 import { failureOf } from "./failure.ts";
 import type { NumberedEntry } from "./log-reader.ts";
 import { eventText, type Writer } from "./streams.ts";
+
+/**
+ * Agents give up on a stream without events (codex after 300 s), and comments do not count. Heartbeats
+ * come every 15 s: the first one after this time is the nearest to 30 s.
+ */
+const REPEAT_AFTER_MS = 22_500;
+/** Of a larger response only a comment is sent. */
+const MAX_REPEATED_CHARS = 256 * 1024;
 
 export class ResponseWriter implements Writer {
   readonly #translation: ResponseStream;
@@ -15,6 +24,9 @@ export class ResponseWriter implements Writer {
   /** The time limit of callers that wait. */
   readonly #seconds: number;
   #last = -1;
+  /** When the last event was sent, or repeated. */
+  #sentAt = 0;
+  #isTooLarge = false;
 
   /** @param startingAfter events up to this number are skipped */
   constructor(head: ResponseHead, timeoutSeconds: number, startingAfter = -1) {
@@ -31,9 +43,23 @@ export class ResponseWriter implements Writer {
     this.#last = events.at(-1)?.sequence_number ?? this.#last;
     const told = events.filter(({ sequence_number: n }) => n > this.#startingAfter);
     const last = told.at(-1);
+    if (last) this.#sentAt = Date.now();
     return told
       .map((one) => eventText(JSON.stringify(one), one === last ? entry.id : undefined, one.type))
       .join("");
+  }
+
+  /** Not an event of the log: it has no id, and the number of the last event. */
+  heartbeat(): string {
+    const isDue = Date.now() - this.#sentAt >= REPEAT_AFTER_MS;
+    if (this.#last === -1 || this.#isTooLarge || !isDue) return HEARTBEAT;
+    const response = this.#translation.resource();
+    const type = response.status === "queued" ? "response.queued" : "response.in_progress";
+    const text = JSON.stringify({ type, sequence_number: this.#last, response });
+    this.#isTooLarge = text.length > MAX_REPEATED_CHARS;
+    if (this.#isTooLarge) return HEARTBEAT;
+    this.#sentAt = Date.now();
+    return eventText(text, undefined, type);
   }
 
   /** Not an event of the response, but of this stream alone. The two published schemas of it differ. */

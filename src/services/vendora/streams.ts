@@ -8,9 +8,12 @@ export interface Writer {
   write(entry: NumberedEntry): string | AsyncIterable<Uint8Array>;
   /** The last event of a stream that breaks off. */
   fail(error: unknown): string;
-  /** What is sent while there is nothing to tell; a comment, if the convention has no event for it. */
+  /** What is sent while the model is silent; a comment, if the convention has no event for it. */
   heartbeat?(): string;
 }
+
+/** Half the time between heartbeats of the log: entries that the convention does not show come more often. */
+const QUIET_MS = 7_500;
 
 const encoder = new TextEncoder();
 
@@ -55,6 +58,7 @@ async function* writtenBytes(
 ): AsyncGenerator<Uint8Array, Uint8Array, void> {
   const first = held.length > 0 ? [held] : [];
   let text = "";
+  let sentAt = 0;
   try {
     for (;;) {
       text = "";
@@ -77,8 +81,10 @@ async function* writtenBytes(
       }
       if (entries.at(-1)?.event === "done") return encoder.encode(text);
       // A disconnect is only noticed by writing: hence the heartbeat.
-      if (text !== "" || isSilent)
-        yield encoder.encode(text || (writer.heartbeat?.() ?? HEARTBEAT));
+      if (text === "" && isSilent && Date.now() - sentAt >= QUIET_MS)
+        text = writer.heartbeat?.() ?? HEARTBEAT;
+      if (text !== "") yield encoder.encode(text);
+      if (text !== "" || !isSilent) sentAt = Date.now();
     }
   } catch (error) {
     await reader.cancel();

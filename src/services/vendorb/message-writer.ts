@@ -2,7 +2,6 @@
 
 import { type MessageHead, MessageStream } from "../../domain/vendorb/message-stream.ts";
 import { vendorbErrorEvent } from "../../errors-vendorb.ts";
-import { HEARTBEAT } from "../../lib/sse.ts";
 import { prediction } from "../../protocol/prediction.ts";
 import { brokenStream, failureOf } from "../vendora/failure.ts";
 import type { NumberedEntry } from "../vendora/log-reader.ts";
@@ -35,8 +34,8 @@ export class MessageWriter implements Writer {
     return vendorbErrorEvent(brokenStream(error));
   }
 
-  /** The first event is the message's own. */
+  /** Also before the message begins: the official clients skip it anywhere. */
   heartbeat(): string {
-    return this.#translation.isBegun ? PING : HEARTBEAT;
+    return PING;
   }
 }

@@ -1,5 +1,6 @@
 /** Streams whose model says nothing for a while, read as the clients of each convention read them. */
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { DECODERS, decodedBy } from "../../published/event-decoders.ts";
@@ -9,6 +10,7 @@ import { timersFollowClock } from "../support/hold-timers.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { ALL, finish, MESSAGES, newVendora, put } from "../support/vendora.ts";
+import { eventsOf as checked } from "../support/vendora-responses.ts";
 
 beforeEach(() => {
   stopClock();
@@ -67,16 +69,121 @@ test.each<[string, (world: World) => Promise<Response>, Json | typeof picture]>(
   for (const decoder of DECODERS) expect(decodedBy(decoder, text)).toEqual(events);
 });
 
+describe("a response that is silent", () => {
+  const begin = async (more: object = {}) => {
+    const world = await newSilent();
+    const asked = posts("/v1/vendora/responses", { input: "Go on", ...more })(world);
+    const { channel } = await world.fleet.work();
+    await put(channel, "on");
+    const stream = reading(await asked);
+    await stream.until(/output_text\.delta/);
+    return { ...world, channel, stream };
+  };
+
+  /** Two minutes. Its logs keep the lease, and are no events of a response. */
+  const twoMinutes = async ({ channel, stream }: Awaited<ReturnType<typeof begin>>) => {
+    for (let beat = 1; beat <= 8; beat++) {
+      await channel.report([{ event: "logs", data: "loading\n" }]);
+      advance(15);
+      await stream.until(new RegExp(`(?:^: keep-alive$.*?|${REPEAT}.*?){${beat}}`, "ms"));
+    }
+    await finish(channel, [" and on"]);
+    return stream.all;
+  };
+  const REPEAT = "(?<!^id: \\d+\\n)event: response\\.in_progress$";
+
+  test("repeats response.in_progress every 30 s, outside the log", async () => {
+    const begun = await begin();
+    const text = await twoMinutes(begun);
+    expect(text.match(new RegExp(REPEAT, "gm"))).toHaveLength(4);
+    const headers = { "content-type": "text/event-stream" };
+    const events = await checked(new Response(text, { headers }));
+    const { sequence_number: last } = events.find(({ type }) => type.endsWith("delta")) ?? {};
+    const repeats = events.filter(({ type }) => type === "response.in_progress").slice(1);
+    expect(repeats).toMatchObject(
+      Array(4).fill({
+        sequence_number: last,
+        response: { output: [{ content: [{ text: "on" }] }] },
+      }),
+    );
+    const { id } = events[0]?.response ?? {};
+    const replay = await checked(
+      await begun.client.fetch(`/v1/vendora/responses/${id}?stream=true`),
+    );
+    expect(replay).toEqual(events.filter((event) => !repeats.includes(event)));
+  });
+
+  test("sends comments in place of a resource over 256 KiB", async () => {
+    const text = await twoMinutes(await begin({ instructions: "x".repeat(300_000) }));
+    expect(text.match(/^: keep-alive$/gm)).toHaveLength(8);
+    expect(text.match(/^event: response\.in_progress$/gm)).toHaveLength(1);
+  });
+
+  test("is queued for as long as it waits in the background", async () => {
+    const world = await newSilent();
+    const ask = posts("/v1/vendora/responses", { input: "Go on", background: true });
+    const stream = reading(await ask(world));
+    await stream.until(/response\.queued/);
+    advance(15);
+    await stream.until(/^: /m);
+    advance(15);
+    await stream.until(
+      /^: .*\nevent: response\.queued\n.*"sequence_number":1,.*"status":"queued"/m,
+    );
+    await stream.leave();
+  });
+
+  test("repeats response.in_progress over a WebSocket as well", async () => {
+    const { client, model, fleet } = await newSilent();
+    const { webSocket } = await client.fetch("/v1/vendora/responses", {
+      headers: { upgrade: "websocket" },
+    });
+    const types: string[] = [];
+    webSocket?.addEventListener("message", ({ data }) => {
+      types.push(z.object({ type: z.string() }).parse(JSON.parse(String(data))).type);
+    });
+    webSocket?.accept();
+    webSocket?.send(JSON.stringify({ type: "response.create", model, input: "Go on" }));
+    const { channel } = await fleet.work();
+    const told = (type: string, count: number) =>
+      eventually(() => {
+        advance(1);
+        expect(types.filter((one) => one === type)).toHaveLength(count);
+      });
+    await told("response.created", 1);
+    await told("response.in_progress", 3);
+    await finish(channel, ["on"]);
+    await told("response.completed", 1);
+    expect(types[0]).toBe("response.created");
+    webSocket?.close();
+  });
+});
+
+test("a message that is silent sends pings, also before it begins", async () => {
+  const world = await newSilent();
+  const asked = posts("/v1/vendorb/messages", message)(world);
+  const { channel } = await world.fleet.work();
+  advance(15);
+  const stream = reading(await asked);
+  await stream.until(/^event: ping$/m);
+  await channel.report([{ event: "logs", data: "loading\n" }]);
+  await finish(channel, ["on"]);
+  const events = (await stream.all).match(/^event: .*$/gm);
+  expect(events?.slice(0, 2)).toEqual(["event: ping", "event: message_start"]);
+});
+
 /** A comment, or the convention's own event for this; a message has one at its beginning, too. */
 const SIGN_OF_LIFE = /^: .*\n|"type":"ping".*"type":"ping"/ms;
 
 /** Reads a stream while it comes. */
 function reading({ body }: Response) {
   let text = "";
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   const all = (async () => {
-    for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) text += piece;
+    for (let piece = await reader?.read(); piece?.value; piece = await reader?.read())
+      text += piece.value;
     return text;
   })();
   const until = (part: RegExp) => eventually(() => expect(text).toMatch(part));
-  return { all, until };
+  return { all, until, leave: () => reader?.cancel() };
 }

@@ -72,25 +72,6 @@ describe("a streamed one", () => {
     expect(events.at(-2)).toMatchObject({ usage: { input_tokens: 4, output_tokens: 1 } });
   });
 
-  test("is kept open with pings once it has begun", async () => {
-    stopClock();
-    const world = await newVendora();
-    const asked = ask(world.client, world.model, { stream: true });
-    const { job, channel } = await world.fleet.work();
-    await put(channel, "on");
-    const { body } = await asked;
-    if (!body) throw new Error("no body");
-    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-    let text = "";
-    while (!text.includes("text_delta")) text += (await reader.read()).value ?? "";
-    await eventually(async () => {
-      await passes(15, job.prediction_id);
-      text += (await reader.read()).value ?? "";
-      expect(text.match(/^event: ping\ndata: {"type":"ping"}$/gm)).toHaveLength(2);
-    });
-    await reader.cancel();
-  });
-
   test("may take longer than a plain one, since its heartbeats keep the connection open", async () => {
     stopClock();
     const world = await newVendora();
