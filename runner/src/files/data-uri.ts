@@ -1,5 +1,5 @@
 /** Files as base64 `data:` URIs (RFC 2397) with a media type. */
-import mime from "mime/lite";
+import { madeName } from "../../../src/domain/files/media-types.ts";
 import { createUpload } from "../../../src/protocol/upload.ts";
 
 export interface DataFile {
@@ -12,9 +12,6 @@ export interface DataFile {
 const MAX_HEAD_CHARS = 300;
 const HEAD = /^data:([^,]+);base64$/i;
 
-/** Types for which `mime` has no common extension, or none. */
-const EXTENSIONS: Record<string, string> = { "audio/mpeg": "mp3", "audio/x-wav": "wav" };
-
 /** Undefined for anything else, which is plain text. */
 export function decodeDataUri(text: string): DataFile | undefined {
   const comma = text.slice(0, MAX_HEAD_CHARS).indexOf(",");
@@ -25,11 +22,5 @@ export function decodeDataUri(text: string): DataFile | undefined {
   const bytes = Buffer.from(content, "base64");
   // The decoder skips invalid characters, so compare with the re-encoded content.
   if (bytes.toString("base64") !== content) return undefined;
-  return { name: fileNameFor(mimeType.data), mime_type: mimeType.data, bytes };
-}
-
-/** A file name for a media type. */
-export function fileNameFor(mimeType: string): string {
-  const [type = ""] = mimeType.toLowerCase().split(";");
-  return `output.${EXTENSIONS[type.trim()] ?? mime.getExtension(type) ?? "bin"}`;
+  return { name: madeName("output", mimeType.data), mime_type: mimeType.data, bytes };
 }

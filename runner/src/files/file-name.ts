@@ -1,12 +1,12 @@
 /** File names for containers: models look at the extension. */
-import mime from "mime/lite";
 import { safeName } from "../../../src/domain/files/file-name.ts";
+import { extensionOf } from "../../../src/domain/files/media-types.ts";
 
 /** A name that is safe in URLs and directories, with the media type's extension if it has none. */
 export function nameFor(name: string, mimeType: string): string {
   const safe = safeName(name);
-  const extension = /\.\w+$/.test(safe) ? null : mime.getExtension(mimeType);
-  return extension === null ? safe : `${safe}.${extension}`;
+  const extension = /\.\w+$/.test(safe) ? undefined : extensionOf(mimeType);
+  return extension === undefined ? safe : `${safe}.${extension}`;
 }
 
 /** The name that a web server gives, or the last part of the URL. */

@@ -2,6 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { asUtf8, lacksCharset } from "../../../src/domain/files/file-type.ts";
+import { areUtf8Parts, Utf8Check } from "../../../src/lib/utf8-check.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
 import { reasonOf } from "../control-plane/error.ts";
 import type { ScratchFolders } from "../lib/scratch.ts";
@@ -17,6 +19,7 @@ export interface FolderLimits {
 export interface LocalFile {
   path: string;
   name: string;
+  /** A text that is UTF-8 says so. */
   mime_type: string;
   /** Bytes. */
   size: number;
@@ -67,17 +70,20 @@ export class OutputFolder {
 
   async #write(file: LocalFile, content: Content): Promise<void> {
     const { name } = file;
+    const check = lacksCharset(file.mime_type) ? new Utf8Check() : undefined;
     const handle = await onDisk(name, open(file.path, "wx", 0o600));
     try {
       for await (const chunk of content) {
         file.size += chunk.length;
         this.#bytes += chunk.length;
         this.#checkLimits(file);
+        check?.add(chunk);
         await onDisk(name, handle.appendFile(chunk));
       }
     } finally {
       await handle.close();
     }
+    if (areUtf8Parts([check?.edges])) file.mime_type = asUtf8(file.mime_type);
   }
 
   #checkLimits({ name, size }: LocalFile): void {

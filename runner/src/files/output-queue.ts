@@ -2,6 +2,8 @@
  * The outputs of one run, in order: a value whose files are being stored holds back the values
  * after it. After a failed value nothing follows, so that no list has a gap.
  */
+
+import { madeName } from "../../../src/domain/files/media-types.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import {
@@ -21,7 +23,6 @@ import type { SaveFile } from "../interfaces/read-report.ts";
 import type { RunReporter } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
 import { OfRun } from "../lib/log-ring.ts";
-import { fileNameFor } from "./data-uri.ts";
 import { createDraft, type Draft, fillDraft, Pending } from "./output-draft.ts";
 import type { References } from "./output-references.ts";
 import type { RunFiles } from "./output-server.ts";
@@ -69,7 +70,7 @@ export class OutputQueue implements StoredOutput {
 
   get saveFile(): SaveFile | undefined {
     const { files, references } = this.#options;
-    return references && ((content, type) => files.place(content, fileNameFor(type), type));
+    return references && ((content, type) => files.place(content, madeName("output", type), type));
   }
 
   setup(progress: SetupProgress): void {

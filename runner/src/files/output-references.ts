@@ -1,7 +1,7 @@
 /** Recognises the strings of a run's output that stand for files, and replaces each by a URL. */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import mime from "mime/lite";
+import { typeOfName } from "../../../src/domain/files/media-types.ts";
 import { untilAborted } from "../../../src/lib/timeout.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
 import { reasonOf } from "../control-plane/error.ts";
@@ -105,7 +105,7 @@ export class References {
         content.destroy();
         throw external(`${path} in the output was not written by this run`);
       }
-      const type = mime.getType(name) ?? "application/octet-stream";
+      const type = typeOfName(name) ?? "application/octet-stream";
       return await this.#options.files.add(content, name, type);
     } catch (cause) {
       if (cause instanceof Failure) throw cause;

@@ -1,8 +1,8 @@
 /** A file of this machine that is to be uploaded. */
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import mime from "mime";
 import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { typeOfName } from "../../domain/files/media-types.ts";
 import { createUpload } from "../../protocol/upload.ts";
 import { Misuse } from "../failure.ts";
 
@@ -30,7 +30,7 @@ export async function readLocalFile(file: string, options: FileOptions = {}): Pr
   const name = checked("--name", createUpload.shape.name, options.name);
   return {
     ...(await requireFile(file)),
-    mimeType: mimeType ?? mime.getType(file) ?? UNKNOWN_TYPE,
+    mimeType: mimeType ?? typeOfName(file) ?? UNKNOWN_TYPE,
     name: name ?? createUpload.shape.name.safeParse(basename(file)).data,
   };
 }

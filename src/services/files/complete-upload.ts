@@ -2,6 +2,7 @@
 import { partCount } from "../../domain/files/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors.ts";
+import { areUtf8Parts } from "../../lib/utf8-check.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
 import { completeMultipart, headFile, isStale } from "../../storage/files/files.ts";
 import {
@@ -31,36 +32,44 @@ export async function completeUpload(
 ): Promise<UploadRow> {
   const row = await getUpload(services, caller, id);
   if (row.completed_at !== null) return row;
-  await assembleParts(services, row, etags);
-  return markComplete(services, id, Date.now() + services.settings.retentionSeconds * 1000);
+  const is_utf8 = await assembleParts(services, row, etags);
+  const expires_at = Date.now() + services.settings.retentionSeconds * 1000;
+  return markComplete(services, id, { expires_at, is_utf8 });
 }
 
-/** @param expires_at Unix ms @throws ProblemError not_found when it has been removed */
+/** @throws ProblemError not_found when it has been removed */
 export async function markComplete(
   { db }: Services,
   id: string,
-  expires_at: number,
+  change: Pick<UploadRow, "expires_at" | "is_utf8">,
 ): Promise<UploadRow> {
-  await completeRow(db, id, Date.now(), expires_at);
+  await completeRow(db, id, { completed_at: Date.now(), ...change });
   forgetUpload(id);
   const completed = await findUpload(db, id);
   if (!completed) throw notFound(`The upload '${id}'`);
   return completed;
 }
 
-/** Completes the multipart upload in R2. @throws as completeUpload */
+/**
+ * Completes the multipart upload in R2.
+ * @returns whether it is a text whose bytes are UTF-8
+ * @throws as completeUpload
+ */
 export async function assembleParts(
   services: Services,
   row: UploadRow,
   etags: string[],
-): Promise<void> {
+): Promise<boolean> {
   const parts = await listParts(services.db, row.id);
   // No parts are left when a concurrent completion finished, or an interrupted one got this far.
-  if (parts.length === 0 && (await isWhole(services, row))) return;
+  if (parts.length === 0 && (await isWhole(services, row))) return false;
   const bare = etags.map((etag) => etag.replace(/^(?:W\/)?"(.*)"$/, "$1"));
   requireAll(row, parts, bare.length);
+  const isUtf8 =
+    parts.every(({ etag }, n) => etag === bare[n]) &&
+    areUtf8Parts(parts.map(({ utf8_edges }) => utf8_edges));
   try {
-    if (await completeMultipart(services.env.FILES, row, bare)) return;
+    if (await completeMultipart(services.env.FILES, row, bare)) return isUtf8;
   } catch (error) {
     // R2 decides: of two concurrent uploads of a part, our rows may have the wrong ETag.
     const issues = etagIssues(bare, parts);
@@ -72,6 +81,7 @@ export async function assembleParts(
     );
   }
   if (!(await isWhole(services, row))) throw conflict("The upload was deleted in the meantime.");
+  return isUtf8;
 }
 
 const isWhole = async ({ env }: Services, { key, size }: UploadRow) =>

@@ -2,9 +2,12 @@
 import { v7 as uuid } from "uuid";
 import { accessToUpload } from "../../domain/accounts/access.ts";
 import { safeName } from "../../domain/files/file-name.ts";
+import { lacksCharset } from "../../domain/files/file-type.ts";
+import { madeName } from "../../domain/files/media-types.ts";
 import { largestUpload, partSizeFor } from "../../domain/files/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, notFound, ProblemError } from "../../errors.ts";
+import { Utf8Check } from "../../lib/utf8-check.ts";
 import type { SignedQuery } from "../../protocol/file.ts";
 import type { CreateUpload } from "../../protocol/upload.ts";
 import { findTokenOrSession } from "../../storage/accounts/tokens.ts";
@@ -71,7 +74,7 @@ export async function beginUpload(
     ]);
   }
   const now = Date.now();
-  const facts = { mime_type, name: name ?? defaultName(mime_type) };
+  const facts = { mime_type, name: name ?? madeName("file", mime_type) };
   const multipart_id = await beginMultipart(env.FILES, key, facts);
   const row: UploadRow = {
     id,
@@ -88,6 +91,7 @@ export async function beginUpload(
     completed_at: null,
     expires_at: now + settings.uploadSeconds * 1000,
     removed_at: null,
+    is_utf8: false,
   };
   // A model's output is not blocked by its user's pending uploads. Its prediction limits it instead.
   const bounded = prediction_id === null;
@@ -113,15 +117,9 @@ export function createUpload(
   request: CreateUpload,
 ): Promise<UploadRow> {
   const id = uuid();
-  const key = fileKey(id, safeName(request.name ?? defaultName(request.mime_type)));
+  const key = fileKey(id, safeName(request.name ?? madeName("file", request.mime_type)));
   return beginUpload(services, id, { user_id, prediction_id: null, token_id, key }, request);
 }
-
-/** `file.png` for `image/png`: models go by the extension. */
-const defaultName = (mimeType: string): string => {
-  const [, subtype = ""] = /\/([\w-]{1,10})\b/.exec(mimeType) ?? [];
-  return subtype === "" || subtype === "octet-stream" ? "file" : `file.${subtype}`;
-};
 
 /** @throws ProblemError not_found, forbidden */
 export async function getUpload(
@@ -159,13 +157,32 @@ export async function receivePart(
   const [row] = await Promise.all([uploadCache.get(services, id), requireHolder(services, holder)]);
   if (!row) throw notFound(`The upload '${id}'`);
   if (isSuspended(row)) throw new ProblemError("forbidden", SUSPENDED);
-  const part = row.completed_at === null && (await putPart(services.env.FILES, row, number, body));
+  const check = lacksCharset(row.mime_type) ? new Utf8Check() : undefined;
+  const part =
+    row.completed_at === null &&
+    (await putPart(services.env.FILES, row, number, check ? seen(body, length, check) : body));
   if (!part) {
     uploadCache.forget(id);
     throw conflict("This upload accepts no more parts: it was completed or deleted.");
   }
-  await savePart(services.db, { upload_id: id, part_number: number, etag: part.etag });
+  await savePart(services.db, {
+    upload_id: id,
+    part_number: number,
+    etag: part.etag,
+    utf8_edges: check?.edges ?? null,
+  });
   return `"${part.etag}"`;
+}
+
+/** R2 requires the length of a stream. */
+function seen(body: ReadableStream<Uint8Array>, length: number, check: Utf8Check) {
+  const passing = new TransformStream<Uint8Array, Uint8Array>({
+    transform(bytes, controller) {
+      check.add(bytes);
+      controller.enqueue(bytes);
+    },
+  });
+  return body.pipeThrough(passing).pipeThrough(new FixedLengthStream(length));
 }
 
 /** @throws ProblemError forbidden once the URL's token or session has ended */

@@ -15,10 +15,11 @@ import { conflict, notFound } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { predictionWithIO } from "../../protocol/prediction.ts";
-import { factsOf, fileKey, getFile, headFile, putFile } from "../../storage/files/files.ts";
+import { fileKey, getFile, headFile, putFile } from "../../storage/files/files.ts";
 import { findOwnUploads } from "../../storage/files/uploads.ts";
 import { findVersion } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
+import { checkedFacts } from "../files/file-response.ts";
 import { accessToSource } from "../files/files.ts";
 import { findOwnPrediction, getPrediction } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
@@ -134,14 +135,20 @@ async function keyOf(
 }
 
 export async function copyFiles(
-  { env }: Services,
+  services: Services,
   exampleId: string,
   files: CopiedFile[],
 ): Promise<void> {
+  const { env } = services;
   for (const { from, name } of files) {
     const file = await getFile(env.FILES, from);
     if (!file) throw conflict("A file of this prediction has been deleted.");
-    await putFile(env.FILES, fileKey(exampleId, name), file.body, factsOf(file));
+    await putFile(
+      env.FILES,
+      fileKey(exampleId, name),
+      file.body,
+      await checkedFacts(services, file),
+    );
   }
 }
 

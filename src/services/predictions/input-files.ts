@@ -1,14 +1,16 @@
 /** The files that an input references: found when a prediction is created, fetched by its runner. */
 import { accessToUpload } from "../../domain/accounts/access.ts";
+import { asUtf8 } from "../../domain/files/file-type.ts";
 import { type FoundString, findStrings, findUriStrings } from "../../domain/files/input-files.ts";
 import { invalid, type Loc } from "../../domain/schemas/validation.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type OneFile, oneFile, signedQuery } from "../../protocol/file.ts";
 import type { InputFile } from "../../protocol/runner.ts";
-import { factsOf, fileKey, headFile } from "../../storage/files/files.ts";
+import { type FileFacts, fileKey, headFile } from "../../storage/files/files.ts";
 import { findOwnUploads, keepUploads, type UploadRow } from "../../storage/files/uploads.ts";
 import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
+import { checkedFacts } from "../files/file-response.ts";
 import { accessToSource } from "../files/files.ts";
 import { isValidSignature } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
@@ -143,7 +145,10 @@ async function ownFiles(
       if (upload && access === "granted") return [{ at, stored: ofUpload(upload, at) }];
       const key = file && (await mayRead(services, caller, file, url)) && keyOf(file);
       const object = key ? await headFile(services.env.FILES, key) : null;
-      if (key && object) return [{ at, stored: { key, ...factsOf(object), size: object.size } }];
+      if (key && object) {
+        const facts = typeForContainer(await checkedFacts(services, object));
+        return [{ at, stored: { key, ...facts, size: object.size } }];
+      }
       // On another host it may be an ordinary web URL.
       if (url.origin !== origin && url.origin !== settings.filesOrigin) return [];
       if (access) await requireAccess(services, caller, access, `The upload '${source}'`);
@@ -163,7 +168,7 @@ async function ownFiles(
 }
 
 function ofUpload(
-  { id, key, name, mime_type, size, completed_at }: UploadRow,
+  { id, key, name, mime_type, size, completed_at, is_utf8 }: UploadRow,
   at: FoundString["at"],
 ) {
   if (completed_at === null) {
@@ -172,7 +177,13 @@ function ofUpload(
       `the upload '${id}' is not completed: POST its ETags to /v1/uploads/${id}/complete first`,
     );
   }
-  return { key, name: name ?? key.slice(key.indexOf("/") + 1), mime_type, size };
+  const facts = { name: name ?? key.slice(key.indexOf("/") + 1), mime_type, is_utf8 };
+  return { key, ...typeForContainer(facts), size };
+}
+
+/** A container that reads the file by its address is told its charset; a data URI stays as it was sent. */
+function typeForContainer({ is_utf8, mime_type, ...facts }: FileFacts) {
+  return { ...facts, mime_type: is_utf8 && !facts.data_uri ? asUtf8(mime_type) : mime_type };
 }
 
 function fileOf({ pathname }: URL): OneFile | undefined {

@@ -5,12 +5,15 @@
  */
 import { findBase64Data } from "../../domain/files/base64-data.ts";
 import { dataUri, findDataUris, LONG_DATA_URI } from "../../domain/files/data-uris.ts";
+import { lacksCharset } from "../../domain/files/file-type.ts";
 import { replaceText } from "../../domain/files/json-path.ts";
+import { madeName } from "../../domain/files/media-types.ts";
 import { sentName } from "../../domain/files/sent-name.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { withImageAddresses } from "../../domain/vendorb/image-sources.ts";
 import { hex } from "../../lib/hex.ts";
+import { isUtf8 } from "../../lib/utf8-check.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { InputFile } from "../../protocol/runner.ts";
 import { createUpload } from "../../protocol/upload.ts";
@@ -27,6 +30,7 @@ export interface OwnFile {
   content: Uint8Array<ArrayBuffer> | string | UploadedParts;
   /** As of FileFacts. */
   data_uri?: true;
+  is_utf8?: boolean;
 }
 
 /** A multipart upload in R2 that is not complete, so that it is no file yet. */
@@ -75,10 +79,13 @@ export async function takeFiles(
   const pieces: (Uint8Array | string)[] = [];
   let end = 0;
   for (const { from, to, ...file } of found) {
-    const name = sentName("data", sent.files.length + 1, extensionOf(file.mime_type));
+    const { mime_type, content } = file;
+    const stem = sentName("data", sent.files.length + 1, "");
+    const name = "is_base64" in file ? stem : madeName(stem, mime_type);
     const key = fileKey(sent.prediction_id, name);
     const url = await addressOf(services, origin, key);
-    sent.files.push({ ...file, key, name, url, data_uri: true });
+    const is_utf8 = lacksCharset(mime_type) && isUtf8(content);
+    sent.files.push({ ...file, key, name, url, data_uri: true, is_utf8 });
     pieces.push(json.subarray(end, from), JSON.stringify(url));
     end = to;
   }
@@ -98,7 +105,7 @@ export function withSentImages(body: Json, sent: SentFiles): { body: Json; sent?
     const file = encoded.get(url);
     const { success, data: mime_type } = createUpload.shape.mime_type.safeParse(mediaType);
     if (!file || !success) return undefined;
-    files.push({ ...file, mime_type });
+    files.push({ ...file, mime_type, name: madeName(file.name, mime_type) });
     encoded.delete(url);
     return url;
   });
@@ -176,7 +183,7 @@ export async function withCopies<Input extends Json>(
       continue;
     }
     const { name, mime_type } = stored;
-    const key = fileKey(id, sentName("earlier", copies.size + 1, extensionOf(mime_type)));
+    const key = fileKey(id, madeName(sentName("earlier", copies.size + 1, ""), mime_type));
     const known = copies.get(stored.key);
     const copy = known ?? { key, name, mime_type, content: stored.key, data_uri: true };
     copies.set(stored.key, copy);
@@ -190,9 +197,3 @@ export async function withCopies<Input extends Json>(
 
 const TOO_MUCH =
   "The files that were sent as data URIs in earlier requests, and are named here, may have 10 MiB together. Upload them instead: POST /v1/uploads.";
-
-/** For names that people see. */
-function extensionOf(mimeType: string): string {
-  const [, subtype] = /^\w+\/([a-z\d]{1,8})(?:\+xml)?\s*(?:;|$)/i.exec(mimeType) ?? [];
-  return subtype === undefined ? "" : `.${subtype.toLowerCase()}`;
-}

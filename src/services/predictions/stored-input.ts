@@ -7,6 +7,7 @@ import type { StoredValue } from "../../protocol/event.ts";
 import {
   completeMultipart,
   deleteAll,
+  factsOf,
   getFile,
   putFile,
   putValue,
@@ -61,7 +62,7 @@ async function storeFile(bucket: R2Bucket, { key, content, ...facts }: OwnFile) 
   const original = typeof content === "string" ? await getFile(bucket, content) : undefined;
   const body = typeof content === "string" ? original?.body : content;
   if (!body) throw new Error(`${content} has been deleted meanwhile`);
-  await putFile(bucket, key, body, facts);
+  await putFile(bucket, key, body, { ...(original && factsOf(original)), ...facts });
 }
 
 /** Deletes what was written for a prediction that was not created. If that fails its account does it. */

@@ -142,10 +142,10 @@ export async function completeRunnerUpload(
   const row = await findUpload(services.db, id);
   if (row?.prediction_id !== prediction.id) throw notFound(`The upload '${id}'`);
   if (row.completed_at === null) {
-    await assembleParts(services, row, etags);
+    const is_utf8 = await assembleParts(services, row, etags);
     await requireActiveAttempt(services, holder, row.key);
     // The row stays until the sweep, for a runner that missed the response and asks again.
-    await markComplete(services, id, row.expires_at);
+    await markComplete(services, id, { expires_at: row.expires_at, is_utf8 });
   }
   return fileUrl(services, prediction, row.key);
 }

@@ -16,22 +16,29 @@ export interface FileFacts {
   name: string;
   /** It came as a data URI, and a container that it is for gets it as one. */
   data_uri?: true;
+  /** It is a text without a charset in its type, and its bytes were checked to be UTF-8. */
+  is_utf8?: boolean;
 }
 
 export const fileKey = (source: string, name: string) => `${source}/${name}`;
 
 export const valueKey = (predictionId: string, name: string) => `${predictionId}/values/${name}`;
 
-const optionsOf = ({ mime_type, name, data_uri }: FileFacts) => ({
+const optionsOf = ({ mime_type, name, data_uri, is_utf8 }: FileFacts) => ({
   httpMetadata: { contentType: mime_type },
-  // R2 metadata are headers, which are ASCII.
-  customMetadata: { name: encodeURIComponent(name), ...(data_uri && { data_uri: "1" }) },
+  customMetadata: {
+    // R2 metadata are headers, which are ASCII.
+    name: encodeURIComponent(name),
+    ...(data_uri && { data_uri: "1" }),
+    ...(is_utf8 && { is_utf8: "1" }),
+  },
 });
 
 export const factsOf = ({ httpMetadata, customMetadata }: R2Object): FileFacts => ({
   mime_type: httpMetadata?.contentType ?? "application/octet-stream",
   name: decodeURIComponent(customMetadata?.name ?? "file"),
   ...(customMetadata?.data_uri !== undefined && { data_uri: true }),
+  ...(customMetadata?.is_utf8 !== undefined && { is_utf8: true }),
 });
 
 /** @param body a stream of known length */

@@ -25,7 +25,7 @@ export async function insertUpload(
   const { size, mime_type, name, part_size, created_at, expires_at } = row;
   const inserting = db.insert(uploads).select(sql`SELECT ${id}, ${user_id}, ${prediction_id},
     ${token_id}, ${key}, ${multipart_id}, ${size}, ${mime_type}, ${name}, ${part_size},
-    ${created_at}, NULL, ${expires_at}, NULL WHERE ${pending} < ${maxPending}`);
+    ${created_at}, NULL, ${expires_at}, NULL, 0 WHERE ${pending} < ${maxPending}`);
   const result = await writeWithinQuota(db, allowance, inserting);
   return result.meta.changes > 0;
 }
@@ -99,15 +99,19 @@ export const savePart = (db: Database, row: UploadPartRow) =>
     .values(row)
     .onConflictDoUpdate({
       target: [uploadParts.upload_id, uploadParts.part_number],
-      set: { etag: row.etag },
+      set: { etag: row.etag, utf8_edges: row.utf8_edges },
     });
 
 /** Also deletes the rows of its parts. */
-export const completeUpload = (db: Database, id: string, now: number, expiresAt: number) =>
+export const completeUpload = (
+  db: Database,
+  id: string,
+  change: { completed_at: number; expires_at: number; is_utf8: boolean },
+) =>
   runBatch(db, [
     db
       .update(uploads)
-      .set({ completed_at: now, expires_at: expiresAt })
+      .set(change)
       .where(and(eq(uploads.id, id), isNull(uploads.completed_at), isNull(uploads.removed_at))),
     db.delete(uploadParts).where(eq(uploadParts.upload_id, id)),
   ]);

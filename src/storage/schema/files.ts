@@ -32,6 +32,8 @@ export const uploads = sqliteTable(
     expires_at: integer().notNull(),
     /** When its removal began: from then on nobody can read it. */
     removed_at: integer(),
+    /** Whether it is a text without a charset in its type whose bytes are UTF-8. */
+    is_utf8: integer({ mode: "boolean" }).notNull().default(false),
   },
   (t) => [
     index("uploads_expires").on(t.user_id, t.expires_at),
@@ -50,6 +52,8 @@ export const uploadParts = sqliteTable(
       .references(() => uploads.id, { onDelete: "cascade" }),
     part_number: integer().notNull(),
     etag: text().notNull(),
+    /** What Utf8Check has of a text. Null for any other file, and for a part that is not UTF-8. */
+    utf8_edges: text(),
   },
   (t) => [primaryKey({ columns: [t.upload_id, t.part_number] })],
 );

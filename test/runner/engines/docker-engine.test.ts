@@ -217,7 +217,10 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       const [down] = box.plane.files.named("down.csv");
       expect(reporter.of("output")).toEqual([[up, { deep: down }]]);
       expect(stored(up)).toMatchObject({ mime_type: "image/png", bytes: Buffer.from("pixels") });
-      expect(stored(down)).toMatchObject({ mime_type: "text/csv", bytes: Buffer.from("1,2") });
+      expect(stored(down)).toMatchObject({
+        mime_type: "text/csv; charset=utf-8",
+        bytes: Buffer.from("1,2"),
+      });
     });
 
     it("come inside of a list, whose order Cog's uploads would lose, in their order", async () => {

@@ -26,6 +26,26 @@ describe("a data URI", () => {
     expect(box.plane.files.stored.size).toBe(2);
   });
 
+  it("of a text says that it is UTF-8 where its type names no charset and its bytes are", async () => {
+    const latin1 = `data:text/plain;base64,${Buffer.from("caf\u00e9", "latin1").toString("base64")}`;
+    const named = dataUri("text/plain;charset=us-ascii", "plain");
+    const value = [
+      dataUri("text/csv", "caf\u00e9"),
+      latin1,
+      named,
+      dataUri("application/json", "1"),
+    ];
+    const { reporter, finish } = box.run([{ say: { value } }]);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    const addresses = reporter.of("output").flat();
+    expect(addresses.map((address) => box.stored(address)?.mime_type)).toEqual([
+      "text/csv; charset=utf-8",
+      "text/plain",
+      "text/plain;charset=us-ascii",
+      "application/json",
+    ]);
+  });
+
   it("of 20 MB is no large output", async () => {
     // Built here, sent by the container: the input has no limit in this test.
     const picture = Buffer.alloc(20_000_000, "picture");
@@ -96,7 +116,10 @@ describe("a file of the container", () => {
     expect(await finish).toMatchObject({ status: "succeeded" });
     const [address] = box.plane.files.named("a b.csv");
     expect(reporter.of("output")).toEqual([[address]]);
-    expect(box.stored(address)).toMatchObject({ mime_type: "text/csv", bytes: Buffer.from("1,2") });
+    expect(box.stored(address)).toMatchObject({
+      mime_type: "text/csv; charset=utf-8",
+      bytes: Buffer.from("1,2"),
+    });
   });
 
   it.each([
@@ -153,6 +176,9 @@ it.each<[string, Steps]>([
   const { reporter, finish } = box.run(steps, declared);
   expect(await finish).toMatchObject({ status: "succeeded" });
   const [address] = reporter.of("output");
-  expect(box.stored(address)).toMatchObject({ mime_type: "text/plain", bytes: Buffer.alloc(0) });
+  expect(box.stored(address)).toMatchObject({
+    mime_type: "text/plain; charset=utf-8",
+    bytes: Buffer.alloc(0),
+  });
   expect(lengths).toEqual(["0"]);
 });

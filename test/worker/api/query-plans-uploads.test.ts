@@ -40,6 +40,7 @@ describe("uploads", () => {
     created_at: 0,
     completed_at: null,
     removed_at: null,
+    is_utf8: false,
     expires_at: 1,
   };
 
@@ -63,7 +64,11 @@ describe("uploads", () => {
     ["one is found by its id", async () => findUpload(db, "u1"), [[BY_ID]]],
     ["one's own too", async () => findOwnUploads(db, user_id, ["u1", "u2"]), [[BY_ID]]],
     ["its parts are a range, in order", async () => listParts(db, "u1"), [[PARTS]]],
-    ["completed", () => completeUpload(db, "u1", 1, 2), [[BY_ID], [PARTS]]],
+    [
+      "completed",
+      () => completeUpload(db, "u1", { completed_at: 1, expires_at: 2, is_utf8: true }),
+      [[BY_ID], [PARTS]],
+    ],
     ["kept for longer", async () => keepUploads(db, ["u1", "u2"], 5), [[BY_ID]]],
     [
       "deleted, with their parts",

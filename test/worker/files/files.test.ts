@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { FileAddress } from "../../../src/protocol/file.ts";
+import type { Upload } from "../../../src/protocol/upload.ts";
 import { Client, type Refusal } from "../support/client.ts";
 import {
   bytesOf,
@@ -10,6 +11,7 @@ import {
   keysBelow,
   MIB,
   nobody,
+  PART,
   storeFile,
   uploaded,
 } from "../support/files.ts";
@@ -38,7 +40,7 @@ describe("the whole file", () => {
     expect(await response.text()).toBe(TEXT);
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-length": "10",
-      "content-type": "text/plain",
+      "content-type": "text/plain; charset=utf-8",
       "content-disposition": `inline; filename="digits.txt"; filename*=UTF-8''digits.txt`,
       "accept-ranges": "bytes",
       etag: expect.stringMatching(/^"[^"]+"$/),
@@ -53,7 +55,7 @@ describe("the whole file", () => {
     expect(await response.text()).toBe("");
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-length": "10",
-      "content-type": "text/plain",
+      "content-type": "text/plain; charset=utf-8",
       etag,
     });
   });
@@ -217,6 +219,48 @@ describe("a name", () => {
   test("that is not given follows the type", async () => {
     const png = await uploaded(client, TEXT, { mime_type: "image/png" });
     expect(new URL(fileUrl(png)).pathname).toMatch(/\/file\.png$/);
+  });
+
+  test.each([
+    ["application/octet-stream", "bin"],
+    ["audio/mpeg", "mp3"],
+    ["text/plain; charset=utf-8", "txt"],
+    ["video/quicktime", "mov"],
+    ["application/x-unheard-of", "bin"],
+  ])("an unnamed upload of the type %s is called file.%s", async (mime_type, extension) => {
+    const one = await uploaded(client, TEXT, { mime_type });
+    expect(new URL(fileUrl(one)).pathname).toBe(`/v1/files/${one.id}/file.${extension}`);
+  });
+});
+
+describe("the charset of a text", () => {
+  const typeOf = async (one: Upload) =>
+    (await nobody.fetch(fileUrl(one))).headers.get("content-type");
+  const UTF8 = "text/plain; charset=utf-8";
+
+  test.each([
+    ["text/plain", "na\u00efve", UTF8],
+    ["text/plain;", "na\u00efve", UTF8],
+    ["text/csv; header=present", "a,b", "text/csv; header=present; charset=utf-8"],
+    ["text/plain; charset=iso-8859-1", "plain", "text/plain; charset=iso-8859-1"],
+    ["text/plain", Uint8Array.of(0x63, 0x61, 0x66, 0xe9), "text/plain"],
+    ["application/json", "{}", "application/json"],
+  ])(
+    "a file of the type %s is served with it if its bytes are UTF-8",
+    async (mime_type, content, served) => {
+      const one = await uploaded(client, content, { mime_type });
+      expect(one.mime_type).toBe(mime_type);
+      expect(await typeOf(one)).toBe(served);
+    },
+  );
+
+  test("a character that lies across two parts of a file is whole", async () => {
+    const euro = new TextEncoder().encode("\u20ac");
+    const text = new Uint8Array(PART + 100).fill(0x61);
+    text.set(euro, PART - 1);
+    expect(await typeOf(await uploaded(client, text))).toBe(UTF8);
+    text[PART] = 0x61;
+    expect(await typeOf(await uploaded(client, text))).toBe("text/plain");
   });
 });
 

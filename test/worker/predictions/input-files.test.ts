@@ -124,7 +124,7 @@ describe("an upload in an input", () => {
     const none = crypto.randomUUID();
     const answers = await Promise.all(
       [done.id, pending.id, none].flatMap((id) =>
-        [`/v1/uploads/${id}`, `${ORIGIN}/v1/uploads/${id}`, `/v1/files/${id}/file.plain`].map(
+        [`/v1/uploads/${id}`, `${ORIGIN}/v1/uploads/${id}`, `/v1/files/${id}/file.txt`].map(
           async (image) => {
             const { status, body } = await refused({ image }, stranger);
             return JSON.stringify([status, body.detail]).replaceAll(id, "X");

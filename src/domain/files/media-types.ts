@@ -1,0 +1,41 @@
+/** The one table of media types and file extensions: models go by the extension of a file. */
+import { Mime } from "mime";
+import other from "mime/types/other.js";
+import standard from "mime/types/standard.js";
+
+/**
+ * Types that the package lacks, and those whose first extension there is one that few programs know. Forced,
+ * because several types share an extension.
+ */
+const table = new Mime(standard, other).define(
+  {
+    "application/jsonl": ["jsonl"],
+    "application/x-ndjson": ["*ndjson"],
+    "application/yaml": ["*yaml"],
+    "application/x-gzip": ["*gz"],
+    "audio/aac": ["aac", "*adts"],
+    "audio/x-aac": ["*aac"],
+    "audio/aiff": ["*aiff"],
+    "audio/flac": ["flac"],
+    "audio/mpeg": ["mp3"],
+    "audio/ogg": ["ogg"],
+    "audio/opus": ["opus"],
+    "audio/vnd.wave": ["*wav"],
+    "audio/webm": ["*webm"],
+    "image/jpg": ["*jpg"],
+    "image/x-png": ["*png"],
+    "image/pjpeg": ["*jpg"],
+    "video/quicktime": ["mov"],
+  },
+  true,
+);
+
+/** Undefined for a type that the table lacks. */
+export const extensionOf = (mimeType: string): string | undefined =>
+  table.getExtension(mimeType) ?? undefined;
+
+export const typeOfName = (name: string): string | undefined => table.getType(name) ?? undefined;
+
+/** A name for a file that came without one, such as `file.png`. */
+export const madeName = (stem: string, mimeType: string): string =>
+  `${stem}.${extensionOf(mimeType) ?? "bin"}`;
