@@ -4,6 +4,7 @@ import { findStrings, findUriStrings } from "../../src/domain/files/input-files.
 import { parsePrefer } from "../../src/domain/predictions/prefer.ts";
 import { formFields } from "../../src/domain/schemas/input-form.ts";
 import { validateInput } from "../../src/domain/schemas/json-schema.ts";
+import { Meter } from "../../src/domain/schemas/json-schema-meter.ts";
 import { toRe2 } from "../../src/domain/schemas/pattern.ts";
 import { PatternMatcher } from "../../src/domain/schemas/pattern-matcher.ts";
 import { exceededBound } from "../../src/lib/json-scan.ts";
@@ -37,7 +38,7 @@ const pass = (text: string) => () => exceededBound(text, BOUNDS);
 const ordinaryJson = `"${"A".repeat(10_000_000)}"`;
 
 const matches = (pattern: string, text: string) => () =>
-  new PatternMatcher().matches(pattern, text);
+  new PatternMatcher(new Meter()).matches(pattern, text);
 const WORDS = "^[a-z]+$";
 
 const numbers = Array.from({ length: 90_000 }, (_, n) => n);

@@ -1,7 +1,7 @@
 /** Renders the playground for a model and version. */
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { browserSchema } from "../../domain/schemas/json-schema-shape.ts";
+import { schemaShape } from "../../domain/schemas/json-schema-shape.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { ProblemError } from "../../errors.ts";
 import { exampleChoices } from "../../services/models/examples.ts";
@@ -91,7 +91,7 @@ export async function renderPlayground(
   const numbers = page.items.map(({ number }) => number);
   const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
   // Schemas that the form cannot use are still valid to publish.
-  const shape = browserSchema.safeParse(versionSchema(version.schemas, "input")).data;
+  const shape = schemaShape.safeParse(versionSchema(version.schemas, "input")).data;
   c.status(status);
   return c.render(
     <PlaygroundPage

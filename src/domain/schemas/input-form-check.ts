@@ -1,18 +1,19 @@
 /** Validates a form's input in the browser while it is typed, by the same rules as the service. */
 import type { Json, ValidationIssue } from "../../protocol/common.ts";
-import { schemaIssues } from "./json-schema-issues.ts";
+import { SchemaParts } from "./json-schema-parts.ts";
 import type { SchemaPart } from "./json-schema-shape.ts";
-import { prepareSchema, validate } from "./json-schema-validator.ts";
+import { validate } from "./json-schema-validator.ts";
 
 /**
- * Inputs whose validation fails or takes too long count as valid: the service decides.
- * @param shape an output of `browserSchema`, which is modified
+ * Inputs whose validation fails or takes too long count as valid: the service decides. So do all texts
+ * that have a pattern, because the engine for patterns is larger than a whole page.
+ * @param shape an output of `schemaShape`
  */
 export function inputChecker(shape: SchemaPart): (input: Json) => ValidationIssue[] {
-  const prepared = prepareSchema(shape);
+  const parts = new SchemaParts(shape);
   return (input) => {
     try {
-      return schemaIssues(validate(prepared, input).errors, { ...prepared, input });
+      return validate(parts, input, () => undefined);
     } catch {
       return [];
     }

@@ -3,23 +3,25 @@ import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 
 /** A reference may have 50,000 characters, and a schema may lead to it thousands of times: each is read once. */
-const resolved = new WeakMap<object, Map<string, Json | undefined>>();
+const resolved = new WeakMap<object, Map<string, unknown>>();
 
 /**
  * Undefined for a pointer to nothing, and for one into another document.
  * @param root never modified
  */
-export function resolvePointer(root: Json, ref: string): Json | undefined {
+export function resolvePointer(root: Json, ref: string): Json | undefined;
+export function resolvePointer(root: unknown, ref: string): unknown;
+export function resolvePointer(root: unknown, ref: string): unknown {
   if (typeof root !== "object" || root === null) return ref === "#" ? root : undefined;
-  const known = resolved.get(root) ?? new Map<string, Json | undefined>();
+  const known = resolved.get(root) ?? new Map<string, unknown>();
   resolved.set(root, known);
   if (!known.has(ref)) known.set(ref, partAt(root, ref));
   return known.get(ref);
 }
 
-function partAt(root: Json, ref: string): Json | undefined {
+function partAt(root: unknown, ref: string): unknown {
   if (ref !== "#" && !ref.startsWith("#/")) return undefined;
-  let part: Json | undefined = root;
+  let part = root;
   for (const name of ref.split("/").slice(1)) {
     if (part === undefined) return undefined;
     const key = decode(name).replaceAll("~1", "/").replaceAll("~0", "~");

@@ -1,23 +1,17 @@
 /** JSON Schema 2020-12: checks a version's schemas, and validates inputs against them. */
-import type { ValidationResult } from "@cfworker/json-schema";
-import type { Json } from "../../protocol/common.ts";
-import { schemaIssues } from "./json-schema-issues.ts";
-import { Patterns } from "./json-schema-patterns.ts";
-import { boundedSchema } from "./json-schema-shape.ts";
-import {
-  errorMessage,
-  type PreparedSchema,
-  prepareSchema,
-  TooCostly,
-  validate,
-} from "./json-schema-validator.ts";
+import type { Json, ValidationIssue } from "../../protocol/common.ts";
+import { Meter, TooCostly } from "./json-schema-meter.ts";
+import { SchemaParts } from "./json-schema-parts.ts";
+import { schemaShape } from "./json-schema-shape.ts";
+import { validate } from "./json-schema-validator.ts";
+import { PatternMatcher } from "./pattern-matcher.ts";
 import { invalid, type Loc, tooDeep, ValidationFailure } from "./validation.ts";
 import { zodIssues } from "./zod-issues.ts";
 
 type JsonSchema = Record<string, Json>;
 
-/** Nothing below it is visited: what takes more doubles somewhere. 15 ms. */
-const MAX_VISITS_OF_NULL = 10_000;
+/** Nothing below null is visited: a schema that takes more doubles somewhere. */
+const MAX_STEPS_OF_NULL = 1_000_000;
 
 /**
  * Rejects a schema that cannot be used, or whose validation might never end.
@@ -27,7 +21,7 @@ const MAX_VISITS_OF_NULL = 10_000;
 export function checkSchema(schema: JsonSchema, loc: Loc): void {
   try {
     // Validating null already reveals endless schemas, such as a part that refers to itself.
-    validate(checkedSchema(schema, null, loc), null, MAX_VISITS_OF_NULL);
+    validate(partsOf(schema, loc), null, () => undefined, new Meter(MAX_STEPS_OF_NULL));
   } catch (error) {
     if (error instanceof ValidationFailure) throw error;
     if (error instanceof RangeError) throw tooDeep(loc);
@@ -37,43 +31,40 @@ export function checkSchema(schema: JsonSchema, loc: Loc): void {
 
 /** @throws ValidationFailure with `loc` below `["body", "input"]`, also for an unusable schema */
 export function validateInput(schema: JsonSchema, input: Json): void {
-  const prepared = prepareInputSchema(schema, input);
-  const { valid, errors } = runValidation(prepared, input);
-  if (!valid) throw new ValidationFailure(schemaIssues(errors, { ...prepared, input }));
+  const issues = issuesOf(schema, input);
+  if (issues.length > 0) throw new ValidationFailure(issues);
 }
 
 const LOC: Loc = ["body", "input"];
 
-function prepareInputSchema(schema: JsonSchema, input: Json): PreparedSchema {
+function issuesOf(schema: JsonSchema, input: Json): ValidationIssue[] {
+  const parts = usableParts(schema);
+  const meter = new Meter();
+  const patterns = new PatternMatcher(meter);
   try {
-    return checkedSchema(schema, input, ["body", "schema"]);
-  } catch (error) {
-    throw error instanceof TooCostly ? tooCostly(error) : unusable(error);
-  }
-}
-
-function checkedSchema(source: JsonSchema, input: Json, loc: Loc): PreparedSchema {
-  const parsed = boundedSchema.safeParse(source);
-  if (!parsed.success) {
-    const issues = zodIssues(parsed.error, "body", source);
-    throw new ValidationFailure(
-      issues.map((issue) => ({ ...issue, loc: [...loc, ...issue.loc.slice(1)] })),
-    );
-  }
-  const patterns = new Patterns(input);
-  return prepareSchema(parsed.data, patterns.formats, (part) => patterns.apply(part));
-}
-
-function runValidation(prepared: PreparedSchema, input: Json): ValidationResult {
-  try {
-    return validate(prepared, input);
+    return validate(parts, input, (pattern, text) => patterns.matches(pattern, text), meter);
   } catch (error) {
     // A recursive schema follows a deeply nested input until the stack overflows.
     if (error instanceof RangeError) throw tooDeep(LOC);
-    // The validator encodes property names as URI components.
-    if (error instanceof URIError) throw invalid(LOC, "A property name contains a lone surrogate");
-    throw error instanceof TooCostly ? tooCostly(error) : unusable(error);
+    throw error instanceof TooCostly ? tooCostly(error) : error;
   }
+}
+
+function usableParts(schema: JsonSchema): SchemaParts {
+  try {
+    return partsOf(schema, ["body", "schema"]);
+  } catch (error) {
+    throw unusable(error);
+  }
+}
+
+function partsOf(schema: JsonSchema, loc: Loc): SchemaParts {
+  const parsed = schemaShape.safeParse(schema);
+  if (parsed.success) return new SchemaParts(parsed.data);
+  const issues = zodIssues(parsed.error, "body", schema);
+  throw new ValidationFailure(
+    issues.map((issue) => ({ ...issue, loc: [...loc, ...issue.loc.slice(1)] })),
+  );
 }
 
 const tooCostly = ({ message }: TooCostly) =>
@@ -81,6 +72,8 @@ const tooCostly = ({ message }: TooCostly) =>
     LOC,
     `The model's input schema is too expensive to check: ${message}. Send a smaller input, or omit Validate-Input`,
   );
+
+const errorMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 const unusable = (error: unknown) =>
   invalid(

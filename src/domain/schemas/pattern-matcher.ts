@@ -1,55 +1,46 @@
-/** Matches patterns with a linear-time engine, within a total number of steps. */
+/** Matches patterns with a linear-time engine. */
 import { RE2JS } from "re2js";
-import { TooCostly } from "./json-schema-validator.ts";
+import type { Meter } from "./json-schema-meter.ts";
 import { toRe2 } from "./pattern.ts";
-
-/** 0.5 s in the worst case of 50 ns each; usually a tenth of that. */
-const MAX_STEPS = 10_000_000;
 
 /** Steps after which the engine's caches are dropped: they reach 30 MB in the worst case. */
 const CACHED_STEPS = 100_000;
 
-const COMPILE_STEPS = 1_000;
+const STEPS_OF_COMPILATION = 1_000;
 
-interface Compiled {
-  engine: RE2JS;
-  weight: number;
-}
+/** For each state that `toRe2` expects. */
+const STEPS_OF_STATE = 10;
 
 export class PatternMatcher {
-  readonly #compiled = new Map<string, Compiled>();
-  #steps = 0;
+  readonly #engines = new Map<string, RE2JS | undefined>();
+  readonly #meter: Meter;
   #droppedAt = 0;
 
+  constructor(meter: Meter) {
+    this.#meter = meter;
+  }
+
   /**
-   * @param pattern one that `toRe2` can translate
+   * @returns undefined for a pattern that the engine does not support
    * @throws TooCostly
    */
-  matches(pattern: string, text: string): boolean {
-    if (this.#steps - this.#droppedAt > CACHED_STEPS) {
-      this.#compiled.clear();
-      this.#droppedAt = this.#steps;
+  matches(pattern: string, text: string): boolean | undefined {
+    if (this.#meter.steps - this.#droppedAt > CACHED_STEPS) {
+      this.#engines.clear();
+      this.#droppedAt = this.#meter.steps;
     }
-    const { engine, weight } = this.#compile(pattern);
-    this.#count(weight * (text.length + 1));
-    return engine.test(text);
+    const engine = this.#engines.has(pattern) ? this.#engines.get(pattern) : this.#compile(pattern);
+    // Each character may visit every instruction of the program.
+    this.#meter.spend((engine?.programSize() ?? 1) * (text.length + 1));
+    return engine?.test(text);
   }
 
-  #compile(pattern: string): Compiled {
-    const known = this.#compiled.get(pattern);
-    if (known) return known;
+  #compile(pattern: string): RE2JS | undefined {
     const translated = toRe2(pattern);
-    if (!translated) throw new Error(`not supported by RE2: ${pattern}`);
-    const { source, weight } = translated;
-    this.#count(COMPILE_STEPS + weight);
-    const compiled = { engine: RE2JS.compile(source), weight };
-    this.#compiled.set(pattern, compiled);
-    return compiled;
-  }
-
-  #count(steps: number): void {
-    this.#steps += steps;
-    if (this.#steps > MAX_STEPS)
-      throw new TooCostly(`its patterns take more than ${MAX_STEPS} steps`);
+    this.#meter.spend(STEPS_OF_COMPILATION + pattern.length);
+    if (translated) this.#meter.spend(STEPS_OF_STATE * translated.weight);
+    const engine = translated && RE2JS.compile(translated.source);
+    this.#engines.set(pattern, engine);
+    return engine;
   }
 }

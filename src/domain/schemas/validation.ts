@@ -61,8 +61,22 @@ export class ValidationFailure extends Error {
 /** Issues per response. */
 export const MAX_ISSUES = 20;
 
-/** @param ctx values of the text, and other helpful ones; absent if the type says it all */
-export function fault(type: IssueType, ctx?: Record<string, unknown>): Fault {
+/** A pattern or a list of values can be 100 KB, and a name in an input 10 MB. */
+const MAX_QUOTED_CHARACTERS = 1_000;
+
+export const shortened = (text: string) =>
+  text.length > MAX_QUOTED_CHARACTERS ? `${text.slice(0, MAX_QUOTED_CHARACTERS)}…` : text;
+
+/** @param whole values of the text, and other helpful ones; absent if the type says it all */
+export function fault(type: IssueType, whole?: Record<string, unknown>): Fault {
+  const ctx =
+    whole &&
+    Object.fromEntries(
+      Object.entries(whole).map(([name, value]) => [
+        name,
+        typeof value === "string" ? shortened(value) : value,
+      ]),
+    );
   const msg = TEXTS[type].replace(/\{(\w+)( \w+)?\}/g, (_, name: string, noun = "") => {
     const plural = noun && ctx?.[name] !== 1 ? "s" : "";
     return `${ctx?.[name]}${noun}${plural}`;
@@ -71,11 +85,15 @@ export function fault(type: IssueType, ctx?: Record<string, unknown>): Fault {
 }
 
 /** @param value the invalid value, which is repeated if it is short and not a secret */
-export const issueAt = (loc: Loc, { type, msg, ctx }: Fault, value?: unknown): ValidationIssue => ({
+export const issueAt = (
+  [where, ...names]: Loc,
+  { type, msg, ctx }: Fault,
+  value?: unknown,
+): ValidationIssue => ({
   type,
-  loc,
+  loc: [where, ...names.map(shortened)],
   msg,
-  ...(!loc.some((part) => SECRET.test(part)) && repeatable(value) && { input: value }),
+  ...(!names.some((part) => SECRET.test(part)) && repeatable(value) && { input: value }),
   ...(ctx && { ctx }),
 });
 

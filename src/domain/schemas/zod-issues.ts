@@ -46,9 +46,9 @@ function translate(issue: Issue, base: Loc, root: unknown): ValidationIssue[] {
   if (value === undefined) return [issueAt(loc, fault("missing"))];
   switch (issue.code) {
     case "unrecognized_keys":
-      return issue.keys.map((key) =>
-        issueAt([...loc, key], fault("extra_forbidden"), valueAt(value, [key])),
-      );
+      return issue.keys
+        .slice(0, MAX_ISSUES)
+        .map((key) => issueAt([...loc, key], fault("extra_forbidden"), valueAt(value, [key])));
     case "invalid_key":
       return issue.issues.flatMap((inner) =>
         translate(inner, [...loc, "[key]"], String(issue.path.at(-1))),

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type FieldKind, formFields } from "../../../src/domain/schemas/input-form.ts";
 import { inputChecker } from "../../../src/domain/schemas/input-form-check.ts";
 import { fillForm, readForm } from "../../../src/domain/schemas/input-form-values.ts";
-import { boundedSchema } from "../../../src/domain/schemas/json-schema-shape.ts";
+import { schemaShape } from "../../../src/domain/schemas/json-schema-shape.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { field } from "./filled-field.ts";
 import { object, type Schema, wholeIssues } from "./json-schemas.ts";
@@ -143,9 +143,7 @@ test("the check of a form finds what the service finds", () => {
       fc.dictionary(fc.constantFrom("a", "messages", "prompt"), fc.jsonValue()),
       ({ schema, given }, other) => {
         const input: Record<string, Json> = JSON.parse(JSON.stringify({ ...given, ...other }));
-        expect(inputChecker(boundedSchema.parse(schema))(input)).toEqual(
-          wholeIssues(schema, input),
-        );
+        expect(inputChecker(schemaShape.parse(schema))(input)).toEqual(wholeIssues(schema, input));
       },
     ),
   );

@@ -9,7 +9,8 @@ import {
   fillForm,
   readField,
 } from "../../../src/domain/schemas/input-form-values.ts";
-import { boundedSchema } from "../../../src/domain/schemas/json-schema-shape.ts";
+import { schemaShape } from "../../../src/domain/schemas/json-schema-shape.ts";
+import type { Json } from "../../../src/protocol/common.ts";
 import { field } from "./filled-field.ts";
 import { object } from "./json-schemas.ts";
 
@@ -113,7 +114,7 @@ describe("an input that is shown in its form", () => {
 describe("the check of a form", () => {
   test("says it at the field, and where below it", () => {
     const schema = object({ a: { type: "array", items: { minimum: 2 } } }, { minProperties: 2 });
-    const messages = fieldMessages(inputChecker(boundedSchema.parse(schema))({ a: [2, 1] }));
+    const messages = fieldMessages(inputChecker(schemaShape.parse(schema))({ a: [2, 1] }));
     expect([...messages]).toEqual([
       ["", "Dictionary should have at least 2 items"],
       ["a", "1: Input should be greater than or equal to 2"],
@@ -121,8 +122,8 @@ describe("the check of a form", () => {
   });
 
   test("leaves to the service what it cannot hold", () => {
-    const check = inputChecker(boundedSchema.parse(object({ a: { items: { minimum: 2 } } })));
-    expect(check({ a: Array(200_000).fill(1) })).toEqual([]);
+    const check = inputChecker(schemaShape.parse(object({ a: { items: { minimum: 2 } } })));
+    expect(check({ a: [...Array<Json>(1_000_000).fill(3), 1] })).toEqual([]);
     expect(check({ a: [1] })).toHaveLength(1);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { TooCostly } from "../../../src/domain/schemas/json-schema-validator.ts";
+import { Meter, TooCostly } from "../../../src/domain/schemas/json-schema-meter.ts";
 import { toRe2 } from "../../../src/domain/schemas/pattern.ts";
 import { PatternMatcher } from "../../../src/domain/schemas/pattern-matcher.ts";
 
@@ -17,7 +17,7 @@ describe("a pattern", () => {
     ["^[^]$", "\n", ""],
   ])("means what it means to JavaScript: %s", (pattern, fitting, other) => {
     const native = new RegExp(pattern, "u");
-    const trials = new PatternMatcher();
+    const trials = new PatternMatcher(new Meter());
     for (const text of [fitting, other]) {
       const expected = text.length < 1_000 && native.test(text);
       expect([text, trials.matches(pattern, text)]).toEqual([text, expected]);
@@ -61,11 +61,11 @@ describe("trials", () => {
     ["(a|b)*a(a|b){150}$", "ab".repeat(5_000), false],
     ["(.*)*x", "a".repeat(10_000), false],
   ])("of exponential patterns end: %.40s", (pattern, text, matches) => {
-    expect(new PatternMatcher().matches(pattern, text)).toBe(matches);
+    expect(new PatternMatcher(new Meter()).matches(pattern, text)).toBe(matches);
   });
 
   test("are bounded in sum: 400 texts", () => {
-    const trials = new PatternMatcher();
+    const trials = new PatternMatcher(new Meter());
     const text = "ab".repeat(500);
     expect(() => {
       for (let n = 0; n < 400; n++) trials.matches("(a|b)*a(a|b){150}$", text + n);
@@ -73,7 +73,7 @@ describe("trials", () => {
   });
 
   test("of ordinary ones are many: 10,000", () => {
-    const trials = new PatternMatcher();
+    const trials = new PatternMatcher(new Meter());
     for (let n = 0; n < 10_000; n++) {
       expect(trials.matches("^#[0-9a-f]{6}$", `#${n.toString(16).padStart(6, "0")}`)).toBe(true);
     }

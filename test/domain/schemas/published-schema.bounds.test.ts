@@ -18,9 +18,9 @@ describe("what a validation may cost", () => {
     expect(wholeIssues(list, { a })).toEqual([]);
   });
 
-  test("a long list of values counts at each visit, since each mistake repeats it", () => {
-    const schema = object({ a: { items: { enum: ["x".repeat(90_000)] } } });
-    const [issue] = wholeIssues(schema, { a: Array.from({ length: 1_000 }, () => 1) });
+  test("a long list of allowed values is charged for each item that it is compared with", () => {
+    const schema = object({ a: { items: { enum: ["x", "y".repeat(90_000)] } } });
+    const [issue] = wholeIssues(schema, { a: Array.from({ length: 10_000 }, () => "x") });
     expect(issue?.msg).toContain("too expensive to check");
   });
 
@@ -66,7 +66,7 @@ describe("what a validation may cost", () => {
       "a long name",
       { patternProperties: { "a.*b": {} }, additionalProperties: false },
       { ["a".repeat(1_000_000)]: 1 },
-      [`a.${"a".repeat(1_000_000)} extra_forbidden`],
+      [`a.${"a".repeat(1_000)}… extra_forbidden`],
     ],
   ])("%s that would take exponential time is tried in linear time", (_, a, value, issues) => {
     expect(schemaIssues(object({ a }), { a: value })).toEqual(
@@ -95,7 +95,7 @@ describe("what a validation may cost", () => {
 
   test("the costs of all trials are added up", () => {
     const schema = object({ a: { items: { pattern: "(x|y)*x(x|y){150}$" } } });
-    const a = Array.from({ length: 400 }, (_, n) => "xy".repeat(500) + n);
+    const a = Array.from({ length: 400 }, (_, n) => `${"xy".repeat(500 + n)}y`);
     expect(wholeIssues(schema, { a })).toMatchObject([
       { loc: ["body", "input"], msg: expect.stringContaining("too expensive to check") },
     ]);

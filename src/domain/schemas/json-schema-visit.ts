@@ -1,0 +1,183 @@
+/** A value that is held against one part of a JSON Schema. */
+import type { Json, ValidationIssue } from "../../protocol/common.ts";
+import { type Meter, stepsOfText } from "./json-schema-meter.ts";
+import type { SchemaParts } from "./json-schema-parts.ts";
+import type { Keywords, SchemaPart } from "./json-schema-shape.ts";
+import { type Fault, issueAt, type Loc, likeliestIssues, MAX_ISSUES } from "./validation.ts";
+
+/** Decides whether a text matches a pattern; undefined if it cannot. */
+export type PatternTest = (pattern: string, text: string) => boolean | undefined;
+
+/** An issue is made of some texts and the whole location. */
+const STEPS_OF_ISSUE = 200;
+
+const STEPS_OF_MARK = 4;
+
+/** The validation that a visit is part of. */
+export interface VisitContext {
+  readonly parts: SchemaParts;
+  readonly meter: Meter;
+  readonly matches: PatternTest;
+  visit(part: SchemaPart, value: Json, place: Place): Visit;
+  /** The names of an object, and the steps to read them. */
+  namesOf(value: object): { names: string[]; steps: number };
+}
+
+/** Where a value is in the input. */
+export interface Place {
+  above?: Place;
+  key?: string | number;
+}
+
+function locOf(place: Place): Loc {
+  const keys: string[] = [];
+  for (let at: Place | undefined = place; at?.key !== undefined; at = at.above)
+    keys.push(String(at.key));
+  return ["body", "input", ...keys.toReversed()];
+}
+
+export class Visit {
+  readonly part: Keywords;
+  readonly value: Json;
+  readonly issues: ValidationIssue[] = [];
+  /** False if the value counts as valid because something could not be decided. */
+  isCertain = true;
+  readonly #validation: VisitContext;
+  readonly #place: Place;
+  #patterned: Set<string> | undefined;
+  /** Names and indexes that keywords have accepted. */
+  #marked: Set<string | number> | undefined;
+
+  constructor(validation: VisitContext, part: Keywords, value: Json, place: Place) {
+    this.#validation = validation;
+    this.part = part;
+    this.value = value;
+    this.#place = place;
+  }
+
+  /** Nothing that is checked from here on changes what is reported. */
+  get isFull(): boolean {
+    return this.issues.length >= MAX_ISSUES;
+  }
+
+  get isValid(): boolean {
+    return this.issues.length === 0;
+  }
+
+  /** Of an object. */
+  get names(): string[] {
+    const { value } = this;
+    return typeof value === "object" && value !== null ? this.#validation.namesOf(value).names : [];
+  }
+
+  /** Names that `patternProperties` covers. */
+  get patterned(): Set<string> {
+    this.#patterned ??= new Set();
+    return this.#patterned;
+  }
+
+  /** @param name of a property that is missing */
+  fail(found: Fault, name?: string): void {
+    if (this.isFull) return;
+    const loc = locOf(this.#place);
+    this.#validation.meter.spend(STEPS_OF_ISSUE + loc.length + found.msg.length);
+    this.issues.push(
+      name === undefined ? issueAt(loc, found, this.value) : issueAt([...loc, name], found),
+    );
+  }
+
+  /** Fails as the branch of a union that was most likely meant. */
+  failAsLikeliest(branches: Visit[]): void {
+    const issues = branches.map((branch) => branch.issues);
+    this.#validation.meter.spend(issues.flat().length);
+    this.#addIssues(likeliestIssues(issues, locOf(this.#place).length));
+  }
+
+  /** The same value. */
+  against(part: SchemaPart): Visit {
+    return this.#validation.visit(part, this.value, this.#place);
+  }
+
+  againstReference(): Visit {
+    return this.against(this.#validation.parts.targetOf(this.part) ?? true);
+  }
+
+  againstName(part: SchemaPart, name: string): Visit {
+    return this.#validation.visit(part, name, { above: this.#place, key: name });
+  }
+
+  /** A property or an item, of which nothing is taken over. */
+  againstBelow(key: string | number, part: SchemaPart): Visit {
+    const value: Json = isComposite(this.value) ? Reflect.get(this.value, key) : null;
+    return this.#validation.visit(part, value, { above: this.#place, key });
+  }
+
+  /** A property or an item, which the keyword accepts or not. */
+  below(key: string | number, part: SchemaPart): void {
+    if (this.isFull) return;
+    const found = this.againstBelow(key, part);
+    this.#addIssues(found.issues);
+    this.isCertain &&= found.isCertain;
+    this.mark(key);
+  }
+
+  /** All of them are required of the same value. */
+  acceptAll(visits: Visit[]): void {
+    for (const visit of visits) {
+      this.#addIssues(visit.issues);
+      this.isCertain &&= visit.isCertain;
+      this.markAll(visit);
+    }
+  }
+
+  mark(key: string | number): void {
+    if (!this.#validation.parts.hasUnevaluated) return;
+    this.#validation.meter.spend(STEPS_OF_MARK);
+    this.#marked ??= new Set();
+    this.#marked.add(key);
+  }
+
+  isMarked(key: string | number): boolean {
+    return this.#marked?.has(key) === true;
+  }
+
+  markAll(visit: Visit): void {
+    const marked = visit.#marked;
+    if (!visit.isValid || marked === undefined) return;
+    if (this.#marked === undefined) this.#marked = marked;
+    else for (const key of marked) this.mark(key);
+  }
+
+  /** Undefined if it cannot be decided. */
+  matches(pattern: string, text: string): boolean | undefined {
+    const isMatched = this.#validation.matches(pattern, text);
+    if (isMatched === undefined) this.isCertain = false;
+    return isMatched;
+  }
+
+  isEqual(one: unknown, other: unknown): boolean {
+    this.#validation.meter.spend(
+      typeof one === "string" && typeof other === "string" ? stepsOfText(one) : 1,
+    );
+    if (one === other) return true;
+    if (!isComposite(one) || !isComposite(other)) return false;
+    if (Array.isArray(one) !== Array.isArray(other)) return false;
+    const { names, steps } = this.#validation.namesOf(one);
+    this.#validation.meter.spend(steps);
+    return (
+      this.#validation.namesOf(other).names.length === names.length &&
+      names.every(
+        (name) =>
+          Object.hasOwn(other, name) &&
+          this.isEqual(Reflect.get(one, name), Reflect.get(other, name)),
+      )
+    );
+  }
+
+  #addIssues(issues: ValidationIssue[]): void {
+    this.issues.push(...issues.slice(0, MAX_ISSUES - this.issues.length));
+  }
+}
+
+const isComposite = (value: unknown): value is object =>
+  typeof value === "object" && value !== null;
