@@ -130,6 +130,9 @@ export async function errorResponse(error: Error, c: Context): Promise<Response>
   if (error instanceof ValidationFailure) return validationResponse(error, c);
   if (error instanceof HTTPException && error.status === 400)
     return errorResponse(await bodyErrorOf(c), c);
+  // Nobody reads the response, and there is nothing to log.
+  if (c.req.raw.signal.aborted)
+    return problemResponse("bad_request", "The client closed the request.", c);
   const problem = toProblem(error, c);
   if (problem) {
     const response = problemResponse(problem.code, problem.message, c);
@@ -140,9 +143,6 @@ export async function errorResponse(error: Error, c: Context): Promise<Response>
     }
     return response;
   }
-  // The client has disconnected: there is nothing to log, and nobody reads the response.
-  if (c.req.raw.signal.aborted)
-    return problemResponse("bad_request", "The client closed the request.", c);
   logger.error("Unexpected error", { request_id: requestId, error });
   return problemResponse(
     "internal",

@@ -3,6 +3,7 @@ import { app } from "./app.ts";
 import { createDashboard } from "./dashboard/app.tsx";
 import { isDocs } from "./dashboard/docs/contents.ts";
 import type { Bindings } from "./env.ts";
+import { duringRequest } from "./lib/current-request.ts";
 import { count, dispatch } from "./queue/consumer.ts";
 import { getServices } from "./services/services.ts";
 import { sweepAll } from "./services/sweeps.ts";
@@ -22,7 +23,10 @@ const isForApp = (url: string) => API.test(url) || isDocs(url);
 
 export default {
   fetch: (request: Request, env, context) =>
-    (isForApp(request.url) ? app : dashboard).fetch(request, env, context),
+    duringRequest(
+      { signal: request.signal, waitUntil: (promise) => context.waitUntil(promise) },
+      () => (isForApp(request.url) ? app : dashboard).fetch(request, env, context),
+    ),
   async queue(batch, env) {
     const consume = batch.queue.endsWith("-counts") ? count : dispatch;
     await consume(getServices(env), batch);

@@ -4,6 +4,7 @@
  * extra room for one complete holder, which always finishes.
  */
 
+import { holdForRequest, LAPSE_MS, requireClient } from "./current-request.ts";
 import { sleep } from "./timeout.ts";
 
 /**
@@ -26,9 +27,16 @@ export interface ByteLimits {
 export class BudgetExceeded extends Error {}
 
 /** A holder of bytes: one request body, say. */
-export interface Held {
-  owner: string;
-  bytes: number;
+export class Held {
+  readonly owner: string;
+  bytes = 0;
+  /** While it holds some or waits for some: gives them back. */
+  leave: (() => void) | undefined;
+  countsUntil = 0;
+
+  constructor(owner: string) {
+    this.owner = owner;
+  }
 }
 
 interface Waiter {
@@ -41,6 +49,8 @@ export class ByteBudget {
   readonly #limits: ByteLimits;
   #shared = 0;
   readonly #shares = new Map<string, number>();
+  /** All that hold or wait. */
+  readonly #holders = new Set<Held>();
   /** The holder that has the extra room. Its bytes do not count as shared. */
   #favoured: Held | undefined;
   /** By owner, in the order of their turns. */
@@ -50,28 +60,58 @@ export class ByteBudget {
     this.#limits = limits;
   }
 
-  /** Takes the bytes, waiting until there is room. @throws BudgetExceeded */
+  /**
+   * Takes the bytes, waiting until there is room.
+   * @throws BudgetExceeded; the reason of the abort of a request that has ended
+   */
   async take(held: Held, bytes: number): Promise<void> {
+    requireClient();
+    held.leave ??= this.#enter(held);
     if (this.#fits(held, bytes)) return this.#give(held, bytes);
+    this.#endLapsed();
     const queue = this.#waiters.get(held.owner) ?? [];
     if (queue.length === this.#limits.waiting) throw new BudgetExceeded();
     const waiter: Waiter = { held, bytes, isGiven: false };
     this.#waiters.set(held.owner, [...queue, waiter]);
     this.#serve();
-    for (let ms = 0; ms < this.#limits.patience_ms && !waiter.isGiven; ms += LOOK_MS)
+    for (let ms = 0; ms < this.#limits.patience_ms && !waiter.isGiven; ms += LOOK_MS) {
       await sleep(LOOK_MS);
-    if (waiter.isGiven) return;
+      this.#endLapsed();
+    }
+    if (waiter.isGiven && held.leave) return;
     this.#leave(waiter);
     throw new BudgetExceeded();
   }
 
   /** Releases everything it holds and cancels what it waits for. */
   release(held: Held): void {
+    held.leave?.();
+  }
+
+  /** @returns what gives back whatever it has */
+  #enter(held: Held): () => void {
+    this.#holders.add(held);
+    return holdForRequest({
+      renew: () => {
+        held.countsUntil = Date.now() + LAPSE_MS;
+      },
+      leave: () => this.#end(held),
+    });
+  }
+
+  #end(held: Held): void {
+    held.leave = undefined;
+    this.#holders.delete(held);
     for (const waiter of this.#all()) if (waiter.held === held) this.#leave(waiter);
     if (held === this.#favoured) this.#favoured = undefined;
     else this.#share(held.owner, -held.bytes);
     held.bytes = 0;
     this.#serve();
+  }
+
+  #endLapsed(): void {
+    const now = Date.now();
+    for (const held of [...this.#holders]) if (held.countsUntil < now) held.leave?.();
   }
 
   #fits(held: Held, bytes: number): boolean {

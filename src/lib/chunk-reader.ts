@@ -5,14 +5,18 @@ const MOST_BYTES = 64 * 1024;
 
 export class ChunkReader {
   readonly #reader: ReadableStreamBYOBReader;
+  readonly #onBroken: () => never;
 
-  constructor(stream: ReadableStream<Uint8Array>) {
+  /** @param onBroken throws what is said of a stream that breaks off */
+  constructor(stream: ReadableStream<Uint8Array>, onBroken: () => never) {
     this.#reader = stream.getReader({ mode: "byob" });
+    this.#onBroken = onBroken;
   }
 
   /** @returns up to so many bytes, as soon as there are any; undefined at the end */
   async read(most: number): Promise<Uint8Array | undefined> {
-    const { done, value } = await this.#reader.read(new Uint8Array(Math.min(most, MOST_BYTES)));
+    const buffer = new Uint8Array(Math.min(most, MOST_BYTES));
+    const { done, value } = await this.#reader.read(buffer).catch(this.#onBroken);
     if (done) return undefined;
     // What is held holds its whole buffer.
     return value.byteLength < MOST_BYTES / 2 ? value.slice() : value;

@@ -4,7 +4,7 @@
  */
 import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/schemas/validation.ts";
 import { ProblemError } from "../errors.ts";
-import { BudgetExceeded, ByteBudget, type Held } from "../lib/byte-budget.ts";
+import { BudgetExceeded, ByteBudget, Held } from "../lib/byte-budget.ts";
 import { FormScan } from "../lib/form-scan.ts";
 import { type JsonBounds, JsonScan } from "../lib/json-scan.ts";
 import { LEAST_PACE, Pace } from "../lib/pace.ts";
@@ -65,8 +65,8 @@ export class BodyReader {
   constructor(request: Request, sender: Sender) {
     this.#request = request;
     this.#sender = sender;
-    this.#held = { owner: sender.owner, bytes: 0 };
-    this.#decoded = { owner: sender.owner, bytes: 0 };
+    this.#held = new Held(sender.owner);
+    this.#decoded = new Held(sender.owner);
   }
 
   /** The bytes of a JSON body, neither decoded nor parsed. @throws ProblemError, ValidationFailure */
@@ -167,8 +167,6 @@ export class BodyReader {
   }
 
   async #takeFrom(from: ByteBudget, held: Held, bytes: number): Promise<void> {
-    // When the client disconnects, no `finally` runs.
-    if (held.bytes === 0) this.#request.signal.addEventListener("abort", this.release);
     try {
       await from.take(held, bytes);
     } catch (error) {

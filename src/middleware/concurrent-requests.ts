@@ -7,7 +7,6 @@ import {
   countExport,
   countStream,
   countWaitingRequest,
-  type Requester,
 } from "../services/accounts/concurrency-limit.ts";
 import { streamReader } from "../services/predictions/event-log.ts";
 import type { EventStream } from "../services/predictions/event-stream.ts";
@@ -25,7 +24,7 @@ export async function limitWaitingRequest<Result extends Response>(
   respond: () => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await countWaitingRequest(c.var.services, requesterOf(c), respond);
+    return await countWaitingRequest(c.var.services, c.var.caller.user_id, respond);
   } finally {
     // Nor may a revoked token see an error.
     await requireValidToken(c);
@@ -40,7 +39,7 @@ export async function limitOpenStream<Stream extends EventStream>(
   c: Context<AppEnv>,
   open: () => Promise<Stream>,
 ): Promise<Stream> {
-  const stream = await countStream(c.var.services, requesterOf(c), open);
+  const stream = await countStream(c.var.services, c.var.caller.user_id, open);
   return watched(c, stream, () => tokenEndedWords(c, problemEvent));
 }
 
@@ -53,7 +52,7 @@ export async function limitExport(
   open: () => Promise<EventStream>,
   lastWords: () => Promise<string | undefined>,
 ): Promise<EventStream> {
-  return watched(c, await countExport(c.var.services, requesterOf(c), open), lastWords);
+  return watched(c, await countExport(c.var.services, c.var.caller.user_id, open), lastWords);
 }
 
 async function watched<Stream extends EventStream>(
@@ -76,8 +75,3 @@ export function tokenReader(c: Context<AppEnv>) {
   const lastWords = problemEvent(accessEnded(), c);
   return streamReader(services, { kind: "token", id: caller.token_id }, caller.user_id, lastWords);
 }
-
-const requesterOf = (c: CallerContext): Requester => ({
-  user_id: c.var.caller.user_id,
-  signal: c.req.raw.signal,
-});

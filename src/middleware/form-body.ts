@@ -8,6 +8,7 @@ import { createMiddleware } from "hono/factory";
 import type { z } from "zod";
 import type { AppEnv } from "../context.ts";
 import { formObject } from "../domain/vendora/form-fields.ts";
+import { whenClientLeaves } from "../lib/current-request.ts";
 import { boundaryOf } from "../lib/multipart.ts";
 import { logger } from "../log.ts";
 import type { Json } from "../protocol/common.ts";
@@ -46,11 +47,8 @@ export const takesForm = (call: VendoraCall, schema: z.ZodObject) =>
       releaseOther?.();
     });
     const discard = () =>
-      c.executionCtx.waitUntil(
-        files.discard().catch((error) => logger.warn("Files of a form not discarded", { error })),
-      );
-    // When the client disconnects, no `finally` runs.
-    signal.addEventListener("abort", discard);
+      files.discard().catch((error) => logger.warn("Files of a form not discarded", { error }));
+    whenClientLeaves(discard);
     try {
       giveBody(c, formObject(await reader.read(), schema));
       c.set("sentFiles", files.sent);
@@ -60,7 +58,7 @@ export const takesForm = (call: VendoraCall, schema: z.ZodObject) =>
       await next();
     } finally {
       reader.release();
-      discard();
+      c.executionCtx.waitUntil(discard());
     }
   });
 

@@ -6,7 +6,7 @@
 import { invalid } from "../domain/schemas/validation.ts";
 import { type FormField, fieldName } from "../domain/vendora/form-fields.ts";
 import { ProblemError } from "../errors.ts";
-import { BudgetExceeded, ByteBudget, type Held } from "../lib/byte-budget.ts";
+import { BudgetExceeded, ByteBudget, Held } from "../lib/byte-budget.ts";
 import { MalformedForm, MultipartParser, type PartHead } from "../lib/multipart.ts";
 import { type Average, LEAST_PACE, Pace } from "../lib/pace.ts";
 import {
@@ -66,7 +66,7 @@ export class FormReader {
   constructor(request: Request, options: FormOptions) {
     this.#request = request;
     this.#options = options;
-    this.#held = { owner: options.owner, bytes: 0 };
+    this.#held = new Held(options.owner);
   }
 
   /** Frees the memory that the form holds. */
@@ -116,8 +116,6 @@ export class FormReader {
   }
 
   async #hold(bytes: number): Promise<void> {
-    // When the client disconnects, no `finally` runs.
-    this.#request.signal.addEventListener("abort", this.release);
     try {
       await budget.take(this.#held, bytes);
     } catch (error) {

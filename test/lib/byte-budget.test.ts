@@ -1,12 +1,13 @@
 /** The bound on bytes that are held: it holds, nobody starves, and nobody waits for ever. */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { BudgetExceeded, ByteBudget, type ByteLimits } from "../../src/lib/byte-budget.ts";
+import { BudgetExceeded, ByteBudget, type ByteLimits, Held } from "../../src/lib/byte-budget.ts";
+import { duringRequest, LAPSE_MS } from "../../src/lib/current-request.ts";
 
 const LARGEST = 10;
 const ROOM: ByteLimits = { shared: 14, share: 6, waiting: 3, patience_ms: 1_000 };
 
-const someone = (owner: string) => ({ owner, bytes: 0 });
+const someone = (owner: string) => new Held(owner);
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -70,6 +71,38 @@ describe("bytes that are held", () => {
     expect((await outcomes).map(({ status }) => status)).toEqual(Array(3).fill("rejected"));
     // They are forgotten: nothing is given to who has gone.
     await expect(isGiven(budget.take(someone("b"), 6))).resolves.toBe(true);
+  });
+
+  test("are given back when the client of their request disconnects", async () => {
+    const budget = new ByteBudget(ROOM);
+    const leaving = new AbortController();
+    const ofRequest = <T>(act: () => T) =>
+      duringRequest({ signal: leaving.signal, waitUntil: () => {} }, act);
+    const [first, second] = [someone("a"), someone("a")];
+    await ofRequest(() => budget.take(first, 10));
+    await ofRequest(() => budget.take(second, 6));
+    const waiting = ofRequest(() => budget.take(second, 4)).catch((error: unknown) => error);
+    leaving.abort();
+    expect(await isGiven(budget.take(someone("a"), 6))).toBe(true);
+    await expect(ofRequest(() => budget.take(first, 1))).rejects.toBe(leaving.signal.reason);
+    await vi.advanceTimersByTimeAsync(ROOM.patience_ms);
+    expect(await waiting).toBeInstanceOf(BudgetExceeded);
+    expect([first.bytes, second.bytes]).toEqual([0, 0]);
+  });
+
+  test("lapse when the timers of their request have ended with it", async () => {
+    const budget = new ByteBudget(ROOM);
+    for (const bytes of [10, 6]) await budget.take(someone("a"), bytes);
+    vi.clearAllTimers();
+    vi.setSystemTime(Date.now() + LAPSE_MS + 1);
+    expect(await isGiven(budget.take(someone("a"), 6))).toBe(true);
+  });
+
+  test("last as long as their request does", async () => {
+    const budget = new ByteBudget(ROOM);
+    for (const bytes of [10, 6]) await budget.take(someone("a"), bytes);
+    await vi.advanceTimersByTimeAsync(10 * LAPSE_MS);
+    expect(await isGiven(budget.take(someone("a"), 6))).toBe(false);
   });
 
   test("are given to owners in turn", async () => {

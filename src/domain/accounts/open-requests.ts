@@ -2,16 +2,13 @@
  * The open streams and waiting requests of each account, counted per isolate: each holds memory for as
  * long as it lasts, in the isolate that serves it.
  */
-import { CHECK_MS } from "./access-checks.ts";
-
-/** What is renewed with each check counts no longer when that fails to come: its object has died. */
-const LAPSE_MS = 3 * CHECK_MS;
+import { LAPSE_MS } from "../../lib/current-request.ts";
 
 const open = new Map<string, Set<OpenRequest>>();
 
 export class OpenRequest {
   readonly #userId: string;
-  #countsUntil = Number.POSITIVE_INFINITY;
+  #countsUntil = Date.now() + LAPSE_MS;
 
   private constructor(userId: string) {
     this.#userId = userId;
@@ -26,7 +23,7 @@ export class OpenRequest {
     return entered;
   }
 
-  /** From now on it counts only if this is called with each check. */
+  /** It counts only while this is called every few seconds: whoever has died cannot say so. */
   renew(): void {
     this.#countsUntil = Date.now() + LAPSE_MS;
   }

@@ -42,7 +42,6 @@ export class Streams {
     // Counted before anything is created: who is refused must not leave a prediction behind.
     const open = reader && OpenRequest.enter(reader.user_id, reader.max_streams);
     if (reader && !open) return tooMany("of the account");
-    open?.renew();
     const refused = await begin();
     const response = refused
       ? new Response(refused, { status: 409 })

@@ -2,20 +2,14 @@
  * Limits an account's open streams and waiting requests (domain/accounts/open-requests.ts). Streams that
  * are passed on as they are count where they are made, in the prediction's object.
  */
-import { CHECK_MS } from "../../domain/accounts/access-checks.ts";
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { ProblemError } from "../../errors.ts";
+import { holdForRequest } from "../../lib/current-request.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 
 /** Exports of an account at once: each calls five objects at a time, and has up to 30 MB in memory. */
 const MAX_EXPORTS = 2;
-
-/** The account of a request, and the signal that its client has disconnected. */
-export interface Requester {
-  user_id: string;
-  signal: AbortSignal;
-}
 
 /** The interval of heartbeats, which detect clients that disappeared without closing. */
 const RETRY_SECONDS = "15";
@@ -31,33 +25,25 @@ export const tooManyOpen = ({ settings: { maxStreams } }: Services) =>
 /** Counts a stream until it ends. @throws ProblemError too_many_requests */
 export async function countStream<Stream extends EventStream>(
   services: Services,
-  reader: Requester,
+  userId: string,
   opening: () => Promise<Stream>,
 ): Promise<Stream> {
-  return untilOver(enter(services, reader), opening);
+  return untilOver(enter(services, userId), opening);
 }
 
 /** Counts an export as a stream, and among the account's exports. @throws ProblemError too_many_requests */
 export const countExport = (
   services: Services,
-  reader: Requester,
+  userId: string,
   opening: () => Promise<EventStream>,
 ): Promise<EventStream> =>
-  countStream(services, reader, async () => {
-    const entered = OpenRequest.enter(`exports of ${reader.user_id}`, MAX_EXPORTS);
+  countStream(services, userId, async () => {
+    const entered = OpenRequest.enter(`exports of ${userId}`, MAX_EXPORTS);
     if (!entered)
       throw tooManyConnections(
         `${MAX_EXPORTS} exports of your account are under way. Wait until one has finished, or cancel it.`,
       );
-    // Two requests that died without an end would shut the account out for as long as the isolate lives.
-    entered.renew();
-    const renewing = setInterval(() => entered.renew(), CHECK_MS);
-    const leave = () => {
-      clearInterval(renewing);
-      entered.leave();
-    };
-    reader.signal.addEventListener("abort", leave);
-    return untilOver(leave, opening);
+    return untilOver(holdForRequest(entered), opening);
   });
 
 async function untilOver<Stream extends EventStream>(
@@ -75,10 +61,10 @@ async function untilOver<Stream extends EventStream>(
 /** Counts a request until its result is there. @throws ProblemError too_many_requests */
 export async function countWaitingRequest<Answer>(
   services: Services,
-  reader: Requester,
+  userId: string,
   waiting: () => Promise<Answer>,
 ): Promise<Answer> {
-  const leave = enter(services, reader);
+  const leave = enter(services, userId);
   try {
     return await waiting();
   } finally {
@@ -87,11 +73,8 @@ export async function countWaitingRequest<Answer>(
 }
 
 /** @returns ends the count; calling it again has no effect */
-function enter(services: Services, { user_id, signal }: Requester): () => void {
-  const entered = OpenRequest.enter(user_id, services.settings.maxStreams);
+function enter(services: Services, userId: string): () => void {
+  const entered = OpenRequest.enter(userId, services.settings.maxStreams);
   if (!entered) throw tooManyOpen(services);
-  const leave = () => entered.leave();
-  // When the client disconnects, the request is aborted and no `finally` runs.
-  signal.addEventListener("abort", leave);
-  return leave;
+  return holdForRequest(entered);
 }

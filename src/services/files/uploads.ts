@@ -7,6 +7,7 @@ import { madeName } from "../../domain/files/media-types.ts";
 import { largestUpload, partSizeFor } from "../../domain/files/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, notFound, ProblemError } from "../../errors.ts";
+import { whenClientLeaves } from "../../lib/current-request.ts";
 import { Utf8Check } from "../../lib/utf8-check.ts";
 import type { SignedQuery } from "../../protocol/file.ts";
 import type { CreateUpload } from "../../protocol/upload.ts";
@@ -97,6 +98,8 @@ export async function beginUpload(
   const bounded = prediction_id === null;
   const max = bounded ? MAX_PENDING : Number.MAX_SAFE_INTEGER;
   const allowance = quotaOf(services, user_id, bounded ? undefined : Number.MAX_SAFE_INTEGER);
+  // Nobody else knows of it yet, and it would count until it expires.
+  if (bounded) whenClientLeaves(() => removeUploads(services, [row]));
   const inserting = insertUpload(db, row, max, allowance);
   const inserted = await withinQuota(services, inserting).catch(async (error: unknown) => {
     await abortMultipart(env.FILES, row);

@@ -3,6 +3,7 @@
  * times while they are parsed, in an isolate that has 128 MB for everybody.
  */
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
+import { holdForRequest } from "../../lib/current-request.ts";
 import { sleep } from "../../lib/timeout.ts";
 import { tooManyConnections } from "../accounts/concurrency-limit.ts";
 
@@ -35,10 +36,9 @@ async function turnOf(userId: string, patienceMs: number): Promise<() => void> {
     const own = OpenRequest.enter(`whole reads of ${userId}`, OWN_READS);
     const shared = own && OpenRequest.enter("whole reads", ALL_READS);
     if (own && shared) {
-      // When the client disconnects, no `finally` runs: then its turn lapses.
-      for (const entered of [own, shared]) entered.renew();
+      const holdings = [own, shared].map(holdForRequest);
       return () => {
-        for (const entered of [own, shared]) entered.leave();
+        for (const leave of holdings) leave();
       };
     }
     own?.leave();

@@ -16,6 +16,7 @@ import {
   endUpload,
   listUploadParts,
   type RegistryUploadRow,
+  renewUpload,
   takeUpload,
 } from "../../storage/registry/uploads.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -25,6 +26,9 @@ import { replaceLost } from "./lost-objects.ts";
 import type { Repository } from "./repositories.ts";
 import { offsetOf, superseded } from "./upload-writer.ts";
 import { type Arriving, beginUpload } from "./uploads.ts";
+
+/** The sweep ends an upload that only one request knows of after 10 minutes without a sign of it. */
+const RENEW_MS = 2 * 60_000;
 
 /** @throws RegistryError DIGEST_INVALID: the upload is ended then; BLOB_UPLOAD_UNKNOWN */
 export async function finishUpload(
@@ -62,12 +66,15 @@ export async function putWholeBlob(
   if (length === undefined || length > MAX_PUT_BYTES) return false;
   const key = objectKey();
   const upload = await beginUpload(services, caller, repository, { length, key });
+  const renewing = setInterval(() => renewUpload(services.db, upload.id, Date.now()), RENEW_MS);
   try {
     await putObject(services.env.IMAGES, key, length === 0 || !body ? "" : body, digest);
   } catch (error) {
     await endUpload(services.db, upload);
     if (isOtherDigest(error)) throw otherDigest(digest);
     throw error;
+  } finally {
+    clearInterval(renewing);
   }
   await keepBlob(services, { digest, key, size: length }, upload);
   return true;

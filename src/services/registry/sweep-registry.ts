@@ -10,10 +10,12 @@ import type { Services } from "../services.ts";
 import { collectGarbage } from "./garbage.ts";
 import { dropStrays } from "./strays.ts";
 
+const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Nothing has come for an upload for so long. */
+/** Nothing has come for an upload for so long, and for one that was only begun. */
 const UPLOAD_MS = DAY_MS;
+const UNUSED_UPLOAD_MS = 10 * MINUTE_MS;
 
 /**
  * The longest push: what was uploaded, or found to be there, at its beginning is still there at its end. R2 keeps
@@ -44,7 +46,11 @@ export async function sweepRegistry(services: Services, now: number): Promise<vo
   for (let steps = 0; steps < STEPS && Date.now() < end; steps++) {
     const holds = await endHolds(db, now, HOLDS);
     const released = await releaseImages(db, RELEASED);
-    const stale = await listStaleUploads(db, now - UPLOAD_MS, ROWS);
+    const stale = await listStaleUploads(db, {
+      before: now - UPLOAD_MS,
+      unused: now - UNUSED_UPLOAD_MS,
+      limit: ROWS,
+    });
     for (const upload of stale) await endUpload(db, upload);
     const manifests = await collectManifests(db, step);
     const links = await collectLinks(db, step);

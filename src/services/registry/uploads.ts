@@ -2,8 +2,9 @@
 import { MAX_BLOB_BYTES, PART_BYTES } from "../../domain/registry/chunk.ts";
 import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
 import { RegistryError } from "../../errors-registry.ts";
-import { BudgetExceeded, ByteBudget, type Held } from "../../lib/byte-budget.ts";
+import { BudgetExceeded, ByteBudget, Held } from "../../lib/byte-budget.ts";
 import { ChunkReader } from "../../lib/chunk-reader.ts";
+import { whenClientLeaves } from "../../lib/current-request.ts";
 import { LEAST_PACE, Pace } from "../../lib/pace.ts";
 import { objectKey } from "../../storage/registry/objects.ts";
 import {
@@ -73,12 +74,14 @@ export async function beginUpload(
     created_at: now,
     updated_at: now,
   };
+  // Nobody else knows of it yet, and it would count until the sweep ends it.
+  whenClientLeaves(() => endUpload(services.db, row));
   const inserting = insertRegistryUpload(services.db, row, MAX_UPLOADS, quotaOf(services, user_id));
   if (!(await withinQuota(services, inserting))) {
     throw new RegistryError(
       429,
       "TOOMANYREQUESTS",
-      `An account can have ${MAX_UPLOADS} uploads under way. Finish or cancel some of them (DELETE), or wait: those that nothing comes for end after a day.`,
+      `An account can have ${MAX_UPLOADS} uploads under way. Finish or cancel some of them (DELETE), or wait: an upload ends a day after its last chunk, or after 10 minutes without any.`,
     );
   }
   return row;
@@ -117,7 +120,7 @@ export async function appendTo(
   const holder = crypto.randomUUID();
   if (!(await takeUpload(services.db, upload, holder, Date.now()))) throw superseded();
   const writer = new UploadWriter(services, { ...upload, holder });
-  const reader = new ChunkReader(body);
+  const reader = new ChunkReader(body, brokenOff);
   try {
     if (length !== undefined) await writer.writeSized(reader, length, check);
     else await writeUnsized(services, writer, reader, check);
@@ -138,7 +141,7 @@ async function writeUnsized(
   check: () => Promise<void>,
 ): Promise<void> {
   const { user_id } = writer.row;
-  const held: Held = { owner: user_id, bytes: 0 };
+  const held = new Held(user_id);
   const pace = new Pace(tooSlow);
   try {
     for (;;) {
@@ -181,6 +184,15 @@ export async function cancelUpload(
   id: string,
 ): Promise<void> {
   await endUpload(services.db, await getUpload(services, repository, id));
+}
+
+/** There is nobody to be told, and nothing for the log. */
+function brokenOff(): never {
+  throw new RegistryError(
+    400,
+    "SIZE_INVALID",
+    "The connection closed before the whole chunk arrived.",
+  );
 }
 
 /** The header Range: which bytes have arrived. Docker wants one always, and takes `0-0` for none. */

@@ -4,15 +4,14 @@
  * beginning to its end.
  */
 
+import { holdForRequest, LAPSE_MS } from "../../lib/current-request.ts";
+
 /** As a body. One of three bytes for each character is refused as a body. */
 export const MAX_MESSAGE_CHARS = 10 * 1024 * 1024;
 
 /** Of one account, and of all in this isolate: each character takes up to two bytes. */
 const OWN_CHARS = 12 * 1024 * 1024;
 const ALL_CHARS = 24 * 1024 * 1024;
-
-/** When a client disappears, nothing may run any more: then what it held lapses. */
-const LAPSE_MS = 10 * 60_000;
 
 interface Held {
   owner: string;
@@ -34,7 +33,12 @@ export function holdText(owner: string, chars: number): (() => void) | undefined
     }
   }
   if (own > OWN_CHARS || all > ALL_CHARS) return undefined;
-  const entry = { owner, chars, until: now + LAPSE_MS };
+  const entry: Held = { owner, chars, until: now };
   held.add(entry);
-  return () => void held.delete(entry);
+  return holdForRequest({
+    renew: () => {
+      entry.until = Date.now() + LAPSE_MS;
+    },
+    leave: () => held.delete(entry),
+  });
 }

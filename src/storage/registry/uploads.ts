@@ -1,5 +1,5 @@
 /** Uploads of blobs under way. */
-import { and, eq, lt, sql } from "drizzle-orm";
+import { and, eq, lt, or, sql } from "drizzle-orm";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, runBatch } from "../database.ts";
 import { registryGarbage, registryUploadParts, registryUploads } from "../schema/index.ts";
@@ -128,12 +128,27 @@ export function endingUpload(db: Database, { id, key, multipart_id, rest_key }: 
   ];
 }
 
-/** Uploads that nothing has come for since then. */
-export const listStaleUploads = (db: Database, before: number, limit: number) =>
+/** Says that the request of a whole blob still lasts. */
+export const renewUpload = (db: Database, id: string, now: number) =>
+  db.update(registryUploads).set({ updated_at: now }).where(eq(registryUploads.id, id));
+
+/**
+ * Uploads that nothing has come for.
+ * @param before since when; `unused`: for those that no request has gone on with, whose clients may not know of them
+ */
+export const listStaleUploads = (
+  db: Database,
+  { before, unused, limit }: { before: number; unused: number; limit: number },
+) =>
   db
     .select()
     .from(registryUploads)
-    .where(lt(registryUploads.updated_at, before))
+    .where(
+      and(
+        lt(registryUploads.updated_at, unused),
+        or(eq(registryUploads.holder, ""), lt(registryUploads.updated_at, before)),
+      ),
+    )
     .orderBy(registryUploads.updated_at)
     .limit(limit)
     .all();

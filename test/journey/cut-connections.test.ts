@@ -1,0 +1,252 @@
+/** Clients that disconnect in the middle of a request, over TCP, leave nothing of the isolate taken and no row behind. */
+import { createHash, randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { Client } from "../../src/dev/client.ts";
+import type { Deployment } from "../../src/dev/deployment.ts";
+import { type Relay, startRelay } from "../../src/dev/relay.ts";
+import { type Seed, seed } from "../../src/dev/seed.ts";
+import { PART_BYTES } from "../../src/domain/registry/chunk.ts";
+import { upload } from "../../src/protocol/upload.ts";
+import { OPERATOR_TOKEN, USERNAME } from "./support/access.ts";
+import { startWorker } from "./support/deployment.ts";
+
+vi.setConfig({ testTimeout: 300_000 });
+
+const MIB = 1024 * 1024;
+const TIMES = 100;
+/** Connections that stand at the same time. */
+const AT_ONCE = 20;
+/** What was held and is not given back lapses after 15 s: what is free sooner was given back. */
+const SOON_MS = 10_000;
+
+let folder: string;
+let deployment: Deployment;
+let user: Seed;
+/** What stands before workerd under `npm start`: a client that leaves is gone for workerd at once. */
+let relay: Relay;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "auspex-cut-"));
+  deployment = await startWorker({ stateFolder: folder, variables: { MAX_STREAMS: "4" } });
+  relay = await startRelay(deployment.url, 0);
+  user = await seed(new Client(deployment.url, OPERATOR_TOKEN), USERNAME);
+});
+
+afterAll(async () => {
+  relay?.close();
+  await deployment?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Cut {
+  method: string;
+  path: string;
+  headers?: Record<string, string>;
+  body: Uint8Array;
+  /** Sends the body in chunks, without a length. */
+  isChunked?: boolean;
+}
+
+/** Parts of a body that have been sent when the connection ends. */
+const STAGES: ((length: number) => number)[] = [
+  () => 0,
+  () => 1,
+  (length) => Math.floor(length / 2),
+  (length) => length - 1,
+  (length) => length,
+];
+
+/** Sends so much of a body. @returns ends the connection */
+function begun({ method, path, headers, body, isChunked = false }: Cut, bytes: number) {
+  const { hostname, port, host } = new URL(relay.url);
+  const head = {
+    host,
+    authorization: `Bearer ${user.token}`,
+    ...(isChunked
+      ? { "transfer-encoding": "chunked" }
+      : { "content-length": String(body.byteLength) }),
+    ...headers,
+  };
+  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {});
+  socket.on("data", () => {});
+  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
+  const sent = body.subarray(0, bytes);
+  const isWhole = bytes === body.byteLength;
+  const done = new Promise<void>((resolve) => {
+    socket.once("close", () => resolve());
+    if (!isChunked) return socket.write(sent, () => resolve());
+    if (bytes > 0) socket.write(`${bytes.toString(16)}\r\n`);
+    if (bytes > 0) socket.write(sent);
+    socket.write(`${bytes > 0 ? "\r\n" : ""}${isWhole ? "0\r\n\r\n" : ""}`, () => resolve());
+  });
+  return { done, end: () => socket.destroy() };
+}
+
+/** Cuts so many of these requests at each stage: half of them while they are read, half of them at once. */
+async function cutAll(times: number, make: (n: number) => Cut | Promise<Cut>): Promise<void> {
+  for (const stage of STAGES)
+    for (let n = 0; n < times; n += AT_ONCE) {
+      const cuts = await Promise.all(
+        Array.from({ length: Math.min(AT_ONCE, times - n) }, (_, i) => make(n + i)),
+      );
+      const open = cuts.map((cut) => begun(cut, stage(cut.body.byteLength)));
+      for (const { end } of open.filter((_, i) => i % 2 === 0)) end();
+      await Promise.all(open.map(({ done }) => done));
+      // By the time that this is answered the Worker has read what has come.
+      await call("GET", "/v2/");
+      for (const { end } of open) end();
+    }
+}
+
+const call = (method: string, path: string, init: RequestInit = {}) =>
+  fetch(new URL(path, deployment.url), {
+    ...init,
+    method,
+    headers: {
+      authorization: `Bearer ${user.token}`,
+      ...Object.fromEntries(new Headers(init.headers)),
+    },
+  });
+
+const UPLOADS = `/v2/${USERNAME}/cut/blobs/uploads/`;
+
+async function begin(): Promise<string> {
+  const { status, headers } = await call("POST", UPLOADS);
+  expect(status).toBe(202);
+  return headers.get("location") ?? "";
+}
+
+const cancel = async (locations: string[]) => {
+  for (const location of locations) expect((await call("DELETE", location)).status).toBe(204);
+};
+
+const digestOf = (bytes: Uint8Array) =>
+  `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+
+const count = z.array(z.object({ n: z.number() }));
+
+async function noRows(sweep = async () => {}): Promise<void> {
+  const database = await deployment.database();
+  const counting = database.prepare("SELECT count(*) AS n FROM registry_uploads");
+  await vi.waitFor(async () => {
+    await sweep();
+    expect(count.parse((await counting.all()).results)).toEqual([{ n: 0 }]);
+  }, SOON_MS);
+}
+
+/** PATCHes an upload without a length. @returns the status */
+function patchChunked(location: string, bytes: Uint8Array): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sending = request(new URL(location, deployment.url), {
+      method: "PATCH",
+      headers: { authorization: `Bearer ${user.token}`, "transfer-encoding": "chunked" },
+    });
+    sending.on("error", reject);
+    sending.on("response", (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sending.end(bytes);
+  });
+}
+
+async function soon<T>(act: () => Promise<T>): Promise<T> {
+  const from = performance.now();
+  const result = await act();
+  expect(performance.now() - from).toBeLessThan(SOON_MS);
+  return result;
+}
+
+test("uploads without a length that are cut leave the room for others", async () => {
+  const locations = await Promise.all(Array.from({ length: 5 }, begin));
+  await cutAll(TIMES, (n) => ({
+    method: "PATCH",
+    path: locations[n % 5] ?? "",
+    body: randomBytes(MIB),
+    isChunked: true,
+  }));
+  const [one = "", two = "", three = ""] = await Promise.all([begin(), begin(), begin()]);
+  const bytes = randomBytes(PART_BYTES - 1);
+  const statuses = await soon(() =>
+    Promise.all([one, two, three].map((location) => patchChunked(location, bytes))),
+  );
+  expect(statuses).toEqual([202, 202, 202]);
+  await cancel([...locations, one, two, three]);
+  await noRows();
+});
+
+test("uploads that are cut whole leave no rows", async () => {
+  const bytes = randomBytes(100_000);
+  await cutAll(TIMES, () => ({
+    method: "POST",
+    path: `${UPLOADS}?digest=${digestOf(randomBytes(1))}`,
+    body: bytes,
+  }));
+  const location = await begin();
+  await cutAll(TIMES, () => ({
+    method: "PUT",
+    path: `${location}?digest=${digestOf(randomBytes(1))}`,
+    body: bytes,
+  }));
+  await call("DELETE", location);
+  await noRows();
+});
+
+test("an upload that was begun for nobody counts for 10 minutes at most", async () => {
+  const beginning = { method: "POST", path: UPLOADS, body: new Uint8Array() };
+  for (const { done, end } of Array.from({ length: TIMES }, () => begun(beginning, 0))) {
+    await done;
+    end();
+  }
+  await noRows(() => deployment.scheduled(new Date(Date.now() + 11 * 60_000)));
+});
+
+test("JSON bodies and forms that are cut leave the room for others", async () => {
+  const json = Buffer.from(JSON.stringify({ input: { text: "x".repeat(500_000) } }));
+  const boundary = "boundary-of-the-form";
+  const form = Buffer.concat([
+    Buffer.from(
+      `--${boundary}\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n\r\n`,
+    ),
+    randomBytes(6 * MIB),
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ]);
+  const type = { "content-type": "application/json" };
+  await cutAll(TIMES, () => ({
+    method: "POST",
+    path: "/v1/models",
+    headers: type,
+    body: json,
+    isChunked: true,
+  }));
+  const path = "/v1/vendora/images/edits";
+  const formType = { "content-type": `multipart/form-data; boundary=${boundary}` };
+  await cutAll(4, () => ({ method: "POST", path, headers: formType, body: form }));
+  const large = JSON.stringify({ input: { text: "x".repeat(9.9 * MIB) } });
+  const answers = await soon(() =>
+    Promise.all(
+      [1, 2]
+        .map(() => call("POST", "/v1/models", { headers: type, body: large }))
+        .concat([1, 2].map(() => call("POST", path, { headers: formType, body: form }))),
+    ),
+  );
+  for (const { status } of answers) expect(status).toBeOneOf([400, 404, 422]);
+});
+
+test("parts of files that are cut can be sent again", async () => {
+  const client = new Client(deployment.url, user.token);
+  const body = { size: 300_000, mime_type: "image/png" };
+  const { urls } = await client.call(upload, "POST", "/uploads", { body });
+  const { pathname, search } = new URL(urls[0] ?? "");
+  const bytes = randomBytes(300_000);
+  await cutAll(TIMES, () => ({ method: "PUT", path: pathname + search, body: bytes }));
+  expect((await call("PUT", pathname + search, { body: bytes })).status).toBe(200);
+});
