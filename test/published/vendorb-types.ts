@@ -12,9 +12,18 @@ import type { ErrorResponse } from "@anthropic-ai/sdk/resources/shared";
 import type { z } from "zod";
 import { anyMessage, model, published, tokens, told } from "./vendorb.ts";
 
+/** The client has `citations: null` where there are none, which the AI SDK refuses: the field is left out. */
+type Uncited<T> = T extends { type: "text"; citations: unknown }
+  ? Omit<T, "citations">
+  : T extends (infer One)[]
+    ? Uncited<One>[]
+    : T extends object
+      ? { [Name in keyof T]: Uncited<T[Name]> }
+      : T;
+
 export const asClientHasThem = [
-  anyMessage satisfies z.ZodType<Message>,
-  told satisfies z.ZodType<RawMessageStreamEvent>,
+  anyMessage satisfies z.ZodType<Uncited<Message>>,
+  told satisfies z.ZodType<Uncited<RawMessageStreamEvent>>,
   published satisfies z.ZodType<ErrorResponse>,
   model satisfies z.ZodType<ModelInfo>,
   tokens satisfies z.ZodType<MessageTokensCount>,

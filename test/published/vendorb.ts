@@ -9,7 +9,7 @@ import { jsonObject } from "../../src/protocol/common.ts";
 const count = z.int().nonnegative();
 const index = count;
 
-const text = z.strictObject({ type: z.literal("text"), text: z.string(), citations: z.null() });
+const text = z.strictObject({ type: z.literal("text"), text: z.string() });
 const thinking = z.strictObject({
   type: z.literal("thinking"),
   thinking: z.string(),

@@ -1,6 +1,6 @@
 /** One choice of a chat stream, normalized to the convention. */
 
-import { isObject } from "../../lib/json.ts";
+import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { ChatChunk, ChatDelta } from "../../protocol/vendora/chat.ts";
 
 type Choice = ChatChunk["choices"][number];
@@ -22,6 +22,9 @@ const NEAREST = new Map<string, FinishReason>([
 
 /** A server's finish reason in the convention's words; undefined when nothing is like it. */
 export const finishReasonOf = (reason: string) => NEAREST.get(reason.toLowerCase());
+
+/** The fields of a delta that the convention has as null. It leaves out all others that have no value. */
+const NULLABLE = ["content", "refusal"];
 
 export interface Logprobs {
   content: object[] | null;
@@ -50,8 +53,8 @@ export class ChatChoice {
   /** The next piece. The role is only in the first one, a finish reason only in one. */
   piece({ delta, finish_reason, logprobs, ...rest }: Choice): StreamedChoice {
     const piece: StreamedChoice = {
-      ...rest,
-      delta: this.#normalizeDelta(delta),
+      ...withoutNulls(rest),
+      delta: this.#normalizeDelta(withoutNulls(delta, NULLABLE)),
       finish_reason: null,
     };
     if (logprobs !== undefined) piece.logprobs = logprobsOf(logprobs);
@@ -103,7 +106,7 @@ export class ChatChoice {
     const begin = known === undefined;
     const isFunction = begin ? (type ?? "function") === "function" : called != null;
     return {
-      ...rest,
+      ...withoutNulls(rest),
       index,
       ...(begin && { id: id || `${this.#callPrefix}_${index}`, type: type ?? "function" }),
       ...(isFunction && {

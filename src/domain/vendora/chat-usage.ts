@@ -1,4 +1,5 @@
 /** The token usage of a chat, in the convention's format. */
+import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { Metrics } from "../../protocol/event.ts";
 import type { ChatUsage } from "../../protocol/vendora/chat.ts";
 
@@ -7,7 +8,10 @@ export interface FullChatUsage extends ChatUsage {
   total_tokens: number;
 }
 
-/** The container's own usage with its details, or else the prediction's metrics; 0 where unknown. */
+/**
+ * The container's own usage with its details, or else the prediction's metrics; 0 where unknown. Some
+ * servers send null for unknown counts; the convention omits them.
+ */
 export function chatUsageOf(
   usage: ChatUsage | undefined,
   metrics: Metrics | null | undefined,
@@ -18,17 +22,14 @@ export function chatUsageOf(
     total_tokens = prompt_tokens + completion_tokens,
     ...details
   } = usage ?? {};
-  const told = Object.entries(details).filter(([, detail]) => detail !== null);
+  const told = Object.entries(withoutNulls(details)).map(([name, detail]) => [
+    name,
+    isObject(detail) ? withoutNulls(detail) : detail,
+  ]);
   return {
-    ...Object.fromEntries(told.map(([name, detail]) => [name, withoutNulls(detail)])),
+    ...Object.fromEntries(told),
     prompt_tokens,
     completion_tokens,
     total_tokens,
   };
 }
-
-/** Some servers send null for unknown counts; the convention omits them. */
-const withoutNulls = (detail: unknown) =>
-  typeof detail === "object" && detail !== null && !Array.isArray(detail)
-    ? Object.fromEntries(Object.entries(detail).filter(([, count]) => count !== null))
-    : detail;

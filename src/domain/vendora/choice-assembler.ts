@@ -42,7 +42,7 @@ class Whole {
   }
 
   choice(): object {
-    const { role, content, refusal = null, annotations, ...rest } = this.#message;
+    const { role, content, refusal = null, ...rest } = this.#message;
     const calls = [...this.#calls].sort(([a], [b]) => a - b).map(([, call]) => call);
     const silent = content === "" && (calls.length > 0 || refusal !== null);
     return {
@@ -52,7 +52,6 @@ class Whole {
         role,
         content: silent ? null : content,
         refusal,
-        ...(annotations ? { annotations } : {}),
         ...(calls.length > 0 && { tool_calls: calls }),
       },
       logprobs: this.#logprobs,

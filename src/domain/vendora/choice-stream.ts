@@ -1,5 +1,6 @@
 /** Translates a prediction's log into a stream of choices, such as that of a chat. */
 import { z } from "zod";
+import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Metrics, metrics } from "../../protocol/event.ts";
 import { taskStatus } from "../../protocol/prediction.ts";
@@ -95,8 +96,8 @@ export class ChoiceStream<Choice extends { index: number }, Piece> implements Tr
   }
 
   /** Usage is sent at the end; a chunk that has nothing else is dropped. */
-  #passed({ usage, choices, system_fingerprint, ...rest }: Chunk<Choice>): StreamedChunk<Piece>[] {
-    const fields = system_fingerprint == null ? rest : { ...rest, system_fingerprint };
+  #passed({ usage, choices, ...rest }: Chunk<Choice>): StreamedChunk<Piece>[] {
+    const fields = withoutNulls(rest);
     if (usage) {
       this.#usage = usage;
       if (choices.length === 0) {

@@ -1,5 +1,5 @@
 /** One choice of a completion, normalized to the convention, and all of them assembled. */
-import { isObject } from "../../lib/json.ts";
+import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { CompletionChunk } from "../../protocol/vendora/completion.ts";
 import { finishReasonOf } from "./chat-choice.ts";
 
@@ -27,7 +27,7 @@ export class CompletionChoice {
     const reason = finish_reason && !this.#finished ? reasonOf(finish_reason) : null;
     this.#finished ||= reason !== null;
     return {
-      ...rest,
+      ...withoutNulls(rest),
       text: text ?? "",
       logprobs: isObject(logprobs) ? logprobs : null,
       finish_reason: reason,

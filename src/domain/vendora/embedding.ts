@@ -1,5 +1,5 @@
 /** The output of an embedding model in the vendora convention's format. */
-import { isObject } from "../../lib/json.ts";
+import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
 import { chatUsage } from "../../protocol/vendora/chat.ts";
@@ -33,7 +33,7 @@ export function embeddingsOf(
     throw new TranslationFailed(`The model's output has no embedding. ${EXPECTED}`);
   const numbered = isNumbered(entries);
   const data = entries.map(({ index, embedding, ...rest }, position) => ({
-    ...rest,
+    ...withoutNulls(rest),
     object: "embedding" as const,
     index: numbered ? Number(index) : position,
     embedding: convertVector(format, embedding),
@@ -75,7 +75,7 @@ function isNumbered(entries: Fields[]): boolean {
 function otherFields(output: Json): Fields {
   if (!isObject(output)) return {};
   const { data, embeddings, embedding, index, ...rest } = output;
-  return rest;
+  return withoutNulls(rest);
 }
 
 function usageOf(answers: Json[], metrics: Metrics | null): EmbeddingList["usage"] {

@@ -1,5 +1,6 @@
 /** The output of a moderation model in the vendora convention's format. */
 import { z } from "zod";
+import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { moderation } from "../../protocol/vendora/moderation.ts";
 import { TranslationFailed } from "./translation.ts";
@@ -8,7 +9,7 @@ import { TranslationFailed } from "./translation.ts";
 export function moderationOf(head: { id: string; model: string }, outputs: Json[]): object {
   const [output = null] = outputs;
   const { success, data, error } = moderation.safeParse(output);
-  if (success) return { ...data, ...head };
+  if (success) return { ...withoutNulls(data), ...head };
   throw new TranslationFailed(
     `The model's output is no moderation: ${z.prettifyError(error)}. Expected: {"results": [{"flagged": …}]}.`,
   );

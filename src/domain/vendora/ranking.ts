@@ -1,5 +1,6 @@
 /** The output of a reranker in the format of the call: best first, and no more than were asked for. */
 import { z } from "zod";
+import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
 import { chatUsage } from "../../protocol/vendora/chat.ts";
@@ -28,9 +29,9 @@ export function rankingOf(
     );
   const best = data.results.toSorted((a, b) => b.relevance_score - a.relevance_score);
   return {
-    ...data,
+    ...withoutNulls(data),
     ...head,
-    results: best.slice(0, top_n ?? undefined),
+    results: best.slice(0, top_n ?? undefined).map((one) => withoutNulls(one)),
     usage: usageOf(data.usage, metrics),
   };
 }

@@ -74,7 +74,7 @@ export class NativeReader {
         return item?.endPart();
       }
       case "response.output_text.annotation.added":
-        return this.#text(event, "message")?.annotate(event.annotation ?? null);
+        return this.#text(event, "message")?.annotate(event.annotation);
       case "response.function_call_arguments.delta":
         return this.#call(event)?.append(textOf(event.delta));
       case "response.function_call_arguments.done":

@@ -1,8 +1,9 @@
 /** A message of the model, or its reasoning. */
+import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
 import { type ItemContext, OutputItem } from "./response-item.ts";
-import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
+import { type Fields, fieldsOf, isFields, listOf, textOf } from "./response-json.ts";
 import { logprobsOf, Part, type PartKind } from "./response-part.ts";
 
 export class TextItem extends OutputItem {
@@ -50,8 +51,9 @@ export class TextItem extends OutputItem {
     this.#part = undefined;
   }
 
-  annotate(annotation: Json): void {
-    if (!this.#part) return;
+  annotate(told: Json | undefined): void {
+    if (!this.#part || !isFields(told)) return;
+    const annotation = withoutNulls(told);
     const annotation_index = this.#part.annotations.push(annotation) - 1;
     this.#tellOfPart("response.output_text.annotation.added", { annotation_index, annotation });
   }

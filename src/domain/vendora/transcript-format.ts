@@ -1,4 +1,5 @@
 /** A transcript in each of the convention's formats. */
+import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { TranscriptFormat } from "../../protocol/vendora/transcription.ts";
 import { UnfitParameter } from "./model-fields.ts";
@@ -46,7 +47,9 @@ export function passedOn(
 ): string | Fields {
   const isText = asked.format === "text" || asked.format === "srt" || asked.format === "vtt";
   if (isText) return typeof output === "string" ? output : formatted(transcript(), asked);
-  return isFields(output) && "text" in output ? output : formatted(transcript(), asked);
+  return isFields(output) && "text" in output
+    ? withoutNulls(output)
+    : formatted(transcript(), asked);
 }
 
 const timed = ({ segments }: Transcript, format: TranscriptFormat): Segment[] => {

@@ -1,4 +1,5 @@
 /** A prediction's log as the convention's events of a transcript. */
+import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { prediction } from "../../protocol/prediction.ts";
 import { valuesIn } from "./output-values.ts";
@@ -23,7 +24,7 @@ export class TranscriptStream implements Translation {
     if (isFields(value) && textOf(value.type).startsWith("transcript.")) {
       this.#text += value.type === DELTA ? textOf(value.delta) : "";
       this.#isDone ||= value.type === DONE;
-      return [value];
+      return [withoutNulls(value)];
     }
     const delta = deltaOf(value);
     if (delta === "") return [];

@@ -1,6 +1,5 @@
 /** A block of a message's content, while it is written. */
-import type { Json } from "../../protocol/common.ts";
-import { type Fields, fieldsOf, textOf } from "../vendora/response-json.ts";
+import { type Fields, fieldsOf, isFields, textOf } from "../vendora/response-json.ts";
 
 export interface Block {
   /** As its stream begins with it: without its content. */
@@ -14,17 +13,18 @@ export interface Block {
 }
 
 export class TextBlock implements Block {
-  readonly begun: Fields = { type: "text", text: "", citations: null };
+  readonly begun: Fields = { type: "text", text: "" };
   #text = "";
-  readonly #citations: Json[] = [];
+  readonly #citations: Fields[] = [];
 
+  /** Without citations the field is left out: the AI SDK refuses null, which the official types allow. */
   get value(): Fields {
-    const citations = this.#citations.length > 0 ? this.#citations : null;
-    return { type: "text", text: this.#text, citations };
+    const citations = this.#citations;
+    return { type: "text", text: this.#text, ...(citations.length > 0 && { citations }) };
   }
 
   add({ type, text, citation }: Fields): boolean {
-    if (type === "citations_delta") this.#citations.push(citation ?? null);
+    if (type === "citations_delta" && isFields(citation)) this.#citations.push(citation);
     else if (type === "text_delta") this.#text += textOf(text);
     else return false;
     return true;

@@ -8,7 +8,6 @@ export const vendoraModel = z
     object: z.literal("model"),
     created: z.int().meta({ description: "Unix seconds", example: 1_795_000_000 }),
     owned_by: z.string().meta({ example: "demo" }),
-    shutdown_date: z.null().meta({ description: "No model is announced to be shut down" }),
     /** Not part of the convention: which calls it answers. */
     compatibilities,
   })

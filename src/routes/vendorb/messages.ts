@@ -38,7 +38,7 @@ const MESSAGE = {
   type: "message",
   role: "assistant",
   model: "demo/scribe",
-  content: [{ type: "text", text: "The Queen sighed.", citations: null }],
+  content: [{ type: "text", text: "The Queen sighed." }],
   stop_reason: "end_turn",
   stop_sequence: null,
   usage: { input_tokens: 4, output_tokens: 5 },

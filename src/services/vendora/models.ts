@@ -27,6 +27,5 @@ const present = ({ owner, name, created_at, compatibilities }: CallableModel): V
   object: "model",
   created: unixSeconds(created_at),
   owned_by: owner,
-  shutdown_date: null,
   compatibilities,
 });

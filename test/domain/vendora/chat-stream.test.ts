@@ -67,7 +67,7 @@ test("no output at all is an empty message", async () => {
 
 test("a server's chunks pass with their own fields, but not its names and its usage", () => {
   const chunks = streamed(VLLM_STREAM);
-  const field = { token_ids: null, logprobs: null };
+  const field = { logprobs: null };
   expect(chunks.map(({ choices }) => choices)).toEqual([
     [{ ...field, index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }],
     [{ ...field, index: 0, delta: { content: "Grüße, " }, finish_reason: null }],
@@ -77,7 +77,6 @@ test("a server's chunks pass with their own fields, but not its names and its us
         index: 0,
         delta: { content: "world" },
         finish_reason: null,
-        stop_reason: null,
       },
     ],
     [{ ...field, index: 0, delta: { content: "" }, finish_reason: "stop", stop_reason: 128_009 }],

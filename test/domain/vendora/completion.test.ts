@@ -77,7 +77,7 @@ describe("whole", () => {
   });
 
   test("a server's answer stays its own, under our name", () => {
-    const theirs = { ...OBJECT, id: "theirs", model: "served", kv_transfer_params: null };
+    const theirs = { ...OBJECT, id: "theirs", model: "served", kv_transfer_params: { port: 1 } };
     const answer = { ...theirs, choices: [choice("Hello", "length")], usage: USAGE };
     expect(whole([answer])).toEqual({ ...answer, ...HEAD });
   });

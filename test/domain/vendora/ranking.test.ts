@@ -12,7 +12,14 @@ const rank = (index: number, relevance_score: number) => ({ index, relevance_sco
 describe("a ranking", () => {
   test("is best first, and no longer than was asked for", () => {
     const results = [rank(0, 0.1), { ...rank(1, 0.9), document: { text: "b" } }, rank(2, -3)];
-    const output = { id: "theirs", model: "served", results, usage: { total_tokens: 7 } };
+    const told = results.map((one) => ({ document: null, ...one }));
+    const output = {
+      id: "theirs",
+      model: "served",
+      meta: null,
+      results: told,
+      usage: { total_tokens: 7 },
+    };
     expect(rankingOf(HEAD, [output], null)).toEqual({
       ...HEAD,
       results: [results[1], results[0], results[2]],
@@ -73,13 +80,13 @@ describe("a moderation", () => {
     const results = [
       { flagged: true, categories: { violence: true }, category_scores: { violence: 1 } },
     ];
-    expect(moderationOf({ id: "modr-1", model: "ada/guard" }, [{ id: "theirs", results }])).toEqual(
-      {
-        id: "modr-1",
-        model: "ada/guard",
-        results,
-      },
-    );
+    expect(
+      moderationOf({ id: "modr-1", model: "ada/guard" }, [{ id: "theirs", usage: null, results }]),
+    ).toEqual({
+      id: "modr-1",
+      model: "ada/guard",
+      results,
+    });
   });
 
   test.each([["safe"], [{ results: [] }], [{}]])("is not %j", (output) => {

@@ -223,10 +223,13 @@ test("an annotation is told once, and nothing of it before", () => {
     annotation,
   };
   const done = { type: "response.content_part.done", ...at, part };
-  const streamed = tell(logOf([...VLLM.slice(9, 13), added, done]));
+  const withNulls = { ...added, annotation: { ...annotation, quote: null } };
+  const nothing = { ...added, annotation: null };
+  const streamed = tell(logOf([...VLLM.slice(9, 13), nothing, withNulls, done]));
   const whole = tell(logOf([response({ output: [{ ...message("Four."), content: [part] }] })]));
   for (const { events, resource } of [streamed, whole]) {
     expect(resource.output).toMatchObject([{ content: [part] }]);
+    expect(JSON.stringify(events)).not.toContain("quote");
     expect(events.filter(({ type }) => type.endsWith("annotation.added"))).toHaveLength(1);
     expect(events.find(({ type }) => type.endsWith("part.added"))).toMatchObject({
       part: { annotations: [], text: "" },

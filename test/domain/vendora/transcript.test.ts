@@ -190,7 +190,7 @@ describe("what a server has answered", () => {
   test("is passed on", () => {
     expect(from("1\n00:00", "srt")).toBe("1\n00:00");
     const own = { text: "Down", logprobs: [], mine: 1 };
-    expect(from(own, "json")).toEqual(own);
+    expect(from({ ...own, words: null }, "json")).toEqual(own);
     expect(from(own, "diarized_json")).toEqual(own);
   });
 

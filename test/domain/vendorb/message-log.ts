@@ -97,7 +97,7 @@ export const usageOf = (counts: object) => ({
   ...counts,
 });
 
-export const textBlock = (text: string) => ({ type: "text", text, citations: null });
+export const textBlock = (text: string) => ({ type: "text", text });
 export const useBlock = (id: string, name: string, input: object) => ({
   type: "tool_use",
   id,

@@ -189,7 +189,6 @@ export const FORMS: Record<string, Record<string, string>> = {
     object: "string",
     created: "integer",
     owned_by: "string",
-    shutdown_date: "null",
     compatibilities: "Compatibilities",
   },
   VendoraModels: { object: "string", data: "VendoraModel[]" },
