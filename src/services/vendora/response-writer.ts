@@ -25,7 +25,7 @@ export class ResponseWriter implements Writer {
   readonly #seconds: number;
   #last = -1;
   /** When the last event was sent, or repeated. */
-  #sentAt = 0;
+  #sentAt = Date.now();
   #isTooLarge = false;
 
   /** @param startingAfter events up to this number are skipped */
@@ -49,13 +49,14 @@ export class ResponseWriter implements Writer {
       .join("");
   }
 
-  /** Not an event of the log: it has no id, and the number of the last event. */
+  /** Not an event of the log: it has no id, and the number of the last event that the reader has. */
   heartbeat(): string {
     const isDue = Date.now() - this.#sentAt >= REPEAT_AFTER_MS;
     if (this.#last === -1 || this.#isTooLarge || !isDue) return HEARTBEAT;
     const response = this.#translation.resource();
     const type = response.status === "queued" ? "response.queued" : "response.in_progress";
-    const text = JSON.stringify({ type, sequence_number: this.#last, response });
+    const sequence_number = Math.max(this.#last, this.#startingAfter);
+    const text = JSON.stringify({ type, sequence_number, response });
     this.#isTooLarge = text.length > MAX_REPEATED_CHARS;
     if (this.#isTooLarge) return HEARTBEAT;
     this.#sentAt = Date.now();
