@@ -87,11 +87,17 @@ export const eventsFrame = z.object({
 });
 export type EventsFrame = z.infer<typeof eventsFrame>;
 
-/** The runner returns the job without having started it: it is shutting down, or has no room after all. */
+/**
+ * The runner returns the job without having started it: it is shutting down, has no room after all, or
+ * its machine cannot start containers.
+ */
 export const releaseFrame = z.object({
   type: z.literal("release"),
   reason: z.string().max(1_000),
+  /** The machine failed the start, such as by a full disk. `reason` says how, for callers to read. */
+  start_failed: z.literal(true).optional(),
 });
+export type ReleaseFrame = z.infer<typeof releaseFrame>;
 
 export const upFrame = z.discriminatedUnion("type", [eventsFrame, releaseFrame]);
 export type UpFrame = z.infer<typeof upFrame>;

@@ -34,8 +34,27 @@ export const runnerState = z
       .meta({ description: "Whether its token was revoked: then it gets no work" }),
     set_aside_until: timestamp.nullable().meta({
       description:
-        "The runner accepted jobs without starting them, and gets no work until this time; null otherwise",
+        "The runner accepted jobs without starting them, or its machine failed to start containers three times in a row. It gets no work until this time. Null otherwise",
     }),
+    set_aside_reason: z.string().nullable().meta({
+      description:
+        "Why its machine fails to start containers, if that is why it is set aside; null otherwise",
+      example: null,
+    }),
+    failed_starts: z
+      .object({
+        times: z.int().meta({ description: "How many starts have failed in a row", example: 3 }),
+        reason: z.string().meta({
+          description: "Why the last one failed",
+          example: "the disk of the runner's machine is full",
+        }),
+        at: timestamp.meta({ description: "When it failed" }),
+      })
+      .nullable()
+      .meta({
+        description:
+          "Starts of containers that its machine has failed since the last one that succeeded. Null if there are none, and as for `connected`",
+      }),
     started_at: timestamp.nullable().meta({ description: "When its process started" }),
     last_seen_at: timestamp.nullable(),
     connected: z.boolean().nullable().meta({

@@ -16,18 +16,22 @@ export interface FailureOptions extends ErrorOptions {
   detail?: Json;
   /** The container's setup logs, shown to the model's owner only. */
   setupLogs?: string;
+  /** Whether this machine would fail any start like this one, and another machine might not. */
+  ofMachine?: boolean;
 }
 
 export class Failure extends Error {
   readonly source: RunError["source"];
   readonly detail: Json | undefined;
   readonly setupLogs: string | undefined;
+  readonly ofMachine: boolean;
 
   constructor(source: RunError["source"], message: string, options?: FailureOptions) {
     super(message, options);
     this.source = source;
     this.detail = options?.detail;
     this.setupLogs = options?.setupLogs;
+    this.ofMachine = options?.ofMachine === true;
   }
 }
 
@@ -38,6 +42,29 @@ export const external = (message: string, options?: FailureOptions): Failure =>
 /** A failure of the runner or its machine. */
 export const internal = (message: string, options?: FailureOptions): Failure =>
   new Failure("internal", message, options);
+
+/**
+ * A failure of this machine, whatever is to be started: its disk is full, or Docker refuses. A start that
+ * fails so goes to another runner, so nothing that a version can bring about by itself belongs here.
+ */
+export const ofMachine = (message: string, options?: FailureOptions): Failure =>
+  new Failure("internal", message, { ...options, ofMachine: true });
+
+/** System errors of a machine that has run out of something, or whose disk fails. */
+const MACHINE_CODES = ["EDQUOT", "EIO", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "EROFS"];
+
+/** The system error of this machine, if it is one. */
+export function machineCode(error: unknown): string | undefined {
+  if (!(error instanceof Error && "code" in error && typeof error.code === "string"))
+    return undefined;
+  return MACHINE_CODES.includes(error.code) ? error.code : undefined;
+}
+
+/** What callers and operators read of it. */
+export const machineText = (code: string): string =>
+  code === "ENOSPC" || code === "EDQUOT"
+    ? "the disk of the runner's machine is full"
+    : `the runner's machine has a fault (${code}); see the runner's log`;
 
 /** Several runs may wait for one container and fail with the same error; it is logged once. */
 const logged = new WeakSet<Error>();
@@ -55,6 +82,8 @@ export function asFailure(error: unknown, log: Log): Failure {
     return error;
   }
   log.error("internal error during a run", { error: new OfRun(error) });
+  const code = machineCode(error);
+  if (code !== undefined) return ofMachine(machineText(code), { cause: error });
   return internal("internal error of the runner; see the runner's log", { cause: error });
 }
 

@@ -6,7 +6,7 @@ import type { DeviceWatch } from "../devices/device-watch.ts";
 import type { Ledger } from "../devices/ledger.ts";
 import type { Log } from "../lib/log.ts";
 import type { Container } from "./container.ts";
-import { type Failure, internal } from "./failure.ts";
+import { type Failure, ofMachine } from "./failure.ts";
 
 /** Whether it is worth looking. */
 const ABOUT_GPUS = /cuda|nvml|nvidia|\bgpus?\b/i;
@@ -48,10 +48,10 @@ export async function gpuFailure(
   await devices.check();
   const lost = gpus.filter((gpu) => ledger.isLost(gpu));
   // The log has said so, and the container is on its way out.
-  if (lost.length > 0) return internal(`${namesOf(lost)} of the runner's machine failed`);
+  if (lost.length > 0) return ofMachine(`${namesOf(lost)} of the runner's machine failed`);
   const mayOpen = await container.canOpen(CONTROL_DEVICE);
   if (mayOpen ?? !REVOKED.test(text)) return undefined;
-  const failure = internal(
+  const failure = ofMachine(
     `the container lost its GPUs, which work outside of it, and is replaced: ${REMEDY}`,
   );
   log.warn(failure.message, { image, gpus: gpus.map(({ id }) => id).join(" ") });

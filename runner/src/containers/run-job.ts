@@ -8,7 +8,13 @@ import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { InputFiles, ReachableInput } from "../files/input-files.ts";
 import type { OutputFiles, OutputRun } from "../files/output-files.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
-import { type RunnableJob, type RunReporter, type RunSignals, runIdOf } from "../jobs/executor.ts";
+import {
+  type RunEnd,
+  type RunnableJob,
+  type RunReporter,
+  type RunSignals,
+  runIdOf,
+} from "../jobs/executor.ts";
 import { LastWords } from "../jobs/last-words.ts";
 import { TokenUsage } from "../jobs/token-usage.ts";
 import type { Container, ContainerParts } from "./container.ts";
@@ -31,11 +37,12 @@ export async function runJob(
   reported: RunReporter,
   signals: RunSignals,
   placed?: Container,
-): Promise<Finish> {
+): Promise<RunEnd> {
   const stop = AbortSignal.any([signals.cancel, signals.abandon]);
   const reporter = new LastWords(reported);
   const claimedAt = performance.now();
   let first = placed;
+  let hasBegun = false;
   // In parallel with the container's start, which also takes time and is useless without them.
   const inputs = parts.inputs.open(job, stop);
   const broken = new AbortController();
@@ -59,6 +66,7 @@ export async function runJob(
         if (!session.stopsOnDisconnect) leave = whenAbandoned(container, signals.abandon);
         if (job.describe) container.description.ask(session);
         const { input, files } = await inputs;
+        hasBegun = true;
         endRun = container.begin();
         const run = await runInContainer(session, parts.outputs, files, {
           job,
@@ -96,7 +104,8 @@ export async function runJob(
     if (stop.aborted) return CANCELED;
     const failure = asFailure(error, parts.log);
     if (job.setup_logs) reporter.addToSetup(failure.setupLogs ?? "");
-    return failedFinish(withSetupLogs(job.setup_logs, failure));
+    const finish = failedFinish(withSetupLogs(job.setup_logs, failure));
+    return { ...finish, hasFailedStart: failure.ofMachine && !hasBegun };
   } finally {
     inputs.then(
       ({ close }) => close(),

@@ -5,7 +5,12 @@
  */
 
 import { backoffMs } from "../../../src/lib/retry.ts";
-import type { DownFrame, Finish, ReportReply } from "../../../src/protocol/channel.ts";
+import type {
+  DownFrame,
+  Finish,
+  ReleaseFrame,
+  ReportReply,
+} from "../../../src/protocol/channel.ts";
 import type { RunnerSettings } from "../../../src/protocol/runner.ts";
 import type { Portion } from "../jobs/reporter.ts";
 import type { ChannelAddress } from "./client.ts";
@@ -62,6 +67,8 @@ const RECONNECT = { baseMs: 200, maxMs: 5_000 };
 const MAX_SENDS = 10;
 /** Releasing a job is optional: without it the lease expires. */
 const RELEASE_TIMEOUT_MS = 5_000;
+/** The limit of its reason. */
+const MAX_REASON_CHARS = 1_000;
 
 export class Channel {
   readonly ended: Promise<ChannelEnd>;
@@ -76,7 +83,7 @@ export class Channel {
   readonly #window = new Window();
   /** The shortest time between two frames, as the prediction said last. */
   #flushMs = 0;
-  #release: string | undefined;
+  #release: Omit<ReleaseFrame, "type"> | undefined;
   #welcomedAt = 0;
   #sentAt = 0;
   #contactAt = 0;
@@ -134,10 +141,14 @@ export class Channel {
     );
   }
 
-  /** Releases the job as soon as all frames are acknowledged. */
-  release(reason: string): void {
+  /**
+   * Releases the job as soon as all frames are acknowledged.
+   * @param hasFailed whether this machine failed its start
+   */
+  release(reason: string, hasFailed = false): void {
     if (this.#over || this.#release !== undefined) return;
-    this.#release = reason;
+    const short = reason.slice(0, MAX_REASON_CHARS);
+    this.#release = { reason: short, ...(hasFailed && { start_failed: true }) };
     this.#releaseTimer = setTimeout(
       () => this.#settle({ kind: "lost", reason: "could not be released in time" }),
       RELEASE_TIMEOUT_MS,
@@ -264,8 +275,8 @@ export class Channel {
     this.#connection?.send(frame.text);
   }
 
-  #handBack(reason: string): void {
-    this.#connection?.send(JSON.stringify({ type: "release", reason }));
+  #handBack(release: Omit<ReleaseFrame, "type">): void {
+    this.#connection?.send(JSON.stringify({ type: "release", ...release }));
     this.#settle({ kind: "released" });
   }
 

@@ -60,6 +60,11 @@ export class DiskSpace {
     return (await this.#options.usage()).free >= bytes + this.#options.keptFree;
   }
 
+  async isMostlyFree(): Promise<boolean> {
+    const { free, total } = await this.#options.usage();
+    return free > 0.8 * total;
+  }
+
   /**
    * Makes room for what is about to be stored, beside what is kept free.
    * @param bytes Infinity: all that can be made

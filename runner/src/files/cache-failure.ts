@@ -1,5 +1,5 @@
 /** Why the cache cannot store a file. */
-import { Failure, internal } from "../containers/failure.ts";
+import { Failure, internal, machineCode, ofMachine } from "../containers/failure.ts";
 
 /** The files in use leave too little room at the moment. */
 export class CacheFull extends Failure {
@@ -18,7 +18,8 @@ export class CacheFull extends Failure {
  */
 export function asDiskFailure(error: unknown): unknown {
   if (!(error instanceof Error && "code" in error && typeof error.code === "string")) return error;
+  const make = machineCode(error) === undefined ? internal : ofMachine;
   return error.code === "ENOSPC"
-    ? internal("the disk of the runner's cache is full", { cause: error })
-    : internal(`the runner's cache is not writable: ${error.code}`, { cause: error });
+    ? make("the disk of the runner's cache is full", { cause: error })
+    : make(`the runner's cache is not writable: ${error.code}`, { cause: error });
 }

@@ -56,10 +56,15 @@ export interface WarmContainer {
   model: string;
 }
 
+export interface RunEnd extends Finish {
+  /** The model has not begun, because of this machine: the job goes to another one. */
+  hasFailedStart?: boolean;
+}
+
 /** Room for one job, which is its until the job has run or is given up. */
 export interface Place {
   /** Runs the job to its end. Never rejects: any failure is a `failed` finish. */
-  run(job: RunnableJob, reporter: RunReporter, signals: RunSignals): Promise<Finish>;
+  run(job: RunnableJob, reporter: RunReporter, signals: RunSignals): Promise<RunEnd>;
   /** Gives the place up, unless the job has run. */
   leave(): void;
 }

@@ -106,7 +106,10 @@ export class Job {
       const input = order.input ?? (await this.#fetchInput(AbortSignal.any([cancel, abandon])));
       const waited = (performance.now() - this.#claimedAt) / 1000;
       const finish = await place.run({ ...order, input }, this.#reporter, { cancel, abandon });
-      this.#reporter.finish(this.#judge(finish, waited));
+      const { hasFailedStart = false, ...end } = finish;
+      if (hasFailedStart && end.error && !this.#stopped)
+        this.#channel.release(end.error.message, true);
+      else this.#reporter.finish(this.#judge(end, waited));
     } catch (error) {
       if (!cancel.aborted && !abandon.aborted)
         this.#log.error("job failed", { error: new OfRun(error) });

@@ -4,7 +4,7 @@
  * that each held half of the room would wait for each other.
  */
 import { untilAborted } from "../../../src/lib/timeout.ts";
-import { external, internal } from "../containers/failure.ts";
+import { external, internal, ofMachine } from "../containers/failure.ts";
 import { messageOf } from "../control-plane/error.ts";
 import { gigabytes } from "../files/transfer.ts";
 import type { Log } from "../lib/log.ts";
@@ -298,7 +298,7 @@ const tooLarge = (bytes: number, max: number) =>
   );
 
 const diskFull = (bytes: number) =>
-  internal(
+  ofMachine(
     `the disk of the runner's machine has no room for ${gigabytes(bytes)} GB of weights: its operator can free some, or set another directory with --state`,
   );
 

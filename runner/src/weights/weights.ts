@@ -322,7 +322,8 @@ async function named<T>({ target }: { target: string }, work: () => Promise<T>):
     return await work();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    throw new Failure(error.source, `the weights at ${target}: ${error.message}`, { cause: error });
+    const { source, message, ofMachine } = error;
+    throw new Failure(source, `the weights at ${target}: ${message}`, { cause: error, ofMachine });
   }
 }
 

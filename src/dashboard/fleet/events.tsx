@@ -85,7 +85,10 @@ function Words({ event: { kind, detail, time, by } }: { event: RunnerEvent }) {
       );
     case "set_aside":
       return (
-        <>Set aside, at most until {when}: it took predictions, and did not connect for them</>
+        <>
+          Set aside, at most until {when}:{" "}
+          {detail === null ? "it took predictions, and did not connect for them" : what}
+        </>
       );
     case "forgiven":
       return <>Not set aside any more: {who} resumed it</>;

@@ -67,13 +67,32 @@ export const Runner = ({
   );
 };
 
-export const SetAside = ({ runner: { set_aside_until } }: { runner: RunnerState }) =>
-  set_aside_until === null ? null : (
+export function SetAside({ runner }: { runner: RunnerState }) {
+  const { set_aside_until, set_aside_reason, failed_starts } = runner;
+  if (set_aside_until !== null && set_aside_reason !== null)
+    return (
+      <p class="hint">
+        Set aside until <Time at={set_aside_until} /> because its machine fails to start containers:{" "}
+        {set_aside_reason}. Predictions go to other runners, or wait. Fix the machine, then select
+        Resume.
+      </p>
+    );
+  if (set_aside_until === null && failed_starts)
+    return (
+      <p class="hint">
+        {failed_starts.times === 1
+          ? "The last start of a container failed"
+          : `The last ${failed_starts.times} starts of containers failed`}{" "}
+        because of its machine: {failed_starts.reason}. <Time at={failed_starts.at} />
+      </p>
+    );
+  return set_aside_until === null ? null : (
     <p class="hint">
       This runner took jobs but did not connect for them, so it gets no work until{" "}
       <Time at={set_aside_until} />. Check that it can reach this deployment over WebSocket.
     </p>
   );
+}
 
 /**
  * Also shows a drain that the runner has not confirmed yet. A runner that is set aside may report

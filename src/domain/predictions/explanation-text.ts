@@ -1,8 +1,9 @@
 /** Why a prediction waits, in words, with what would help. */
 
 import { aboutText, count, freeText } from "../../lib/count-text.ts";
+import { runnersText } from "../scheduling/class-text.ts";
 import type { Reason } from "../scheduling/decide/explain.ts";
-import type { NamedRunner } from "../scheduling/named-explanation.ts";
+import type { NamedRunner, SetAside } from "../scheduling/named-explanation.ts";
 import { setupText } from "./setup-text.ts";
 import { type SetupStanding, setupLeftMs } from "./standing.ts";
 
@@ -26,11 +27,20 @@ export function waitText(
     case "held":
       return `A container of its model ${reason.phase === "starting" ? "is starting" : "is busy"}${on(first)}, and will serve it sooner than a new one would.`;
     case "declined":
-      return `Every runner of ${hardware} has declined it as they are now${declinedBy(runners)}. It is offered again when one of them changes; another one would help.`;
+      return `Every runner of ${hardware} has declined it as they are now${runnersText(runners)}. It is offered again when one of them changes; another one would help.`;
     case "busy":
       return `${busyText(reason, hardware, runners)} ${lineText(reason)} Another runner would help.`;
   }
 }
+
+/** @param runners those that may be named: none for callers */
+export const setAsideText = (
+  { until }: SetAside,
+  hardware: string,
+  runners: readonly NamedRunner[],
+  now: number,
+): string =>
+  `No runner of ${hardware} can start it now: each one is set aside after failed starts or missed connections${runnersText(runners)}. The next attempt is in ${aboutText(Math.max(0, until - now))}.`;
 
 type Busy = Extract<Reason, { why: "busy" }>;
 
@@ -54,11 +64,6 @@ function lineText({ gpus, position, accounts }: Busy): string {
   if (accounts === 0) return `${count(ahead, "prediction")} of its own account ${are} before it.`;
   return `${count(ahead, "prediction")} ${are} before it, of ${count(accounts, "other account")} and perhaps its own.`;
 }
-
-const declinedBy = (runners: readonly NamedRunner[]): string =>
-  runners.length === 0
-    ? ""
-    : `: ${runners.map(({ name, reason }) => (reason ? `${name} (${reason})` : name)).join(", ")}`;
 
 const on = (runner: NamedRunner | undefined) => (runner ? ` on ${runner.name}` : "");
 

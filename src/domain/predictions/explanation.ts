@@ -10,7 +10,7 @@ import type {
   NamedModel,
 } from "../scheduling/named-explanation.ts";
 import { REASON_CODES } from "../scheduling/reason-codes.ts";
-import { setupWords, stoppedText, waitText } from "./explanation-text.ts";
+import { setAsideText, setupWords, stoppedText, waitText } from "./explanation-text.ts";
 import type { Standing } from "./standing.ts";
 import { isTerminal } from "./state.ts";
 import {
@@ -109,7 +109,10 @@ function reasonOf(
     return because("starting", before, "A container for it is starting.", madeRoom);
   if (answer) {
     const { reason } = answer;
-    return because(REASON_CODES[reason.why], before, waitText(reason, hardware, runners, now));
+    const text = answer.set_aside
+      ? setAsideText(answer.set_aside, hardware, runners, now)
+      : waitText(reason, hardware, runners, now);
+    return because(REASON_CODES[reason.why], before, text);
   }
   if (handed_at !== null)
     return because("handed_over", before, "A runner has it, and is about to begin.");

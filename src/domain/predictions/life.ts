@@ -22,6 +22,9 @@ export const MAX_LOST_ATTEMPTS = 3;
 /** Times it may be handed back: a fleet that restarts box by box may do so several times. */
 export const MAX_RELEASES = 10;
 
+/** Starts that machines may fail: a version on which every machine fails must not go round for ever. */
+export const MAX_FAILED_STARTS = 10;
+
 /**
  * Files and values that one attempt may store. A runner allows 10,000 files per run; a file that
  * it sends again counts again.
@@ -264,6 +267,21 @@ export class PredictionLife {
     }
     if (this.#state.release_count >= MAX_RELEASES) {
       return this.fail("internal", `${MAX_RELEASES} runners in a row handed it back.`, now);
+    }
+    this.#retry("returned", now);
+  }
+
+  /** The machine of its runner could not start it, which counts neither as lost nor as handed back. */
+  failStart(produced: boolean, reason: string, now: number): void {
+    const { attempt, cancel_requested_at, failed_on } = this.#state;
+    if (this.terminal || !attempt) return;
+    this.#attempts.markFinished();
+    this.#state.failed_on = [...failed_on, attempt.runner_id ?? ""];
+    if (cancel_requested_at !== null) return this.#end("canceled", now);
+    if (produced) return this.fail("internal", reason, now);
+    if (this.#state.failed_on.length >= MAX_FAILED_STARTS) {
+      const message = `The machines of runners failed to start it ${MAX_FAILED_STARTS} times. The last time: ${reason}`;
+      return this.fail("internal", message, now);
     }
     this.#retry("returned", now);
   }

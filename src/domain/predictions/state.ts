@@ -102,6 +102,8 @@ export interface PredictionState extends AttemptsState {
   /** How many attempts were lost after they had started, and how many were handed back. */
   readonly lost_count: number;
   readonly release_count: number;
+  /** The runners whose machines failed to start it, in order. One may be in it several times. */
+  readonly failed_on: readonly string[];
   /** Since when it waits for a runner, how many dispatches were sent since, and when the last was. */
   readonly waiting_since: number;
   readonly dispatches: number;
@@ -149,6 +151,7 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   updated_at: spec.created_at,
   lost_count: 0,
   release_count: 0,
+  failed_on: [],
   waiting_since: spec.created_at,
   dispatches: 0,
   dispatched_at: spec.created_at,

@@ -31,7 +31,7 @@ export function fleetAlerts(fleet: Fleet, now: number): FleetAlert[] {
   const alerts = [
     ...(complete ? [] : [MORE]),
     ...queues.flatMap((queue) => ofQueue(queue, fleet)),
-    ...runners.flatMap((runner) => ofRunner(runner, now)),
+    ...runners.flatMap((runner) => ofRunner(runner, fleet, now)),
     ...outdated(runners),
   ];
   return alerts.toSorted((a, b) => Number(b.level === "bad") - Number(a.level === "bad"));
@@ -47,11 +47,12 @@ function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] 
   const about = { about: { hardware }, name: hardware };
   if (!waiting) return [];
   const serving = runners.filter((runner) => runner.hardware.includes(hardware));
-  if (complete && !serving.some(mayTakeWork)) {
+  const takers = serving.filter(mayTakeWork);
+  if (complete && takers.every(isSetAside)) {
     const none =
       serving.length === 0
         ? "no runner serves this hardware."
-        : "each runner of this hardware is offline, stopped or drained.";
+        : "each runner of this hardware is offline, stopped, drained or set aside.";
     const text = `${count(waiting, "prediction")} ${waiting === 1 ? "waits" : "wait"}, and ${none}`;
     return [{ level: "bad", ...about, text }];
   }
@@ -66,9 +67,22 @@ function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] 
 const mayTakeWork = ({ state, draining }: RunnerState) =>
   (state === "ready" || state === "unknown") && !draining;
 
-function ofRunner(runner: RunnerState, now: number): FleetAlert[] {
-  const { id, name, state, last_seen_at, set_aside_until, lost_gpus, running, machine, revoked } =
-    runner;
+const isSetAside = ({ set_aside_until }: RunnerState) => set_aside_until !== null;
+
+/** Whether predictions wait for it, because no other runner takes their jobs. */
+function lastText({ hardware }: RunnerState, { runners, complete }: Fleet): string {
+  const takers = runners.filter((one) => mayTakeWork(one) && !isSetAside(one));
+  const alone = hardware.filter((name) => !takers.some((one) => one.hardware.includes(name)));
+  if (!complete || alone.length === 0) return "";
+  return `No other runner takes work for ${alone.join(", ")}: predictions wait. `;
+}
+
+/** Failed starts in a row that need an operator, even if the runner is not set aside. */
+const MANY_FAILED = 3;
+
+function ofRunner(runner: RunnerState, fleet: Fleet, now: number): FleetAlert[] {
+  const { id, name, state, last_seen_at, lost_gpus, running, machine, revoked } = runner;
+  const { set_aside_until, set_aside_reason, failed_starts } = runner;
   const about = { about: { runner: id }, name };
   const alerts: FleetAlert[] = [];
   const silent = silenceOf(runner, now);
@@ -89,11 +103,24 @@ function ofRunner(runner: RunnerState, now: number): FleetAlert[] {
     const text = `Has lost ${lost_gpus}${of}: nothing is started on ${lost_gpus === 1 ? "it" : "them"}. Look at nvidia-smi and dmesg there, then restart the runner.`;
     alerts.push({ level: "bad", ...about, text });
   }
-  if (set_aside_until !== null && state !== "offline")
+  if (state === "offline") return alerts;
+  if (set_aside_reason !== null)
+    alerts.push({
+      level: "bad",
+      ...about,
+      text: `Set aside because its machine fails to start containers: ${set_aside_reason}. ${lastText(runner, fleet)}It is tried again automatically. Once it is fixed, select Resume.`,
+    });
+  else if (set_aside_until !== null)
     alerts.push({
       level: "warning",
       ...about,
       text: "Set aside: it took predictions and did not connect for them, or declined them.",
+    });
+  else if (failed_starts && failed_starts.times >= MANY_FAILED)
+    alerts.push({
+      level: "bad",
+      ...about,
+      text: `Its machine failed the last ${failed_starts.times} starts: ${failed_starts.reason}.`,
     });
   return alerts;
 }

@@ -1,7 +1,7 @@
 /** Why the predictions of a class wait, in words, with what would help. For operators. */
-import { count, freeText } from "../../lib/count-text.ts";
+import { aboutText, count, freeText } from "../../lib/count-text.ts";
 import type { ClassReason } from "./decide/explain-class.ts";
-import type { NamedClassExplanation } from "./named-explanation.ts";
+import type { NamedClassExplanation, NamedRunner } from "./named-explanation.ts";
 
 export function classReasonText(
   reason: ClassReason,
@@ -10,11 +10,13 @@ export function classReasonText(
   now: number,
 ): string {
   const { why, jobs, accounts, boxes, free_at } = reason;
-  const { gpus, names } = explanation;
+  const { gpus, names, set_aside } = explanation;
   const runners = boxes.map((id) => names[id] ?? id).join(", ");
   const wait = `${count(jobs, "prediction")} ${jobs === 1 ? "waits" : "wait"}`;
   switch (why) {
     case "no-box":
+      if (set_aside)
+        return `${wait}: each runner of ${hardware} that is not drained is set aside${runnersText(set_aside.runners)}. Fix what their pages say, then select Resume; the next attempt is in ${aboutText(Math.max(0, set_aside.until - now))}.`;
       return `${wait}: no runner that takes work serves ${hardware}. Start one, or resume one that drains.`;
     case "too-small":
       return `${wait}: no runner of ${hardware} has ${count(gpus, "working GPU")}. A larger one would help.`;
@@ -50,3 +52,9 @@ const helpText = ({ lacks_slots }: NamedClassExplanation): string =>
   lacks_slots
     ? "There is a container with room on a runner without a free slot: more slots (--slots) or another runner would help."
     : "Another runner would help.";
+
+/** With why each of them has declined the job, or is set aside. */
+export const runnersText = (runners: readonly NamedRunner[]): string =>
+  runners.length === 0
+    ? ""
+    : `: ${runners.map(({ name, reason }) => (reason ? `${name} (${reason})` : name)).join(", ")}`;

@@ -11,7 +11,7 @@ export function modelWaitText(
   const help = (own: string, ask: string) => (isOperator ? own : `Ask an operator for ${ask}.`);
   switch (why) {
     case "no-box":
-      return `No runner that takes work serves ${hardware}. ${help("Start one, or resume one that drains.", "one")}`;
+      return `No runner of ${hardware} is taking work. ${help("Start one, or resume one that is drained or set aside.", "one")}`;
     case "too-small":
       return `No runner of ${hardware} has ${count(gpus, "working GPU")}. ${help("A larger one would help.", "a larger one, or publish a version for other hardware")}`;
     case "share":

@@ -23,18 +23,27 @@ export interface ContainerName {
 export interface NamedRunner {
   id: string;
   name: string;
-  /** Why it has declined the job. */
+  /** Why it has declined the job, or is set aside. */
   reason: string | null;
+}
+
+/** The runners of a class that are set aside, while no other one takes its jobs. */
+export interface SetAside {
+  runners: NamedRunner[];
+  /** When the first of them is tried again, unix ms. */
+  until: number;
 }
 
 export interface NamedExplanation extends Explanation {
   runners: NamedRunner[];
   /** What is stopped to make room for it. */
   stopped: ContainerName[];
+  set_aside?: SetAside | undefined;
 }
 
 /** The same for all jobs of a class. */
 export interface NamedClassExplanation extends ClassExplanation {
   /** Of the boxes that it is about, by id. */
   names: Record<string, string>;
+  set_aside?: SetAside | undefined;
 }

@@ -3,8 +3,10 @@
  * receipt, which it presents with its next claim. Until then the job is unconfirmed, and a runner
  * may have as many of these as slots. A missed job, one whose runner has not connected in time, counts
  * against it: after three the runner is suspended, each time for longer. A declined job counts half:
- * one now and then is ordinary, but who declines all holds each up.
+ * one now and then is ordinary, but who declines all holds each up. Starts that fail have a count of
+ * their own (failed-starts.ts).
  */
+import { FailedStarts } from "./failed-starts.ts";
 
 /** An unconfirmed job is forgotten this long after its prediction must have reported it. */
 const LATE_REPORT_MS = 10_000;
@@ -26,6 +28,14 @@ interface Standing {
   suspendedUntil: number;
 }
 
+/** A runner that gets no jobs. */
+export interface Suspension {
+  /** Unix ms. */
+  until: number;
+  /** Why its starts fail; null for one that does not connect, or declines. */
+  reason: string | null;
+}
+
 const goodStanding = (): Omit<Standing, "unconfirmed"> => ({
   weight: 0,
   missedAt: Number.NEGATIVE_INFINITY,
@@ -36,6 +46,7 @@ const goodStanding = (): Omit<Standing, "unconfirmed"> => ({
 export class RunnerStanding {
   readonly #standings = new Map<string, Standing>();
   readonly #holders = new Map<string, string>();
+  readonly failedStarts = new FailedStarts();
   readonly #forgottenMs: number;
 
   /** @param connectSeconds how long a prediction waits for a runner to connect */
@@ -77,6 +88,7 @@ export class RunnerStanding {
 
   /** An operator has resumed or removed it: its misses are forgotten. */
   reset(runnerId: string): void {
+    this.failedStarts.reset(runnerId);
     const standing = this.#standings.get(runnerId);
     if (!standing) return;
     Object.assign(standing, goodStanding());
@@ -99,13 +111,16 @@ export class RunnerStanding {
   /** Until when a runner is suspended, unix ms; null when it is not. */
   suspendedUntil(runnerId: string, now: number): number | null {
     const { suspendedUntil = 0 } = this.#standings.get(runnerId) ?? {};
-    return suspendedUntil > now ? suspendedUntil : null;
+    const until = Math.max(suspendedUntil, this.failedStarts.suspendedUntil(runnerId, now) ?? 0);
+    return until > now ? until : null;
   }
 
-  /** All suspended runners, and until when. */
-  suspended(now: number): Map<string, number> {
-    const all = [...this.#standings].map(([id, one]) => [id, one.suspendedUntil] as const);
-    return new Map(all.filter(([, until]) => until > now));
+  /** All suspended runners. */
+  suspended(now: number): Map<string, Suspension> {
+    const all = new Map<string, Suspension>(this.failedStarts.suspended(now));
+    for (const [id, { suspendedUntil: until }] of this.#standings)
+      if (until > (all.get(id)?.until ?? now)) all.set(id, { until, reason: null });
+    return all;
   }
 
   #count(receipt: string, weight: number, now: number): string | undefined {

@@ -7,7 +7,8 @@ import { LRUCache } from "lru-cache";
 import { receiptOf } from "../../domain/predictions/lease.ts";
 import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
 import type { Handout } from "../../domain/scheduling/decide/types.ts";
-import { RunnerStanding } from "../../domain/scheduling/runner-standing.ts";
+import type { FailedInARow, FailedStart } from "../../domain/scheduling/failed-starts.ts";
+import { RunnerStanding, type Suspension } from "../../domain/scheduling/runner-standing.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { HeldPoll } from "./held-poll.ts";
 import type { KnownRunner } from "./known-runners.ts";
@@ -212,7 +213,8 @@ export class Crew {
     const until = this.#standing.suspendedUntil(runnerId, now);
     if (until === null || this.#comingBack.get(runnerId) === until) return;
     this.#comingBack.set(runnerId, until);
-    this.#options.events.setAside(runnerId, until, now);
+    const { reason = null } = this.#standing.suspended(now).get(runnerId) ?? {};
+    this.#options.events.setAside(runnerId, { until, reason }, now);
     setTimeout(() => {
       if (this.#comingBack.get(runnerId) === until) this.#comingBack.delete(runnerId);
       const runner = this.#runners.get(runnerId);
@@ -223,6 +225,20 @@ export class Crew {
 
   dismissed(receipt: string): void {
     this.#settled(this.#standing.recordDismissed(receipt) ?? this.#unheld(receipt), receipt);
+  }
+
+  /** Its machine failed to start a container. */
+  startFailed(runnerId: string, failed: FailedStart): void {
+    const now = Date.now();
+    this.#standing.failedStarts.record(runnerId, failed, now);
+    const runner = this.#runners.get(runnerId);
+    if (runner) this.#update(runner, now);
+    this.#comeBack(runnerId, now);
+  }
+
+  /** A container has started on it. */
+  started(runnerId: string, publisher: string | undefined): void {
+    this.#standing.failedStarts.succeeded(runnerId, publisher);
   }
 
   /** A job that waits again was on it: with that it is silent, though it may be full and have no poll. */
@@ -317,8 +333,13 @@ export class Crew {
     return this.#runners.get(runnerId)?.name;
   }
 
-  suspended(): Map<string, number> {
+  suspended(): Map<string, Suspension> {
     return this.#standing.suspended(Date.now());
+  }
+
+  /** The starts that its machine has failed since the last that succeeded. */
+  failedStarts(runnerId: string): FailedInARow | null {
+    return this.#standing.failedStarts.of(runnerId) ?? null;
   }
 
   /** Those that have its image, those with a container that has room for it first. */

@@ -6,6 +6,7 @@ import type {
   ContainerName,
   NamedClassExplanation,
   NamedExplanation,
+  SetAside,
 } from "../../domain/scheduling/named-explanation.ts";
 import type { ContainerNames } from "./container-names.ts";
 import type { Crew } from "./crew.ts";
@@ -29,6 +30,9 @@ export class Explainer {
     const { state, declines } = this.#options;
     const explanation = explain(state, jobId, Date.now());
     if (!explanation) return null;
+    const { reason: why } = explanation;
+    const set_aside = why.why === "no-box" ? this.#setAside(why.hardware) : undefined;
+    if (set_aside) return { ...explanation, runners: set_aside.runners, stopped: [], set_aside };
     const runners = boxesIn(explanation.reason).map((id) => ({
       id,
       name: this.#nameOf(id),
@@ -41,7 +45,21 @@ export class Explainer {
     const explanation = explainClass(this.#options.state, hardware, Date.now());
     if (!explanation) return null;
     const ids = explanation.reasons.flatMap(({ boxes }) => boxes);
-    return { ...explanation, names: Object.fromEntries(ids.map((id) => [id, this.#nameOf(id)])) };
+    const names = Object.fromEntries(ids.map((id) => [id, this.#nameOf(id)]));
+    return { ...explanation, names, set_aside: this.#setAside(hardware) };
+  }
+
+  #setAside(hardware: string): SetAside | undefined {
+    const { crew } = this.#options;
+    const aside = [...crew.suspended()].filter(([id]) => {
+      const runner = crew.get(id);
+      return runner?.serves(hardware) && !runner.draining;
+    });
+    if (aside.length === 0) return undefined;
+    return {
+      runners: aside.map(([id, { reason }]) => ({ id, name: this.#nameOf(id), reason })),
+      until: Math.min(...aside.map(([, { until }]) => until)),
+    };
   }
 
   #nameOf(runnerId: string): string {

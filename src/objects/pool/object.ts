@@ -7,7 +7,9 @@
 import { DurableObject } from "cloudflare:workers";
 import { explainSome, type SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
 import type { NamedExplanation } from "../../domain/scheduling/named-explanation.ts";
+import type { Suspension } from "../../domain/scheduling/runner-standing.ts";
 import { type Bindings, settings } from "../../env.ts";
+import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { RunnerLogRequest } from "../../protocol/runner-log.ts";
 import type { SnapshotResponse } from "../../protocol/runner-state.ts";
@@ -24,6 +26,7 @@ import { tellMade } from "./made.ts";
 import { PoolLine } from "./pool-line.ts";
 import type { Handed, PoolRunner } from "./pool-runner.ts";
 import {
+  type FailedJob,
   type OfferResult,
   type PoolClaim,
   type PoolHolders,
@@ -121,6 +124,15 @@ export class PoolObject extends DurableObject<Bindings> {
     this.#line.assign();
   }
 
+  /** The machine of a runner failed to start a job, which goes to others first. */
+  startFailed(job: WaitingJob, { failed_on, reason, waits }: FailedJob): void {
+    const runnerId = failed_on.at(-1);
+    if (runnerId) this.#crew.startFailed(runnerId, { publisher: job.model_owner_id, reason });
+    logger.warn("Start failed", { object_id: job.object_id, runner_id: runnerId, reason });
+    if (waits) this.#line.waitsAgain(job, failed_on);
+    this.#line.assign();
+  }
+
   // ---- for operators and pages
 
   /**
@@ -147,15 +159,20 @@ export class PoolObject extends DurableObject<Bindings> {
     return isForgiven;
   }
 
-  /** The suspended runners, and until when, unix ms. */
-  suspendedRunners(): Map<string, number> {
+  /** The suspended runners. */
+  suspendedRunners(): Map<string, Suspension> {
     return this.#crew.suspended();
   }
 
   /** How the runners are connected, by their ids. */
   conditions(): Map<string, RunnerCondition> {
     const now = Date.now();
-    return new Map([...this.#crew.all].map((one) => [one.id, conditionOf(one, now)]));
+    return new Map(
+      [...this.#crew.all].map((one) => {
+        const failed_starts = this.#crew.failedStarts(one.id);
+        return [one.id, { ...conditionOf(one, now), failed_starts }];
+      }),
+    );
   }
 
   /** @returns null for a runner that is not known here, or not any more */
@@ -290,6 +307,9 @@ export class PoolObject extends DurableObject<Bindings> {
     if (!heard) return undefined;
     this.#estimates.learn(telling.snapshot.measured);
     const { runner, declined } = heard;
+    for (const { key, setup_ms } of telling.snapshot.measured)
+      if (setup_ms !== undefined)
+        this.#crew.started(runner.id, this.#names.find(key)?.model?.model_owner_id);
     for (const one of declined) {
       this.#declines.add(one.job.object_id, runner.id, one.reason);
       this.ctx.waitUntil(this.#line.takeBack(runner, one));

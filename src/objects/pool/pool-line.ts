@@ -155,6 +155,16 @@ export class PoolLine {
     this.#ask(waiting);
   }
 
+  /** @param failedOn the runners whose machines failed to start it */
+  waitsAgain(job: WaitingJob, failedOn: readonly string[]): void {
+    const now = Date.now();
+    const id = job.object_id;
+    const handed = this.#state.handoutOf(id);
+    if (handed) this.#state.lost(handed.box, handed.number, now);
+    this.enqueue({ job, since: now });
+    this.#state.failedOn(id, failedOn, now);
+  }
+
   /** Jobs whose attempts are open, and that their runner has not come for. */
   placeAgain(unclaimed: Pick<Handed, "job" | "since" | "offered">[]): void {
     for (const { job, since, offered } of unclaimed) {

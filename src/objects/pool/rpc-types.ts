@@ -1,5 +1,6 @@
 /** What the methods of a pool object take and return. */
 import { z } from "zod";
+import type { FailedInARow } from "../../domain/scheduling/failed-starts.ts";
 import type { NamedClassExplanation } from "../../domain/scheduling/named-explanation.ts";
 import { claimRequest, type StateRequest } from "../../protocol/runner.ts";
 import type { RunnerLogLine } from "../../protocol/runner-log.ts";
@@ -74,6 +75,16 @@ export interface RunnerCondition {
   /** Whether it polls, or is about to, or is full and has told how it is. */
   connected: boolean;
   lost_gpus: number;
+  failed_starts: FailedInARow | null;
+}
+
+/** A start that a machine has failed, as its prediction tells. */
+export interface FailedJob {
+  /** The runners on which that has happened to the prediction: the last one is the one that this is about. */
+  failed_on: string[];
+  reason: string;
+  /** Whether it waits for another runner. */
+  waits: boolean;
 }
 
 /** A runner that need not download the image of a job. */

@@ -3,6 +3,7 @@
  * that is new of one in one call. However often a runner changes its mind between, only the difference counts.
  */
 import type { RunnerEvent } from "../../domain/runners/events.ts";
+import type { Suspension } from "../../domain/scheduling/runner-standing.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import { runnerAt } from "../runner/stub.ts";
@@ -34,9 +35,10 @@ export class RunnerEvents {
     this.#seen.set(runner, this.#look(runner));
   }
 
-  setAside(runnerId: string, until: number, now: number): void {
+  setAside(runnerId: string, { until, reason }: Suspension, now: number): void {
     const before = this.#asides.get(runnerId) ?? [];
-    const event: RunnerEvent = { at: now, kind: "set_aside", detail: String(until) };
+    const detail = reason === null ? String(until) : `${until} ${reason}`;
+    const event: RunnerEvent = { at: now, kind: "set_aside", detail };
     this.#asides.set(runnerId, [...before, event].slice(-MAX_TOLD));
   }
 

@@ -23,7 +23,10 @@ export function toldOf(runner: PoolRunner, names: ContainerNames): ToldRunner {
   };
 }
 
-export const conditionOf = (runner: PoolRunner, now: number): RunnerCondition => ({
+export const conditionOf = (
+  runner: PoolRunner,
+  now: number,
+): Omit<RunnerCondition, "failed_starts"> => ({
   heard_at: runner.heardAt,
   connected:
     runner.isExpected || (runner.isFull && !runner.isMissing && now - runner.heardAt < TELL_MS),

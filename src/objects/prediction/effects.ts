@@ -201,6 +201,26 @@ export class Effects {
     this.#ctx.waitUntil(pool.reportDismissed(receiptOf(secret)).catch(() => {}));
   }
 
+  /**
+   * Tells the pool that the machine of a runner failed the start. If it waits again it is in the pool's
+   * line with that. A pool that does not answer gets it through the dispatch queue.
+   */
+  reportFailedStart(record: PredictionRecord, reason: string, now: number): void {
+    const { life } = record;
+    const { spec, state, waiting } = life;
+    if (waiting) {
+      this.channels.fence("its start failed");
+      life.recordDispatch(now);
+    }
+    this.commit(record);
+    const failed = { failed_on: [...state.failed_on], reason, waits: waiting };
+    this.#ctx.waitUntil(
+      poolOf(this.#env, spec.hardware.pool)
+        .startFailed(waitingJobOf(spec, this.#objectId), failed)
+        .catch(() => waiting && this.sendDispatch(record)),
+    );
+  }
+
   /** Requests a runner through the dispatch queue. If the message is lost the alarm sends it again. */
   dispatch(record: PredictionRecord, now: number): void {
     record.life.recordDispatch(now);

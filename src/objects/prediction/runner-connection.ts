@@ -4,7 +4,13 @@ import { heardBeforeRestart, type Patience } from "../../domain/predictions/dead
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
 import { waitsAgain } from "../../domain/predictions/state.ts";
 import { logger } from "../../log.ts";
-import { CLOSE, type EventsFrame, type ReportReply, type UpFrame } from "../../protocol/channel.ts";
+import {
+  CLOSE,
+  type EventsFrame,
+  type ReleaseFrame,
+  type ReportReply,
+  type UpFrame,
+} from "../../protocol/channel.ts";
 import { type LogEvent, MAX_NOTES, MAX_OUTPUTS } from "../../protocol/event.ts";
 import type { Limits } from "../../protocol/runner.ts";
 import type { RunnerIdentity } from "../runner/access.ts";
@@ -128,7 +134,10 @@ export class RunnerConnection {
     }
     const now = Date.now();
     this.#effects.channels.heard(now);
-    if (frame.type === "release") return this.#release(record, now);
+    if (frame.type === "release") {
+      this.#release(record, frame, now);
+      return undefined;
+    }
     if (frame.seq !== lastSeq + 1) {
       return { type: "refused", reason: `frame ${lastSeq + 1} comes next, not ${frame.seq}` };
     }
@@ -192,9 +201,15 @@ export class RunnerConnection {
     this.#retryOrEnd(record, reason, now);
   }
 
-  #release(record: PredictionRecord, now: number): undefined {
-    record.life.release(record.produced, now);
-    this.#retryOrEnd(record, "handed back", now);
+  #release(record: PredictionRecord, frame: ReleaseFrame, now: number): void {
+    const { life } = record;
+    if (!frame.start_failed) {
+      life.release(record.produced, now);
+      return this.#retryOrEnd(record, "handed back", now);
+    }
+    life.failStart(record.produced, frame.reason, now);
+    this.#effects.reportFailedStart(record, frame.reason, now);
+    if (waitsAgain(life.state)) this.#effects.row.writeUnderWay(record);
   }
 
   #retryOrEnd(record: PredictionRecord, reason: string, now: number): void {

@@ -78,11 +78,12 @@ function presentEvent(
   people: ReadonlyMap<string, string>,
 ): RunnerEvent {
   const hasTime = WITH_TIME.includes(kind);
+  const [, time, rest] = (hasTime && /^(\d*) ?(.*)$/s.exec(detail)) || ["", "", detail];
   return {
     at: new Date(at).toISOString(),
     kind,
-    detail: hasTime || detail === "" ? null : detail,
-    time: hasTime ? new Date(Number(detail) || 0).toISOString() : null,
+    detail: rest || null,
+    time: hasTime ? new Date(Number(time) || 0).toISOString() : null,
     by: (by !== undefined && people.get(by)) || null,
   };
 }

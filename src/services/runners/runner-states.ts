@@ -41,7 +41,8 @@ export async function readStates(
       const presence = await withTimeout(runnerAt(env, id).getPresence(), `runner ${id}`, ms);
       return {
         ...toState(row, presence, conditions.get(id), context),
-        set_aside_until: timeOrNull(asides.get(id)),
+        set_aside_until: timeOrNull(asides.get(id)?.until),
+        set_aside_reason: asides.get(id)?.reason ?? null,
       };
     }),
   );
@@ -92,13 +93,18 @@ function toState(
   presence: Presence | null | undefined,
   condition: RunnerCondition | undefined,
   { latest_version, heardSince }: FleetContext,
-): Omit<RunnerState, "set_aside_until"> {
+): Omit<RunnerState, "set_aside_until" | "set_aside_reason"> {
   if (!presence) {
     const state = presence === null ? "offline" : "unknown";
     const revoked = revoked_at !== null;
     return { id, name, hardware, pool, latest_version, state, revoked, ...UNKNOWN_STATE };
   }
-  const { connected = null, lost_gpus = null, heard_at = 0 } = condition ?? {};
+  const {
+    connected = null,
+    lost_gpus = null,
+    heard_at = 0,
+    failed_starts: failed,
+  } = condition ?? {};
   const { session: _, started_at, last_seen_at, ...reported } = presence;
   // Its reports may fail while it polls.
   const seenAt = Math.max(last_seen_at, heard_at);
@@ -116,6 +122,7 @@ function toState(
     last_seen_at: new Date(seenAt).toISOString(),
     connected,
     lost_gpus,
+    failed_starts: failed ? { ...failed, at: new Date(failed.at).toISOString() } : null,
   };
 }
 
@@ -128,6 +135,7 @@ const UNKNOWN_STATE = {
   last_seen_at: null,
   connected: null,
   lost_gpus: null,
+  failed_starts: null,
   machine: null,
   load: null,
   slots: 0,

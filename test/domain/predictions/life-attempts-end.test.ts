@@ -1,6 +1,7 @@
 /** Attempts that end without a result: taken from their runner, lost with its lease, handed back. */
 import { describe, expect, test } from "vitest";
 import {
+  MAX_FAILED_STARTS,
   MAX_LOST_ATTEMPTS,
   MAX_RELEASES,
   type PredictionLife,
@@ -176,5 +177,43 @@ describe("a hand-back", () => {
     life.requestCancel(NOW + 3);
     life.release(false, NOW + 4);
     expect(life.state.status).toBe("canceled");
+  });
+});
+
+describe("a start that the machine of a runner failed", () => {
+  const FULL = "the disk of the runner's machine is full";
+
+  test("waits again, counts neither as lost nor as handed back, and keeps where it was", () => {
+    const life = started();
+    life.setRunner(1, "a");
+    life.failStart(false, FULL, NOW + 4);
+    expect(life.waiting).toBe(true);
+    expect(life.state).toMatchObject({ lost_count: 0, release_count: 0, failed_on: ["a"] });
+    const data = { status: "started", returned: 1 };
+    expect(life.takeEvents()).toEqual([{ event: "status", data }]);
+  });
+
+  test("fails it in the end: what fails on every machine does not go round for ever", () => {
+    const life = pending();
+    for (let times = 1; times <= MAX_FAILED_STARTS; times++) {
+      expect(life.terminal).toBe(false);
+      life.openAttempt(SECRET, NOW);
+      life.start(NOW);
+      life.failStart(false, FULL, NOW);
+    }
+    expect(life.state).toMatchObject({
+      status: "failed",
+      error: { source: "internal", message: expect.stringContaining(FULL) },
+    });
+  });
+
+  test("fails it after output, and ends one that is canceled", () => {
+    const produced = started();
+    produced.failStart(true, FULL, NOW + 4);
+    expect(produced.state).toMatchObject({ status: "failed", error: { message: FULL } });
+    const canceled = started();
+    canceled.requestCancel(NOW + 3);
+    canceled.failStart(false, FULL, NOW + 4);
+    expect(canceled.state.status).toBe("canceled");
   });
 });

@@ -19,6 +19,8 @@ const runner = (changes: Partial<RunnerState> = {}): RunnerState => ({
   draining: false,
   revoked: false,
   set_aside_until: null,
+  set_aside_reason: null,
+  failed_starts: null,
   started_at: ago(3_600),
   last_seen_at: ago(40),
   connected: true,
@@ -99,6 +101,27 @@ test("GPUs that are lost, and runners that are set aside", () => {
   ]);
 });
 
+test("a runner whose machine fails to start containers, set aside or not", () => {
+  const reason = "the disk of the runner's machine is full";
+  const failed_starts = { times: 3, reason, at: ago(5) };
+  const broken = { failed_starts, set_aside_until: ago(-60), set_aside_reason: reason };
+  const other = runner({ id: "0197c000-0000-7000-8000-000000000002" });
+  expect(alerts([runner(broken), other], [])).toMatchObject([
+    {
+      level: "bad",
+      text: expect.stringMatching(/^Set aside .*: the disk .* is full\. It is tried/),
+    },
+  ]);
+  expect(alerts([runner(broken)], [queue({ waiting: 2 })])).toMatchObject([
+    { name: "l40s", text: expect.stringMatching(/^2 predictions wait, and each .* or set aside/) },
+    { name: "rack-1", text: expect.stringContaining("No other runner takes work for l40s") },
+  ]);
+  expect(of({ failed_starts })).toMatchObject([
+    { level: "bad", text: `Its machine failed the last 3 starts: ${reason}.` },
+  ]);
+  expect(of({ failed_starts: { ...failed_starts, times: 2 } })).toEqual([]);
+});
+
 test("a class that nobody serves, and one whose predictions wait too long", () => {
   const reasons: QueueState["reasons"] = [
     { code: "busy", waiting: 3, accounts: 1, runners: [], message: "All 4 GPUs are busy." },
@@ -131,7 +154,7 @@ test("that predictions wait for runners that take no work is the worst at once",
     expect(alerts([runner(changes)], [waits])[0]).toMatchObject({
       level: "bad",
       name: "l40s",
-      text: "2 predictions wait, and each runner of this hardware is offline, stopped or drained.",
+      text: "2 predictions wait, and each runner of this hardware is offline, stopped, drained or set aside.",
     });
   const about = (others: Partial<RunnerState>) =>
     alerts([runner({ state: "offline" }), runner(others)], [waits]).map((one) => one.about);

@@ -69,7 +69,7 @@ describe("a runner that takes and never works", () => {
     for (let n = 0; n < 9; n++) {
       now = misses(conduct, 1, now);
       const until = conduct.suspendedUntil("r", now) ?? now;
-      expect(conduct.suspended(now)).toEqual(new Map([["r", until]]));
+      expect(conduct.suspended(now)).toEqual(new Map([["r", { until, reason: null }]]));
       rests.push((until - now) / 1_000);
       now = until;
       expect(conduct.suspendedUntil("r", now)).toBeNull();

@@ -69,19 +69,23 @@ describe("a pull that finds the disk full", () => {
     ]);
   });
 
-  it("fails when that is not enough", async () => {
+  it("fails when an image is larger than the disk, which is no fault of the machine", async () => {
     docker.images.set(nameOf("small"), 4 * GB);
     await store.pulling(nameOf("small"));
     await expect(pull("too-large")).rejects.toMatchObject({
       source: "internal",
-      message: expect.stringContaining("the disk of the runner's machine is full"),
+      ofMachine: false,
+      message: expect.stringContaining("it does not fit on the disk of the runner's machine"),
     });
     expect(docker.pulls).toBe(2);
   });
 
   it("fails at once when there is nothing that may go", async () => {
     docker.images.set(nameOf("small"), 4 * GB);
-    await expect(pull("large")).rejects.toThrow("the disk of the runner's machine is full");
+    await expect(pull("large")).rejects.toMatchObject({
+      ofMachine: true,
+      message: expect.stringContaining("the disk of the runner's machine is full"),
+    });
     docker.images.set(nameOf("small"), 4 * GB);
     await store.pulling(nameOf("small"));
     // A job is about to start with it.

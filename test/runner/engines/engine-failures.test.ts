@@ -159,3 +159,52 @@ describe("what may be told of an error", () => {
     expect(log.lines).toHaveLength(1);
   });
 });
+
+describe("a start goes to another machine", () => {
+  const docker = (statusCode: number, said: string) =>
+    Object.assign(new Error(`(HTTP code ${statusCode}) server error - ${said}`), { statusCode });
+
+  test.each([
+    [docker(500, "mkdir /var/lib/docker/overlay2/ab: no space left on device"), "disk"],
+    [docker(500, `${OCI}mkdir /run/x: no space left on device: unknown`), "disk"],
+    [docker(500, "open /var/lib/docker/x: read-only file system"), "EROFS"],
+    [docker(500, "write /var/lib/docker/x: input/output error"), "EIO"],
+    [docker(500, "driver failed programming external connectivity on endpoint x"), "refuses"],
+    [docker(403, "authorization denied by plugin policy"), "refuses"],
+    [docker(500, `${OCI}cgroups: cgroup mountpoint does not exist: unknown`), "refuses"],
+    [new Error(GPU), "NVIDIA driver"],
+    [Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }), "not answer"],
+    [Object.assign(new Error("write"), { code: "ENOSPC" }), "disk"],
+  ])("if the machine is at fault: %s", (error, told) => {
+    expect(startFailure(error)).toMatchObject({
+      source: "internal",
+      ofMachine: true,
+      message: expect.stringContaining(told),
+    });
+  });
+
+  test.each([
+    docker(400, "invalid mount config"),
+    docker(400, `${OCI}exec: "serve": executable file not found in $PATH: unknown`),
+    docker(500, `${OCI}chdir to cwd ("/nowhere") set in config.json failed: not a directory`),
+    docker(500, `${OCI}nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0`),
+  ])("but not if the image is: %s", (error) => {
+    expect(startFailure(error).ofMachine).toBe(false);
+  });
+
+  test("if the machine cannot read the deployment's own registry, or its disk is full", () => {
+    const said = new Error("dial tcp 10.0.0.7:443: connect: connection refused");
+    const full = new Error("write /var/lib/docker/tmp/GetImageBlob7: no space left on device");
+    const own = { name: "ada/m@sha256:1", ownHost: "auspex.test" };
+    const elsewhere = { name: "r.test/ada/m@sha256:1", ownHost: undefined };
+    expect(pullFailure(own, said).failure.ofMachine).toBe(true);
+    expect(pullFailure(elsewhere, said).failure.ofMachine).toBe(false);
+    expect(pullFailure(elsewhere, full).failure.ofMachine).toBe(true);
+  });
+
+  test("if a system error says that the machine is out of something", () => {
+    const error = Object.assign(new Error("open"), { code: "EMFILE" });
+    expect(asFailure(error, recordedLog())).toMatchObject({ ofMachine: true });
+    expect(asFailure(new Error("a defect"), recordedLog())).toMatchObject({ ofMachine: false });
+  });
+});

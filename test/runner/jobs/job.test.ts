@@ -85,6 +85,22 @@ test("an input that is not to be had is a failure of the service", async () => {
   expect(prediction.finish).toMatchObject({ status: "failed", error: { source: "internal" } });
 });
 
+test("a start that the machine failed is released, with the reason", async () => {
+  const error = {
+    source: "internal",
+    message: "the disk of the runner's machine is full",
+  } as const;
+  await jobOf(async (_job, reporter) => {
+    reporter.setup({ phase: "pulling" });
+    return { status: "failed", output: "none", error, hasFailedStart: true };
+  }).run();
+  await prediction.until(() => prediction.releases.length === 1);
+  expect(prediction.releases).toEqual([
+    { type: "release", reason: error.message, start_failed: true },
+  ]);
+  expect(prediction.finish).toBeUndefined();
+});
+
 test("a cancel reaches the run", async () => {
   prediction.onConnect = () => prediction.tell({ type: "cancel", reason: "asked for" });
   await jobOf(untilStopped).run();

@@ -9,6 +9,7 @@ import {
   type EventsFrame,
   PING,
   PONG,
+  type ReleaseFrame,
   type ReportReply,
   reportsRequest,
   upFrame,
@@ -30,7 +31,7 @@ export type Endpoint = (body: unknown, request: IncomingMessage) => Answer | Pro
 /** The prediction's side of one attempt. Its log outlives its connections. */
 export class FakePrediction {
   readonly frames: EventsFrame[] = [];
-  readonly releases: string[] = [];
+  readonly releases: ReleaseFrame[] = [];
   /** Every events frame as it came, also the repeated ones. */
   readonly received: number[] = [];
   connections = 0;
@@ -99,7 +100,7 @@ export class FakePrediction {
       if (this.answersPings) socket.send(PONG);
     } else {
       const frame = upFrame.parse(JSON.parse(text));
-      if (frame.type === "release") this.releases.push(frame.reason);
+      if (frame.type === "release") this.releases.push(frame);
       else this.#keep(frame, socket);
     }
     this.#changed();

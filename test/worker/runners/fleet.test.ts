@@ -49,6 +49,8 @@ describe("a runner", () => {
       outdated: false,
       revoked: false,
       set_aside_until: null,
+      set_aside_reason: null,
+      failed_starts: null,
       connected: null,
       lost_gpus: null,
     };

@@ -3,6 +3,8 @@ import { sleep } from "../../../../src/lib/timeout.ts";
 
 /** A restart takes seconds. */
 const AGAIN_MS = 1_000;
+/** A start that has waited longer goes to another machine. */
+const MAX_AWAY = 60;
 
 /** No socket, nobody behind it, or a connection that broke. */
 const CODES = new Set([
@@ -20,21 +22,23 @@ export interface Wait {
   signal?: AbortSignal;
   /** Called once, when Docker does not answer. */
   onAway?: () => void;
+  /** Whether to give up after a minute. */
+  isBounded?: boolean;
 }
 
 /**
  * Asks until Docker answers. It must not matter that Docker may have been asked before.
- * @throws the signal's reason
+ * @throws the signal's reason; the last error once it gives up
  */
 export async function onceBack<T>(
   ask: () => Promise<T>,
-  { signal, onAway }: Wait = {},
+  { signal, onAway, isBounded = false }: Wait = {},
 ): Promise<T> {
   for (let asked = 0; ; asked++) {
     try {
       return await ask();
     } catch (error) {
-      if (!isAway(error)) throw error;
+      if (!isAway(error) || (isBounded && asked >= MAX_AWAY)) throw error;
       if (asked === 0) onAway?.();
       await sleep(AGAIN_MS, signal);
       signal?.throwIfAborted();

@@ -196,7 +196,10 @@ export class DockerEngine implements Engine {
   }
 
   pull(request: ImageRequest, report: ReportProgress, signal: AbortSignal): Promise<number> {
-    return this.#images.pull(request, report, signal);
+    return this.#images.pull(request, report, signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw startFailure(error);
+    });
   }
 
   async start(options: LaunchOptions, signal: AbortSignal): Promise<RunningContainer> {
@@ -210,13 +213,17 @@ export class DockerEngine implements Engine {
   async #start(options: LaunchOptions, signal: AbortSignal): Promise<RunningContainer> {
     const { image, hardware, variables, uploadUrl, egress, mounts, lease } = options;
     const { interface: kind } = options;
-    const inspected = await this.#images.find(image);
+    const inspected = await this.#images.find(image).catch((error: unknown) => {
+      throw startFailure(error);
+    });
     if (!inspected) throw new ImageGone(image);
     const networks = this.#networks;
     if (!networks) throw internal("the Docker engine is not open");
     const isOpen = egress === "public";
     if (!isOpen && !this.#firewall) throw internal(EGRESS_NOT_ENFORCED);
-    await networks.ensure();
+    await networks.ensure().catch((error: unknown) => {
+      throw startFailure(error);
+    });
     await this.#firewall?.ensure();
     const facts = imageFacts(
       inspected.Config.Labels ?? {},

@@ -5,7 +5,7 @@
  */
 
 import { retry } from "../../../../src/lib/retry.ts";
-import { type Failure, internal } from "../../containers/failure.ts";
+import { type Failure, ofMachine } from "../../containers/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
 import {
@@ -105,7 +105,7 @@ export class FirewallGuard {
         this.#installed[index] = await retry(() => restore(rules), { ...RESTORE, signal });
       } catch (cause) {
         if (!this.#removed.signal.aborted) log.error(GONE, { bridge: rules.bridge, error: cause });
-        throw internal(`${GONE}: ${ADVICE}`, { cause });
+        throw ofMachine(`${GONE}: ${ADVICE}`, { cause });
       }
     }
   }

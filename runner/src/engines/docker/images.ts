@@ -130,6 +130,7 @@ export class DockerImages {
     try {
       const found = await onceBack(() => this.find(image), {
         signal,
+        isBounded: true,
         onAway: () => {
           log.warn("Docker does not answer, waiting for it");
           report({ phase: "pulling", message: "waiting for Docker on the runner's machine" });

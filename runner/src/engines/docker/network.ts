@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type Dockerode from "dockerode";
-import { internal } from "../../containers/failure.ts";
+import { ofMachine } from "../../containers/failure.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 
 export interface Network {
@@ -45,7 +45,7 @@ export async function openNetwork(
   const network = await docker.getNetwork(name).inspect();
   const { Gateway: gateway, Subnet: subnet } = network.IPAM?.Config?.[0] ?? {};
   if (gateway === undefined || subnet === undefined)
-    throw internal(`the network ${name} has no gateway`);
+    throw ofMachine(`the network ${name} has no gateway`);
   return { name, bridge, gateway, subnet };
 }
 

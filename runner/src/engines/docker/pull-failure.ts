@@ -2,8 +2,15 @@
  * Why an image cannot be pulled, for whoever can fix it. Docker's message contains addresses and
  * paths of the machine: it is the cause, for the log.
  */
-import { external, type Failure, internal } from "../../containers/failure.ts";
+import {
+  external,
+  type Failure,
+  internal,
+  machineText,
+  ofMachine,
+} from "../../containers/failure.ts";
 import { messageOf } from "../../control-plane/error.ts";
+import { systemCode } from "./start-failure.ts";
 
 /** An image, and what people call it. */
 export interface PulledImage {
@@ -51,7 +58,7 @@ const own = (host: string): Reasons => [
   ],
   [
     /server gave HTTP response to HTTPS client/i,
-    internal,
+    ofMachine,
     `Docker uses http only for registries on 127.0.0.0/8: the operator must serve the deployment over https, or add "${host}" to "insecure-registries" in /etc/docker/daemon.json on the runner's machine and restart Docker`,
   ],
   [
@@ -78,11 +85,19 @@ export function pullFailure(image: PulledImage, error: unknown): PullFailure {
   const [, kind, why] = reasons.find(([pattern]) => pattern.test(message)) ?? [];
   if (kind && why !== undefined)
     return { failure: kind(text(image, why), options), final: true, diskFull: false };
-  const diskFull = /no space left/i.test(message);
-  const trouble = diskFull
-    ? "the disk of the runner's machine is full; the operator must free space"
-    : "the registry could not be read; see the runner's log";
-  return { failure: internal(text(image, trouble), options), final: false, diskFull };
+  const code = systemCode(message);
+  if (code !== undefined) {
+    const failure = ofMachine(text(image, machineText(code)), options);
+    return { failure, final: false, diskFull: code === "ENOSPC" };
+  }
+  // Other registries may be down, or answer what their owners like.
+  const make = image.ownHost === undefined ? internal : ofMachine;
+  const trouble = "the registry could not be read; see the runner's log";
+  return { failure: make(text(image, trouble), options), final: false, diskFull: false };
 }
+
+/** For an image that found the disk full, most of which is free without it. */
+export const tooLarge = (image: PulledImage, cause: unknown): Failure =>
+  internal(text(image, "it does not fit on the disk of the runner's machine"), { cause });
 
 const text = ({ name }: PulledImage, why: string) => `${name} cannot be pulled: ${why}`;

@@ -31,6 +31,11 @@ export class PullRoom {
     return this.#make(signal, async () => Number.POSITIVE_INFINITY);
   }
 
+  /** Whether the disk is not what is wrong with an image that does not fit on it. */
+  isMostlyFree(): Promise<boolean> {
+    return this.#disk.isMostlyFree().catch(() => false);
+  }
+
   async #make(signal: AbortSignal, needed: () => Promise<number>): Promise<boolean> {
     try {
       return await this.#disk.makeRoom(await needed(), "an image needs room", signal);

@@ -9,7 +9,13 @@ import { type ImageLayers, readLayers } from "./image-layers.ts";
 import { LayerKeeper } from "./layer-keeper.ts";
 import { isOwnImage, noRegistry, type OwnRegistry } from "./own-registry.ts";
 import { followLines, type ProgressLine } from "./progress-lines.ts";
-import { NO_MANIFEST, noManifest, type PulledImage, pullFailure } from "./pull-failure.ts";
+import {
+  NO_MANIFEST,
+  noManifest,
+  type PulledImage,
+  pullFailure,
+  tooLarge,
+} from "./pull-failure.ts";
 import { PullProgress } from "./pull-progress.ts";
 import type { PullRoom } from "./pull-room.ts";
 
@@ -114,8 +120,9 @@ export class ImagePuller {
       });
     } catch (error) {
       signal.throwIfAborted();
-      const { failure, final } = pullFailure(image, error);
+      const { failure, final, diskFull } = pullFailure(image, error);
       if (final) throw failure;
+      if (diskFull && (await this.#options.room?.isMostlyFree())) throw tooLarge(image, error);
       throw (await this.#isUnknownDigest(image, error, signal)) ? noManifest(image) : failure;
     }
   }

@@ -3,8 +3,16 @@
  * (`external`) or the machine's operator (`internal`). Docker's message contains paths of the
  * machine: it is the cause, for the log.
  */
-import { external, type Failure, internal } from "../../containers/failure.ts";
+import {
+  external,
+  Failure,
+  internal,
+  machineCode,
+  machineText,
+  ofMachine,
+} from "../../containers/failure.ts";
 import { messageOf } from "../../control-plane/error.ts";
+import { isAway } from "./away.ts";
 
 /** Without the NVIDIA runtime; or with it, but without a driver or GPU. */
 const GPU =
@@ -19,19 +27,63 @@ const COMMAND =
 /** Also where Docker runs on another machine, or this runner in a container. */
 const MOUNT = /bind source path does not exist/i;
 
+/** An image may ask for a later driver than a machine has. */
+const REQUIREMENT = /nvidia-container-cli: requirement error: ([^\n]*)/i;
+
+/** System errors, as Go writes them, of a machine that has run out of something, or whose disk fails. */
+const SYSTEM: [pattern: RegExp, code: string][] = [
+  [/no space left on device|disk quota exceeded/i, "ENOSPC"],
+  [/read-only file system/i, "EROFS"],
+  [/input\/output error/i, "EIO"],
+  [/too many open files/i, "EMFILE"],
+  [/cannot allocate memory|resource temporarily unavailable/i, "ENOMEM"],
+];
+
+/** What the kernel or the machine's settings refuse to every container. */
+const ISOLATION = /cgroup|apparmor|seccomp|selinux|iptables|failed to set up container networking/i;
+
+/** The runtime has begun with the container: most of what fails then is asked for by the image. */
+const BEGUN = /OCI runtime|runc|failed to create (?:shim )?task|container process/i;
+
+/** The system error of the machine that Docker's message names. */
+export function systemCode(message: string): string | undefined {
+  const [, code] = SYSTEM.find(([pattern]) => pattern.test(message)) ?? [];
+  return code;
+}
+
+/** Whether Docker refuses what has nothing to do with the image. */
+function isRefused(error: unknown, message: string): boolean {
+  const { statusCode = 0 } = error instanceof Error && "statusCode" in error ? error : {};
+  const isServers = Number(statusCode) >= 500 || /authorization denied by plugin/i.test(message);
+  return ISOLATION.test(message) || (isServers && !BEGUN.test(message));
+}
+
 const USER = /unable to find (user|group) (\S+?):/i;
 
 export function startFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
   const message = messageOf(error);
   const options = { cause: error };
-  if (GPU.test(message)) return internal(NO_RUNTIME, options);
+  const code = systemCode(message) ?? machineCode(error);
+  if (code !== undefined) return ofMachine(machineText(code), options);
+  const [, requirement] = REQUIREMENT.exec(message) ?? [];
+  if (requirement !== undefined) {
+    const advice =
+      "its operator must update the driver, or the image must be built for an older CUDA";
+    return internal(
+      `the image needs what the NVIDIA driver of the runner's machine does not have (${requirement}): ${advice}`,
+      options,
+    );
+  }
+  if (GPU.test(message)) return ofMachine(NO_RUNTIME, options);
   const [, runtime] = RUNTIME.exec(message) ?? [];
   if (runtime) {
-    return internal(
+    return ofMachine(
       `Docker has no runtime ${runtime}: the operator must install it or change --runtime`,
     );
   }
-  if (MOUNT.test(message)) return internal(NO_MOUNT, options);
+  if (MOUNT.test(message)) return ofMachine(NO_MOUNT, options);
+  if (isAway(error)) return ofMachine(NO_DOCKER, options);
   const [, command, why] = COMMAND.exec(message) ?? [];
   if (command !== undefined) {
     const advice = "fix its ENTRYPOINT or CMD and publish it again";
@@ -44,11 +96,16 @@ export function startFailure(error: unknown): Failure {
   if (kind !== undefined) {
     return external(`the image has no ${kind} '${name}', which it should run as`, options);
   }
+  if (isRefused(error, message)) return ofMachine(REFUSED, options);
   return internal(
     "the container cannot be started; see the runner's log for Docker's message",
     options,
   );
 }
+
+export const NO_DOCKER = "Docker on the runner's machine does not answer";
+const REFUSED =
+  "Docker on the runner's machine refuses to create containers; see the runner's log for its message";
 
 /** For an image that asks for a GPU in a class without, in case that is why it fails. */
 export const NO_GPU =

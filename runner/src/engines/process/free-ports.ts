@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { internal } from "../../containers/failure.ts";
+import { ofMachine } from "../../containers/failure.ts";
 
 /** Ports that are not given again: more than a machine starts servers in a minute. */
 const REMEMBERED = 1_000;
@@ -32,7 +32,7 @@ export class FreePorts {
       if (this.#given.size > REMEMBERED && oldest !== undefined) this.#given.delete(oldest);
       return port;
     }
-    throw internal("no port is free");
+    throw ofMachine("no port is free on the runner's machine");
   }
 }
 

@@ -9,7 +9,7 @@ import { realpath, rm } from "node:fs/promises";
 import os from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { settlesWithin } from "../../../../src/lib/timeout.ts";
-import { internal } from "../../containers/failure.ts";
+import { internal, ofMachine } from "../../containers/failure.ts";
 import { reasonOf } from "../../control-plane/error.ts";
 import type { Device } from "../../devices/device.ts";
 import type { Log } from "../../lib/log.ts";
@@ -181,7 +181,7 @@ export class ProcessEngine implements Engine {
     if (pid === undefined) throw internal("the process has no pid");
     await this.#pidFiles.add(pid).catch((cause: Error) => {
       signalGroup(pid, "SIGKILL");
-      throw internal(`the runner cannot write its pid files: ${reasonOf(cause)}`, { cause });
+      throw ofMachine(`the runner cannot write its pid files: ${reasonOf(cause)}`, { cause });
     });
     const exited = exit.then(async ([code, signal]): Promise<Exit> => {
       // Processes that the model started end with it.

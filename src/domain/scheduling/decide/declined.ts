@@ -15,6 +15,21 @@ export function recordDeclined({ declined }: Job, { id, state }: Box, now: numbe
   declined.set(id, { state, times, until: now + pause });
 }
 
+/**
+ * The machine of the box failed to start the job. Other boxes have it first: so long the box is not asked
+ * again, however often it changes.
+ */
+const FAILED_PAUSE_MS = { first: 10_000, max: 600_000 };
+
+/** @param times how often */
+export function recordFailedStart(job: Job, boxId: string, times: number, now: number): void {
+  const pause = Math.min(FAILED_PAUSE_MS.first * 2 ** (times - 1), FAILED_PAUSE_MS.max);
+  job.declined.set(boxId, { state: NO_STATE, times, until: now + pause });
+}
+
+/** Boxes count theirs from 0. */
+const NO_STATE = -1;
+
 /** Whether the box declined the job as it is. */
 export const hasDeclined = (job: Job, box: Box): boolean =>
   declinedUntil(job, box) === Number.POSITIVE_INFINITY;

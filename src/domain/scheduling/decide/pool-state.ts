@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Handed } from "./box.ts";
 import type { Job } from "./class-line.ts";
 import { ClassLook } from "./class-look.ts";
-import { recordDeclined } from "./declined.ts";
+import { recordDeclined, recordFailedStart } from "./declined.ts";
 import { Demand, savedDemand } from "./demand.ts";
 import { EstimateTable, type Measured, savedEstimates } from "./estimates.ts";
 import { Fleet } from "./fleet.ts";
@@ -201,6 +201,14 @@ export class PoolState {
     const box = this.fleet.boxes.get(boxId);
     const job = this.line.get(jobId);
     if (box && job) recordDeclined(job, box, now);
+  }
+
+  /** A job that waits is offered to others before these boxes. @param boxIds whose machines failed to start it */
+  failedOn(jobId: string, boxIds: readonly string[], now: number): void {
+    const job = this.line.get(jobId);
+    if (!job) return;
+    for (const [id, times] of Map.groupBy(boxIds, (id) => id))
+      recordFailedStart(job, id, times.length, now);
   }
 
   /** What a setup or a run of a container took. */

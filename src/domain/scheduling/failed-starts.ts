@@ -1,0 +1,97 @@
+/**
+ * Which runners of a pool fail to start containers because of their machines, such as by a full disk. Three
+ * such failures in a row set a runner aside, each time for longer, until a start succeeds. A version could
+ * make every machine fail: what a publisher's versions do to a second runner does not count, until one of
+ * them has started somewhere.
+ */
+import { LRUCache } from "lru-cache";
+
+/** Failures in a row that set a runner aside. After that a single one sets it aside again. */
+const MAX_IN_A_ROW = 3;
+const SUSPENSION_MS = { first: 10_000, max: 600_000 };
+/** More of them fail at a time only where somebody makes them fail. */
+const MAX_PUBLISHERS = 10_000;
+
+export interface FailedStart {
+  /** The account that owns the model. */
+  publisher: string;
+  /** As callers may read it. */
+  reason: string;
+}
+
+/** The starts that a runner has failed in a row. */
+export interface FailedInARow {
+  times: number;
+  /** Of the last one. */
+  reason: string;
+  /** When it failed, unix ms. */
+  at: number;
+}
+
+interface Standing extends FailedInARow {
+  /** Those that count against the runner. */
+  counted: number;
+  suspensions: number;
+  /** Unix ms. */
+  suspendedUntil: number;
+}
+
+export class FailedStarts {
+  readonly #standings = new Map<string, Standing>();
+  /** The runners on which a publisher's versions have failed, since one of them started. */
+  readonly #failing = new LRUCache<string, Set<string>>({ max: MAX_PUBLISHERS });
+
+  record(runnerId: string, { publisher, reason }: FailedStart, now: number): void {
+    const failing = this.#failing.get(publisher) ?? new Set();
+    this.#failing.set(publisher, failing.add(runnerId));
+    const before = this.#standings.get(runnerId) ?? GOOD;
+    const standing = { ...before, times: before.times + 1, reason, at: now };
+    this.#standings.set(runnerId, standing);
+    // What it had begun when it was set aside says nothing new.
+    if (failing.size > 1 || standing.suspendedUntil > now) return;
+    standing.counted += 1;
+    if (standing.counted < MAX_IN_A_ROW) return;
+    standing.counted = MAX_IN_A_ROW - 1;
+    const ms = Math.min(SUSPENSION_MS.first * 2 ** standing.suspensions, SUSPENSION_MS.max);
+    standing.suspendedUntil = now + ms;
+    standing.suspensions += 1;
+  }
+
+  /** @param publisher undefined if it is not known whose container has started */
+  succeeded(runnerId: string, publisher: string | undefined): void {
+    this.#standings.delete(runnerId);
+    if (publisher !== undefined) this.#failing.delete(publisher);
+  }
+
+  /** An operator has resumed or removed it. */
+  reset(runnerId: string): void {
+    this.#standings.delete(runnerId);
+  }
+
+  of(runnerId: string): FailedInARow | undefined {
+    const standing = this.#standings.get(runnerId);
+    return standing && { times: standing.times, reason: standing.reason, at: standing.at };
+  }
+
+  /** Those that are set aside. */
+  suspended(now: number): Map<string, { until: number; reason: string }> {
+    const all = [...this.#standings].map(
+      ([id, { suspendedUntil: until, reason }]) => [id, { until, reason }] as const,
+    );
+    return new Map(all.filter(([, { until }]) => until > now));
+  }
+
+  suspendedUntil(runnerId: string, now: number): number | null {
+    const { suspendedUntil = 0 } = this.#standings.get(runnerId) ?? {};
+    return suspendedUntil > now ? suspendedUntil : null;
+  }
+}
+
+const GOOD: Standing = {
+  times: 0,
+  reason: "",
+  at: 0,
+  counted: 0,
+  suspensions: 0,
+  suspendedUntil: 0,
+};
