@@ -30,8 +30,10 @@ export interface AppEnv {
     target: ResolvedVersion;
     /** The prediction that such a call created. */
     predictionId: string | undefined;
-    /** Tool types in the request that the model does not support. */
-    toolsLeftOut: string[] | undefined;
+    /** Types of tools in the request that the model does not support. */
+    omittedTools: string[] | undefined;
+    /** Types of items or blocks of content in the request that the model does not support. */
+    omittedContent: string[] | undefined;
     /** The rate limit that this request has come closest to. */
     rate: RateStatus | undefined;
   };

@@ -23,16 +23,19 @@ const TYPES: Record<number, VendorbErrorType> = {
 const typeOf = (status: number): VendorbErrorType =>
   TYPES[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
 
+const TOO_LONG = "prompt is too long: ";
+
 /** @param requestId null in a stream, whose head has told it */
 export function vendorbBody(
-  { status, error: { message, param } }: VendoraProblem,
+  { status, error: { message, param, code } }: VendoraProblem,
   requestId: string | null,
 ): VendorbErrorBody {
-  // The convention has no field for the place.
+  // The convention has no field for the place, and agents know an overflown context by its text.
   const where = param && !message.includes(param) ? `${param}: ` : "";
+  const what = code === "context_length_exceeded" ? TOO_LONG : "";
   return {
     type: "error",
-    error: { type: typeOf(status), message: where + message },
+    error: { type: typeOf(status), message: what + where + message },
     request_id: requestId,
   };
 }

@@ -10,7 +10,7 @@ import { rateHeaders } from "../domain/accounts/rate-limit.ts";
 import { conventionOf } from "../errors.ts";
 import { PASS_HEADER } from "../protocol/runner.ts";
 import { isNotStored } from "./conditional.ts";
-import { PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER } from "./vendora.ts";
+import { CONTENT_LEFT_OUT_HEADER, PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER } from "./vendora.ts";
 
 const ALWAYS = {
   "access-control-allow-origin": "*",
@@ -21,6 +21,7 @@ const ALWAYS = {
     "preference-applied",
     PREDICTION_HEADER,
     TOOLS_LEFT_OUT_HEADER,
+    CONTENT_LEFT_OUT_HEADER,
     "x-should-retry",
     "retry-after",
     "x-ratelimit-limit",

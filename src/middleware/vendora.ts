@@ -8,16 +8,22 @@ import { findCallable } from "../services/vendora/calls.ts";
 
 export const PREDICTION_HEADER = "auspex-prediction-id";
 export const TOOLS_LEFT_OUT_HEADER = "auspex-tools-left-out";
+export const CONTENT_LEFT_OUT_HEADER = "auspex-content-left-out";
 
-/** Tool types come from the client: only these characters go into a header. */
+/** Types come from the client: only these characters go into a header. */
 const LISTABLE = /^[\w.-]{1,64}$/;
 const MAX_LISTED = 20;
 
 /** Names the prediction of a call in headers, also of errors. */
 export const addPredictionHeaders = createMiddleware<AppEnv>(async (c, next) => {
   await next();
-  const leftOut = c.get("toolsLeftOut")?.filter((type) => LISTABLE.test(type));
-  if (leftOut?.length) c.header(TOOLS_LEFT_OUT_HEADER, leftOut.slice(0, MAX_LISTED).join(", "));
+  for (const [header, types] of [
+    [TOOLS_LEFT_OUT_HEADER, c.get("omittedTools")],
+    [CONTENT_LEFT_OUT_HEADER, c.get("omittedContent")],
+  ] as const) {
+    const listed = types?.filter((type) => LISTABLE.test(type)).slice(0, MAX_LISTED);
+    if (listed?.length) c.header(header, listed.join(", "));
+  }
   const id = c.get("predictionId");
   if (!id) return;
   c.header(PREDICTION_HEADER, id);

@@ -103,11 +103,21 @@ const eventSchemas = (document: Document, type: string): string[] =>
     })
     .map(([name]) => name);
 
+/** OpenAI's own service sends a code that its description does not list, and agents read it. */
+const unlisted = z.looseObject({
+  error: z.looseObject({ code: z.literal("context_length_exceeded") }),
+});
+
+function withListedCode(response: object): object {
+  const { data } = unlisted.safeParse(response);
+  return data ? { ...data, error: { ...data.error, code: "invalid_prompt" } } : response;
+}
+
 /** A response without that in which the two descriptions contradict each other. */
 const READABLE: Record<Document, (response: object) => object> = {
   openai(response) {
     const { usage, ...rest } = { usage: undefined, ...response };
-    return usage ? { ...rest, usage } : rest;
+    return withListedCode(usage ? { ...rest, usage } : rest);
   },
   "open-responses": (response) =>
     JSON.parse(JSON.stringify(response), function (key, value) {

@@ -3,9 +3,9 @@
  * These are translated back into paths of the caller's request.
  */
 import { locatedMessages } from "./chat-request.ts";
-import { toolPaths, withPlainTools } from "./plain-tools.ts";
+import { toolPaths } from "./plain-tools.ts";
 import type { Fields } from "./response-json.ts";
-import type { LocatedMessage } from "./response-messages.ts";
+import type { LocatedMessage } from "./strict-messages.ts";
 
 /** Where the caller has what the chat has. */
 interface CallerPlaces {
@@ -28,7 +28,7 @@ const NAMES: Record<string, string> = {
 /** @returns a function that replaces the chat's paths by the caller's, in a text or a single path */
 export const toCallerPaths = (request: Fields): ((text: string) => string) =>
   chatPathReplacer({
-    messages: locatedMessages(withPlainTools(request)),
+    messages: locatedMessages(request),
     tools: toolPaths(request.tools),
     names: NAMES,
   });

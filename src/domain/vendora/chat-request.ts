@@ -1,15 +1,21 @@
 /** The body of a responses call as that of a chat call, for containers that support only chats. */
 import type { Json } from "../../protocol/common.ts";
 import { responseRequest } from "../../protocol/vendora/response.ts";
+import { plainItems } from "./plain-items.ts";
 import { toolPaths, withPlainTools } from "./plain-tools.ts";
 import { itemsOf } from "./response-items.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
-import { type LocatedMessage, messagesOf, NotSupportedByChat } from "./response-messages.ts";
+import { messagesOf } from "./response-messages.ts";
+import { knownEffort, NotSupportedByChat, withoutDependents } from "./strict-fields.ts";
+import type { LocatedMessage } from "./strict-messages.ts";
 
 /** Fields that chats do not have, or that Auspex handles itself. */
 const OMITTED_FIELDS = new Set([
   "background",
+  "client_metadata",
+  "context_management",
   "conversation",
+  "generate",
   "include",
   "input",
   "instructions",
@@ -42,23 +48,25 @@ export function chatRequestOf(asked: Fields): Fields {
   const rest = Object.entries(request).filter(
     ([name, value]) => value !== null && !OMITTED_FIELDS.has(name),
   );
-  return {
+  return withoutDependents({
     ...Object.fromEntries(rest),
-    messages: locatedMessages(request).map(({ message }) => message),
+    messages: locatedMessages(asked).map(({ message }) => message),
     ...toolsOf(request, toolPaths(asked.tools)),
     // Many servers do not support `max_completion_tokens` yet; all support `max_tokens`.
     ...(max_output_tokens && { max_tokens: max_output_tokens }),
     ...logprobsOf(request),
     ...textFormatOf(fieldsOf(request.text)),
-    ...(effort && { reasoning_effort: effort }),
+    ...(effort && { reasoning_effort: knownEffort(effort) }),
     stream: streams,
     ...(streams && { stream_options: { include_usage: true } }),
-  };
+  });
 }
 
-/** @param request with plain tools only */
 export const locatedMessages = (request: Fields): LocatedMessage[] =>
-  messagesOf(textOf(request.instructions), itemsOf(inputOf(request)));
+  messagesOf(
+    textOf(request.instructions),
+    plainItems({ ...request, input: itemsOf(inputOf(request)) }).items,
+  );
 
 function inputOf({ input }: Fields) {
   const { success, data } = responseRequest.shape.input.safeParse(input);
@@ -73,7 +81,7 @@ function toolsOf({ tools, tool_choice }: Fields, places: string[]): Fields {
   if (type === "allowed_tools") {
     const names = listOf(allowed).map((tool) => fieldsOf(tool).name);
     const given = known.filter((tool) => names.includes(fieldsOf(tool.function).name ?? null));
-    return given.length > 0 ? { tools: given, tool_choice: mode ?? "auto" } : {};
+    return { tools: given, tool_choice: mode ?? "auto" };
   }
   return {
     ...(known.length > 0 && { tools: known }),

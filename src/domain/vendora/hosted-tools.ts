@@ -7,7 +7,7 @@ import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 
 /** Types of tools that the caller runs itself. */
-const CALLER_TOOLS = ["function", "custom", "namespace"];
+export const CALLER_TOOLS = ["function", "custom", "namespace"];
 
 export interface WithoutHostedTools {
   /** The request without the omitted tools. */

@@ -1,12 +1,10 @@
 /** Rewrites a responses call so that all tools, calls and choices are functions. */
 import type { Json } from "../../protocol/common.ts";
+import { CUSTOM_INPUT as INPUT, plainItems } from "./plain-items.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 import { ToolNames } from "./tool-names.ts";
 
-/** The argument of a function that stands for a custom tool. */
-const INPUT = "input";
-
-/** Hosted tools, such as web search, stay unchanged. */
+/** Hosted tools, such as web search, stay unchanged. @throws NotSupportedByChat */
 export function withPlainTools(request: Fields): Fields {
   const { tools, tool_choice, input } = request;
   const names = new ToolNames(tools);
@@ -14,7 +12,7 @@ export function withPlainTools(request: Fields): Fields {
     ...request,
     ...(Array.isArray(tools) && { tools: plainTools(tools, names) }),
     ...(tool_choice !== undefined && { tool_choice: plainChoice(tool_choice, names) }),
-    ...(Array.isArray(input) && { input: input.map((item) => plainItem(item, names)) }),
+    ...(Array.isArray(input) && { input: plainItems(request).items.map(({ entry }) => entry) }),
   };
 }
 
@@ -78,25 +76,4 @@ function plainChoice(choice: Json, names: ToolNames): Json {
   }
   if (type !== "allowed_tools") return choice;
   return { ...fieldsOf(choice), tools: listOf(tools).map((tool) => plainChoice(tool, names)) };
-}
-
-function plainItem(item: Json, names: ToolNames): Json {
-  const { type, namespace, name, input, ...rest } = fieldsOf(item);
-  switch (type) {
-    case "function_call":
-      return namespace ? { type, ...rest, name: names.plain(namespace, name) } : item;
-    case "custom_tool_call": {
-      const args = JSON.stringify({ [INPUT]: textOf(input) });
-      return {
-        type: "function_call",
-        ...rest,
-        name: names.plain(namespace, name),
-        arguments: args,
-      };
-    }
-    case "custom_tool_call_output":
-      return { ...rest, type: "function_call_output" };
-    default:
-      return item;
-  }
 }

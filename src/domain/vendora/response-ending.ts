@@ -60,8 +60,13 @@ function reasonOf({ ended, response, finishReason, limit }: ResponseEndState) {
 
 const INCOMPLETE = ["max_output_tokens", "content_filter"] as const;
 
-/** The convention's error codes, a closed list, without those about images. */
-const CODES = ["server_error", "rate_limit_exceeded", "invalid_prompt"] as const;
+/** The convention's error codes without those about images, and the one by which agents compact. */
+const CODES = [
+  "server_error",
+  "rate_limit_exceeded",
+  "invalid_prompt",
+  "context_length_exceeded",
+] as const;
 
 function errorOfPrediction(error: PredictionError | null): Fields | null {
   if (!error) return null;

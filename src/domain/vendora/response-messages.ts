@@ -1,83 +1,100 @@
 /** The items of a conversation as chat messages. */
 import type { Json } from "../../protocol/common.ts";
-import type { ResponseItem } from "../../protocol/vendora/response.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
-
-/** The request uses a feature of responses that chats do not have. The message is for the caller. */
-export class NotSupportedByChat extends Error {
-  override readonly name = "NotForChat";
-  /** Its path in the body. */
-  readonly param: string;
-
-  constructor(param: string, message: string) {
-    super(`${param}: ${message}`);
-    this.param = param;
-  }
-}
-
-/** A message, and the path in the caller's body that it comes from. */
-export interface LocatedMessage {
-  message: Fields;
-  path: string;
-  /** The paths of its tool calls. */
-  callPaths: string[];
-}
+import { NotSupportedByChat } from "./strict-fields.ts";
+import {
+  isSystemRole,
+  joinedContent,
+  type LocatedMessage,
+  type Placed,
+  reminder,
+  splitSystem,
+  withTextResults,
+} from "./strict-messages.ts";
 
 /**
- * Instructions and system items before the conversation become one message: the chat templates of
- * many models accept a system message only at the beginning.
- * @throws NotForChat
+ * @param items that all containers support
+ * @throws NotSupportedByChat
  */
-export function messagesOf(instructions: string, items: ResponseItem[]): LocatedMessage[] {
-  const messages: LocatedMessage[] = [];
-  const add = (message: Fields, path: string) =>
-    messages.push({ message, path: path, callPaths: [] });
-  if (instructions) add({ role: "system", content: instructions }, "instructions");
-  for (const [path, item] of items.entries()) {
-    const param = `input[${path}]`;
-    switch (item.type ?? "message") {
+export function messagesOf(instructions: string, items: Placed[]): LocatedMessage[] {
+  const { leading, rest } = splitSystem(items, kindOfItem);
+  const turns: LocatedMessage[] = [];
+  const lastUser = rest.findLastIndex(({ entry }) => entry.role === "user");
+  let reasoning = "";
+  for (const [index, { entry, path }] of rest.entries()) {
+    switch (entry.type ?? "message") {
       case "message":
-        addMessage(messages, messageOf(item, param), param);
+        turns.push({ message: messageOf(entry, path), path, callPaths: [] });
         break;
       case "function_call":
-        addCall(messages, item, param);
+        addCall(turns, entry, path);
         break;
       case "function_call_output":
-        add(
-          {
-            role: "tool",
-            tool_call_id: item.call_id ?? "",
-            content: contentOf(item.output, `${param}.output`, "\n"),
-          },
-          param,
-        );
+        turns.push({ message: resultOf(entry, path), path, callPaths: [] });
         break;
       case "reasoning":
-        // Chat-only servers have no field for the reasoning of earlier turns.
-        break;
+        // Templates drop the reasoning of turns before the last question anyway.
+        if (index > lastUser) reasoning = reasoningOf(entry);
+        continue;
       case "item_reference":
         throw new NotSupportedByChat(
-          param,
+          path,
           "references to items are not resolved: send the item itself.",
         );
       default:
         throw new NotSupportedByChat(
-          param,
-          `the model's container does not support items of type '${textOf(item.type)}'.`,
+          path,
+          `the model's container does not support items of type '${textOf(entry.type)}'.`,
         );
     }
+    const last = turns.at(-1);
+    if (reasoning && last?.message.role === "assistant") {
+      const texts = [textOf(last.message.reasoning), reasoning].filter(Boolean);
+      Object.assign(last.message, reasoningFields(texts.join("\n")));
+    }
+    reasoning = "";
   }
-  return messages;
+  return [...systemOf(instructions, leading), ...withTextResults(turns)];
 }
 
-function messageOf({ role, content }: ResponseItem, param: string): Fields {
+export function kindOfItem({ type, role }: Fields) {
+  if (textOf(type).endsWith("_output")) return "result";
+  return isSystemRole(role) ? "system" : "other";
+}
+
+/** vLLM reads the first; the chat templates of most models, SGLang and llama.cpp read the second. */
+export const reasoningFields = (text: string): Fields => ({
+  reasoning: text,
+  reasoning_content: text,
+});
+
+function reasoningOf({ content, summary }: Fields): string {
+  const texts = [content, summary].map((parts) =>
+    listOf(parts)
+      .map((part) => textOf(fieldsOf(part).text))
+      .filter(Boolean)
+      .join("\n"),
+  );
+  return texts.find(Boolean) ?? "";
+}
+
+function systemOf(instructions: string, leading: Placed[]): LocatedMessage[] {
+  const [first] = leading;
+  const contents = leading.map(({ entry, path }) =>
+    contentOf(entry.content, `${path}.content`, "\n"),
+  );
+  const content = joinedContent(instructions ? [instructions, ...contents] : contents, "\n\n");
+  const path = instructions ? "instructions" : first?.path;
+  return path ? [{ message: { role: "system", content }, path, callPaths: [] }] : [];
+}
+
+function messageOf({ role, content }: Fields, param: string): Fields {
   const where = `${param}.content`;
-  // The chat templates of many open models do not know `developer`.
+  if (isSystemRole(role)) {
+    return { role: "user", content: reminder(contentOf(content, where, "\n")) };
+  }
   if (role !== "assistant") {
-    return {
-      role: role === "developer" ? "system" : (role ?? "user"),
-      content: contentOf(content, where, "\n"),
-    };
+    return { role: role ?? "user", content: contentOf(content, where, "\n") };
   }
   const refusal = listOf(content)
     .map((part) => textOf(fieldsOf(part).refusal))
@@ -85,30 +102,34 @@ function messageOf({ role, content }: ResponseItem, param: string): Fields {
   const ownContent =
     typeof content === "string"
       ? content
-      : listOf(content).filter((part) => fieldsOf(part).type !== "refusal");
+      : listOf(content)
+          .map(fieldsOf)
+          .filter(({ type }) => type !== "refusal")
+          .map(historyPart);
   return { role, content: contentOf(ownContent, where, ""), ...(refusal && { refusal }) };
 }
 
-/** Adds it to the first system message if it belongs there. */
-function addMessage(messages: LocatedMessage[], message: Fields, path: string): void {
-  const [first] = messages;
-  const { role, content } = message;
-  if (role !== "system" || messages.length !== 1 || first?.message.role !== "system") {
-    messages.push({ message, path: path, callPaths: [] });
-    return;
-  }
-  const both = [first.message.content, content];
-  first.message.content = both.every((one) => typeof one === "string")
-    ? both.join("\n\n")
-    : both.flatMap((one) =>
-        typeof one === "string" ? [{ type: "text", text: one }] : listOf(one),
-      );
+function resultOf({ call_id, output }: Fields, path: string): Fields {
+  const content = Array.isArray(output)
+    ? contentOf(output.map(fieldsOf).map(historyPart), `${path}.output`, "\n")
+    : typeof output === "string"
+      ? output
+      : JSON.stringify(output ?? "");
+  return { role: "tool", tool_call_id: call_id ?? "", content };
 }
+
+const KNOWN_PARTS = /^(?:input_(?:text|image|file|audio)|output_text|text)$/;
+
+/** What was said or found earlier is history: a part of an unknown type is passed on as text. */
+const historyPart = (part: Fields): Fields =>
+  KNOWN_PARTS.test(textOf(part.type))
+    ? part
+    : { type: "text", text: textOf(part.text) || JSON.stringify(part) };
 
 /** Calls belong to the assistant message right before them, and several calls to the same one. */
 function addCall(
   messages: LocatedMessage[],
-  { call_id, name, arguments: args }: ResponseItem,
+  { call_id, name, arguments: args }: Fields,
   path: string,
 ): void {
   const call = {
@@ -165,6 +186,7 @@ function partOf(part: Fields, param: string): Fields {
     case "input_audio":
       return { type: "input_audio", input_audio: part.input_audio ?? null };
     default:
+      if (typeof part.text === "string") return { type: "text", text: part.text };
       throw new NotSupportedByChat(
         param,
         `the model's container does not support content of type '${textOf(part.type)}'.`,

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, isFields, listOf } from "./response-json.ts";
-import { NotSupportedByChat } from "./response-messages.ts";
+import { NotSupportedByChat } from "./strict-fields.ts";
 
 export const TEI_RERANK = "/rerank";
 

@@ -108,9 +108,11 @@ export function findUnsupported(
 }
 
 /** Whether a tool must be called. Chats have the mode of `allowed_tools` one level deeper. */
-function isForced(choice: Json | undefined): boolean {
+export function isForced(choice: Json | undefined): boolean {
   if (!isFields(choice)) return choice === "required";
   const { type, mode, allowed_tools } = choice;
+  // As messages say it.
+  if (type === "auto" || type === "none") return false;
   return type !== "allowed_tools" || (mode ?? fieldsOf(allowed_tools).mode) === "required";
 }
 

@@ -1,8 +1,10 @@
 /** The messages of a request as those of a chat. */
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "../vendora/response-json.ts";
-import type { LocatedMessage } from "../vendora/response-messages.ts";
+import { reasoningFields } from "../vendora/response-messages.ts";
+import { type LocatedMessage, reminder } from "../vendora/strict-messages.ts";
 import { contentOf, partsOf, partsOfBlock, textPart } from "./chat-parts.ts";
+import { plainBlock, splitMessages } from "./plain-blocks.ts";
 
 /**
  * A coding agent tells its billing in a system text of its own, which differs in each request: no server
@@ -16,6 +18,7 @@ interface Draft {
   parts: Fields[];
   calls: Fields[];
   callPaths: string[];
+  thoughts: string[];
   /** Of a tool's result. */
   callId?: string;
   path: string;
@@ -25,46 +28,70 @@ interface Draft {
 export function locatedMessages({ system, messages }: Fields): LocatedMessage[] {
   const drafts: Draft[] = [];
   addSystem(drafts, system, "system");
-  for (const [n, message] of listOf(messages).map(fieldsOf).entries()) {
-    const path = `messages.${n}`;
-    const { role, content } = message;
-    if (role === "assistant") addAnswer(drafts, content, path);
-    else if (role === "system") addSystem(drafts, content, path);
+  const { leading, rest } = splitMessages(messages);
+  for (const { entry, path } of leading) addSystem(drafts, entry.content, path);
+  // Templates drop the reasoning of turns before the last question anyway.
+  const question = rest.findLastIndex(({ entry }) => entry.role === "user" && !hasResults(entry));
+  for (const [index, { entry, path }] of rest.entries()) {
+    const { role, content } = entry;
+    if (role === "assistant") addAnswer(drafts, content, path, index > question);
+    else if (role === "system") addReminder(drafts, content, path);
     else addQuestion(drafts, content, path);
   }
   return drafts.map(finished);
 }
 
+const hasResults = ({ content }: Fields) =>
+  listOf(content).some((block) => fieldsOf(block).type === "tool_result");
+
 /** The last message if it has this role, or a new one: templates expect that roles take turns. */
 function draftOf(drafts: Draft[], role: Draft["role"], path: string): Draft {
   const last = drafts.at(-1);
   if (last?.role === role && role !== "tool") return last;
-  const draft: Draft = { role, parts: [], calls: [], callPaths: [], path };
+  const draft: Draft = { role, parts: [], calls: [], callPaths: [], thoughts: [], path };
   drafts.push(draft);
   return draft;
 }
 
 function addSystem(drafts: Draft[], content: Json | undefined, path: string): void {
-  const parts = partsOf(content ?? [], path).filter(
-    ({ text }) => textOf(text) !== "" && !textOf(text).startsWith(BILLING),
-  );
+  const parts = systemParts(content, path);
   if (parts.length > 0) draftOf(drafts, "system", path).parts.push(...parts);
 }
 
-function addAnswer(drafts: Draft[], content: Json | undefined, path: string): void {
-  const draft = draftOf(drafts, "assistant", path);
+function addReminder(drafts: Draft[], content: Json | undefined, path: string): void {
+  const parts = systemParts(content, path);
+  if (parts.length === 0) return;
+  const text = textOf(reminder(contentOf(parts, "\n\n")));
+  draftOf(drafts, "user", path).parts.push(textPart(text));
+}
+
+const systemParts = (content: Json | undefined, path: string) =>
+  partsOf(content ?? [], "system", path).filter(
+    ({ text }) => textOf(text) !== "" && !textOf(text).startsWith(BILLING),
+  );
+
+function addAnswer(
+  drafts: Draft[],
+  content: Json | undefined,
+  path: string,
+  hasThoughts: boolean,
+): void {
   if (typeof content === "string") {
-    draft.parts.push(textPart(content));
+    draftOf(drafts, "assistant", path).parts.push(textPart(content));
     return;
   }
-  for (const [n, block] of listOf(content).map(fieldsOf).entries()) {
+  for (const [n, own] of listOf(content).map(fieldsOf).entries()) {
     const where = `${path}.content.${n}`;
+    const block = plainBlock(own, "assistant", where);
+    if (!block) continue;
     switch (block.type) {
-      case "thinking":
       case "redacted_thinking":
-        // Chat-only servers have no field for the thoughts of earlier turns.
         break;
-      case "tool_use":
+      case "thinking":
+        if (hasThoughts) draftOf(drafts, "assistant", path).thoughts.push(textOf(block.thinking));
+        break;
+      case "tool_use": {
+        const draft = draftOf(drafts, "assistant", path);
         draft.calls.push({
           id: block.id ?? "",
           type: "function",
@@ -72,8 +99,9 @@ function addAnswer(drafts: Draft[], content: Json | undefined, path: string): vo
         });
         draft.callPaths.push(where);
         break;
+      }
       default:
-        draft.parts.push(...partsOfBlock(block, where));
+        draftOf(drafts, "assistant", path).parts.push(...partsOfBlock(own, "assistant", where));
     }
   }
 }
@@ -85,24 +113,35 @@ function addQuestion(drafts: Draft[], content: Json | undefined, path: string): 
   for (const [n, block] of blocks.entries()) {
     const where = `${path}.content.${n}`;
     if (block.type !== "tool_result") {
-      own.push(...partsOfBlock(block, where));
+      own.push(...partsOfBlock(block, "user", where));
       continue;
     }
     const result = draftOf(drafts, "tool", where);
     result.callId = textOf(block.tool_use_id);
-    for (const part of partsOf(block.content, `${where}.content`))
+    // A chat has no field for it.
+    if (block.is_error === true) result.parts.push(textPart("Error:"));
+    for (const part of partsOf(block.content, "result", `${where}.content`))
       (part.type === "text" ? result.parts : own).push(part);
   }
   if (own.length > 0) draftOf(drafts, "user", path).parts.push(...own);
 }
 
-function finished({ role, parts, calls, callPaths, callId, path }: Draft): LocatedMessage {
+function finished({
+  role,
+  parts,
+  calls,
+  callPaths,
+  thoughts,
+  callId,
+  path,
+}: Draft): LocatedMessage {
   const content = contentOf(parts, role === "assistant" ? "" : role === "system" ? "\n\n" : "\n");
   const message: Fields = {
     role,
     ...(callId !== undefined && { tool_call_id: callId }),
     content: calls.length > 0 && parts.length === 0 ? null : content,
     ...(calls.length > 0 && { tool_calls: calls }),
+    ...(thoughts.length > 0 && reasoningFields(thoughts.join("\n"))),
   };
   return { message, path, callPaths };
 }

@@ -1,16 +1,20 @@
 /** The body of a messages call as that of a chat call, for containers that support only chats. */
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf } from "../vendora/response-json.ts";
-import { NotSupportedByChat } from "../vendora/response-messages.ts";
+import { knownEffort, NotSupportedByChat, withoutDependents } from "../vendora/strict-fields.ts";
 import { locatedMessages } from "./chat-messages.ts";
 
 /** Fields that chats do not have, or that have another name there. */
 const OMITTED_FIELDS = new Set([
   "betas",
+  "billing_policy",
   "cache_control",
+  "compaction",
   "container",
   "context_management",
   "diagnostics",
+  "fallback_credit_token",
+  "fallbacks",
   "inference_geo",
   "mcp_servers",
   "messages",
@@ -23,12 +27,12 @@ const OMITTED_FIELDS = new Set([
   "stream",
   "system",
   "thinking",
+  "thread",
   "tool_choice",
   "tools",
+  "user_profile_id",
+  "workspace_id",
 ]);
-
-/** Servers know three efforts. */
-const EFFORTS: Record<string, string> = { xhigh: "high", max: "high" };
 
 /**
  * Unknown fields, such as servers' own sampling parameters, are passed on unchanged.
@@ -41,21 +45,20 @@ export function chatRequestOf(request: Fields): Fields {
   );
   const { effort, format } = fieldsOf(output_config);
   const streams = stream === true;
-  return {
+  return withoutDependents({
     ...Object.fromEntries(rest),
     messages: locatedMessages(request).map(({ message }) => message),
     ...toolsOf(request),
     ...(listOf(stop_sequences).length > 0 && { stop: listOf(stop_sequences) }),
     ...formatOf(fieldsOf(format ?? output_format)),
-    ...(typeof effort === "string" && { reasoning_effort: EFFORTS[effort] ?? effort }),
+    ...(typeof effort === "string" && { reasoning_effort: knownEffort(effort) }),
     stream: streams,
     ...(streams && { stream_options: { include_usage: true } }),
-  };
+  });
 }
 
 function toolsOf({ tools, tool_choice }: Fields): Fields {
   const known = listOf(tools).map((tool, n) => toolOf(fieldsOf(tool), `tools.${n}`));
-  if (known.length === 0) return {};
   const { type, name, disable_parallel_tool_use } = fieldsOf(tool_choice);
   return {
     tools: known,

@@ -26,6 +26,11 @@ export const responseHeaders = {
     schema: { type: "string" as const },
     example: "web_search, image_generation",
   },
+  "auspex-content-left-out": {
+    description: "Types of items or blocks in the conversation that the model does not support",
+    schema: { type: "string" as const },
+    example: "web_search_call",
+  },
 };
 
 /** An error with a description specific to its route. */

@@ -111,7 +111,8 @@ messageRoutes.openapi(create, async (c) => {
   const beginning = async () => {
     const begun = await begin();
     c.set("predictionId", begun.id);
-    if (begun.leftOut.length > 0) c.set("toolsLeftOut", begun.leftOut);
+    c.set("omittedTools", begun.omittedTools);
+    c.set("omittedContent", begun.omittedContent);
     return begun;
   };
   if (stream)

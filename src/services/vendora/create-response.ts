@@ -6,6 +6,7 @@ import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { conversationIdIn } from "../../domain/vendora/conversation.ts";
 import { withoutHostedTools } from "../../domain/vendora/hosted-tools.ts";
 import { responseIdOf } from "../../domain/vendora/ids.ts";
+import { plainItems, withLoadedTools } from "../../domain/vendora/plain-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
 import { invalidParameter, type VendoraProblem } from "../../errors-vendora.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
@@ -28,6 +29,7 @@ import { withContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import { holdText } from "./held-texts.ts";
+import { orUnfit } from "./model-input.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { headOf, presentResponse } from "./responses.ts";
 import { writtenStream } from "./streams.ts";
@@ -40,7 +42,9 @@ export interface BegunResponse extends Omit<BegunCall, "request"> {
   /** It is answered: its request is not held any more. */
   leave: () => void;
   /** The types of hosted tools that the model was not given because its container has none. */
-  leftOut: string[];
+  omittedTools: string[];
+  /** The types of items that it was not given. */
+  omittedContent: string[];
 }
 
 /**
@@ -54,11 +58,12 @@ export async function beginResponse(
   call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "sent" | "onInputSent">,
 ): Promise<BegunResponse> {
   checkResponse(asked, call.idempotencyKey);
-  const { request: own, omittedTools } = withoutUnavailableTools(asked, call.target);
   const id = call.sent?.prediction_id ?? newPredictionUuid();
-  const turn = await turnOf(services, caller, own, id);
+  const turn = await turnOf(services, caller, asked, id);
   const begin = async (): Promise<BegunResponse> => {
-    const request = await withContext(services, caller, own, turn?.items ?? []);
+    const whole = withLoadedTools(await withContext(services, caller, asked, turn?.items ?? []));
+    const { request, omittedTools } = withoutUnavailableTools(whole, call.target);
+    const { omittedTypes } = orUnfit(() => plainItems(request));
     const { input, ...rest } = request;
     const leave = holdRequest(caller, rest);
     // What was said goes into the conversation when that is used next.
@@ -74,7 +79,7 @@ export async function beginResponse(
       leave();
       throw error;
     });
-    return { ...created, request: rest, leave, leftOut: omittedTools };
+    return { ...created, request: rest, leave, omittedTools, omittedContent: omittedTypes };
   };
   return begin().catch(async (error: unknown) => {
     await turn?.abandon();

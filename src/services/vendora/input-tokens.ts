@@ -1,7 +1,7 @@
 /** How many tokens the input of a response has. */
 import { countRequestOf } from "../../domain/vendora/count-request.ts";
 import { itemsOf } from "../../domain/vendora/response-items.ts";
-import { NotSupportedByChat } from "../../domain/vendora/response-messages.ts";
+import { NotSupportedByChat } from "../../domain/vendora/strict-fields.ts";
 import { estimatedTokens } from "../../domain/vendorb/token-count.ts";
 import type { InputTokens, InputTokensRequest } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";

@@ -2,6 +2,7 @@
 
 import { rootKeywords, versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { UnfitParameter } from "../../domain/vendora/model-fields.ts";
+import { NotSupportedByChat } from "../../domain/vendora/strict-fields.ts";
 import { invalidParameter } from "../../errors-vendora.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { ResolvedVersion } from "../predictions/version-resolution.ts";
@@ -30,6 +31,8 @@ export function orUnfit<Result>(make: () => Result): Result {
   try {
     return make();
   } catch (error) {
+    if (error instanceof NotSupportedByChat)
+      throw invalidParameter(error.param, "unsupported_parameter", error.message);
     if (!(error instanceof UnfitParameter)) throw error;
     const { param, code, message } = error;
     throw invalidParameter(param, code, message);

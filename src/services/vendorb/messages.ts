@@ -1,9 +1,11 @@
 /** Messages: plain and streamed. */
 
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
+import { fieldsOf } from "../../domain/vendora/response-json.ts";
 import { withoutHostedTools } from "../../domain/vendorb/hosted-tools.ts";
 import { messageIdOf } from "../../domain/vendorb/ids.ts";
 import { type MessageHead, messageOf } from "../../domain/vendorb/message-stream.ts";
+import { plainMessages, withToolChanges } from "../../domain/vendorb/plain-blocks.ts";
 import { invalidParameter } from "../../errors-vendora.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -19,13 +21,16 @@ import {
 } from "../vendora/calls.ts";
 import { failureOf, translateOrFail } from "../vendora/failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "../vendora/first-event.ts";
+import { orUnfit } from "../vendora/model-input.ts";
 import { writtenStream } from "../vendora/streams.ts";
 import { MessageWriter } from "./message-writer.ts";
 
 /** A call whose prediction has been created. */
 export interface BegunMessage extends BegunCall {
   /** The types of tools that the model was not given because its container has none. */
-  leftOut: string[];
+  omittedTools: string[];
+  /** The types of blocks that it was not given. */
+  omittedContent: string[];
 }
 
 /**
@@ -36,25 +41,28 @@ export async function beginMessage(
   caller: Caller,
   call: Call,
 ): Promise<BegunMessage> {
-  const { body, leftOut } = withoutUnavailableTools(call);
+  const { body, omittedTools } = withoutUnavailableTools(call);
+  const { omittedTypes: omittedContent } = orUnfit(() => plainMessages(fieldsOf(body)));
   const begun = await beginCall(services, caller, { ...call, body });
   // System prompt and tools of agents are large, and the call still waits.
   const { model, max_tokens = null, stop_sequences = null } = begun.request;
-  return { ...begun, request: { model, max_tokens, stop_sequences }, leftOut };
+  const request = { model, max_tokens, stop_sequences };
+  return { ...begun, request, omittedTools, omittedContent };
 }
 
 /** @throws VendoraProblem unsupported_parameter for a required tool that the container does not have */
 export function withoutUnavailableTools({
   body,
   target: { version },
-}: Pick<Call, "body" | "target">): { body: Call["body"]; leftOut: string[] } {
+}: Pick<Call, "body" | "target">): { body: Call["body"]; omittedTools: string[] } {
   const schema = rootKeywords(version.schemas, "input");
-  const { request, omittedTypes, requiredType } = withoutHostedTools(body, schema);
+  const hosted = withoutHostedTools(withToolChanges(body), schema);
+  const { request, omittedTypes: omittedTools, requiredType } = hosted;
   if (requiredType !== undefined) {
     const message = `The container of '${body.model}' has no tool of type '${requiredType}': send one of your own, or leave 'tool_choice' to the model.`;
     throw invalidParameter("tool_choice", "unsupported_parameter", message);
   }
-  return { body: { ...request, model: body.model }, leftOut: omittedTypes };
+  return { body: { ...request, model: body.model }, omittedTools };
 }
 
 export function messageAnswer(

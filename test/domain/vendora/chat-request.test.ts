@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { chatRequestOf } from "../../../src/domain/vendora/chat-request.ts";
 import { conversation, itemsOf } from "../../../src/domain/vendora/response-items.ts";
-import { NotSupportedByChat } from "../../../src/domain/vendora/response-messages.ts";
+import { NotSupportedByChat } from "../../../src/domain/vendora/strict-fields.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { objections } from "../../published/validate.ts";
 import { delta, logOf, tell } from "./response-log.ts";
@@ -258,7 +258,7 @@ test("what is no chat's business is left out", () => {
 test.each<[string, Body, string, string]>([
   ["a tool", { tools: [tool("a"), { type: "web_search" }] }, "tools[1]", "web_search"],
   ["a choice", { tool_choice: { type: "file_search" } }, "tool_choice", "file_search"],
-  ["an item", { input: [{ type: "web_search_call" }] }, "input[0]", "web_search_call"],
+  ["a compaction", { input: [{ type: "compaction" }] }, "input[0]", "another service"],
   ["a reference", { input: [{ type: "item_reference", id: "m" }] }, "input[0]", "references"],
   [
     "a part",

@@ -191,7 +191,8 @@ test("failed before it began: created, failed", () => {
 
 test.each([
   [{ status: 429, error: { code: null } }, "rate_limit_exceeded"],
-  [{ status: 400, error: { code: "context_length_exceeded" } }, "invalid_prompt"],
+  [{ status: 400, error: { code: "invalid_prompt" } }, "invalid_prompt"],
+  [{ status: 400, error: { code: "context_length_exceeded" } }, "context_length_exceeded"],
   [{ status: 503, error: { code: "rate_limit_exceeded" } }, "rate_limit_exceeded"],
   [{ status: 500, error: {} }, "server_error"],
   [null, "server_error"],

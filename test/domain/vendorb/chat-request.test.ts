@@ -1,6 +1,6 @@
 /** The body of a messages call as that of a chat. */
 import { expect, test } from "vitest";
-import { NotSupportedByChat } from "../../../src/domain/vendora/response-messages.ts";
+import { NotSupportedByChat } from "../../../src/domain/vendora/strict-fields.ts";
 import { chatRequestOf } from "../../../src/domain/vendorb/chat-request.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { objections } from "../../published/validate.ts";
@@ -57,9 +57,58 @@ test("one system message, without what an agent tells of its billing", () => {
   expect(messagesOf(HELLO, [text("x-anthropic-billing-header: cch=1f")])).toEqual(HELLO);
 });
 
-test("a system message in the middle stays there", () => {
-  const messages = [...HELLO, { role: "system", content: "Now shout." }];
-  expect(messagesOf(messages)).toEqual(messages);
+test("a system message in the middle becomes a reminder in the user's turn", () => {
+  const shout = { role: "system", content: "Now shout." };
+  const reminder = "<system-reminder>\nNow shout.\n</system-reminder>";
+  expect(messagesOf([...HELLO, shout])).toEqual([{ role: "user", content: `Hello\n${reminder}` }]);
+  const called = { role: "assistant", content: [use("a", "clock", {})] };
+  const told = { role: "user", content: [result("a", "noon")] };
+  expect(messagesOf([...HELLO, called, shout, told])).toMatchObject([
+    ...[{ role: "user" }, { role: "assistant" }, { role: "tool", content: "noon" }],
+    { role: "user", content: reminder },
+  ]);
+});
+
+test("blocks that only describe history become text or are left out", () => {
+  const search = { type: "server_tool_use", id: "s", name: "web_search", input: {} };
+  const found = { type: "web_search_tool_result", tool_use_id: "s", content: [] };
+  expect(
+    messagesOf([
+      ...HELLO,
+      { role: "assistant", content: [search, found, text("Done."), use("a", "find", {})] },
+      { role: "user", content: [result("a", [{ type: "tool_reference", tool_name: "clock" }])] },
+      { role: "assistant", content: [search] },
+      { role: "system", content: [{ type: "tool_addition", tool: { name: "clock" } }] },
+    ]),
+  ).toMatchObject([
+    ...HELLO,
+    { role: "assistant", content: "Done.", tool_calls: [{ id: "a" }] },
+    { role: "tool", content: "Found tool: clock" },
+    { role: "user", content: "<system-reminder>\nAdded tool: clock\n</system-reminder>" },
+  ]);
+});
+
+test("only the reasoning of the tool loop under way is passed on", () => {
+  const turn = (thinking: string, ...more: Json[]) => ({
+    role: "assistant",
+    content: [{ type: "thinking", thinking, signature: "s" }, ...more],
+  });
+  const messages = messagesOf([
+    ...HELLO,
+    turn("old", text("Hi")),
+    { role: "user", content: "Go" },
+    turn("new", use("a", "clock", {})),
+    { role: "user", content: [result("a", "noon"), text("Hurry")] },
+  ]);
+  const reasoning = { reasoning: "new", reasoning_content: "new" };
+  expect(messages).toEqual([
+    ...HELLO,
+    { role: "assistant", content: "Hi" },
+    { role: "user", content: "Go" },
+    expect.objectContaining({ role: "assistant", ...reasoning }),
+    { role: "tool", tool_call_id: "a", content: "noon" },
+    { role: "user", content: "Hurry" },
+  ]);
 });
 
 test("messages of one role in a row are one turn", () => {
@@ -157,6 +206,7 @@ test("calls and their results, whose images come with what the user says", () =>
     {
       role: "assistant",
       content: "Let me see.",
+      ...{ reasoning: "Hm", reasoning_content: "Hm" },
       tool_calls: [
         {
           id: "a",
@@ -167,7 +217,7 @@ test("calls and their results, whose images come with what the user says", () =>
       ],
     },
     { role: "tool", tool_call_id: "a", content: "Rain\nand wind" },
-    { role: "tool", tool_call_id: "b", content: "no clock" },
+    { role: "tool", tool_call_id: "b", content: "Error:\nno clock" },
     {
       role: "user",
       content: [
@@ -261,13 +311,14 @@ test.each<[string, Body]>([
     { messages: [{ role: "user", content: [{ type: "image", source: { type: "file" } }] }] },
   ],
   [
-    "messages.0.content.0.content.0",
-    { messages: [{ role: "user", content: [result("a", [{ type: "tool_reference" }])] }] },
+    "messages.0.content.0",
+    { messages: [{ role: "user", content: [{ type: "compaction", content: null }] }] },
   ],
   [
     "messages.0.content.0.source",
     { messages: [{ role: "user", content: [{ type: "document", source: { type: "url" } }] }] },
   ],
+  ["tool_choice", { messages: HELLO, tools: [], tool_choice: { type: "any" } }],
   ["tools.1", { messages: HELLO, tools: [TOOL, { type: "bash_20250124", name: "bash" }] }],
 ])("%s is not supported by chats", (param, request) => {
   const call = () => chatRequestOf({ model: "m", ...request });

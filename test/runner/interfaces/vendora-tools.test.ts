@@ -1,7 +1,17 @@
 /** What servers are asked instead of what they cannot know, and what callers hear of their refusals. */
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
-import { CHAT, connect, FakeServer, json } from "../support/vendora-server.ts";
+import type { VendoraCall } from "../../../src/protocol/runner.ts";
+import {
+  CHAT,
+  chunk,
+  connect,
+  DONE,
+  data,
+  events,
+  FakeServer,
+  json,
+} from "../support/vendora-server.ts";
 
 const PATCH = { type: "custom", name: "apply_patch" };
 const GIT = { type: "namespace", name: "git", description: "", tools: [] };
@@ -25,6 +35,47 @@ describe("a response", () => {
     expect(body).toMatchObject({ tools: named, input: [{}, {}, ...types] });
   });
 
+  it("goes through to a strict server without tools, in every convention and form", async () => {
+    const done = [data(chunk("on")), DONE];
+    const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+    const messages = [
+      { role: "user", content: "Hi" },
+      { role: "system", content: "Be brief." },
+    ];
+    const auto = { tools: [], tool_choice: "auto", parallel_tool_calls: true };
+    const cases: [VendoraCall, Record<string, Json>][] = [
+      ["chat_completions", { messages, ...auto, reasoning_effort: "none" }],
+      ["chat_completions", { messages: [{ role: "developer", content: [image] }], ...auto }],
+      ["responses", { input: "Hi", ...auto, reasoning: { effort: "xhigh" } }],
+      ["messages", { messages, tools: [], tool_choice: { type: "auto" }, max_tokens: 9 }],
+    ];
+    for (const [call, body] of cases) {
+      for (const stream of [true, false]) {
+        const server = await FakeServer.start({ [CHAT]: events(done) });
+        const { run } = await connect(server);
+        const { finish } = await run(call, { model: "x", stream, ...body }).outcome;
+        expect(finish).toMatchObject({ status: "succeeded" });
+      }
+    }
+  });
+
+  it("that demands a tool of none is refused without asking the server", async () => {
+    const server = await FakeServer.start();
+    const { run } = await connect(server);
+    const cases: [VendoraCall, Record<string, Json>][] = [
+      ["chat_completions", { messages: [], tools: [], tool_choice: "required" }],
+      ["responses", { input: "Hi", tool_choice: { type: "function", name: "x" } }],
+      ["messages", { messages: [], tool_choice: { type: "any" } }],
+    ];
+    for (const [call, body] of cases) {
+      const { finish, inputRejected } = await run(call, body).outcome;
+      const error = { param: "tool_choice" };
+      expect(finish.error).toMatchObject({ detail: { status: 400, error } });
+      expect(inputRejected).toBe(true);
+    }
+    expect(server.bodies(CHAT)).toEqual([]);
+  });
+
   it("that a chat is made of is refused by the places that its caller knows", async () => {
     const error = (param: string) => ({ error: { message: `${param} is too long`, param } });
     for (const [theirs, callers] of [
@@ -43,5 +94,23 @@ describe("a response", () => {
         detail: { error: { message, param: callers } },
       });
     }
+  });
+});
+
+describe("an overflown context", () => {
+  it.each([
+    [400, "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens"],
+    [400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096."],
+    [500, "the request exceeds the available context size, try increasing it"],
+    [400, "The input (5000 tokens) is longer than the model's context length (4096 tokens)."],
+    [422, "Input validation error: `inputs` must have less than 1024 tokens. Given: 2000"],
+    [422, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens"],
+    [400, "prompt too long; exceeded max context length by 4 tokens"],
+  ])("that a server reports with %i is a 400 with a code: %s", async (status, message) => {
+    const server = await FakeServer.start({ [CHAT]: json(status, { error: { message } }) });
+    const { run } = await connect(server);
+    const { finish } = await run("chat_completions", { model: "x", messages: [] }).outcome;
+    const error = { message, code: "context_length_exceeded", type: "invalid_request_error" };
+    expect(finish.error).toMatchObject({ detail: { status: 400, error } });
   });
 });

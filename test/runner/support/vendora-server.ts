@@ -7,6 +7,7 @@ import { LargeReads } from "../../../runner/src/interfaces/large-reads.ts";
 import { VendoraInterface } from "../../../runner/src/interfaces/vendora/vendora.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
+import { objectionTo } from "../../journey/models/oracle/strict.mjs";
 import { type Recorded, record } from "./containers.ts";
 
 export type Body = Record<string, Json>;
@@ -90,7 +91,10 @@ export class FakeServer {
         this.open -= 1;
       });
     }
-    const answer = this.answers[path] ?? json(404, { detail: "Not Found" });
+    const objection = path === CHAT ? objectionTo(body) : undefined;
+    const answer = objection
+      ? json(400, { message: objection, type: "BadRequestError", code: 400 })
+      : (this.answers[path] ?? json(404, { detail: "Not Found" }));
     answer(response, body);
   }
 }

@@ -55,3 +55,42 @@ test("a tool that has to be used and is not there is refused", async () => {
     error: { param: "tool_choice", code: "unsupported_parameter" },
   });
 });
+
+test("items that the model does not support are left out for it and named, and kept for the caller", async () => {
+  const input = [
+    { role: "user", content: "Go on" },
+    { type: "web_search_call", id: "w", status: "completed", action: { type: "search" } },
+  ];
+  const [response, job] = await Promise.all([create({ input }), answer(fleet, "on")]);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("auspex-content-left-out")).toBe("web_search_call");
+  expect(job.input).toMatchObject({ input });
+});
+
+test("tools that come with the conversation are given to the model, also in the next response", async () => {
+  const later = { type: "function", name: "later", parameters: { type: "object" } };
+  const input = [
+    { role: "user", content: "Go on" },
+    { type: "additional_tools", role: "developer", tools: [later] },
+  ];
+  const [first, job] = await Promise.all([
+    create({ input, tools: [PATCH] }),
+    answer(fleet, call("later", "{}")),
+  ]);
+  expect(job.input).toMatchObject({ tools: [PATCH, later] });
+  const { id } = await first.json<{ id: string }>();
+  const [, next] = await Promise.all([
+    create({ previous_response_id: id, tools: [PATCH] }),
+    answer(fleet, "on"),
+  ]);
+  expect(next.input).toMatchObject({ tools: [PATCH, later] });
+});
+
+test("a compaction that another service made is refused before anything runs", async () => {
+  const input = [{ type: "compaction", encrypted_content: "theirs" }];
+  const response = await create({ input });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({
+    error: { param: "input[0]", code: "unsupported_parameter" },
+  });
+});

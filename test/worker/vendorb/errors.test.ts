@@ -26,6 +26,15 @@ describe("a failure", () => {
     expect(await errorOf(asked)).toEqual({ status, type, message, retry });
   });
 
+  test("of an overflown context is told in the words by which agents know it", async () => {
+    const asked = ask(client, model);
+    const { channel } = await fleet.work();
+    const error = { ...about, message: "maximum context length", code: "context_length_exceeded" };
+    await channel.report([], refused(400, error));
+    const message = "prompt is too long: maximum context length";
+    expect(await errorOf(asked)).toMatchObject({ type: "invalid_request_error", message });
+  });
+
   test("a cancel by somebody else is a 400", async () => {
     const asked = ask(client, model);
     const { job, channel } = await fleet.work();

@@ -203,6 +203,29 @@ describe("tools", () => {
     });
   });
 
+  test("that the conversation adds or removes are added or removed", async () => {
+    const change = (type: string, tool: object) => ({ role: "system", content: [{ type, tool }] });
+    const clock = { ...own, name: "clock" };
+    const messages = [
+      ...MESSAGES,
+      change("tool_addition", { type: "tool_definition", definition: clock }),
+      change("tool_removal", { type: "tool_reference", name: "weather" }),
+    ];
+    const [response, job] = await Promise.all([
+      ask(client, model, { messages, tools: [own] }),
+      answer(fleet, "on"),
+    ]);
+    expect(response.status).toBe(200);
+    expect(job.input).toMatchObject({ messages, tools: [clock] });
+  });
+
+  test("that the service has run before are left out of the conversation, and named", async () => {
+    const ran = { type: "server_tool_use", id: "s", name: "web_search", input: {} };
+    const messages = [...MESSAGES, { role: "assistant", content: [ran] }, ...MESSAGES];
+    const [response] = await Promise.all([ask(client, model, { messages }), answer(fleet, "on")]);
+    expect(response.headers.get("auspex-content-left-out")).toBe("server_tool_use");
+  });
+
   test("that have to be used and are left out are refused", async () => {
     const tool_choice = { type: "tool", name: "web_search" };
     const asked = ask(client, model, { tools: [search, own], tool_choice });

@@ -1,5 +1,6 @@
 /** The Cog interface: waits until a container is ready, then opens a session. */
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
+import { strictChat } from "../../../../src/domain/vendora/strict-messages.ts";
 import type { ServerDescription } from "../../../../src/protocol/runner.ts";
 import { failedFinish } from "../../containers/failure.ts";
 import { ContainerClient } from "../container-client.ts";
@@ -13,7 +14,7 @@ import type {
   Timing,
 } from "../interface.ts";
 import { ServerFailure } from "../vendora/error.ts";
-import { chatBody, inCallersTerms, isTranslated } from "../vendora/translation.ts";
+import { chatBody, inCallersTerms, isTranslated, translated } from "../vendora/translation.ts";
 import { describe } from "./description.ts";
 import { cogEnvironment, waitUntilReady } from "./ready.ts";
 import { CogRun } from "./run.ts";
@@ -71,16 +72,10 @@ class CogSession implements Session {
   }
 
   async run(run: Run): Promise<Outcome> {
-    const { call, input } = run;
-    if (!isTranslated(call)) return this.#run(run, this.#parts);
-    if (call === "responses" && !this.#parts.chatOnly)
-      return this.#run({ ...run, input: withPlainTools(input) }, this.#parts);
-    const parts = {
-      ...this.#parts,
-      inCallersTerms: (refusal: ServerFailure) => inCallersTerms(call, refusal, input),
-    };
     try {
-      return await this.#run({ ...run, input: chatBody(call, input) }, parts);
+      const { input, inCallersTerms } = this.#translated(run);
+      const parts = { ...this.#parts, ...(inCallersTerms && { inCallersTerms }) };
+      return await new CogRun({ ...run, input }, this.#connection, parts).execute();
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
       return {
@@ -92,8 +87,16 @@ class CogSession implements Session {
     }
   }
 
-  #run(run: Run, parts: SessionParts): Promise<Outcome> {
-    return new CogRun(run, this.#connection, parts).execute();
+  /** @throws ServerFailure for what the model does not support */
+  #translated({ call, input }: Run): Pick<Run, "input"> & Pick<SessionParts, "inCallersTerms"> {
+    if (call === "chat_completions") return { input: translated(() => strictChat(input)) };
+    if (call === "responses" && !this.#parts.chatOnly)
+      return { input: translated(() => withPlainTools(input)) };
+    if (!isTranslated(call)) return { input };
+    return {
+      input: chatBody(call, input),
+      inCallersTerms: (refusal) => inCallersTerms(call, refusal, input),
+    };
   }
 
   async shutdown(): Promise<void> {

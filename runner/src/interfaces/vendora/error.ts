@@ -59,6 +59,13 @@ export function brokenServer(message: string): Failure {
   return external(message, { detail: { status: 502, error } });
 }
 
+/**
+ * What vLLM, SGLang, llama.cpp, TGI, Ollama and others say of a request that is longer than the model's
+ * context. They have no code for it, and agents compact their conversation only if there is one.
+ */
+const OVERFLOW =
+  /context[ _-]?(?:length|size|window)|max(?:imum)?[ _]model[ _]len|prompt (?:is )?too long|(?:prompt|input) length.* exceeds|\binputs`? (?:tokens|must have less)/i;
+
 /** The failure in a body, whether of an HTTP error or of an event in a stream. */
 export function parseFailure(value: unknown, status: number, text = ""): ServerFailure {
   const outer = body.safeParse(value).data ?? {};
@@ -67,6 +74,14 @@ export function parseFailure(value: unknown, status: number, text = ""): ServerF
     ...outer.error,
   });
   const errorMessage = message || detail || text.trim() || `the container responded with ${status}`;
+  if (OVERFLOW.test(errorMessage)) {
+    return new ServerFailure(400, {
+      message: errorMessage.slice(0, MAX_MESSAGE_CHARS),
+      type: "invalid_request_error",
+      param: cut(param),
+      code: "context_length_exceeded",
+    });
+  }
   return new ServerFailure(status, {
     message: errorMessage.slice(0, MAX_MESSAGE_CHARS),
     type: cut(type ?? error_type) ?? (status < 500 ? "invalid_request_error" : "server_error"),

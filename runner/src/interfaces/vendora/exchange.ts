@@ -18,7 +18,7 @@ import { formOf } from "./form.ts";
 import { PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { readSound } from "./sound.ts";
-import { chatBody, inCallersTerms, isTranslated, teiBody } from "./translation.ts";
+import { chatBody, inCallersTerms, isTranslated, teiBody, translated } from "./translation.ts";
 
 /** The limit of an error response. */
 const MAX_ERROR_BYTES = 1024 ** 2;
@@ -157,9 +157,9 @@ export class VendoraExchange {
     return { call, whole, answer: await this.#post(call, input, end) };
   }
 
-  #post(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<IncomingMessage> {
+  async #post(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<IncomingMessage> {
     const { client, model } = this.#parts;
-    const body = requestBody(call, input, model);
+    const body = translated(() => requestBody(call, input, model));
     const form = formOf(call, body, this.#run.files);
     return client.stream(PATHS[call], form ?? JSON.stringify(body), end);
   }

@@ -2,8 +2,11 @@
  * The request for an OpenAI-compatible server, made from the caller's; and the model's name in both
  * directions.
  */
-import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
+import { withoutDependents } from "../../../../src/domain/vendora/strict-fields.ts";
+import { strictChat } from "../../../../src/domain/vendora/strict-messages.ts";
+import { strictResponse } from "../../../../src/domain/vendora/strict-response.ts";
 import { withImageData } from "../../../../src/domain/vendorb/image-sources.ts";
+import { plainMessages } from "../../../../src/domain/vendorb/plain-blocks.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
@@ -27,15 +30,30 @@ export const PATHS: Record<VendoraCall, string> = {
 
 type Body = Record<string, Json>;
 
-/** `model`: the server's name for it; undefined keeps the caller's. */
+/**
+ * `model`: the server's name for it; undefined keeps the caller's.
+ * @throws NotSupportedByChat
+ */
 export function requestBody(call: VendoraCall, input: Body, model: string | undefined): Body {
   const named = model === undefined ? input : { ...input, model };
-  if (call === "responses") return withoutStorage(withPlainTools(named));
-  if (call === "messages") return { ...named, messages: withImageData(named.messages ?? []) };
-  // Its address of a file would be one of the container. In a stream there are no addresses.
-  if (isImageCall(call) && input.stream !== true) return { ...named, response_format: "b64_json" };
-  const isCounted = call === "chat_completions" || call === "completions";
-  return isCounted && input.stream === true ? withUsage(named) : named;
+  switch (call) {
+    case "responses":
+      return strictResponse(withoutStorage(named));
+    case "messages":
+    case "count_tokens": {
+      const { request } = plainMessages(named);
+      return withoutDependents({ ...request, messages: withImageData(request.messages ?? []) });
+    }
+    case "chat_completions":
+      return strictChat(input.stream === true ? withUsage(named) : named);
+    case "completions":
+      return input.stream === true ? withUsage(named) : withoutDependents(named);
+    default:
+      // Its address of a file would be one of the container. In a stream there are no addresses.
+      return isImageCall(call) && input.stream !== true
+        ? { ...named, response_format: "b64_json" }
+        : named;
+  }
 }
 
 /** Always requests the usage, which is how tokens are counted. */

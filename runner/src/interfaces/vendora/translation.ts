@@ -1,7 +1,7 @@
 /** Translates calls for containers that only support chat completions, and rerank for TEI. */
 import * as responsePaths from "../../../../src/domain/vendora/caller-paths.ts";
 import * as responseRequest from "../../../../src/domain/vendora/chat-request.ts";
-import { NotSupportedByChat } from "../../../../src/domain/vendora/response-messages.ts";
+import { NotSupportedByChat } from "../../../../src/domain/vendora/strict-fields.ts";
 import { teiRequestOf } from "../../../../src/domain/vendora/tei-rerank.ts";
 import * as messagePaths from "../../../../src/domain/vendorb/caller-paths.ts";
 import * as messageRequest from "../../../../src/domain/vendorb/chat-request.ts";
@@ -31,7 +31,8 @@ export const chatBody = (call: TranslatedCall, input: Body): Body =>
 /** @throws ServerFailure for what TEI cannot rank */
 export const teiBody = (input: Body): Body => translated(() => teiRequestOf(input));
 
-function translated(translate: () => Body): Body {
+/** @throws ServerFailure for what containers do not support */
+export function translated(translate: () => Body): Body {
   try {
     return translate();
   } catch (error) {

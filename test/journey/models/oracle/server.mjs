@@ -8,6 +8,7 @@ import { answerEmbeddings } from "./embeddings.mjs";
 import { answerMessage, countTokens, messageEvents } from "./messages.mjs";
 import { answerResponse, eventsOf } from "./responses.mjs";
 import { Refusal, scriptOf } from "./script.mjs";
+import { objectionTo } from "./strict.mjs";
 import { Tally } from "./tally.mjs";
 import { answerModeration, answerRerank } from "./verdicts.mjs";
 
@@ -43,6 +44,8 @@ async function post(call, req, res) {
     const message = `The model \`${body.model}\` does not exist.`;
     throw new Refusal(404, { message, type: "NotFoundError", param: "model", code: 404 });
   }
+  const message = call.whole === answerChat ? objectionTo(body) : undefined;
+  if (message) throw new Refusal(400, { message, type: "BadRequestError", param: null, code: 400 });
   const script = scriptOf(body, tally);
   const left = new AbortController();
   const over = tally.begin(script.mark);

@@ -1,0 +1,171 @@
+/**
+ * The items of a conversation as those that all containers support: messages, reasoning, calls of
+ * functions and their results. Other items are history that newer clients and hosted services write. Calls
+ * and results that belong together become those of a function; the rest is left out.
+ */
+import type { Json } from "../../protocol/common.ts";
+import { CALLER_TOOLS } from "./hosted-tools.ts";
+import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
+import { NotSupportedByChat } from "./strict-fields.ts";
+import { type Placed, placed } from "./strict-messages.ts";
+import { ToolNames } from "./tool-names.ts";
+
+/** The argument of a function that stands for a custom tool. */
+export const CUSTOM_INPUT = "input";
+
+export interface PlainItems {
+  items: Placed[];
+  /** The types of the items that are left out. */
+  omittedTypes: string[];
+}
+
+/** @throws NotSupportedByChat for an item that the answer depends on */
+export function plainItems({ input, tools }: Fields): PlainItems {
+  const all = placed(input, (index) => `input[${index}]`);
+  const reader = new ItemReader(all, tools);
+  const omitted = new Set<string>();
+  const items = all.flatMap(({ entry, path }) => {
+    const plain = reader.plain(entry, path);
+    if (!plain) omitted.add(textOf(entry.type));
+    return (plain ?? []).map((one) => ({ entry: one, path }));
+  });
+  return { items, omittedTypes: [...omitted] };
+}
+
+/**
+ * The request with the tools that items of its conversation bring: those of `additional_tools`, and what
+ * a search for tools has found.
+ */
+export function withLoadedTools<Request extends { input?: unknown; tools?: Json }>(
+  request: Request,
+): Request {
+  const given = listOf(request.tools);
+  const known = new Set(given.map(keyOf));
+  const loaded = listOf(request.input)
+    .map(fieldsOf)
+    .filter(({ type }) => type === "additional_tools" || type === "tool_search_output")
+    .flatMap(({ tools }) => listOf(tools))
+    .filter((tool) => known.size < known.add(keyOf(tool)).size);
+  return loaded.length === 0 ? request : { ...request, tools: [...given, ...loaded] };
+}
+
+function keyOf(tool: Json): string {
+  const { type, name, tools } = fieldsOf(tool);
+  return JSON.stringify([type, name, listOf(tools).map((one) => fieldsOf(one).name)]);
+}
+
+const CALL = /_call$/;
+const RESULT = /_output$/;
+
+class ItemReader {
+  readonly #names: ToolNames;
+  /** The types of hosted tools that the container has. */
+  readonly #hosted: string[];
+  readonly #calls = new Set<string>();
+  readonly #results = new Set<string>();
+
+  constructor(all: Placed[], tools: Json | undefined) {
+    this.#names = new ToolNames(tools);
+    this.#hosted = listOf(tools)
+      .map((tool) => textOf(fieldsOf(tool).type))
+      .filter((type) => type !== "" && !CALLER_TOOLS.includes(type));
+    for (const { entry } of all) {
+      const isResult = RESULT.test(textOf(entry.type));
+      (isResult ? this.#results : this.#calls).add(callIdOf(entry));
+    }
+  }
+
+  /** Undefined for what is left out. */
+  plain(item: Fields, path: string): Fields[] | undefined {
+    const { type, namespace, name, input, ...rest } = item;
+    switch (type ?? "message") {
+      case "message":
+      case "reasoning":
+      case "item_reference":
+      case "function_call_output":
+        return [item];
+      case "function_call":
+        return [
+          namespace
+            ? { type: "function_call", ...rest, name: this.#names.plain(namespace, name) }
+            : item,
+        ];
+      case "custom_tool_call": {
+        const args = JSON.stringify({ [CUSTOM_INPUT]: textOf(input) });
+        const plain = this.#names.plain(namespace, name);
+        return [{ type: "function_call", ...rest, name: plain, arguments: args }];
+      }
+      case "custom_tool_call_output":
+        return [{ ...rest, type: "function_call_output" }];
+      case "additional_tools":
+        return [];
+      case "agent_message":
+        return agentMessage(item);
+      case "compaction":
+      case "compaction_summary":
+      case "context_compaction":
+        throw new NotSupportedByChat(
+          path,
+          "this compaction was made by another service and cannot be read here. Send the conversation itself.",
+        );
+      case "compaction_trigger":
+        throw new NotSupportedByChat(
+          path,
+          "a conversation is compacted with POST /v1/vendora/responses/compact.",
+        );
+      default:
+        return this.#hosted.some((one) => textOf(type).startsWith(one))
+          ? [item]
+          : this.#asFunction(item);
+    }
+  }
+
+  #asFunction(item: Fields): Fields[] | undefined {
+    const type = textOf(item.type);
+    const call_id = callIdOf(item);
+    if (type === "mcp_call") {
+      const { name = "", arguments: args = "", output, error } = item;
+      const result = textOf(output) || JSON.stringify(error ?? "");
+      return [
+        { type: "function_call", call_id, name, arguments: args },
+        { type: "function_call_output", call_id, output: result },
+      ];
+    }
+    if (RESULT.test(type) && this.#calls.has(call_id))
+      return [{ type: "function_call_output", call_id, output: outputOf(item) }];
+    if (RESULT.test(type) || !this.#results.has(call_id)) return undefined;
+    const { type: _, id: __, call_id: ___, status: ____, ...rest } = item;
+    const name = type.replace(CALL, "");
+    return [{ type: "function_call", call_id, name, arguments: JSON.stringify(rest) }];
+  }
+}
+
+const callIdOf = ({ call_id, id }: Fields) => textOf(call_id) || textOf(id);
+
+function outputOf({ type: _, id: __, call_id: ___, status: ____, ...item }: Fields): Json {
+  const { output, tools } = item;
+  const { type, image_url } = fieldsOf(output);
+  if (typeof output === "string") return output;
+  if (type === "computer_screenshot")
+    return [{ type: "input_image", image_url: image_url ?? null }];
+  const isContent = listOf(output).some((part) => textOf(fieldsOf(part).type).startsWith("input_"));
+  if (isContent) return listOf(output);
+  if (Array.isArray(tools)) {
+    const names = tools.map((tool) => textOf(fieldsOf(tool).name)).filter(Boolean);
+    return `Found tools: ${names.join(", ") || "none"}`;
+  }
+  return JSON.stringify(output ?? item);
+}
+
+/** What another agent says. Undefined if it can be read by its own service only. */
+function agentMessage({ author, recipient, content }: Fields): Fields[] | undefined {
+  const text = listOf(content)
+    .map((part) => textOf(fieldsOf(part).text))
+    .filter(Boolean)
+    .join("\n");
+  if (text === "") return undefined;
+  const head = `Message from ${textOf(author) || "an agent"} to ${textOf(recipient) || "you"}:`;
+  return [
+    { type: "message", role: "user", content: [{ type: "input_text", text: `${head}\n${text}` }] },
+  ];
+}

@@ -1,0 +1,42 @@
+/** A request for a server that has responses itself, with what strict servers and chat templates accept. */
+import { withPlainTools } from "./plain-tools.ts";
+import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
+import { kindOfItem } from "./response-messages.ts";
+import { knownEffort, withoutDependents } from "./strict-fields.ts";
+import { isSystemRole, placed, reminder, splitSystem } from "./strict-messages.ts";
+
+/** @throws NotSupportedByChat */
+export function strictResponse(asked: Fields): Fields {
+  const request = withPlainTools(asked);
+  const { reasoning, input } = request;
+  const { effort } = fieldsOf(reasoning);
+  return withoutDependents({
+    ...(Array.isArray(input) ? withSystemFirst(request) : request),
+    ...(effort != null && { reasoning: { ...fieldsOf(reasoning), effort: knownEffort(effort) } }),
+  });
+}
+
+/** Servers make a system message of the instructions, too: the items before the conversation join it. */
+function withSystemFirst({ instructions, input, ...request }: Fields): Fields {
+  const { leading, rest } = splitSystem(
+    placed(input, (index) => `input[${index}]`),
+    kindOfItem,
+  );
+  const texts = [textOf(instructions), ...leading.map(({ entry }) => textIn(entry))];
+  const first = { type: "message", role: "system", content: texts.filter(Boolean).join("\n\n") };
+  const turns = rest.map(({ entry }) =>
+    isSystemRole(entry.role)
+      ? { type: "message", role: "user", content: reminder(entry.content, "input_text") }
+      : entry,
+  );
+  if (leading.length > 0) return { ...request, input: [first, ...turns] };
+  return { ...request, ...(instructions != null && { instructions }), input: turns };
+}
+
+const textIn = ({ content }: Fields): string =>
+  typeof content === "string"
+    ? content
+    : listOf(content)
+        .map((part) => textOf(fieldsOf(part).text))
+        .filter(Boolean)
+        .join("\n");

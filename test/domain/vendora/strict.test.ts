@@ -1,0 +1,201 @@
+/** Requests as strict servers and chat templates accept them, whatever a client has sent. */
+import { describe, expect, test } from "vitest";
+import { chatRequestOf } from "../../../src/domain/vendora/chat-request.ts";
+import { NotSupportedByChat } from "../../../src/domain/vendora/strict-fields.ts";
+import { strictChat } from "../../../src/domain/vendora/strict-messages.ts";
+import { strictResponse } from "../../../src/domain/vendora/strict-response.ts";
+import * as messages from "../../../src/domain/vendorb/chat-request.ts";
+import { plainMessages } from "../../../src/domain/vendorb/plain-blocks.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import { objectionTo } from "../../journey/models/oracle/strict.mjs";
+
+type Body = Record<string, Json>;
+
+const user = (content: Json) => ({ role: "user", content });
+const system = (content: Json) => ({ role: "system", content });
+const developer = (content: Json) => ({ role: "developer", content });
+const remind = (text: string) => `<system-reminder>\n${text}\n</system-reminder>`;
+
+const fn = { type: "function", function: { name: "clock", parameters: {} } };
+const plain = { type: "function", name: "clock", parameters: {} };
+const image_url = "data:image/png;base64,AAAA";
+
+/** The same request in each convention, as the chat that a container gets. */
+const CHATS: [string, (more: Body) => Body][] = [
+  ["a chat", (more) => strictChat({ model: "m", messages: [user("Hi")], ...more })],
+  ["a response", (more) => chatRequestOf({ model: "m", input: "Hi", ...more })],
+  ["a message", (more) => messages.chatRequestOf({ model: "m", messages: [user("Hi")], ...more })],
+];
+
+describe.each(CHATS)("%s", (name, chatOf) => {
+  const auto = name === "a message" ? { type: "auto", disable_parallel_tool_use: true } : "auto";
+
+  test.each<Body>([
+    { tools: [], tool_choice: auto, parallel_tool_calls: true, max_tool_calls: 3 },
+    { tool_choice: auto, parallel_tool_calls: false },
+    { tools: null, tool_choice: "none" },
+    { stream: false, stream_options: { include_usage: true } },
+  ])("without what they belong to, fields are dropped: %j", (more) => {
+    const chat = chatOf(more);
+    expect(objectionTo(chat)).toBeUndefined();
+    expect(Object.keys(chat).filter((field) => /tool|stream_options/.test(field))).toEqual([]);
+  });
+
+  test("a tool that must be called and is not there is refused", () => {
+    const choice = name === "a message" ? { type: "any" } : "required";
+    expect(() => chatOf({ tools: [], tool_choice: choice })).toThrow(NotSupportedByChat);
+  });
+
+  test.each([
+    ["none", "low"],
+    ["minimal", "low"],
+    ["low", "low"],
+    ["medium", "medium"],
+    ["xhigh", "high"],
+    ["max", "high"],
+  ])("the effort %s becomes %s", (effort, known) => {
+    const chat = chatOf(
+      { "a chat": { reasoning_effort: effort }, "a response": { reasoning: { effort } } }[name] ?? {
+        output_config: { effort },
+      },
+    );
+    expect(chat.reasoning_effort).toBe(known);
+    expect(objectionTo(chat)).toBeUndefined();
+  });
+});
+
+test("a response that allows none of its tools has none, unless it must call one", () => {
+  const allowed = (mode: string) => ({
+    ...{ model: "m", input: "Hi", tools: [plain] },
+    tool_choice: { type: "allowed_tools", mode, tools: [{ type: "function", name: "x" }] },
+  });
+  expect(chatRequestOf(allowed("auto"))).not.toHaveProperty("tool_choice");
+  expect(() => chatRequestOf(allowed("required"))).toThrow(NotSupportedByChat);
+});
+
+describe("system messages", () => {
+  const [one, two, three] = [
+    developer("One"),
+    system([{ type: "text", text: "Two" }]),
+    system("3"),
+  ];
+  const expected = [system("One\n\nTwo"), user(`Hi\n${remind("3")}\nGo`)];
+  const later = [one, two, user("Hi"), three, user("Go")];
+
+  test("of a chat come first, or in the user's turn", () => {
+    expect(strictChat({ messages: later }).messages).toMatchObject([
+      { role: "system", content: expect.anything() },
+      expected[1],
+    ]);
+    const same = [system("Be brief."), user("Hi"), { role: "assistant", content: "Hello" }];
+    expect(strictChat({ messages: same }).messages).toEqual(same);
+  });
+
+  test("of a response become those of a chat, after its instructions", () => {
+    const items = [developer("One"), system("Two"), ...later.slice(2)];
+    expect(chatRequestOf({ input: items }).messages).toEqual(expected);
+    expect(chatRequestOf({ input: items, instructions: "0" }).messages).toEqual([
+      system("0\n\nOne\n\nTwo"),
+      expected[1],
+    ]);
+  });
+
+  test("of a response stay items where the server has responses", () => {
+    const item = { type: "message", role: "system", content: "0\n\nOne\n\nTwo" };
+    const { input, instructions } = strictResponse({ input: later, instructions: "0" });
+    expect(instructions).toBeUndefined();
+    expect(input).toEqual([
+      item,
+      user("Hi"),
+      { type: "message", ...user(remind("3")) },
+      user("Go"),
+    ]);
+  });
+
+  test("of a message go to its system prompt where the server has messages", () => {
+    const { request } = plainMessages({
+      system: "0",
+      messages: [system("One"), ...later.slice(2)],
+    });
+    expect(request).toEqual({ system: "0\n\nOne", messages: [expected[1]] });
+  });
+
+  test("follow the results of tools, which follow their calls", () => {
+    const call = { type: "function_call", call_id: "a", name: "clock", arguments: "{}" };
+    const output = { type: "function_call_output", call_id: "a", output: "noon" };
+    const chat = chatRequestOf({
+      input: [user("Hi"), call, developer("x"), output],
+      tools: [plain],
+    });
+    expect(chat.messages).toMatchObject([
+      ...[user("Hi"), { role: "assistant" }, { role: "tool", content: "noon" }],
+      user(remind("x")),
+    ]);
+    expect(objectionTo(chat)).toBeUndefined();
+  });
+});
+
+describe("images in results of tools follow all results, in a message of the user", () => {
+  const calls = ["a", "b"].map((id) => ({ id, ...fn }));
+  const image = { type: "image_url", image_url: { url: image_url } };
+  const expected = [
+    user("Look"),
+    { role: "assistant", tool_calls: [{ id: "a" }, { id: "b" }] },
+    { role: "tool", tool_call_id: "a", content: "It is" },
+    { role: "tool", tool_call_id: "b", content: "noon" },
+    user([image, { type: "text", text: "Well?" }]),
+  ];
+
+  test("of a chat", () => {
+    const tool = (id: string, content: Json) => ({ role: "tool", tool_call_id: id, content });
+    const chat = strictChat({
+      tools: [fn],
+      messages: [
+        ...[user("Look"), { role: "assistant", content: null, tool_calls: calls }],
+        ...[tool("a", [{ type: "text", text: "It is" }, image]), tool("b", "noon"), user("Well?")],
+      ],
+    });
+    expect(chat.messages).toMatchObject(expected);
+    expect(objectionTo(chat)).toBeUndefined();
+  });
+
+  test("of a response", () => {
+    const call = (call_id: string) => ({ type: "function_call", call_id, name: "clock" });
+    const output = (call_id: string, output: Json) => ({
+      ...{ type: "function_call_output", call_id, output },
+    });
+    const parts: Body[] = [
+      { type: "input_text", text: "It is" },
+      { type: "input_image", image_url },
+    ];
+    const chat = chatRequestOf({
+      input: [
+        ...[user("Look"), call("a"), call("b"), output("a", parts), output("b", "noon")],
+        user("Well?"),
+      ],
+    });
+    expect(chat.messages).toMatchObject(expected);
+    expect(objectionTo(chat)).toBeUndefined();
+  });
+});
+
+test("only the reasoning of the tool loop under way is passed on", () => {
+  const reasoning = (text: string) => ({
+    type: "reasoning",
+    ...{ summary: [], content: [{ type: "reasoning_text", text }] },
+  });
+  const call = { type: "function_call", call_id: "a", name: "clock", arguments: "{}" };
+  const input = [
+    ...[user("Hi"), reasoning("old"), { role: "assistant", content: "Hello" }],
+    ...[user("Go"), reasoning("new"), call],
+    { type: "function_call_output", call_id: "a", output: "noon" },
+  ];
+  const { messages: said } = chatRequestOf({ input, tools: [plain] });
+  expect(said).toMatchObject([
+    user("Hi"),
+    expect.not.objectContaining({ reasoning: expect.anything() }),
+    user("Go"),
+    { role: "assistant", reasoning: "new", reasoning_content: "new" },
+    { role: "tool" },
+  ]);
+});

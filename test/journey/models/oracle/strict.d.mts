@@ -1,0 +1,1 @@
+export function objectionTo(chat: Record<string, unknown>): string | undefined;

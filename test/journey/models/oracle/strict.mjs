@@ -1,0 +1,38 @@
+// What vLLM and the chat templates of Qwen, Gemma, Mistral and gpt-oss refuse of a chat.
+
+const EFFORTS = ["low", "medium", "high"];
+
+/** Undefined for a chat that all of them accept. */
+export function objectionTo(chat) {
+  const {
+    messages = [],
+    tools,
+    stream,
+    stream_options,
+    logprobs,
+    top_logprobs,
+    reasoning_effort,
+  } = chat;
+  if (tools && tools.length === 0) return "tools: List should have at least 1 item";
+  for (const field of ["tool_choice", "parallel_tool_calls"])
+    if (chat[field] !== undefined && !tools)
+      return `When using \`${field}\`, \`tools\` must be set.`;
+  if (stream_options && !stream) return "Stream options can only be defined when `stream=True`.";
+  if (top_logprobs > 0 && !logprobs) return "when using `top_logprobs`, `logprobs` must be set";
+  if (reasoning_effort !== undefined && !EFFORTS.includes(reasoning_effort))
+    return `reasoning_effort: Input should be ${EFFORTS.join(", ")}`;
+  const called = new Set();
+  for (const [n, message] of messages.entries()) {
+    const { role, content, tool_calls, tool_call_id } = message;
+    if (!["system", "user", "assistant", "tool"].includes(role)) return "Unexpected message role.";
+    if (role === "system" && n > 0) return "System message must be at the beginning.";
+    if (role === "user" && messages[n - 1]?.role === "user")
+      return "Conversation roles must alternate user/assistant/user/assistant/...";
+    for (const { id } of tool_calls ?? []) called.add(id);
+    if (role !== "tool") continue;
+    if (typeof content !== "string")
+      return `messages[${n}].content: Input should be a valid string`;
+    if (!called.has(tool_call_id)) return `Tool call id ${tool_call_id} was not called`;
+  }
+  return undefined;
+}
