@@ -1,5 +1,6 @@
 /** Bindings and variables, parsed once per isolate. */
 import { z } from "zod";
+import type { WriteRates } from "./domain/accounts/write-bucket.ts";
 import type { PartSizes } from "./domain/files/upload-plan.ts";
 import type { Patience } from "./domain/predictions/deadlines.ts";
 import type { Settings as Scheduling } from "./domain/scheduling/decide/types.ts";
@@ -123,6 +124,8 @@ const variables = z.object({
   MAX_STREAMS: count.default(500),
   ACCOUNT_MB: z.coerce.number().positive().default(1_000),
   IMAGES_GB: z.coerce.number().positive().default(500),
+  WRITE_ROWS: z.coerce.number().positive().default(500),
+  WRITE_MB: z.coerce.number().positive().default(250),
   WAIT_SECONDS: count.default(60),
   VENDORA_TIMEOUT_SECONDS: count.default(600),
   QUEUE_TIMEOUT_SECONDS: count.default(3_600),
@@ -194,6 +197,8 @@ export interface Settings {
   accountBytes: number;
   /** That of its images, in R2. */
   imageBytes: number;
+  /** What an account may write in a second. */
+  writeRates: WriteRates;
   waitSeconds: number;
   /** After this, a call that its client waits for is canceled. */
   vendoraTimeoutSeconds: number;
@@ -242,6 +247,13 @@ export interface Settings {
 
 const parsed = new WeakMap<object, Settings>();
 
+/** The same deployment with other bindings, whose variables are not parsed again. */
+export function withBindings(env: Bindings, others: Partial<Bindings>): Bindings {
+  const changed = { ...env, ...others };
+  parsed.set(changed, settings(env));
+  return changed;
+}
+
 /** The deployment's settings. @throws Error naming the variables that are invalid */
 export function settings(env: Bindings): Settings {
   let current = parsed.get(env);
@@ -262,6 +274,7 @@ export function settings(env: Bindings): Settings {
       maxStreams: v.MAX_STREAMS,
       accountBytes: v.ACCOUNT_MB * 1_000_000,
       imageBytes: v.IMAGES_GB * 1e9,
+      writeRates: { rows: v.WRITE_ROWS, bytes: v.WRITE_MB * 1e6 },
       waitSeconds: v.WAIT_SECONDS,
       vendoraTimeoutSeconds: v.VENDORA_TIMEOUT_SECONDS,
       queueTimeoutSeconds: v.QUEUE_TIMEOUT_SECONDS,

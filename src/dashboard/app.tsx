@@ -4,6 +4,7 @@ import { requestId } from "hono/request-id";
 import { matchedRoutes } from "hono/route";
 import { secureHeaders } from "hono/secure-headers";
 import type { AppEnv } from "../context.ts";
+import { FORM_ROWS } from "../domain/accounts/write-rows.ts";
 import { ValidationFailure } from "../domain/schemas/validation.ts";
 import { settings } from "../env.ts";
 import { errorResponse, ProblemError, problemStatus, problemTitle, toProblem } from "../errors.ts";
@@ -12,6 +13,7 @@ import { requestBody } from "../middleware/body.ts";
 import { noStoreByDefault } from "../middleware/conditional.ts";
 import { separateFilesOrigin } from "../middleware/files-origin.ts";
 import { limitAddress, limitRate } from "../middleware/rate-limit.ts";
+import { lengthOf, meterWrites } from "../middleware/write-meter.ts";
 import { readManifest } from "../services/assets.ts";
 import { getServices } from "../services/services.ts";
 import {
@@ -101,9 +103,11 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     .use(async (c, next) => {
       const { session, viewer } = c.var;
       await (session ? limitRate(c, "token", session.id) : limitAddress(c));
-      if (viewer)
-        await limitRate(c, SAFE_METHODS.has(c.req.method) ? "user" : "writes", viewer.user.id);
-      await next();
+      const writes = !SAFE_METHODS.has(c.req.method);
+      if (viewer) await limitRate(c, writes ? "writes" : "user", viewer.user.id);
+      if (!viewer || !writes) return next();
+      const bytes = lengthOf(c.req.header("content-length"));
+      await meterWrites(c, viewer.user.id, { rows: FORM_ROWS, bytes }, next);
     })
     .use(loadFlash)
     .use(requireFormToken);

@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { RECENT_CHECK_MS } from "../domain/accounts/access-checks.ts";
+import { WRITE_ROWS, type WriteRoute } from "../domain/accounts/write-rows.ts";
 import type { Grant } from "../domain/files/signed-url.ts";
 import { conventionOf, ProblemError } from "../errors.ts";
 import { logger } from "../log.ts";
@@ -23,6 +24,7 @@ import type { Services } from "../services/services.ts";
 import { fileKey } from "../storage/files/files.ts";
 import type { NamedModel } from "./named-model.ts";
 import { limitAddress, limitRate } from "./rate-limit.ts";
+import { lengthOf, meterWrites } from "./write-meter.ts";
 
 /** Requires an access token with one of the scopes. */
 export const requireScope = (...scopes: [Scope, ...Scope[]]) =>
@@ -32,12 +34,12 @@ export const requireScope = (...scopes: [Scope, ...Scope[]]) =>
  * Like `requireScope`, for requests that write. The limit is per account, not per token: each write
  * is work for D1, which has one thread for all accounts.
  */
-export const requireScopeToWrite = (...scopes: [Scope, ...Scope[]]) =>
-  userToken(countWrite, anyScope(scopes));
+export const requireScopeToWrite = (route: WriteRoute, ...scopes: [Scope, ...Scope[]]) =>
+  userToken(countWrite, anyScope(scopes), { route });
 
 /** Like `requireScopeToWrite`, with a token that has all of the scopes. */
-export const requireAllScopesToWrite = (...scopes: [Scope, Scope]) =>
-  userToken(countWrite, allScopes(scopes));
+export const requireAllScopesToWrite = (route: WriteRoute, ...scopes: [Scope, Scope]) =>
+  userToken(countWrite, allScopes(scopes), { route });
 
 /**
  * Requires a token that can create predictions (or redeliver their webhooks). Only the account's
@@ -50,7 +52,7 @@ export const requireScopeToPredict = userToken(countPrediction, anyScope(["predi
  * @param named the model that the request names, as far as that can be known before its sender
  */
 export const requireScopeToRun = (named: NamedModel) =>
-  userToken(countPrediction, anyScope(["predict"]), named);
+  userToken(countPrediction, anyScope(["predict"]), { named });
 
 /** Requires a token that can change webhook endpoints, to test one. Limited like creating predictions. */
 export const requireScopesToTest = userToken(countPrediction, allScopes(["write", "read"]));
@@ -151,18 +153,24 @@ export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {
 /**
  * @param count counts the request against its rate limits
  * @param check throws if the token lacks the scopes
+ * @param route what it writes, if it does
  */
 function userToken(
   count: (c: Context<AppEnv>, caller: Caller) => Promise<void>,
   check: (caller: Caller) => void,
-  named?: NamedModel,
+  { named, route }: { named?: NamedModel; route?: WriteRoute } = {},
 ) {
   return createMiddleware<AppEnv>(async (c, next) => {
     const caller = await identify(c, authenticate, { named });
     await count(c, caller);
     check(caller);
     c.set("caller", caller);
-    await next();
+    const isForm = c.req.header("content-type")?.startsWith("multipart/form-data") ?? false;
+    if (route === undefined && !isForm) return next();
+    const rows = route === undefined ? 0 : WRITE_ROWS[route];
+    // The files of a form go to R2 while it arrives.
+    const bytes = isForm ? lengthOf(c.req.header("content-length")) : 0;
+    await meterWrites(c, caller.user_id, { rows, bytes }, next);
   });
 }
 

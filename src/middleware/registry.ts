@@ -6,6 +6,7 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { isToken } from "../domain/accounts/token.ts";
+import { WRITE_ROWS } from "../domain/accounts/write-rows.ts";
 import { ProblemError } from "../errors.ts";
 import { RegistryError } from "../errors-registry.ts";
 import { ANONYMOUS_TOKEN } from "../protocol/registry.ts";
@@ -14,6 +15,9 @@ import { grantedModel } from "../services/registry/pull-grants.ts";
 import type { Puller } from "../services/registry/repositories.ts";
 import { identifyUser } from "./authentication.ts";
 import { limitAddress, limitRate } from "./rate-limit.ts";
+import { lengthOf, meterWrites } from "./write-meter.ts";
+
+const READING = ["GET", "HEAD"];
 
 /** Resolves the sender, and counts the request. */
 export const registryCaller = createMiddleware<AppEnv>(async (c, next) => {
@@ -23,6 +27,10 @@ export const registryCaller = createMiddleware<AppEnv>(async (c, next) => {
     const caller = await identifyUser(c, credential);
     await limitRate(c, "registry", caller.user_id);
     c.set("caller", caller);
+    if (!READING.includes(c.req.method)) {
+      const bytes = lengthOf(c.req.header("content-length"));
+      return meterWrites(c, caller.user_id, { rows: WRITE_ROWS.pushImage, bytes }, next);
+    }
   } else {
     const granted = await grantedModel(c.var.services, credential);
     if (granted === undefined) {

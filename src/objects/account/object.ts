@@ -1,6 +1,6 @@
 /**
  * The account object: what belongs to one account alone and grows without end, which is the index of
- * its predictions, and its usage.
+ * its predictions, its usage, and what it may write.
  *
  * Prediction and account objects call each other. So neither holds a gate (blockConcurrencyWhile) or a
  * transaction across a call, every call has a bound (objects/bounded.ts), and each step is correct
@@ -8,6 +8,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/durable-sqlite";
+import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import type { Claim } from "../../domain/predictions/state.ts";
@@ -47,6 +48,7 @@ import {
   selectUsage,
   selectUsagePage,
 } from "./usage-rows.ts";
+import { Writes } from "./writes.ts";
 
 /** When a step of its alarm has left something to be done. */
 const STEP_MS = 100;
@@ -74,6 +76,7 @@ export class AccountObject extends DurableObject<Bindings> {
   readonly #removals = new Removals(this.ctx.storage.sql);
   readonly #deliveries = new Deliveries(this.ctx.storage.sql, this.#db);
   readonly #conversations = new Conversations(this.ctx.storage.sql, this.env);
+  readonly #writes = new Writes(this.ctx.storage.kv, settings(this.env).writeRates);
   readonly #upkeep: Upkeep;
   /** When its alarm goes off, as far as this instance knows. */
   #alarmAt = NEVER;
@@ -185,6 +188,19 @@ export class AccountObject extends DurableObject<Bindings> {
   /** Usage by day, model and token, in that order. */
   usagePage(keyset: Keyset): UsageRow[] {
     return selectUsagePage(this.#db, keyset).all();
+  }
+
+  // ---- what it writes
+
+  /** Charges the most that a request may write. @returns the ms to wait, if that is too much; 0: it was taken */
+  chargeWrites(userId: string, cost: WriteCost): number {
+    if (this.#userId === "") this.#remember("user_id", userId);
+    return this.#writes.take(cost, Date.now());
+  }
+
+  /** Corrects a charge by what was written beyond it; negative: what was not. */
+  settleWrites(difference: WriteCost): void {
+    this.#writes.settle(difference, Date.now());
   }
 
   // ---- conversations

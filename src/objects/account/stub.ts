@@ -13,7 +13,8 @@ export const newAccountObjectId = (env: Bindings) =>
 export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
   bounded(() => env.ACCOUNT.get(env.ACCOUNT.idFromString(objectId)), {
     ms,
-    // All that it has: rows are written by their revisions or times, and a key by who claims it.
+    // All that it has: rows are written by their revisions or times, and a key by who claims it. A charge that
+    // is made twice only lasts until the bucket has filled again.
     repeatable: [
       "put",
       "claim",
@@ -26,6 +27,8 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
       "unfinished",
       "usage",
       "usagePage",
+      "chargeWrites",
+      "settleWrites",
       "copy",
       "restore",
       "addConversation",

@@ -36,7 +36,7 @@ const update = createRoute({
   summary: "Update your profile",
   description:
     "Updates only the fields that you send; null clears a field. A new username takes effect immediately: URLs with the old one return 404, and no other account can take it.",
-  middleware: requireScopeToWrite("write"),
+  middleware: requireScopeToWrite("updateOwnUser", "write"),
   request: { body: jsonBody(updateUser) },
   responses: {
     200: jsonResponse("The updated user", user),

@@ -60,7 +60,7 @@ const create = createRoute({
   summary: "Create an upload",
   description:
     "Then split the file into parts of `part_size` bytes, PUT each part to its URL in `urls`, and complete the upload with the `ETag` of each response. You can send parts in parallel, and send a part again. Requires the scope `predict`.",
-  middleware: requireScopeToWrite("predict"),
+  middleware: requireScopeToWrite("createUpload", "predict"),
   request: { body: jsonBody(createBody) },
   responses: {
     200: jsonResponse("The upload", upload),
@@ -137,7 +137,7 @@ const complete = createRoute({
   summary: "Complete an upload",
   description:
     "Assembles the file from its parts. Send the `ETag` of each part in order. Idempotent. Requires the scope `predict`.",
-  middleware: requireScopeToWrite("predict"),
+  middleware: requireScopeToWrite("completeUpload", "predict"),
   request: { params: oneUpload, body: jsonBody(completeBody) },
   responses: {
     200: {
@@ -157,7 +157,7 @@ const remove = createRoute({
   summary: "Delete an upload",
   description:
     "Cancels a pending upload, or deletes the file of a completed one. Predictions that have not read the file yet will fail. A file that a version names (`configuration.weights`) cannot be deleted before the version. Requires the scope `predict`.",
-  middleware: requireScopeToWrite("predict"),
+  middleware: requireScopeToWrite("deleteUpload", "predict"),
   request: { params: oneUpload },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },
 });

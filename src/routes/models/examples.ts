@@ -47,7 +47,7 @@ const pin = createRoute({
   summary: "Pin a prediction as an example",
   description:
     "Copies the input, output and files of a prediction of yours, for everybody who may see the model. The prediction must be of this model and have succeeded. The copy stays when the prediction's data is removed. Secret fields, logs and webhooks are not copied. Requires the scopes `write` and `read`, because it shows what a prediction has.",
-  middleware: requireAllScopesToWrite("write", "read"),
+  middleware: requireAllScopesToWrite("pinExample", "write", "read"),
   request: { params: oneModel, body: jsonBody(pinBody) },
   responses: { 200: jsonResponse("The example", example), ...errorResponses, ...conflictResponse },
 });
@@ -60,7 +60,7 @@ const update = createRoute({
   summary: "Move an example, or show its picture",
   description:
     "Changes only what you send: its place among the others, which keep their order, and whether its picture is the model's. It is a conflict if its output has no picture. Requires the scopes `write` and `read`, because the answer shows the example.",
-  middleware: requireAllScopesToWrite("write", "read"),
+  middleware: requireAllScopesToWrite("updateExample", "write", "read"),
   request: { params: oneExample, body: jsonBody(updateBody) },
   responses: { 200: jsonResponse("The example", example), ...errorResponses, ...conflictResponse },
 });
@@ -72,7 +72,7 @@ const remove = createRoute({
   tags,
   summary: "Remove an example",
   description: "Removes the copy with its files. The prediction stays.",
-  middleware: requireScopeToWrite("write"),
+  middleware: requireScopeToWrite("unpinExample", "write"),
   request: { params: oneExample },
   responses: { 200: jsonResponse("Removed", nothing), ...errorResponses },
 });

@@ -32,7 +32,7 @@ const create = createRoute({
   tags,
   summary: "Create a model",
   description: "Creates a model, private by default. Publish a version next to make it runnable.",
-  middleware: requireScopeToWrite("write"),
+  middleware: requireScopeToWrite("createModel", "write"),
   request: { body: jsonBody(createBody) },
   responses: { 200: jsonResponse("The model", model), ...errorResponses, ...conflictResponse },
 });
@@ -82,7 +82,7 @@ const update = createRoute({
   summary: "Update a model",
   description:
     "Updates only the fields that you send; null clears a field. After a rename, URLs with the old name return 404; running predictions continue.",
-  middleware: requireScopeToWrite("write"),
+  middleware: requireScopeToWrite("updateModel", "write"),
   request: { params: oneModel, body: jsonBody(updateBody) },
   responses: {
     200: jsonResponse("The updated model", model),
@@ -99,7 +99,7 @@ const remove = createRoute({
   summary: "Delete a model",
   description:
     "Deletes a model and all its versions. Its predictions are kept, and those under way run to their end.",
-  middleware: requireScopeToWrite("write"),
+  middleware: requireScopeToWrite("deleteModel", "write"),
   request: { params: oneModel },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses },
 });

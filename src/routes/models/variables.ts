@@ -52,7 +52,7 @@ const set = createRoute({
   summary: "Set a variable",
   description:
     "Sets an environment variable for containers of versions whose `configuration.variable_names` includes it. It applies to predictions created afterwards, everywhere within 10 s, and starts new containers. The value is stored encrypted and never shown again. A model can have 100 variables of up to 32,768 characters, and about 90 KB in total. Names that are reserved for the runner, or that make programs load other code, are rejected.",
-  middleware: [requireScopeToWrite("write"), hideInputs] as const,
+  middleware: [requireScopeToWrite("setVariable", "write"), hideInputs] as const,
   request: { params: oneModel.extend(oneSettable.shape), body: jsonBody(setBody) },
   responses: {
     200: jsonResponse("The variable", variable),
@@ -69,7 +69,7 @@ const remove = createRoute({
   summary: "Delete a variable",
   description:
     "Versions that use the variable run without it, in predictions created afterwards. Applies everywhere within 10 s.",
-  middleware: requireScopeToWrite("write"),
+  middleware: requireScopeToWrite("deleteVariable", "write"),
   request: { params: oneModel.extend(oneVariable.shape) },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses },
 });

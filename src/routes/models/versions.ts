@@ -41,7 +41,7 @@ const create = createRoute({
   summary: "Publish a version",
   description:
     "Publishes a version with the next number. Versions are immutable. Name the image by `image` or `container_image_digest`. From an image in this deployment's registry, `schemas`, `compatibilities`, `configuration.interface` and `configuration.max_concurrency` are read if you leave them out; what the image does not say is completed when a runner has started it once (`status`). For any other image, `schemas` is required. Without `configuration`, the version inherits that of the latest one. If you send one, it replaces the inherited configuration completely: `isolation` and `egress` return to their defaults unless you set them.",
-  middleware: requireScopeToWrite("write"),
+  middleware: requireScopeToWrite("createVersion", "write"),
   request: { params: oneModel, body: jsonBody(createBody) },
   responses: { 200: jsonResponse("The version", version), ...errorResponses, ...conflictResponse },
 });
@@ -65,7 +65,7 @@ const remove = createRoute({
   summary: "Delete a version",
   description:
     "Deletes a version. Its number is not reused. Predictions of it that are under way run to their end.",
-  middleware: requireScopeToWrite("write"),
+  middleware: requireScopeToWrite("deleteVersion", "write"),
   request: { params: oneVersion },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses },
 });

@@ -95,7 +95,9 @@ export const runnerRoutes = new Hono<AppEnv>()
     if (length > MAX_BODY_BYTES)
       throw new ProblemError("too_large", "Send files larger than 10 MB in parts.");
     const body = length === 0 ? "" : streamOf(c);
-    return c.json({ url: await storeFile(c.var.services, holderOf(c), { mime_type, name }, body) });
+    const holder = holderOf(c);
+    const url = await storeFile(c.var.services, holder, { mime_type, name }, body, length);
+    return c.json({ url });
   })
   .post("/uploads", async (c) => {
     const { origin } = new URL(c.req.url);

@@ -37,7 +37,7 @@ import { pageRequest, router } from "../router.ts";
 const tags = ["Webhooks"];
 
 /** Deliveries contain what `read` allows to see, so changing an endpoint requires both scopes. */
-const changing = requireAllScopesToWrite("write", "read");
+const changing = requireAllScopesToWrite("changeWebhookEndpoint", "write", "read");
 
 const oneEndpoint = z.object({
   endpoint_id: uuid.meta({

@@ -13,7 +13,7 @@ export function rememberAccountObject(userId: string, objectId: string | null): 
   if (objectId !== null) objectIds.set(userId, objectId);
 }
 
-/** @returns undefined for an account that has never made a prediction */
+/** @returns undefined for an account that has neither made a prediction nor changed anything */
 export async function findAccount(
   { env, db }: Services,
   userId: string,
@@ -24,7 +24,7 @@ export async function findAccount(
 }
 
 /**
- * The id of its object, which is made with the account's first prediction: it lies near who makes that.
+ * The id of its object, which is made with the account's first prediction or change: it lies near who makes that.
  * @throws ProblemError unauthenticated when the account was deleted meanwhile
  */
 export async function openAccount({ env, db }: Services, userId: string): Promise<string> {

@@ -1,5 +1,6 @@
 /** Users: reading them, and updating the caller's own profile. */
 import { v7 as uuid } from "uuid";
+import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import { conflict, notFound } from "../../errors.ts";
 import type { UpdateUser, User } from "../../protocol/user.ts";
 import {
@@ -20,6 +21,7 @@ import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { requireAccountAccess } from "./access.ts";
 import type { Caller } from "./caller.ts";
+import { chargeRows } from "./write-limit.ts";
 
 /** Per account, including past ones, which stay reserved for it. */
 const MAX_USERNAMES = 5;
@@ -62,6 +64,8 @@ export async function updateOwnUser(
   await requireAccountAccess(services, caller, "The profile of the account");
   if (Object.keys(changes).length === 0) return getOwnUser(services, caller);
   const { db, present } = services;
+  if (changes.username !== undefined)
+    await chargeRows(services, ROWS_OF.renamedModel * services.settings.maxModels);
   const row = { ...changes, updated_at: Date.now() };
   const updating = updateUser(db, caller.user_id, row, MAX_USERNAMES);
   const user = await unlessTaken(changes.username, updating);

@@ -13,8 +13,9 @@ import {
   type UploadRow,
 } from "../../storage/files/uploads.ts";
 import type { Caller } from "../accounts/caller.ts";
+import { chargeRows } from "../accounts/write-limit.ts";
 import type { Services } from "../services.ts";
-import { forgetUpload, getUpload } from "./uploads.ts";
+import { forgetUpload, getUpload, rowsOfParts } from "./uploads.ts";
 
 /** How many missing parts an error lists. */
 const MAX_LISTED = 10;
@@ -32,6 +33,7 @@ export async function completeUpload(
 ): Promise<UploadRow> {
   const row = await getUpload(services, caller, id);
   if (row.completed_at !== null) return row;
+  await chargeRows(services, rowsOfParts(row));
   const is_utf8 = await assembleParts(services, row, etags);
   const expires_at = Date.now() + services.settings.retentionSeconds * 1000;
   return markComplete(services, id, { expires_at, is_utf8 });

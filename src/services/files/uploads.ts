@@ -1,10 +1,11 @@
 /** Multipart uploads of users and runners: creating, receiving parts, deleting. */
 import { v7 as uuid } from "uuid";
 import { accessToUpload } from "../../domain/accounts/access.ts";
+import { ROWS_OF, WRITE_ROWS } from "../../domain/accounts/write-rows.ts";
 import { safeName } from "../../domain/files/file-name.ts";
 import { lacksCharset } from "../../domain/files/file-type.ts";
 import { madeName } from "../../domain/files/media-types.ts";
-import { largestUpload, partSizeFor } from "../../domain/files/upload-plan.ts";
+import { largestUpload, partCount, partSizeFor } from "../../domain/files/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, notFound, ProblemError } from "../../errors.ts";
 import { whenClientLeaves } from "../../lib/current-request.ts";
@@ -33,6 +34,7 @@ import {
 import { isSuspended, requireAccess, SUSPENDED } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import { chargeRows, withinWriteLimit } from "../accounts/write-limit.ts";
 import type { Services } from "../services.ts";
 import { type PartTarget, requireSignature } from "./signed-urls.ts";
 
@@ -124,6 +126,10 @@ export function createUpload(
   return beginUpload(services, id, { user_id, prediction_id: null, token_id, key }, request);
 }
 
+/** Each part that has arrived has a row until the upload is completed or deleted. */
+export const rowsOfParts = ({ completed_at, size, part_size }: UploadRow): number =>
+  completed_at === null ? ROWS_OF.part * partCount(size, part_size) : 0;
+
 /** @throws ProblemError not_found, forbidden */
 export async function getUpload(
   services: Services,
@@ -161,20 +167,18 @@ export async function receivePart(
   if (!row) throw notFound(`The upload '${id}'`);
   if (isSuspended(row)) throw new ProblemError("forbidden", SUSPENDED);
   const check = lacksCharset(row.mime_type) ? new Utf8Check() : undefined;
-  const part =
-    row.completed_at === null &&
-    (await putPart(services.env.FILES, row, number, check ? seen(body, length, check) : body));
-  if (!part) {
-    uploadCache.forget(id);
-    throw conflict("This upload accepts no more parts: it was completed or deleted.");
-  }
-  await savePart(services.db, {
-    upload_id: id,
-    part_number: number,
-    etag: part.etag,
-    utf8_edges: check?.edges ?? null,
+  const content = check ? seen(body, length, check) : body;
+  const cost = { rows: WRITE_ROWS.putPart, bytes: length };
+  return withinWriteLimit(services, row.user_id, cost, async ({ db, env }) => {
+    const part = row.completed_at === null && (await putPart(env.FILES, row, number, content));
+    if (!part) {
+      uploadCache.forget(id);
+      throw conflict("This upload accepts no more parts: it was completed or deleted.");
+    }
+    const utf8_edges = check?.edges ?? null;
+    await savePart(db, { upload_id: id, part_number: number, etag: part.etag, utf8_edges });
+    return `"${part.etag}"`;
   });
-  return `"${part.etag}"`;
 }
 
 /** R2 requires the length of a stream. */
@@ -205,6 +209,7 @@ async function requireHolder(services: Services, holder: string | null): Promise
  */
 export async function deleteUpload(services: Services, caller: Caller, id: string): Promise<void> {
   const row = await getUpload(services, caller, id);
+  await chargeRows(services, rowsOfParts(row));
   if (!(await claimUpload(services.db, row, Date.now()))) {
     const named = await findVersionOfUpload(services.db, id);
     if (named) {

@@ -1,6 +1,8 @@
 /** Models: reading, listing and changing them. */
+
 import { v7 as uuid } from "uuid";
 import { accessToModel, type ModelUse } from "../../domain/accounts/access.ts";
+import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import { mergeSorted } from "../../domain/merge-sorted.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
 import { notFound, notVisible } from "../../errors.ts";
@@ -29,6 +31,7 @@ import { requireAccess, requireAccountAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import { getUser } from "../accounts/users.ts";
+import { chargeRows } from "../accounts/write-limit.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";
@@ -143,7 +146,9 @@ export async function deleteModel(
   owner: string,
   name: string,
 ): Promise<void> {
-  const { id } = await readOwnModel(services, caller, owner, name);
+  const { id, latest_version } = await readOwnModel(services, caller, owner, name);
+  const { maxVersions } = services.settings;
+  await chargeRows(services, ROWS_OF.version * Math.min(latest_version?.number ?? 0, maxVersions));
   await deleteRow(services.db, id, keptUntil(services));
   forgetModel(caller, owner, name);
 }

@@ -16,12 +16,13 @@ import {
   predictionWithId,
   renewed,
 } from "../../objects/prediction/stub.ts";
+import { withinWriteLimit } from "../accounts/write-limit.ts";
 import type { Services } from "../services.ts";
 import { refusalProblem, unavailable } from "./create-problems.ts";
 import type { CreatedPrediction, CreateOptions, Follow } from "./creation.ts";
 import { refusedReader } from "./event-log.ts";
 import { rememberLocation } from "./predictions.ts";
-import { discardPrediction, type InputParts, storeInput } from "./stored-input.ts";
+import { bytesOfParts, discardPrediction, type InputParts, storeInput } from "./stored-input.ts";
 
 /** The largest input that is held, here and by its object, while its caller waits for the end, as JSON text. */
 const HELD_CHARS = 16 * 1024;
@@ -83,10 +84,13 @@ async function create(
     const known = spec.claim && (await accountAt(env, spec.account_object).keyHolder(spec.claim));
     if (known === "conflict") throw refusalProblem(services, spec, "conflict");
     if (known) return findTaken(services, request, known.object_id, onInputSent);
-    await storeInput(services, spec, objectId.toString(), parts).catch(async (error) => {
-      await discard();
-      throw unavailable(spec, error);
-    });
+    const cost = { rows: 0, bytes: bytesOfParts(parts) };
+    await withinWriteLimit(services, spec.user_id, cost, (metered) =>
+      storeInput(metered, spec, objectId.toString(), parts).catch(async (error) => {
+        await discard();
+        throw unavailable(spec, error);
+      }),
+    );
   }
   const stub = predictionAt(env, objectId, request.wait_seconds);
   const creating = follow ? createFollowed(services, stub, request, follow) : stub.create(request);

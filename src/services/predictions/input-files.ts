@@ -1,5 +1,6 @@
 /** The files that an input references: found when a prediction is created, fetched by its runner. */
 import { accessToUpload } from "../../domain/accounts/access.ts";
+import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import { asUtf8 } from "../../domain/files/file-type.ts";
 import { type FoundString, findStrings, findUriStrings } from "../../domain/files/input-files.ts";
 import { invalid, type Loc } from "../../domain/schemas/validation.ts";
@@ -10,6 +11,7 @@ import { type FileFacts, fileKey, headFile } from "../../storage/files/files.ts"
 import { findOwnUploads, keepUploads, type UploadRow } from "../../storage/files/uploads.ts";
 import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
+import { withinWriteLimit } from "../accounts/write-limit.ts";
 import { checkedFacts } from "../files/file-response.ts";
 import { accessToSource } from "../files/files.ts";
 import { isValidSignature } from "../files/signed-urls.ts";
@@ -160,7 +162,11 @@ async function ownFiles(
     .map(({ id }) => id);
   if (used.length > 0) {
     const until = Date.now() + settings.retentionSeconds * 1000;
-    const kept = new Set((await keepUploads(db, used, until)).map(({ id }) => id));
+    const cost = { rows: ROWS_OF.inputFile * used.length, bytes: 0 };
+    const keeping = withinWriteLimit(services, caller.user_id, cost, (metered) =>
+      keepUploads(metered.db, used, until),
+    );
+    const kept = new Set((await keeping).map(({ id }) => id));
     const deleted = places.find(({ source }) => used.includes(source) && !kept.has(source));
     if (deleted) throw invalid(locationOf(deleted.at), `${deleted.url.pathname} has been deleted`);
   }

@@ -54,7 +54,7 @@ export interface SentFiles {
 }
 
 /** As much as a body has: each copy is stored anew, and a name of a file costs its sender nothing. */
-const MAX_COPIED_BYTES = 10 * 1024 * 1024;
+export const MAX_COPIED_BYTES = 10 * 1024 * 1024;
 
 /** The longest that a prediction waits and runs, beside its retention. */
 export const WORK_MS = 2 * 86_400_000;

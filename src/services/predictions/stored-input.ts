@@ -14,7 +14,7 @@ import {
   valueKey,
 } from "../../storage/files/files.ts";
 import type { Services } from "../services.ts";
-import type { OwnFile } from "./sent-files.ts";
+import { MAX_COPIED_BYTES, type OwnFile } from "./sent-files.ts";
 
 /** The largest input, as JSON text, that its object stores itself. */
 const MAX_INLINE_BYTES = 1024 * 1024;
@@ -37,6 +37,15 @@ export function largeInput(text: string): Uint8Array | null {
 
 export const storedInputOf = (text: Uint8Array | null): StoredValue | null =>
   text && { name: INPUT_NAME, size: text.byteLength };
+
+/** The most that R2 is sent of them: of a file that it has in parts nothing more. */
+export function bytesOfParts({ text, files }: InputParts): number {
+  const sizes = files.map(({ content }) =>
+    content instanceof Uint8Array ? content.byteLength : 0,
+  );
+  const copies = files.some(({ content }) => typeof content === "string") ? MAX_COPIED_BYTES : 0;
+  return sizes.reduce((sum, size) => sum + size, (text?.byteLength ?? 0) + copies);
+}
 
 /** Writes the row first: without it nobody would know what to delete. */
 export async function storeInput(

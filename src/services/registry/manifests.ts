@@ -1,4 +1,5 @@
 /** Manifests, indexes and their tags: stored as they came, once all that they name is there. */
+import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import { attachmentOf, namedBy, parseDocument } from "../../domain/registry/named.ts";
 import { invalidManifest, RegistryError } from "../../errors-registry.ts";
 import { hex } from "../../lib/hex.ts";
@@ -15,6 +16,7 @@ import { getObject, headObject, objectKey, putObject } from "../../storage/regis
 import { deleteTag } from "../../storage/registry/tags.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import { chargeRows } from "../accounts/write-limit.ts";
 import type { Services } from "../services.ts";
 import { replaceLost } from "./lost-objects.ts";
 import type { Repository } from "./repositories.ts";
@@ -55,6 +57,7 @@ export async function putManifest(
   if (shown && JSON.stringify(shown).length > ANNOTATIONS_BYTES) {
     throw invalidManifest(`its annotations may have ${ANNOTATIONS_BYTES} characters at most`);
   }
+  await chargeRows(services, ROWS_OF.manifestEntry * names.length + ROWS_OF.tag * tags.length);
   await requireRoom(services, caller.user_id, bytes.byteLength);
   const now = Date.now();
   const touch = kind === "index" ? touchManifests : touchLinks;

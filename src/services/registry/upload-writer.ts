@@ -14,6 +14,7 @@ import {
   type Progress,
   type RegistryUploadRow,
 } from "../../storage/registry/uploads.ts";
+import { streamOfLength } from "../../storage/write-meter.ts";
 import type { Services } from "../services.ts";
 
 export const offsetOf = ({ parts, rest }: Pick<RegistryUploadRow, "parts" | "rest">): number =>
@@ -71,7 +72,7 @@ export class UploadWriter {
   async #store(take: number, fills: boolean, pull: Pull): Promise<void> {
     const { env } = this.#services;
     const { parts, rest, rest_key } = this.#progress;
-    const { readable, writable } = new FixedLengthStream(rest + take);
+    const { readable, writable } = streamOfLength(rest + take);
     const key = objectKey();
     const storing = fills
       ? this.#putPart(parts + 1, readable)

@@ -1,5 +1,6 @@
 /** Files and large values that runners read and write, authorized by the lease of their job. */
 import { v7 as uuid } from "uuid";
+import { WRITE_ROWS } from "../../domain/accounts/write-rows.ts";
 import { safeName } from "../../domain/files/file-name.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
@@ -16,11 +17,13 @@ import {
   valueKey,
 } from "../../storage/files/files.ts";
 import { findUpload } from "../../storage/files/uploads.ts";
+import { streamOfLength } from "../../storage/write-meter.ts";
+import { withinWriteLimit } from "../accounts/write-limit.ts";
 import { assembleParts, markComplete } from "../files/complete-upload.ts";
 import { fileResponse } from "../files/file-response.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
 import { partUrls } from "../files/upload-view.ts";
-import { beginUpload } from "../files/uploads.ts";
+import { beginUpload, rowsOfParts } from "../files/uploads.ts";
 import type { Services } from "../services.ts";
 import { leasedPrediction } from "./runners.ts";
 
@@ -46,10 +49,14 @@ export async function storeFile(
   holder: LeaseHolder,
   facts: FileFacts,
   body: ReadableStream | "",
+  size: number,
 ): Promise<string> {
   const prediction = await beginStoring(services, holder);
   const key = newKey(prediction, facts.name);
-  await putFile(services.env.FILES, key, body, facts);
+  const cost = { rows: 0, bytes: size };
+  await withinWriteLimit(services, prediction.user_id, cost, ({ env }) =>
+    putFile(env.FILES, key, body, facts),
+  );
   await requireActiveAttempt(services, holder, key);
   return fileUrl(services, prediction, key);
 }
@@ -65,7 +72,7 @@ export async function storeValue(
   body: ReadableStream,
   size: number,
 ): Promise<string> {
-  const { id, output_bytes } = await beginStoring(services, holder);
+  const { id, user_id, output_bytes } = await beginStoring(services, holder);
   if (size > output_bytes) {
     throw new ProblemError(
       "too_large",
@@ -75,7 +82,9 @@ export async function storeValue(
   const name = crypto.randomUUID();
   const key = valueKey(id, name);
   const check = { failed: false };
-  await putValue(services.env.FILES, key, checked(body, size, check)).catch((error) => {
+  await withinWriteLimit(services, user_id, { rows: 0, bytes: size }, ({ env }) =>
+    putValue(env.FILES, key, checked(body, size, check)),
+  ).catch((error) => {
     // Anything else may be tried again.
     if (!check.failed) throw error;
     throw new ProblemError("bad_request", "A value must be JSON in one line.");
@@ -104,7 +113,7 @@ function checked(
       if (!value.complete) fail(controller);
     },
   });
-  return body.pipeThrough(checking).pipeThrough(new FixedLengthStream(size));
+  return body.pipeThrough(checking).pipeThrough(streamOfLength(size));
 }
 
 /** @throws ProblemError not_found, too_large; ValidationFailure */
@@ -115,16 +124,16 @@ export async function beginRunnerUpload(
   origin: string,
 ) {
   const prediction = await beginStoring(services, holder);
-  const row = await beginUpload(
-    services,
-    uuid(),
-    {
-      user_id: prediction.user_id,
-      prediction_id: prediction.id,
-      token_id: null,
-      key: newKey(prediction, request.name ?? "file"),
-    },
-    request,
+  const { user_id } = prediction;
+  const key = newKey(prediction, request.name ?? "file");
+  const cost = { rows: WRITE_ROWS.createUpload, bytes: 0 };
+  const row = await withinWriteLimit(services, user_id, cost, (metered) =>
+    beginUpload(
+      metered,
+      uuid(),
+      { user_id, prediction_id: prediction.id, token_id: null, key },
+      request,
+    ),
   );
   const urls = await partUrls(services, row, origin, null);
   return { id: row.id, part_size: row.part_size, urls };
@@ -144,8 +153,11 @@ export async function completeRunnerUpload(
   if (row.completed_at === null) {
     const is_utf8 = await assembleParts(services, row, etags);
     await requireActiveAttempt(services, holder, row.key);
+    const cost = { rows: WRITE_ROWS.completeUpload + rowsOfParts(row), bytes: 0 };
     // The row stays until the sweep, for a runner that missed the response and asks again.
-    await markComplete(services, id, { expires_at: row.expires_at, is_utf8 });
+    await withinWriteLimit(services, prediction.user_id, cost, (metered) =>
+      markComplete(metered, id, { expires_at: row.expires_at, is_utf8 }),
+    );
   }
   return fileUrl(services, prediction, row.key);
 }

@@ -21,7 +21,7 @@ export interface Row {
 
 export type Account = DurableObjectStub<AccountObject>;
 
-/** The object of an account; undefined before its first prediction. */
+/** The object of an account; undefined before its first prediction or change. */
 export async function accountOf(userId: string): Promise<Account | undefined> {
   const statement = env.DB.prepare("SELECT account_object FROM users WHERE id = ?").bind(userId);
   const id = await statement.first<string>("account_object");

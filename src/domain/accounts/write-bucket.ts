@@ -1,0 +1,77 @@
+/** What one account may write to the database and to R2: a bucket that fills with time. */
+
+export interface WriteCost {
+  /** Of D1, index entries included, as `meta.rows_written` counts them. */
+  rows: number;
+  /** Sent to R2. */
+  bytes: number;
+}
+
+/** What flows into the bucket in a second. */
+export type WriteRates = WriteCost;
+
+/** A full bucket holds what flows in during this time: a push of 100 GB at the default rate. */
+const CAPACITY_SECONDS: WriteCost = { rows: 60, bytes: 400 };
+
+const KINDS = ["rows", "bytes"] as const;
+
+export interface BucketState extends WriteCost {
+  /** When it had so much, unix ms. */
+  at: number;
+}
+
+export class WriteBucket {
+  readonly #rates: WriteRates;
+  #state: BucketState;
+
+  /** @param state as it was stored; without one it is full */
+  constructor(rates: WriteRates, state: BucketState | undefined) {
+    this.#rates = rates;
+    this.#state = state ?? { rows: this.#most("rows"), bytes: this.#most("bytes"), at: 0 };
+  }
+
+  get state(): BucketState {
+    return this.#state;
+  }
+
+  /**
+   * Takes the cost if the bucket has it. A cost beyond its capacity is taken from a full bucket, which then owes
+   * the rest.
+   * @returns the ms until it would have it; 0: it was taken
+   */
+  take(cost: WriteCost, now: number): number {
+    this.#fill(now);
+    const waits = KINDS.map((kind) => {
+      const missing = Math.min(cost[kind], this.#most(kind)) - this.#state[kind];
+      return Math.max(0, Math.ceil((missing / this.#rates[kind]) * 1_000));
+    });
+    const wait = Math.max(...waits);
+    if (wait === 0) this.settle(cost, now);
+    return wait;
+  }
+
+  /** Takes what was written beyond what was taken for it; a negative number gives back what was not needed. */
+  settle(difference: WriteCost, now: number): void {
+    this.#fill(now);
+    for (const kind of KINDS)
+      this.#state[kind] = Math.min(this.#most(kind), this.#state[kind] - difference[kind]);
+  }
+
+  /** The part of its capacity by which it differs from an earlier state, of the kind that differs more. */
+  changeSince(earlier: BucketState): number {
+    return Math.max(
+      ...KINDS.map((kind) => Math.abs(this.#state[kind] - earlier[kind]) / this.#most(kind)),
+    );
+  }
+
+  #most(kind: keyof WriteCost): number {
+    return this.#rates[kind] * CAPACITY_SECONDS[kind];
+  }
+
+  #fill(now: number): void {
+    const seconds = Math.max(0, now - this.#state.at) / 1_000;
+    const filled = (kind: keyof WriteCost) =>
+      Math.min(this.#most(kind), this.#state[kind] + seconds * this.#rates[kind]);
+    this.#state = { rows: filled("rows"), bytes: filled("bytes"), at: now };
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * The most rows of D1 that a request to each route writes, index entries and triggers included. A test sends each
+ * its largest body (test/worker/api/write-rows.test.ts).
+ */
+export const WRITE_ROWS = {
+  createModel: 1_000,
+  updateModel: 2_000,
+  deleteModel: 1_000,
+  createVersion: 600,
+  deleteVersion: 500,
+  setVariable: 20,
+  deleteVariable: 20,
+  pinExample: 50,
+  updateExample: 100,
+  unpinExample: 50,
+  createUpload: 20,
+  completeUpload: 20,
+  deleteUpload: 20,
+  putPart: 1,
+  updateOwnUser: 500,
+  changeWebhookEndpoint: 50,
+  /** Any request that changes the image registry. */
+  pushImage: 50,
+} as const;
+
+export type WriteRoute = keyof typeof WRITE_ROWS;
+
+/** Any form of the dashboard. */
+export const FORM_ROWS = Math.max(...Object.values(WRITE_ROWS));
+
+/** What comes on top, for each of them. */
+export const ROWS_OF = {
+  /** A blob or manifest that a manifest names. */
+  manifestEntry: 5,
+  /** A tag of a manifest. */
+  tag: 5,
+  /** A part of an upload that is completed or deleted. */
+  part: 1,
+  /** A version of a model that is deleted. */
+  version: 5,
+  /** A model of an account with a new username: it is indexed again. */
+  renamedModel: 15,
+  /** An upload that the input of a prediction names. */
+  inputFile: 3,
+} as const;
