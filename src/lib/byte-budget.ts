@@ -78,7 +78,7 @@ export class ByteBudget {
       await sleep(LOOK_MS);
       this.#endLapsed();
     }
-    if (waiter.isGiven && held.leave) return;
+    if (waiter.isGiven && this.#holders.has(held)) return;
     this.#leave(waiter);
     throw new BudgetExceeded();
   }
