@@ -2,10 +2,9 @@
 
 import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { ChatChunk, ChatDelta } from "../../protocol/vendora/chat.ts";
+import { type CallPiece, ToolCallReader } from "./tool-calls.ts";
 
 type Choice = ChatChunk["choices"][number];
-type Call = NonNullable<ChatDelta["tool_calls"]>[number];
-
 const FINISH_REASONS = ["stop", "length", "tool_calls", "content_filter", "function_call"] as const;
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
@@ -41,8 +40,7 @@ export class ChatChoice {
   readonly #callPrefix: string;
   #begun = false;
   #finished = false;
-  /** The calls so far, by index: whether their function has a name. */
-  readonly #calls = new Map<number, boolean>();
+  readonly #calls = new ToolCallReader();
 
   /** @param callPrefix of the ids of calls that have none */
   constructor(index: number, callPrefix: string) {
@@ -83,7 +81,7 @@ export class ChatChoice {
       return delta;
     }
     const { role: _, tool_calls, function_call, ...fields } = delta;
-    const calls = tool_calls?.map((call) => this.#call(call)) ?? [];
+    const calls = this.#calls.take(tool_calls ?? []).map((piece) => this.#call(piece));
     const first = this.#begun ? {} : { role: "assistant", content: calls.length > 0 ? null : "" };
     this.#begun = true;
     return {
@@ -94,26 +92,19 @@ export class ChatChoice {
     };
   }
 
-  /**
-   * Pieces of a call are matched by index alone: some servers repeat id and name in every piece, or
-   * make a new id for each. Clients concatenate what they get, so each is sent once.
-   */
-  #call({ id, type, function: called, ...rest }: Call): Call {
-    const index = rest.index ?? 0;
-    const known = this.#calls.get(index);
-    const name = known ? undefined : called?.name || undefined;
-    this.#calls.set(index, known === true || name !== undefined);
-    const begin = known === undefined;
-    const isFunction = begin ? (type ?? "function") === "function" : called != null;
+  /** Clients concatenate what they get, so id and name are sent once. */
+  #call({ call, isFirst, name, arguments: args, told }: CallPiece) {
+    const { id: _, type, function: called, ...rest } = told;
+    const isFunction = isFirst ? (type ?? "function") === "function" : called != null;
     return {
       ...withoutNulls(rest),
-      index,
-      ...(begin && { id: id || `${this.#callPrefix}_${index}`, type: type ?? "function" }),
+      index: call.number,
+      ...(isFirst && {
+        id: call.id || `${this.#callPrefix}_${call.number}`,
+        type: type ?? "function",
+      }),
       ...(isFunction && {
-        function: {
-          ...((name !== undefined || begin) && { name: name ?? "" }),
-          arguments: called?.arguments ?? "",
-        },
+        function: { ...((name || isFirst) && { name: name ?? "" }), arguments: args },
       }),
     };
   }

@@ -16,8 +16,7 @@ const EXPECTED =
 
 /**
  * One output as chunks: text becomes one chunk, a chunk stays itself, a completion becomes one chunk
- * per choice and, if it has usage, one without choices. Tool calls always get an `index`; unknown
- * fields stay.
+ * per choice and, if it has usage, one without choices. Unknown fields stay.
  * @throws TranslationFailed for anything else
  */
 export function chunksOf(output: Json): ChatChunk[] {
@@ -31,7 +30,7 @@ export function chunksOf(output: Json): ChatChunk[] {
   if (output.choices.some((choice) => isObject(choice) && isObject(choice.message))) {
     return chunksOfCompletion(parsed("completion", chatCompletion, output));
   }
-  return [withCallIndexes(parsed("chunk", chatChunk, output))];
+  return [parsed("chunk", chatChunk, output)];
 }
 
 /** @throws TranslationFailed naming the invalid fields */
@@ -44,20 +43,12 @@ function parsed<T>(name: string, schema: z.ZodType<T>, value: Json): T {
 }
 
 function chunksOfCompletion({ choices, usage, ...rest }: ChatCompletion): ChatChunk[] {
-  const chunks: ChatChunk[] = choices.map(({ message, ...choice }) =>
-    withCallIndexes({ ...rest, choices: [{ ...choice, delta: message }] }),
-  );
+  const chunks: ChatChunk[] = choices.map(({ message, ...choice }) => ({
+    ...rest,
+    choices: [{ ...choice, delta: message }],
+  }));
   if (usage) chunks.push({ ...rest, choices: [], usage });
   return chunks;
-}
-
-/** Calls without an index, as in completions, are numbered in order. */
-function withCallIndexes(chunk: ChatChunk): ChatChunk {
-  for (const { delta } of chunk.choices) {
-    if (!delta.tool_calls) continue;
-    delta.tool_calls = delta.tool_calls.map((call, position) => ({ index: position, ...call }));
-  }
-  return chunk;
 }
 
 /**
@@ -88,8 +79,9 @@ const isPlainChoice = (value: unknown) =>
 
 const isPlainCall = (value: unknown) =>
   isObject(value) &&
-  isIndex(value.index) &&
+  (isNothing(value.index) || isIndex(value.index)) &&
   isText(value.id) &&
+  isNothing(value.custom) &&
   (isNothing(value.function) ||
     (isObject(value.function) && isText(value.function.name) && isText(value.function.arguments)));
 

@@ -65,7 +65,8 @@ class Whole {
       TEXTS.has(name) && typeof before === "string" ? `${before}${value ?? ""}` : value;
   }
 
-  #call({ index = 0, function: called, ...piece }: Call) {
+  #call({ index: told, function: called, ...piece }: Call) {
+    const index = told ?? 0;
     const call = this.#calls.get(index);
     const before = call?.function;
     this.#calls.set(index, {

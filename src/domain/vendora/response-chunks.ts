@@ -1,13 +1,12 @@
 /** Translates chat chunks into items of a response. */
 import type { Json } from "../../protocol/common.ts";
-import type { ChatChunk, ChatDelta, ChatUsage } from "../../protocol/vendora/chat.ts";
+import type { ChatChunk, ChatUsage } from "../../protocol/vendora/chat.ts";
 import type { CallItem } from "./response-call.ts";
 import { fieldsOf } from "./response-json.ts";
 import type { ResponseOutput } from "./response-output.ts";
 import { logprobsOf, type PartKind } from "./response-part.ts";
 import type { TextItem } from "./response-text-item.ts";
-
-type ToolCall = NonNullable<ChatDelta["tool_calls"]>[number];
+import { type CallPiece, type ToolCall, ToolCallReader } from "./tool-calls.ts";
 
 export class ChunkReader {
   usage: ChatUsage | null = null;
@@ -15,8 +14,9 @@ export class ChunkReader {
   readonly #output: ResponseOutput;
   /** The text item that is being written. */
   #text: TextItem | undefined;
-  /** Open calls by index. They stay open to the end, because their pieces may be interleaved. */
-  readonly #calls = new Map<number, { id: string; item: CallItem }>();
+  readonly #calls = new ToolCallReader();
+  /** Those of the calls. They stay open to the end, because pieces of several may be mixed. */
+  readonly #items = new Map<ToolCall, CallItem>();
 
   constructor(output: ResponseOutput) {
     this.#output = output;
@@ -32,9 +32,7 @@ export class ChunkReader {
     this.#say("reasoning_text", delta.reasoning_content || delta.reasoning);
     this.#say("output_text", delta.content, () => logprobsOf(fieldsOf(logprobs).content));
     this.#say("refusal", delta.refusal);
-    for (const [position, call] of (delta.tool_calls ?? []).entries()) {
-      this.#call(call.index ?? position, call);
-    }
+    for (const piece of this.#calls.take(delta.tool_calls ?? [])) this.#call(piece);
   }
 
   #say(kind: PartKind, delta: string | null | undefined, logprobs: () => Json[] = () => []): void {
@@ -47,17 +45,15 @@ export class ChunkReader {
     this.#text.append(kind, delta, logprobs());
   }
 
-  /** A new id means another call: some servers give all calls the index 0. */
-  #call(index: number, { id, function: called }: ToolCall): void {
-    let call = this.#calls.get(index);
-    if (!call || (id && call.id && id !== call.id)) {
+  #call({ call, name = "", arguments: args }: CallPiece): void {
+    let item = this.#items.get(call);
+    if (!item) {
       this.#text?.close("completed");
       this.#text = undefined;
-      const item = this.#output.openCall({ call_id: id ?? null, name: called?.name ?? "" });
-      call = { id: id ?? "", item };
-      this.#calls.set(index, call);
+      item = this.#output.openCall({ call_id: call.id, name });
+      this.#items.set(call, item);
     }
-    call.item.complete({ name: called?.name ?? "" });
-    call.item.append(called?.arguments ?? "");
+    item.complete({ name });
+    item.append(args);
   }
 }

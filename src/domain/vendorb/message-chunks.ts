@@ -1,33 +1,10 @@
 /** Translates chat chunks into blocks of a message. */
-import type { ChatChunk, ChatDelta, ChatUsage } from "../../protocol/vendora/chat.ts";
+import type { ChatChunk, ChatUsage } from "../../protocol/vendora/chat.ts";
 import { textOf } from "../vendora/response-json.ts";
+import { type CallPiece, type ToolCall, ToolCallReader } from "../vendora/tool-calls.ts";
 import type { MessageContent } from "./message-content.ts";
-import { ObjectScan } from "./object-scan.ts";
 
 type Choice = ChatChunk["choices"][number];
-type ToolCall = NonNullable<ChatDelta["tool_calls"]>[number];
-
-/** A call, as far as it has come. */
-class Call {
-  readonly id: string;
-  name = "";
-  /** Of its arguments, while it has to wait for another one. */
-  readonly pieces: string[] = [];
-  readonly arguments = new ObjectScan();
-
-  constructor(id: string) {
-    this.id = id;
-  }
-
-  /**
-   * Whether a piece with the same index is of another call: some servers give all calls the index 0,
-   * others a new id to each piece of one.
-   */
-  isOther({ id, function: called }: ToolCall): boolean {
-    if (!id || !this.id || id === this.id || !called?.name) return false;
-    return this.arguments.isWhole || called.name !== this.name;
-  }
-}
 
 export class ChunkReader {
   usage: ChatUsage | null = null;
@@ -35,11 +12,10 @@ export class ChunkReader {
   /** What it stopped at, as vLLM and SGLang tell it. */
   stoppedAt: string | null = null;
   readonly #content: MessageContent;
-  /** Calls by index, the last one of each. */
-  readonly #byIndex = new Map<number, Call>();
-  /** The call that is written, and those that wait for its end. */
-  #writing: Call | undefined;
-  readonly #waiting: Call[] = [];
+  readonly #calls = new ToolCallReader();
+  /** The call that is written, and those that wait for its end, with the pieces of their arguments. */
+  #writing: ToolCall | undefined;
+  readonly #waiting = new Map<ToolCall, string[]>();
   /** What is said after the first call, as the blocks that it will be. */
   readonly #after: { type: "text" | "thinking"; text: string }[] = [];
 
@@ -58,15 +34,12 @@ export class ChunkReader {
     this.#say("thinking", delta.reasoning_content || delta.reasoning);
     this.#say("text", delta.content);
     this.#say("text", delta.refusal);
-    if (!delta.tool_calls) return;
-    for (const [position, call] of delta.tool_calls.entries()) {
-      this.#call(call.index ?? position, call);
-    }
+    for (const piece of this.#calls.take(delta.tool_calls ?? [])) this.#call(piece);
   }
 
   /** Writes what has waited. */
   finish(): void {
-    for (const call of this.#waiting.splice(0)) this.#write(call);
+    for (const [call, pieces] of this.#waiting) this.#write(call, pieces);
     // Some servers end their calls with a line break.
     for (const { type, text } of this.#after) if (text.trim()) this.#content.say(type, text);
     this.#content.close();
@@ -81,18 +54,10 @@ export class ChunkReader {
     else this.#after.push({ type, text });
   }
 
-  #call(index: number, told: ToolCall): void {
-    let call = this.#byIndex.get(index);
-    if (!call || call.isOther(told)) {
-      call = new Call(told.id ?? "");
-      this.#byIndex.set(index, call);
-      this.#waiting.push(call);
-    }
-    call.name ||= told.function?.name ?? "";
-    const piece = told.function?.arguments ?? "";
-    call.arguments.take(piece);
+  #call({ call, isFirst, arguments: piece }: CallPiece): void {
+    if (isFirst) this.#waiting.set(call, []);
     if (call === this.#writing) this.#append(piece);
-    else call.pieces.push(piece);
+    else this.#waiting.get(call)?.push(piece);
     this.#writeNext();
   }
 
@@ -102,16 +67,16 @@ export class ChunkReader {
    */
   #writeNext(): void {
     const [next] = this.#waiting;
-    if (!next?.name) return;
-    if (this.#writing && !this.#writing.arguments.isWhole) return;
-    this.#waiting.shift();
-    this.#write(next);
+    if (!next?.[0].name) return;
+    if (this.#writing && !this.#writing.isWhole) return;
+    this.#write(...next);
   }
 
-  #write(call: Call): void {
+  #write(call: ToolCall, pieces: string[]): void {
+    this.#waiting.delete(call);
     this.#content.begin({ type: "tool_use", id: call.id, name: call.name });
     this.#writing = call;
-    this.#append(call.pieces.splice(0).join(""));
+    this.#append(pieces.join(""));
   }
 
   #append(piece: string): void {

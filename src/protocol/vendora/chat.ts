@@ -35,10 +35,11 @@ export const chatRequest = z
   });
 export type ChatRequest = z.infer<typeof chatRequest>;
 
-/** A tool call; in a stream, a piece of the one with the same `index`. */
+/** A tool call, or a piece of one. */
 const toolCall = z.looseObject({
-  index: z.int().nonnegative().optional(),
+  index: z.int().nonnegative().nullish(),
   id: z.string().nullish(),
+  custom: z.looseObject({ name: z.string().nullish() }).nullish(),
   function: z
     .looseObject({ name: z.string().nullish(), arguments: z.string().nullish() })
     .nullish(),
