@@ -38,10 +38,14 @@ export const tag = z
     "at most 128 letters, digits, '_', '.' and '-', and no '.' or '-' at its beginning",
   );
 
+/** Files of artifacts also have parameters, such as `text/plain; charset=utf-8`. */
 const mediaType = z
   .string()
   .max(255)
-  .regex(/^[a-zA-Z0-9][\w.!#$&^+-]*\/[a-zA-Z0-9][\w.!#$&^+-]*$/, "a media type");
+  .regex(
+    /^[a-zA-Z0-9][\w.!#$&^+-]*\/[a-zA-Z0-9][\w.!#$&^+-]*(?: ?;[\x20-\x7e]*)?$/,
+    "a media type",
+  );
 
 /** Absent, or null. */
 const orAbsent = <T extends z.ZodType>(schema: T) =>

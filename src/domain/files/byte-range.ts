@@ -1,4 +1,4 @@
-/** The header Range (RFC 9110), as far as one range goes. */
+/** The header Range (RFC 9110). */
 
 /** Bytes, the last one included. */
 export interface ByteRange {
@@ -31,4 +31,27 @@ export function parseRange(
   const last = to === "" ? size - 1 : Math.min(Number(to), size - 1);
   if (to !== "" && Number(to) < first) return undefined;
   return first >= size ? "unsatisfiable" : { first, last };
+}
+
+/** Each part of an answer is a read of its own. */
+export const MAX_RANGES = 100;
+
+/**
+ * Several ranges of one request.
+ * @returns in their order, without those that begin behind the end; `too many`; undefined for one range, and for what
+ * would be more than the whole: then it is answered as if it were none, which the RFC allows
+ */
+export function parseRanges(
+  header: string | undefined,
+  size: number,
+): ByteRange[] | "too many" | undefined {
+  const [, list = ""] = /^bytes=(.*,.*)$/.exec(header?.trim() ?? "") ?? [];
+  const parts = list.split(",").filter((part) => part.trim() !== "");
+  if (parts.length < 2) return undefined;
+  if (parts.length > MAX_RANGES) return "too many";
+  const ranges = parts.map((part) => parseRange(`bytes=${part.trim()}`, size));
+  if (ranges.includes(undefined)) return undefined;
+  const satisfiable = ranges.filter((range) => typeof range === "object");
+  const bytes = satisfiable.reduce((sum, { first, last }) => sum + last - first + 1, 0);
+  return satisfiable.length > 0 && bytes <= size ? satisfiable : undefined;
 }

@@ -14,14 +14,21 @@ export { MAX_MANIFEST_BYTES };
 /** A manifest or an index, as it was parsed. */
 export type Document = { kind: "manifest"; manifest: Manifest } | { kind: "index"; index: Index };
 
-/** Each once. Not the subject: what it is attached to need not be there. */
-export function namedBy(document: Document): Descriptor[] {
-  const all =
-    document.kind === "index"
-      ? document.index.manifests
-      : [document.manifest.config, ...document.manifest.layers];
-  return [...new Map(all.map((one) => [one.digest, one])).values()];
-}
+/** Not the subject: what it is attached to need not be there. */
+export const namedBy = (document: Document): Descriptor[] =>
+  document.kind === "index"
+    ? document.index.manifests
+    : [document.manifest.config, ...document.manifest.layers];
+
+/** Entries of an index may be blobs: those of BuildKit's cache are layers, and its configuration. */
+export const namesManifest = ({ kind }: Document, { mediaType }: Descriptor): boolean =>
+  kind === "index" && kindOf(mediaType) !== undefined;
+
+/** Clients disagree about what a document is that has both (CVE-2021-41190). */
+const BOTH = "it has `manifests` beside `config` or `layers`: it is either an index or a manifest";
+
+const hasBoth = (json: object): boolean =>
+  "manifests" in json && ("config" in json || "layers" in json);
 
 /**
  * Layers of foreign images lie at other addresses. Podman and containerd fetch these from the runner's own network;
@@ -40,6 +47,7 @@ function checked(document: Document): Document | string {
  */
 export function parseDocument(mediaType: string, json: unknown): Document | string | undefined {
   const kind = kindOf(mediaType);
+  if (typeof json === "object" && json !== null && hasBoth(json)) return BOTH;
   if (kind === "index") {
     const parsed = index.safeParse(json);
     return parsed.success ? checked({ kind, index: parsed.data }) : firstIssue(parsed.error);

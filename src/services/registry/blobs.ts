@@ -1,5 +1,11 @@
 /** Blobs of repositories: read, mounted from another repository, and removed. */
-import { isBackward, parseRange } from "../../domain/files/byte-range.ts";
+import {
+  type ByteRange,
+  isBackward,
+  MAX_RANGES,
+  parseRange,
+  parseRanges,
+} from "../../domain/files/byte-range.ts";
 import { ProblemError } from "../../errors.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import {
@@ -61,7 +67,14 @@ export async function readBlob(
   };
   if (isKnown(headers, digest)) return new Response(null, { status: 304, headers: common });
   const wished = headers.get("range") ?? undefined;
-  const range = size === 0 ? undefined : parseRange(wished, size);
+  const ranges = parseRanges(wished, size);
+  if (ranges === "too many") {
+    // Podman then asks for fewer.
+    const message = `Ask for at most ${MAX_RANGES} ranges at a time.`;
+    throw new RegistryError(400, "SIZE_INVALID", message);
+  }
+  if (ranges && ranges.length > 1) return severalRanges(env, { key, size }, ranges, common);
+  const range = ranges?.[0] ?? (size === 0 ? undefined : parseRange(wished, size));
   if (range === "unsatisfiable" || isBackward(wished)) {
     const message = `The blob has ${size} bytes.`;
     throw new RegistryError(416, "SIZE_INVALID", message, { "content-range": `bytes */${size}` });
@@ -76,6 +89,50 @@ export async function readBlob(
       ...common,
       "content-length": String(length),
       ...(range && { "content-range": `bytes ${range.first}-${range.last}/${size}` }),
+    },
+  });
+}
+
+/** One part for each, in their order: Podman takes neither fewer nor joined ones. */
+async function severalRanges(
+  { IMAGES }: Services["env"],
+  { key, size }: Pick<LinkedBlob, "key" | "size">,
+  ranges: ByteRange[],
+  common: Record<string, string>,
+): Promise<Response> {
+  const boundary = crypto.randomUUID();
+  const encoder = new TextEncoder();
+  const parts = ranges.map(({ first, last }) => ({
+    offset: first,
+    length: last - first + 1,
+    head: encoder.encode(
+      `\r\n--${boundary}\r\ncontent-type: ${common["content-type"]}\r\ncontent-range: bytes ${first}-${last}/${size}\r\n\r\n`,
+    ),
+  }));
+  const end = encoder.encode(`\r\n--${boundary}--\r\n`);
+  const length = parts.reduce((sum, part) => sum + part.head.length + part.length, end.length);
+  const { readable, writable } = new FixedLengthStream(length);
+  const write = async (bytes: Uint8Array) => {
+    const writer = writable.getWriter();
+    await writer.write(bytes).finally(() => writer.releaseLock());
+  };
+  const copy = async () => {
+    for (const { head, offset, length } of parts) {
+      await write(head);
+      const object = await getObject(IMAGES, key, { range: { offset, length } });
+      if (!object) throw new Error(`${key} is gone`);
+      await object.body.pipeTo(writable, { preventClose: true, preventAbort: true });
+    }
+    await write(end);
+    await writable.close();
+  };
+  copy().catch((error: unknown) => writable.abort(error));
+  return new Response(readable, {
+    status: 206,
+    headers: {
+      ...common,
+      "content-length": String(length),
+      "content-type": `multipart/byteranges; boundary=${boundary}`,
     },
   });
 }

@@ -1,10 +1,15 @@
 /** Manifests, indexes and their tags: stored as they came, once all that they name is there. */
 import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
-import { attachmentOf, namedBy, parseDocument } from "../../domain/registry/named.ts";
+import {
+  attachmentOf,
+  namedBy,
+  namesManifest,
+  parseDocument,
+} from "../../domain/registry/named.ts";
 import { invalidManifest, RegistryError } from "../../errors-registry.ts";
 import { hex } from "../../lib/hex.ts";
-import { kindOf, MAX_MANIFEST_BYTES, ociDigest } from "../../protocol/oci.ts";
-import { touchLinks } from "../../storage/registry/blobs.ts";
+import { type Descriptor, kindOf, MAX_MANIFEST_BYTES, ociDigest } from "../../protocol/oci.ts";
+import { type Present, touchLinks } from "../../storage/registry/blobs.ts";
 import {
   deleteManifest,
   type FoundManifest,
@@ -22,6 +27,8 @@ import { replaceLost } from "./lost-objects.ts";
 import type { Repository } from "./repositories.ts";
 import { requireRoom } from "./room.ts";
 import { NAMED_VERSIONS, stillNeeded } from "./still-needed.ts";
+
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /** Of what is attached to something: lists of it repeat them. */
 const ANNOTATIONS_BYTES = 32 * 1024;
@@ -53,17 +60,17 @@ export async function putManifest(
   if (bytes.byteLength > MAX_MANIFEST_BYTES) throw tooLarge();
   const digest = await digestOf(bytes, announced);
   if (announced !== undefined && digest !== announced) throw otherDigest(announced, digest);
-  const { type, kind, names, subject, artifactType, shown } = parse(bytes, mediaType);
+  const { type, manifests, blobs, subject, artifactType, shown } = parse(bytes, mediaType);
   if (shown && JSON.stringify(shown).length > ANNOTATIONS_BYTES) {
     throw invalidManifest(`its annotations may have ${ANNOTATIONS_BYTES} characters at most`);
   }
+  const names = [...new Set([...manifests.keys(), ...blobs.keys()])];
   await chargeRows(services, ROWS_OF.manifestEntry * names.length + ROWS_OF.tag * tags.length);
   await requireRoom(services, caller.user_id, bytes.byteLength);
   const now = Date.now();
-  const touch = kind === "index" ? touchManifests : touchLinks;
-  const there = new Set(await touch(db, model_id, names, now));
-  const missing = names.filter((name) => !there.has(name));
-  if (missing.length > 0) throw unknownParts(missing);
+  if (manifests.size > 0)
+    requireSame(manifests, await touchManifests(db, model_id, [...manifests.keys()], now));
+  if (blobs.size > 0) requireSame(blobs, await touchLinks(db, model_id, [...blobs.keys()], now));
   const row = {
     model_id,
     digest,
@@ -98,6 +105,8 @@ async function storeBytes(services: Services, digest: string, bytes: Uint8Array)
 function parse(bytes: Uint8Array, mediaType: string | undefined) {
   // Before it is parsed: as a form it was not counted how many values it has.
   if (mediaType !== undefined && kindOf(mediaType) === undefined) throw unknownType(mediaType);
+  if (BYTE_ORDER_MARK.every((byte, n) => bytes[n] === byte))
+    throw invalidManifest("it begins with a byte order mark, which JSON may not");
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
@@ -117,10 +126,36 @@ function parse(bytes: Uint8Array, mediaType: string | undefined) {
       `it says it is '${own.slice(0, 100)}', and the request '${type.slice(0, 100)}'`,
     );
   }
-  const names = namedBy(document).map(({ digest }) => digest);
+  const isManifest = (one: Descriptor) => namesManifest(document, one);
+  const named = namedBy(document);
+  const manifests = sizesOf(named.filter(isManifest));
+  const blobs = sizesOf(named.filter((one) => !isManifest(one)));
   const { annotations, ...attachment } = attachmentOf(document);
   const shown = attachment.subject === undefined ? undefined : annotations;
-  return { type, kind: document.kind, names, ...attachment, shown };
+  return { type, manifests, blobs, ...attachment, shown };
+}
+
+/** By digest. @throws RegistryError MANIFEST_INVALID */
+function sizesOf(named: Descriptor[]): Map<string, number> {
+  const sizes = new Map<string, number>();
+  for (const { digest, size } of named) {
+    const other = sizes.get(digest);
+    if (other !== undefined && other !== size)
+      throw invalidManifest(`it gives ${digest} ${other} bytes, and ${size}`);
+    sizes.set(digest, size);
+  }
+  return sizes;
+}
+
+/** @throws RegistryError MANIFEST_BLOB_UNKNOWN, MANIFEST_INVALID */
+function requireSame(named: Map<string, number>, present: Present[]): void {
+  const sizes = new Map(present.map(({ digest, size }) => [digest, size]));
+  const missing = [...named.keys()].filter((digest) => !sizes.has(digest));
+  if (missing.length > 0) throw unknownParts(missing);
+  for (const [digest, size] of named) {
+    const actual = sizes.get(digest);
+    if (actual !== size) throw invalidManifest(`${digest} has ${actual} bytes, not ${size}`);
+  }
 }
 
 async function digestOf(bytes: Uint8Array<ArrayBuffer>, announced = ""): Promise<string> {

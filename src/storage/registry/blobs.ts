@@ -154,12 +154,18 @@ const USE_MS = 3_600_000;
 export const touchLinks = (db: Database, modelId: string, digests: string[], now: number) =>
   touch(db, registryLinks, { modelId, digests, now });
 
+/** What a repository has. */
+export interface Present {
+  digest: string;
+  size: number;
+}
+
 /** Of links or of manifests. */
 export async function touch(
   db: Database,
   table: typeof registryLinks | typeof registryManifests,
   { modelId, digests, now }: { modelId: string; digests: string[]; now: number },
-): Promise<string[]> {
+): Promise<Present[]> {
   const isNamed = and(
     eq(table.model_id, modelId),
     sql`${table.digest} IN (SELECT value FROM json_each(${JSON.stringify(digests)}))`,
@@ -169,9 +175,9 @@ export async function touch(
       .update(table)
       .set({ used_at: now })
       .where(and(isNamed, lt(table.used_at, now - USE_MS))),
-    db.select({ digest: table.digest }).from(table).where(isNamed),
+    db.select({ digest: table.digest, size: table.size }).from(table).where(isNamed),
   ]);
-  return rows.map(({ digest }) => digest);
+  return rows;
 }
 
 /** @returns "named" while a manifest needs it */
