@@ -23,7 +23,7 @@ import { callerByPass } from "../services/runners/passes.ts";
 import type { Services } from "../services/services.ts";
 import { fileKey } from "../storage/files/files.ts";
 import type { NamedModel } from "./named-model.ts";
-import { limitAddress, limitRate } from "./rate-limit.ts";
+import { clientNetwork, limitAddress, limitRate } from "./rate-limit.ts";
 import { lengthOf, meterWrites } from "./write-meter.ts";
 
 /** Requires an access token with one of the scopes. */
@@ -77,9 +77,10 @@ export const allowSignedUrl = createMiddleware<AppEnv>(async (c, next) => {
   if (c.req.query("signature") === undefined) return allowAnonymous(c, next);
   const { grant, source } = grantFor(c);
   const query = signedQuery.safeParse(c.req.query()).data;
-  // By resource: a fleet or an office shares one IP address. Only invalid signatures count by address.
+  // By resource and address: a fleet or an office shares one IP address, and a public picture has many
+  // visitors, of whom none may use up the limit of the others. Invalid signatures count by address alone.
   if (query && (await isValidSignature(c.var.services, grant, query))) {
-    await limitRate(c, "token", source);
+    await limitRate(c, "token", `${source} ${clientNetwork(c)}`);
   } else await limitAddress(c);
   await next();
 });

@@ -33,7 +33,7 @@ export const conditionalGet = createMiddleware(async (c, next) => {
  */
 export function markPublic(c: Context): void {
   c.header("cache-control", `public, max-age=${PUBLIC_SECONDS}`);
-  c.header("vary", "authorization");
+  c.header("vary", "authorization, x-api-key");
 }
 
 /** Responses are `no-store` unless they say otherwise, and errors always are. */

@@ -13,11 +13,13 @@ export const separateFilesOrigin = createMiddleware<AppEnv>(async (c, next) => {
   const { filesOrigin } = c.var.services.settings;
   if (filesOrigin === undefined) return next();
   const { origin, pathname, search } = new URL(c.req.url);
-  const isFile = FILE.test(pathname) && READS.includes(c.req.method);
+  // The router decodes `/%761/files`, so the undecoded path says nothing about the route.
+  const isFilePath = FILE.test(c.req.path);
+  const isFile = isFilePath && READS.includes(c.req.method);
   if (origin !== filesOrigin) {
     if (isFile && c.req.query("signature") !== undefined)
       return c.redirect(`${filesOrigin}${pathname}${search}`, 307);
-  } else if (!isFile && !(FILE.test(pathname) && c.req.method === "OPTIONS")) {
+  } else if (!isFile && !(isFilePath && c.req.method === "OPTIONS")) {
     throw new ProblemError("not_found", "This origin serves only files.");
   }
   await next();

@@ -66,9 +66,21 @@ export const VERIFIER = "auspex-verify";
 /** What pages beside that of an owner are called (/models/new). */
 const PAGES = ["new", "publish"];
 
+/** Names that others would take for the service itself, or for its staff. */
+const OFFICIAL = [
+  ...["abuse", "admin", "administrator", "anonymous", "api", "app", "auspex", "billing", "blog"],
+  ...["cdn", "contact", "dashboard", "docs", "files", "ftp", "help", "helpdesk", "hostmaster"],
+  ...["info", "legal", "localhost", "login", "mail", "me", "moderator", "news", "no-reply"],
+  ...["nobody", "noreply", "null", "official", "operator", "operators", "owner", "postmaster"],
+  ...["privacy", "registry", "root", "sales", "security", "service", "staff", "status", "support"],
+  ...["sysadmin", "system", "team", "terms", "undefined", "user", "users", "webmaster", "www"],
+];
+
+const RESERVED = new Set([VERIFIER, ...PAGES, ...OFFICIAL]);
+
 /** A username that a user chooses. */
 export const chosenUsername = slug.refine(
-  (name) => name !== VERIFIER && !PAGES.includes(name),
+  (name) => !RESERVED.has(name) && !name.startsWith("auspex-"),
   "this name is reserved: choose another one",
 );
 

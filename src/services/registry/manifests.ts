@@ -26,7 +26,7 @@ import type { Services } from "../services.ts";
 import { replaceLost } from "./lost-objects.ts";
 import type { Repository } from "./repositories.ts";
 import { requireRoom } from "./room.ts";
-import { NAMED_VERSIONS, stillNeeded } from "./still-needed.ts";
+import { NAMED_VERSIONS, namedTooOften, stillNeeded } from "./still-needed.ts";
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
@@ -207,6 +207,7 @@ export async function removeManifest(
   }
   const outcome = await deleteManifest(db, id, reference, NAMED_VERSIONS + 1);
   if (outcome === "missing") throw unknownManifest(reference);
+  if (outcome === "crowded") throw namedTooOften(reference);
   if (outcome !== "removed") throw stillNeeded(reference, outcome);
 }
 

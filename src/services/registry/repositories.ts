@@ -1,5 +1,5 @@
 /** Repositories of the registry: models, by the names that clients push to and pull from. */
-import { hasFullAccess } from "../../domain/accounts/access.ts";
+import { accessToModel, hasFullAccess } from "../../domain/accounts/access.ts";
 import { accessToPull } from "../../domain/registry/access.ts";
 import { ProblemError } from "../../errors.ts";
 import { RegistryError } from "../../errors-registry.ts";
@@ -68,16 +68,25 @@ export async function openToPush(
   caller: Caller,
   name: PushedName,
 ): Promise<Repository> {
-  const repository = await findRepository(services.db, name.owner, name.name);
+  const repository = await findShown(services, caller, name);
   if (name.model !== undefined && repository?.id !== name.model) throw notMeant(name);
   if (!repository) throw unknownName(name);
-  if (repository.owner_id !== caller.user_id) {
-    if (repository.visibility === "private") throw unknownName(name);
+  if (repository.owner_id !== caller.user_id)
     throw denied(`Only its owner can push to ${textOf(name)}. Push below your own name.`);
-  }
   const isCovered = caller.models?.includes(repository.id) ?? true;
   await requireAccess(services, caller, isCovered ? "granted" : "outside token", whatIs(name));
   return repository;
+}
+
+/** Undefined also for a model that does not exist as far as the caller is told. */
+async function findShown(
+  { db }: Services,
+  caller: Caller,
+  { owner, name }: RepositoryName,
+): Promise<Repository | undefined> {
+  const repository = await findRepository(db, owner, name);
+  const isHidden = repository && accessToModel(caller, repository, "read") === "hidden";
+  return isHidden ? undefined : repository;
 }
 
 /**
@@ -89,7 +98,7 @@ export async function openToFirstPush(
   caller: Caller,
   name: PushedName,
 ): Promise<Repository> {
-  if (name.model !== undefined || (await findRepository(services.db, name.owner, name.name)))
+  if (name.model !== undefined || (await findShown(services, caller, name)))
     return openToPush(services, caller, name);
   const own = (await findUser(services.db, caller.user_id))?.username;
   if (own !== name.owner) {

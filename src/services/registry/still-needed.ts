@@ -1,6 +1,6 @@
 /** Why an image is not deleted, and when it can be. */
 import { RegistryError } from "../../errors-registry.ts";
-import type { Need } from "../../storage/registry/manifests.ts";
+import { MAX_NAMERS, MAX_TAGS, type Need } from "../../storage/registry/manifests.ts";
 
 /** How many versions are named at most. */
 export const NAMED_VERSIONS = 5;
@@ -25,6 +25,11 @@ export function stillNeeded(reference: string, { versions, until }: Need): Regis
     `${reference} is needed by ${noun} ${named}${more} of this model. Delete the ${noun} first. Four days later, when no prediction needs it any more, it can be deleted.`,
   );
 }
+
+export const namedTooOften = (reference: string): RegistryError =>
+  denied(
+    `${reference} has more than ${MAX_TAGS} tags, or more than ${MAX_NAMERS} indexes of this repository lead to it. Delete those first.`,
+  );
 
 const denied = (message: string) => new RegistryError(409, "DENIED", message);
 

@@ -87,8 +87,9 @@ export function makeAuth(services: Services, origin: string) {
       },
     },
     advanced: {
-      cookiePrefix: "auspex",
-      useSecureCookies: secure,
+      // A subdomain or a plain http origin cannot set cookies with this prefix, unlike those of `useSecureCookies`.
+      cookiePrefix: secure ? "__Host-auspex" : "auspex",
+      useSecureCookies: false,
       defaultCookieAttributes: { httpOnly: true, secure, sameSite: "lax", path: "/" },
       ipAddress: { ipAddressHeaders: ["cf-connecting-ip"] },
       database: { generateId: "uuid" },

@@ -7,7 +7,7 @@ import { parse, parseSigned, serializeSigned } from "hono/utils/cookie";
 import { SESSION_SECONDS } from "./session-limits.ts";
 
 /** better-auth's cookie, with and without https. */
-const NAME = /^(?:__Secure-)?auspex\.session_token$/;
+const NAME = /^(?:__Host-)?auspex\.session_token$/;
 
 interface Renewed {
   /** The request's headers with the new cookie. */
@@ -32,7 +32,7 @@ export async function renewSessionCookie(
     if (token === undefined) continue;
     const cookie = await serializeSigned(name, token, newest, {
       httpOnly: true,
-      secure: name.startsWith("__Secure-"),
+      secure: name.startsWith("__Host-"),
       sameSite: "Lax",
       path: "/",
       maxAge: SESSION_SECONDS,

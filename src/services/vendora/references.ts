@@ -21,36 +21,41 @@ export async function withoutReferences(
   caller: Caller,
   items: ResponseItem[],
 ): Promise<ResponseItem[]> {
-  const references = items.map(referenceIn);
-  const sources = [...new Set(references.map((id) => id && responseIdIn(id)))].filter(
-    (id) => id !== undefined,
-  );
-  if (sources.length > MAX_RESPONSES) {
-    const message = `The input references items of ${sources.length} responses; at most ${MAX_RESPONSES} are allowed. Send the items themselves.`;
+  const places = new Map<string, number>();
+  for (const [place, item] of items.entries()) {
+    const id = referenceIn(item);
+    if (id !== undefined && !places.has(id)) places.set(id, place);
+  }
+  const bySource = Map.groupBy(places.keys(), responseIdIn);
+  if (bySource.size > MAX_RESPONSES) {
+    const message = `The input references items of ${bySource.size} responses; at most ${MAX_RESPONSES} are allowed. Send the items themselves.`;
     throw invalidParameter("input", "invalid_value", message);
   }
-  const wanted = new Set(references);
   const known = new Map<string, ResponseItem>();
   let length = 0;
-  for (const source of sources) {
-    for (const item of await itemsIn(services, caller, source)) {
+  for (const [source, ids] of bySource) {
+    const found = source === undefined ? [] : await itemsIn(services, caller, source);
+    for (const item of found) {
       const id = String(item.id);
-      if (!wanted.has(id)) continue;
+      if (!places.has(id)) continue;
       // Before the next is read: a hundred of them would not fit into memory.
       length += JSON.stringify(item).length;
       if (length > MAX_BYTES) throw contextTooLong("input");
       known.set(id, item);
     }
+    // The search for a response that does not exist takes longer than reading one, so the first ends it.
+    const missing = ids.find((id) => !known.has(id));
+    if (missing !== undefined) throw notFound(missing, places.get(missing));
   }
-  return items.map((item, place) => {
-    const id = references[place];
-    if (id === undefined) return item;
-    const found = known.get(id);
-    if (found) return found;
-    const message = `Item with id '${id.slice(0, 100)}' not found. Send the item itself.`;
-    throw invalidParameter(`input[${place}]`, "item_not_found", message);
-  });
+  return items.map((item) => known.get(referenceIn(item) ?? "") ?? item);
 }
+
+const notFound = (id: string, place: number | undefined) =>
+  invalidParameter(
+    `input[${place}]`,
+    "item_not_found",
+    `Item with id '${id.slice(0, 100)}' not found. Send the item itself.`,
+  );
 
 /** The type is optional: an item with nothing but an id is a reference. */
 function referenceIn({ type, id, ...rest }: ResponseItem): string | undefined {

@@ -1,12 +1,12 @@
 /** The keys that sign URLs, and URLs of files signed with them. */
-import { importSigningKey, signGrant } from "../../domain/files/signed-url.ts";
+import { type SigningKey, signGrant, signingKey } from "../../domain/files/signed-url.ts";
 import type { Settings } from "../../env.ts";
 import { derivedKey } from "../../lib/derived-key.ts";
 import { bytesOfHex } from "../../lib/hex.ts";
 import type { Database } from "../database.ts";
 import { findKey } from "../keys.ts";
 
-type Keys = [newest: CryptoKey, ...older: CryptoKey[]];
+type Keys = [newest: SigningKey, ...older: SigningKey[]];
 
 const known = new WeakMap<Settings, Keys>();
 
@@ -19,7 +19,8 @@ export async function signingKeys(settings: Settings, db: Database): Promise<Key
   if (!keys) {
     const secrets = settings.secretKeys.map((one) => derivedKey(one, "addresses"));
     const [newest = await ownKey(db), ...older] = await Promise.all(secrets);
-    keys = [await importSigningKey(newest), ...(await Promise.all(older.map(importSigningKey)))];
+    const keyOf = (bytes: ArrayBuffer) => signingKey(new Uint8Array(bytes));
+    keys = [keyOf(newest), ...older.map(keyOf)];
     known.set(settings, keys);
   }
   return keys;
@@ -39,13 +40,13 @@ export async function signFileUrl(
 ): Promise<string> {
   const seconds = Math.floor(expires / 1000);
   const [newest] = await signingKeys(settings, db);
-  const signature = await signGrant(newest, ["file", key], seconds);
+  const signature = signGrant(newest, ["file", key], seconds);
   const at = settings.filesOrigin ?? origin;
   return `${at}/v1/files/${key}?expires=${seconds}&signature=${signature}`;
 }
 
-async function ownKey(db: Database): Promise<BufferSource> {
+async function ownKey(db: Database): Promise<ArrayBuffer> {
   const row = await findKey(db, "addresses");
   if (!row) throw new Error("the table `keys` has no row `addresses`: apply the migrations");
-  return bytesOfHex(row.value);
+  return bytesOfHex(row.value).buffer;
 }

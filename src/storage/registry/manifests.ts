@@ -117,21 +117,36 @@ export const listReferrers = (
  * The digests by which it is needed: its own, those of what names it, and of what names these. Indexes may be nested.
  * None of what is no manifest, such as a layer that thousands of manifests name. Left to itself, SQLite looks at all
  * references of the model in each step.
+ * @param most how many to find: a digest can have 100,000, which take D1 400 ms
  */
-const namers = (modelId: string, digest: string) => sql`(
+const namers = (modelId: string, digest: string, most: number) => sql`(
   WITH RECURSIVE naming (digest) AS (
     SELECT one.digest FROM ${registryManifests} AS one
       WHERE one.model_id = ${modelId} AND one.digest = ${digest} UNION
     SELECT named.manifest FROM naming
-      CROSS JOIN ${registryReferences} AS named INDEXED BY registry_references_digest
-      ON named.model_id = ${modelId} AND named.digest = naming.digest)
+      CROSS JOIN ${registryReferences} AS named ON named.rowid IN (
+        SELECT one.rowid FROM ${registryReferences} AS one INDEXED BY registry_references_digest
+          WHERE one.model_id = ${modelId} AND one.digest = naming.digest LIMIT ${most})
+    LIMIT ${most})
   SELECT digest FROM naming)`;
 
-/** Whether a live version needs it, or predictions of a deleted one. */
+/** Whether a live version needs it, or predictions of a deleted one, as far as its namers were found. */
 const isNeeded = (modelId: string, digest: string) => sql`EXISTS (
-  SELECT 1 FROM ${namers(modelId, digest)} AS namer WHERE namer.digest IN (
+  SELECT 1 FROM ${namers(modelId, digest, MAX_NAMERS + 2)} AS namer WHERE namer.digest IN (
     SELECT container_image_digest FROM ${versions} AS one WHERE one.model_id = ${modelId}
     UNION ALL SELECT held.digest FROM ${registryHolds} AS held WHERE held.model_id = ${modelId}))`;
+
+/** A manifest that more indexes lead to is not deleted before they are. Each may be named by as many. */
+export const MAX_NAMERS = 200;
+
+/** The same for tags, which are deleted with it. */
+export const MAX_TAGS = 1_000;
+
+const isCrowded = (modelId: string, digest: string) => sql<number>`(
+  (SELECT count(*) FROM ${namers(modelId, digest, MAX_NAMERS + 2)}) > ${MAX_NAMERS + 1} OR
+  (SELECT count(*) FROM (SELECT 1 FROM ${registryTags} AS tagged
+    WHERE tagged.model_id = ${modelId} AND tagged.digest = ${digest} LIMIT ${MAX_TAGS + 1}))
+    > ${MAX_TAGS})`;
 
 /** What needs a manifest, as it is, or by an index that names it; neither, if by indexes of indexes alone. */
 export interface Need {
@@ -147,7 +162,7 @@ export async function deleteManifest(
   modelId: string,
   digest: string,
   most: number,
-): Promise<"removed" | "missing" | Need> {
+): Promise<"removed" | "missing" | "crowded" | Need> {
   const isOne = and(eq(registryManifests.model_id, modelId), eq(registryManifests.digest, digest));
   // From what is needed, which a model has a thousand of: 100,000 indexes that name it would take D1 400 ms.
   const needs = (model: SQLiteColumn, needed: SQLiteColumn) =>
@@ -157,7 +172,11 @@ export async function deleteManifest(
         WHERE named.model_id = ${modelId} AND named.manifest = ${needed} AND named.digest = ${digest}))`,
     );
   const [removed, left, needing, held] = await db.batch([
-    db.delete(registryManifests).where(and(isOne, sql`NOT ${isNeeded(modelId, digest)}`)),
+    db
+      .delete(registryManifests)
+      .where(
+        and(isOne, sql`NOT ${isNeeded(modelId, digest)} AND NOT ${isCrowded(modelId, digest)}`),
+      ),
     db.select({ digest: registryManifests.digest }).from(registryManifests).where(isOne),
     db
       .select({ number: versions.number })
@@ -172,5 +191,11 @@ export async function deleteManifest(
   ]);
   if (removed.meta.changes > 0) return "removed";
   if (left.length === 0) return "missing";
-  return { versions: needing.map(({ number }) => number), until: held[0]?.until ?? 0 };
+  const need = { versions: needing.map(({ number }) => number), until: held[0]?.until ?? 0 };
+  if (need.versions.length > 0 || need.until > 0) return need;
+  const [manifest] = await db
+    .select({ isCrowded: isCrowded(modelId, digest) })
+    .from(registryManifests)
+    .where(isOne);
+  return manifest?.isCrowded ? "crowded" : need;
 }

@@ -45,7 +45,7 @@ describe("a session", () => {
     turn();
     const visitor = afterwards(before);
     expect(await isIn(visitor)).toBe(true);
-    const name = "__Secure-auspex.session_token";
+    const name = "__Host-auspex.session_token";
     expect(visitor.cookies.get(name)).not.toBe(before.cookies.get(name));
     settings.secretKeys = [NEW];
     expect(await isIn(afterwards(visitor))).toBe(true);

@@ -79,9 +79,9 @@ describe("a conditional read", () => {
   });
 
   test("is kept apart by token where it may be kept", async () => {
-    expect((await ask("/public")).headers.get("vary")).toBe("authorization");
+    expect((await ask("/public")).headers.get("vary")).toBe("authorization, x-api-key");
     expect((await ask("/public", await tagOf("/public"))).headers.get("vary")).toBe(
-      "authorization",
+      "authorization, x-api-key",
     );
   });
 

@@ -169,6 +169,20 @@ describe("a signed address", () => {
     }
   });
 
+  test("of a picture that one visitor asks for too often still shows it to others", async () => {
+    const { client } = await newUser();
+    const { pathname } = new URL(fileUrl(await uploaded(client)));
+    const sharing = await ask(`${pathname}/addresses`, newAddress(), tokenOf(client), {
+      method: "POST",
+      body: "{}",
+    });
+    const { search } = new URL((await sharing.json<FileAddress>()).url);
+    const busy = newAddress();
+    await askUntilRefused(LIMITS.token, () => ask(pathname + search, busy));
+    const other = await ask(pathname + search, newAddress());
+    expect([other.status, await other.text()]).toEqual([200, "content"]);
+  });
+
   test("of a part is forged as well", async () => {
     const address = newAddress();
     const path = () =>

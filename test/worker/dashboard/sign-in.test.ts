@@ -19,7 +19,7 @@ describe("sign-up", () => {
     const { headers, location } = await visitor.send("/sign-up", form);
     expect(location).toBe("/");
     const [cookie] = headers.getSetCookie().filter((one) => one.includes("session_token"));
-    expect(cookie).toMatch(/^__Secure-auspex\.session_token=/);
+    expect(cookie).toMatch(/^__Host-auspex\.session_token=/);
     for (const attribute of ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"]) {
       expect(cookie).toContain(attribute);
     }

@@ -75,6 +75,14 @@ describe("files at an address of their own", () => {
     ]);
   });
 
+  test("are led to also from an encoded path, which the router takes for the same", async () => {
+    const encoded = pathname.replace("/v1/files", "/%761/file%73");
+    const answer = await ask(`${ORIGIN}${encoded}${search}`, apart);
+    expect(answer.status).toBe(307);
+    const read = await ask(answer.headers.get("location") ?? "", apart);
+    expect([read.status, await read.text()]).toEqual([200, "0123456789"]);
+  });
+
   test("are read with a token where the API is, and asked about by browsers", async () => {
     const own = await ask(`${ORIGIN}${pathname}`, apart, { headers: bearer });
     expect([own.status, await own.text()]).toEqual([200, "0123456789"]);
@@ -95,6 +103,8 @@ describe("files at an address of their own", () => {
     ["POST", "/v1/predictions", "application/json"],
     ["POST", `${pathname}/addresses`, "application/json"],
     ["GET", `${pathname}/more`, "application/json"],
+    ["GET", `/v1%2Ffiles${pathname.slice("/v1/files".length)}`, "application/json"],
+    ["GET", "/%761/models", "application/json"],
   ])("have nothing else beside them: %s %s", async (method, path, accept) => {
     const answer = await ask(`${FILES}${path}`, apart, { method, headers: { ...bearer, accept } });
     expect(answer.status).toBe(404);

@@ -99,6 +99,37 @@ test("a refused deletion looks at none of the thousands that name what is to be 
   expect(rows).toBeLessThan(100);
 });
 
+test.each([
+  [
+    "indexes",
+    "registry_references (model_id, manifest, digest)",
+    "model_id, 'sha256:' || value, digest",
+  ],
+  [
+    "tags",
+    "registry_tags (model_id, tag, digest, user_id, updated_at)",
+    "model_id, 't' || value, digest, user_id, 1",
+  ],
+])(
+  "a manifest to which thousands of %s lead is not deleted before they are",
+  async (_, table, columns) => {
+    const repository = await newRepository();
+    const { digest } = await repository.pushImage();
+    await run(
+      `INSERT INTO ${table} SELECT ${columns} FROM registry_manifests, json_each(?) WHERE digest = ?`,
+      manyOf(5_000),
+      digest,
+    );
+    const batch = vi.spyOn(env.DB, "batch");
+    const refused = await repository.send("DELETE", `manifests/${digest}`);
+    expect(await expectError(refused, 409, "DENIED")).toContain("Delete those first");
+    const answers: D1Result[][] = await Promise.all(batch.mock.results.map(({ value }) => value));
+    vi.restoreAllMocks();
+    const rows = answers.flat().reduce((sum, { meta }) => sum + meta.rows_read, 0);
+    expect(rows).toBeLessThan(10_000);
+  },
+);
+
 test("what is attached is looked at page by page, whichever type is asked for", async () => {
   const repository = await newRepository();
   const { digest } = await repository.pushImage();

@@ -1,5 +1,8 @@
 /** The state of a conversation: responses that go on from earlier ones, and those that are not kept. */
+
+import { v7 as uuid } from "uuid";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { AccountObject } from "../../../src/objects/account/object.ts";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { startClock, stopClock } from "../support/time.ts";
 import { answer, chunk, finish, newVendora } from "../support/vendora.ts";
@@ -101,6 +104,18 @@ describe("what came before", () => {
       });
     },
   );
+
+  test("that do not exist are looked for until the first is not found", async () => {
+    const input = Array.from({ length: 100 }, () => ({
+      type: "item_reference",
+      id: `msg_${uuid().replaceAll("-", "")}_0`,
+    }));
+    const find = vi.spyOn(AccountObject.prototype, "find");
+    expect(await refusal(create({ input }))).toMatchObject({ code: "item_not_found" });
+    // An id of the last seconds is looked for four times, because its row may still be on its way.
+    expect(find.mock.calls.length).toBeLessThanOrEqual(4);
+    find.mockRestore();
+  });
 
   test("may be referred to as far as it fits: what comes after that is not read", async () => {
     const said = "x".repeat(4_000_000);
