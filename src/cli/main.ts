@@ -34,7 +34,7 @@ async function main(): Promise<number> {
     // Nobody has to be told that `head` has enough.
     if (explanation.message === "") return explanation.code;
     process.stderr.write(
-      `${isJson ? asJson(explanation) : `auspex: ${safeText(explanation.message)}`}\n`,
+      `${safeText(isJson ? asJson(explanation) : `auspex: ${explanation.message}`)}\n`,
     );
     return explanation.code;
   }

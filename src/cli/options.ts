@@ -1,7 +1,7 @@
 /** Reads the values of arguments and options. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import type { ZodError } from "zod";
-import { modelReference } from "../protocol/common.ts";
+import { readModelReference } from "../protocol/common.ts";
 import { ociDigest, tag } from "../protocol/oci.ts";
 import { settableName, variableName } from "../protocol/variable.ts";
 import { Misuse } from "./failure.ts";
@@ -31,10 +31,9 @@ export interface ModelReference {
 
 /** @param shape what to write instead. @throws Misuse */
 function readReference(text: string, what: string, shape: string): ModelReference {
-  if (!modelReference.safeParse(text).success)
-    throw new Misuse(`'${text}' is no ${what}: write ${shape}.`);
-  const [model = "", version] = text.split(":");
-  return { model, version: version === undefined ? undefined : Number(version), text };
+  const found = readModelReference(text);
+  if (!found) throw new Misuse(`'${text}' is no ${what}: write ${shape}.`);
+  return { model: `${found.owner}/${found.name}`, version: found.version, text };
 }
 
 export const modelArgument = (text: string): ModelReference =>
@@ -67,7 +66,7 @@ export function imageArgument(text: string): ImageReference {
   const [, model = "", separator = "", reference = ""] = /^([^:@]+)([:@])(.+)$/.exec(text) ?? [];
   const isDigest = separator === "@";
   const isKnown = (isDigest ? ociDigest : tag).safeParse(reference).success;
-  if (isKnown && modelReference.safeParse(model).success) return { model, reference, isDigest };
+  if (isKnown && readModelReference(model)) return { model, reference, isDigest };
   throw new Misuse(
     `'${text}' is no image: write owner/name:tag or owner/name@sha256:…, as auspex tags owner/name lists them.`,
   );

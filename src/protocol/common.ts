@@ -76,6 +76,23 @@ export const modelReference = z
     "<model_owner>/<model_name> or <model_owner>/<model_name>:<version_number>",
   );
 
+export interface ModelName {
+  owner: string;
+  name: string;
+  version: number | undefined;
+}
+
+/**
+ * Reads a reference to a model or one of its versions.
+ * @returns undefined for any other text, such as a name of three parts
+ */
+export function readModelReference(text: string): ModelName | undefined {
+  if (!modelReference.safeParse(text).success) return undefined;
+  const [path = "", version] = text.split(":");
+  const [owner = "", name = ""] = path.split("/");
+  return { owner, name, version: version === undefined ? undefined : Number(version) };
+}
+
 /** An image repository: a registry and a path, without tag or digest. */
 export const repository = z
   .string()

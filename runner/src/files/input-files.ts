@@ -12,6 +12,7 @@ import type { FileStore } from "../control-plane/client.ts";
 import type { RunnableJob } from "../jobs/executor.ts";
 import { Mutex } from "../lib/mutex.ts";
 import { ONLY_SEAT, type Seat, seatFolder, takeFolder } from "../lib/seat.ts";
+import { VERSION } from "../version.ts";
 import { CacheFull } from "./cache-failure.ts";
 import { RECORD_BYTES } from "./cache-record.ts";
 import { type CachedFile, FileCache } from "./file-cache.ts";
@@ -74,7 +75,11 @@ export class InputFiles {
     const max = Math.min(options.max_file_bytes, this.#max - RECORD_BYTES);
     this.#stored = new StoredFiles(controlPlane, this.#cache, max);
     this.#web = new WebFiles(
-      new PublicFetch(new AddressPolicy(options.fetch_allow)),
+      new PublicFetch(
+        new AddressPolicy(options.fetch_allow),
+        undefined,
+        `auspex-runner/${VERSION}`,
+      ),
       this.#cache,
       max,
     );

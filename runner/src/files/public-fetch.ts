@@ -10,7 +10,6 @@ import { isIP, type LookupFunction } from "node:net";
 import { external, Failure } from "../containers/failure.ts";
 import { messageOf } from "../control-plane/error.ts";
 import { retryAfterMs } from "../control-plane/json-client.ts";
-import { VERSION } from "../version.ts";
 import type { Validators } from "./cache-record.ts";
 import type { AddressPolicy } from "./public-address.ts";
 import { permittedLookup, type Resolve, resolveAll } from "./public-lookup.ts";
@@ -40,10 +39,12 @@ export interface Fetched {
 export class PublicFetch {
   readonly #reach: AddressPolicy;
   readonly #resolve: Resolve;
+  readonly #userAgent: string;
 
-  constructor(reach: AddressPolicy, look: Resolve = resolveAll) {
+  constructor(reach: AddressPolicy, look: Resolve = resolveAll, userAgent = "auspex") {
     this.#reach = reach;
     this.#resolve = look;
+    this.#userAgent = userAgent;
   }
 
   /**
@@ -103,7 +104,7 @@ export class PublicFetch {
       headers: {
         accept: "*/*",
         "accept-encoding": "identity",
-        "user-agent": `auspex-runner/${VERSION}`,
+        "user-agent": this.#userAgent,
         ...headers,
       },
       signal,

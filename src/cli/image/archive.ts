@@ -36,6 +36,7 @@ export async function readArchive(
   signal: AbortSignal,
 ): Promise<Archive> {
   const small = new Map<string, Buffer>();
+  const large = new Set<string>();
   const links = new Map<string, string>();
   const entries = extract();
   const reading = pipeline(archive, entries, { signal });
@@ -48,19 +49,31 @@ export async function readArchive(
     if (target) links.set(path, target);
     if (header.type !== "file" || header.size === undefined) entry.resume();
     else if (header.size <= SMALL_BYTES) small.set(path, await buffer(entry));
-    else await onLarge(path, buffersOf(entry), header.size);
+    else {
+      large.add(path);
+      await onLarge(path, buffersOf(entry), header.size);
+    }
   }
   await reading;
+  const require = (path: string) => {
+    if (!small.has(path) && !large.has(path))
+      throw new Failure(
+        `The engine's archive of the image is incomplete: ${path} is missing. Build or pull the image again for ${PLATFORM}, then run the same command again.`,
+      );
+  };
   const listed = small.get("manifest.json");
   if (!listed) throw new Failure("The engine's archive has no manifest.json: update the engine.");
   const images = listing.parse(JSON.parse(listed.toString()));
   // Docker's newer store saves an image for each platform that it has.
   const image = images.find(({ Config }) => isForRunners(small.get(Config))) ?? images[0];
-  const config = small.get(image?.Config ?? "");
+  const configPath = image?.Config ?? "";
+  require(configPath);
+  const config = small.get(configPath);
   if (!config)
     throw new Failure("The image's configuration is larger than 1 MiB: shorten its labels.");
   const layers = (image?.Layers ?? []).map((name) => {
     const path = links.get(name) ?? name;
+    require(path);
     return { path, small: small.get(path) };
   });
   return { config, layers };

@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import { z } from "zod";
 import { type ImageConfig, imageConfig } from "../../protocol/oci.ts";
 import { Failure, Misuse } from "../failure.ts";
+import { quoted } from "../ui/shell.ts";
 import { answers, outputOf, start, watched } from "./program.ts";
 
 export const PLATFORM = "linux/amd64";
@@ -48,8 +49,21 @@ export class Engine {
 
   /** Builds a folder for the platform of runners. */
   async build(folder: string, tag: string, onText: (text: string) => void): Promise<void> {
-    const command = [this.name, "build", "--platform", PLATFORM, "--tag", tag, folder];
+    const load = (await this.#hasBuildx()) ? ["--load"] : [];
+    const command = [this.name, "build", "--platform", PLATFORM, "--tag", tag, ...load, folder];
     await watched(command, { signal: this.#signal }, onText);
+  }
+
+  /** Whether `build` takes `--load`, which its remote and docker-container builders need. */
+  async #hasBuildx(): Promise<boolean> {
+    if (this.name !== "docker" || process.env.DOCKER_BUILDKIT === "0") return false;
+    return answers([this.name, "buildx", "version"], this.#signal);
+  }
+
+  /** Gives the image of this tag another one, so that whatever has the tag later was built later. */
+  async moveTag(tag: string, to: string): Promise<void> {
+    if (!(await answers([this.name, "tag", tag, to], this.#signal))) return;
+    await outputOf([this.name, "image", "rm", tag], { signal: this.#signal });
   }
 
   /** Whether it has an image of this name. */
@@ -72,7 +86,7 @@ export class Engine {
     const { platform } = await this.inspect(reference);
     if (platform === PLATFORM) return;
     throw new Failure(
-      `${reference} is for ${platform}, and runners need ${PLATFORM}. Build it with: ${this.name} build --platform ${PLATFORM} --tag ${reference} .`,
+      `${reference} is for ${platform}, and runners need ${PLATFORM}. Build it with: ${this.name} build --platform ${PLATFORM} --tag ${quoted(reference)} .`,
     );
   }
 

@@ -53,12 +53,17 @@ export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
       display.say(`Pulling ${image}`);
       await engine.pull(image, show);
     }
-  } else if (project.builder === "cog") {
-    display.say("Building with cog");
-    await watched(["cog", "build", "--tag", tag], { signal, cwd: project.folder }, show);
   } else {
-    display.say(`Building with ${engine.name}`);
-    await engine.build(project.folder, tag, show);
+    const isCog = project.builder === "cog";
+    // A builder may keep what it builds to itself: the tag would then still be that of the last build.
+    await engine.moveTag(tag, `${tag}:previous`);
+    display.say(`Building with ${isCog ? "cog" : engine.name}`);
+    if (isCog) await watched(["cog", "build", "--tag", tag], { signal, cwd: project.folder }, show);
+    else await engine.build(project.folder, tag, show);
+    if (!(await engine.has(tag)))
+      throw new Failure(
+        `The image was built, but the builder did not load it into ${engine.name}. Switch to one that does (docker buildx use default), then run the same command again.`,
+      );
   }
   const built = image ?? tag;
   await engine.requirePlatform(built);

@@ -7,6 +7,7 @@ import { type Hardware, hardware as hardwareItem } from "../../protocol/hardware
 import { type Model, model, type Visibility } from "../../protocol/model.ts";
 import { Interrupted, Misuse } from "../failure.ts";
 import type { Service } from "../service/service.ts";
+import { safeText } from "../ui/safe-text.ts";
 
 export interface NewModel {
   /** `owner/name` */
@@ -80,11 +81,11 @@ async function chooseHardware(
     return items.length === 1 ? items[0]?.identifier : undefined;
   const width = Math.max(...items.map(({ identifier }) => identifier.length));
   const chosen = await select({
-    message: `Hardware for ${model}`,
+    message: safeText(`Hardware for ${model}`),
     // Not as hints: only the line that is selected shows its own.
     options: items.map((one) => ({
       value: one.identifier,
-      label: `${one.identifier.padEnd(width)}  ${describe(one)}`,
+      label: safeText(`${one.identifier.padEnd(width)}  ${describe(one)}`),
     })),
     output: process.stderr,
   });

@@ -3,7 +3,7 @@ import { access, readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../../runner/src/control-plane/error.ts";
-import { slug } from "../../protocol/common.ts";
+import { readModelReference, slug } from "../../protocol/common.ts";
 import { configuration, createVersion, visibility } from "../../protocol/model.ts";
 import { containerInterface } from "../../protocol/runner.ts";
 import { Misuse } from "../failure.ts";
@@ -73,11 +73,10 @@ function parsed(text: string): unknown {
  */
 export function modelName({ folder, manifest }: Project, given: string | undefined, owner: string) {
   const name = given ?? manifest.name ?? basename(folder).toLowerCase();
-  const [first = "", second] = name.split("/");
-  const [namedOwner, own] = second === undefined ? [owner, first] : [first, second];
-  if (!slug.safeParse(own).success)
-    throw new Misuse(`“${own}” is no name for a model. Give one with --model ${owner}/story.`);
-  if (namedOwner !== owner)
-    throw new Misuse(`Only ${namedOwner} can publish there: this token is ${owner}'s.`);
-  return `${owner}/${own}`;
+  const found = readModelReference(name.includes("/") ? name : `${owner}/${name}`);
+  if (!found || found.version !== undefined || !slug.safeParse(found.name).success)
+    throw new Misuse(`“${name}” is no name for a model. Give one with --model ${owner}/story.`);
+  if (found.owner !== owner)
+    throw new Misuse(`Only ${found.owner} can publish there: this token is ${owner}'s.`);
+  return `${owner}/${found.name}`;
 }

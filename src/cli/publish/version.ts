@@ -109,9 +109,10 @@ export function exampleCall(model: string, { schemas, status, configuration }: V
   const pairs = (needed.length > 0 ? needed : fields.slice(0, 1)).flatMap(({ name, kind }) => {
     const value = example[name];
     if (value === undefined) return [];
-    if (kind === "file") return [`${name}=@file`];
+    const word = quoted(name);
+    if (kind === "file") return [`${word}=@file`];
     const isText = typeof value === "string";
-    return [isText ? `${name}=${quoted(value)}` : jsonPair(name, value)];
+    return [isText ? `${word}=${quoted(value)}` : jsonPair(word, value)];
   });
   return callOf(model, pairs);
 }

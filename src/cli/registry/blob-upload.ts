@@ -130,10 +130,12 @@ export class BlobUpload {
     await this.#client.retried(url, { method: "PUT" }, [201, 204]);
   }
 
-  /** Gives it up. */
+  /** Gives it up. If that fails, the upload ends a day later, so nothing else fails because of it. */
   async cancel(): Promise<void> {
     const url = this.#client.urlOf(this.#state.location);
-    await this.#client.call(url, { method: "DELETE" }, [202, 204, 404, 405]);
+    await this.#client
+      .retried(url, { method: "DELETE" }, [202, 204, 404, 405])
+      .catch(() => this.#client.signal.throwIfAborted());
   }
 
   async #sendChunk(content: Content, base: number, waitMs: number): Promise<void> {

@@ -2,15 +2,21 @@
 import { constants, createWriteStream } from "node:fs";
 import { access, open, rm } from "node:fs/promises";
 import { extname, join } from "node:path";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { messageOf } from "../../../runner/src/control-plane/error.ts";
 import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
 import { webName } from "../../../runner/src/files/file-name.ts";
+import { AddressPolicy } from "../../../runner/src/files/public-address.ts";
+import { PublicFetch } from "../../../runner/src/files/public-fetch.ts";
 import { safeName } from "../../domain/files/file-name.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Access } from "../access/access.ts";
 import { Failure } from "../failure.ts";
+import { USER_AGENT } from "../package.ts";
 import { makeFolder } from "../state/make-folder.ts";
+
+const PUBLIC = new PublicFetch(new AddressPolicy([]), undefined, USER_AGENT);
 
 const FILE = /^\/v1\/files\/[0-9a-f-]{36}\/[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
@@ -70,18 +76,30 @@ export class OutputFiles {
     return Object.fromEntries(entries);
   }
 
-  async #download(url: URL): Promise<string> {
-    const response = await fetch(url, { signal: this.#signal });
+  /** Follows redirects to public addresses only: a deployment could name any host of this machine's network. */
+  async #open(url: URL): Promise<{ body: Readable; disposition: string | undefined }> {
+    const response = await fetch(url, { signal: this.#signal, redirect: "manual" });
+    const location = response.headers.get("location");
+    if (response.status >= 300 && response.status < 400 && location !== null) {
+      await response.body?.cancel();
+      const { body } = await PUBLIC.get(new URL(location, url), undefined, this.#signal);
+      return { body, disposition: body.headers["content-disposition"] };
+    }
     if (!response.ok || !response.body)
       throw errorFor(response.status, undefined, await response.text());
     const disposition = response.headers.get("content-disposition") ?? undefined;
+    return { body: Readable.fromWeb(response.body), disposition };
+  }
+
+  async #download(url: URL): Promise<string> {
+    const { body, disposition } = await this.#open(url);
     const path = await this.#reserve(safeName(webName(url, disposition))).catch(
       (error: unknown) => {
         throw this.#unsaved(error);
       },
     );
     try {
-      await pipeline(response.body, createWriteStream(path), { signal: this.#signal });
+      await pipeline(body, createWriteStream(path), { signal: this.#signal });
     } catch (error) {
       await rm(path, { force: true });
       throw isOfDisk(error) ? this.#unsaved(error) : error;

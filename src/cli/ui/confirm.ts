@@ -1,6 +1,7 @@
 /** Asks before something is gone for good. */
 import { confirm, isCancel } from "@clack/prompts";
 import { Failure, Interrupted, Misuse } from "../failure.ts";
+import { safeText } from "./safe-text.ts";
 import { isInteractive } from "./terminal.ts";
 
 export interface ConfirmOptions {
@@ -20,7 +21,7 @@ export async function confirmed(
   if (json || !isInteractive())
     throw new Misuse("Nobody can be asked here whether this is meant: add --yes.");
   const answer = await confirm({
-    message: await question(),
+    message: safeText(await question()),
     initialValue: false,
     output: process.stderr,
   });

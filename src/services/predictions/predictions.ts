@@ -1,4 +1,5 @@
 /** Reads, lists, cancels and streams existing predictions. */
+
 import { accessToPrediction } from "../../domain/accounts/access.ts";
 import { readIdPart } from "../../domain/predictions/id-part.ts";
 import { type IdRange, idRange } from "../../domain/predictions/id-range.ts";
@@ -11,6 +12,7 @@ import {
   predictionWithId,
   type StreamOptions,
 } from "../../objects/prediction/stub.ts";
+import { readModelReference } from "../../protocol/common.ts";
 import type { Prediction, PredictionQuery, PredictionWithIO } from "../../protocol/prediction.ts";
 import { immutable } from "../../storage/cache.ts";
 import { findModelId } from "../../storage/models/models.ts";
@@ -116,7 +118,7 @@ async function modelFilter(
   { user_id }: Caller,
   path: string,
 ): Promise<MeantModel> {
-  const [owner = "", name = ""] = path.split("/");
+  const { owner = "", name = "" } = readModelReference(path) ?? {};
   const found = await findModelId(db, owner, name, user_id);
   return found ? { id: found.id } : { owner, name };
 }

@@ -52,6 +52,15 @@ test("of several platforms, that of runners is taken", async () => {
   expect(layers).toEqual([{ path: "amd.tar", small: Buffer.from("amd") }]);
 });
 
+test.each<[string, Record<string, string>, string]>([
+  ["configuration", { "a.tar": "x" }, "a.json is missing"],
+  ["layer", { "a.json": "{}" }, "a.tar is missing"],
+])("an archive without its %s is said to be incomplete", async (_, files, message) => {
+  const listed = JSON.stringify([{ Config: "a.json", Layers: ["a.tar"] }]);
+  const archive = await tarOf({ ...files, "manifest.json": listed });
+  await expect(read(archive)).rejects.toThrow(message);
+});
+
 test("what is no archive of an image, or breaks off, says so", async () => {
   await expect(read(await tarOf({ "index.json": "{}" }))).rejects.toThrow("no manifest.json");
   const whole = await archiveOf("oci", [randomBytes(2 * 1024 * 1024)]);

@@ -328,7 +328,7 @@ test("a cog.yaml is built by Cog, which must be there", async () => {
   home.environment.PATH = [join(home.folder, "bin"), "/bin"].join(delimiter);
   const without = await home.run(["publish", "story"]);
   expect(without).toMatchObject({ code: 1, err: expect.stringContaining("cog.yaml needs Cog") });
-  const script = `#!/bin/sh\necho "cog $* in $(basename "$PWD")" >>"$(dirname "$0")/calls"\n`;
+  const script = `#!/bin/sh\nhere=$(dirname "$0")\necho "cog $* in $(basename "$PWD")" >>"$here/calls"\nrm -f "$here/untagged"\n`;
   writeFileSync(join(home.folder, "bin/cog"), script, { mode: 0o755 });
   const { code, err } = await home.run(["publish", "story"]);
   expect(code, err).toBe(0);
@@ -368,7 +368,8 @@ test("what cannot be published says what to do, before anything is built", async
     2,
     /Only bob can publish there: this token is ada's/,
   );
-  await says(["story", "--model", "Story!"], 2, /is no name for a model/);
+  for (const name of ["Story!", "ada/story/b", "ada/story:2", "/story", "ada/"])
+    await says(["story", "--model", name], 2, /is no name for a model/);
   await says(["story", "--env", "HF_TOKEN"], 2, /--env is for --check/);
   await says(["story", "--check", "--env", "NOT_SET"], 2, /--env NOT_SET: this shell has no such/);
   await says(["story", "--tag", "bad tag"], 2, /--tag.*'bad tag' is invalid.*128 letters, digits/);
@@ -382,6 +383,15 @@ test("what cannot be published says what to do, before anything is built", async
   writeFileSync(join(home.folder, "story/auspex.json"), "{");
   await says(["story"], 2, /^auspex: auspex\.json: this is not JSON: /);
   expect(existsSync(join(home.folder, "bin/calls"))).toBe(false);
+});
+
+test("an image that the builder keeps to itself is not replaced by that of the last build", async () => {
+  await useEngine("oci");
+  expect(await home.run(["publish", "story"])).toMatchObject({ code: 0 });
+  writeFileSync(join(home.folder, "bin/elsewhere"), "");
+  const { code, err } = await home.run(["publish", "story"]);
+  expect([code, err]).toEqual([1, expect.stringContaining("the builder did not load it")]);
+  expect(deployment.models.get("story")?.versions).toHaveLength(1);
 });
 
 test("a build that fails is told in the engine's words", async () => {

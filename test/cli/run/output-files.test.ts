@@ -9,14 +9,17 @@ import { OutputFiles } from "../../../src/cli/run/output-files.ts";
 import { Home } from "../support/command.ts";
 
 let requests = 0;
+let location: string | undefined;
 const server = createServer((_, response) => {
   requests++;
+  if (location !== undefined) response.writeHead(307, { location });
   response.end("bytes");
 });
 let folder: string;
 let url: string;
 beforeEach(async () => {
   requests = 0;
+  location = undefined;
   folder = mkdtempSync(join(tmpdir(), "auspex-output-"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -61,4 +64,17 @@ test("names the folder, and another way, if a file cannot be saved there", async
   await expect(files.save(file())).rejects.toThrow(
     `The output cannot be saved in ${taken}: EEXIST: file already exists, mkdir '${taken}'\nName another folder with --output`,
   );
+});
+
+test.each([
+  "http://127.0.0.1:1/",
+  "http://169.254.169.254/latest",
+  "https://[::1]/",
+  "file:///etc/passwd",
+])("a redirect to %s, which is not public, is not followed", async (target) => {
+  location = target;
+  await expect(filesIn(folder).save(file())).rejects.toThrow(
+    /no public address|over http|not supported/,
+  );
+  expect(requests).toBe(1);
 });

@@ -67,9 +67,15 @@ export function fakeDocker(home: string, archive: Buffer, platform = "linux/amd6
 here=$(dirname "$0")
 echo "$*" >>"$here/calls"
 case "$1" in
-  image) [ "$3" = missing ] && exit 1; cat "$here/inspect.json" ;;
+  image)
+    [ "$2" = rm ] && { touch "$here/untagged"; exit 0; }
+    [ "$3" = missing ] || [ -e "$here/untagged" ] && exit 1
+    cat "$here/inspect.json" ;;
   save) cat "$here/image.tar" ;;
-  build) echo "building $*"; [ ! -e "$here/broken" ] || { echo "no space" >&2; exit 3; } ;;
+  build)
+    echo "building $*"
+    [ ! -e "$here/broken" ] || { echo "no space" >&2; exit 3; }
+    [ -e "$here/elsewhere" ] || rm -f "$here/untagged" ;;
 esac
 `;
   writeFileSync(join(folder, "docker"), script);

@@ -12,6 +12,7 @@ test.each([
   ["the clipboard", CLIPBOARD, "]52;c;cm0gLXJmIH4="],
   ["the title", "\u001b]0;root\u0007", "]0;root"],
   ["the cursor", "\u001b[2J\u001b[Hok\r\b", "[2J[Hok"],
+  ["marks that change the direction of writing", "rm\u202e x\u2066y\u200fz\u061c", "rm xyz"],
   ["sequences of one byte", "\u009b2J\u009d0;x\u009c", "2J0;x"],
 ])("%s", (_, text, shown) => {
   expect(safeText(text)).toBe(shown);

@@ -7,7 +7,7 @@ import { ALLOWED, errorOf, serve } from "../support/public-fetch-server.ts";
 
 const never = new AbortController().signal;
 const strict = new PublicFetch(new AddressPolicy([]));
-const fetcher = new PublicFetch(new AddressPolicy(ALLOWED));
+const fetcher = new PublicFetch(new AddressPolicy(ALLOWED), undefined, "auspex-runner/1.0.0");
 
 const get = (url: string, from = fetcher) => from.get(new URL(url), undefined, never);
 
@@ -214,7 +214,7 @@ test("what is sent: no cookies, no credentials, nothing compressed", async () =>
   const headers = {
     accept: "*/*",
     "accept-encoding": "identity",
-    "user-agent": expect.stringMatching(/^auspex-runner\//),
+    "user-agent": "auspex-runner/1.0.0",
     host: web.host,
     connection: "close",
   };
