@@ -30,6 +30,8 @@ export class TokenUsage implements RunReporter {
   #usage: Tokens = {};
   #metrics: Tokens = {};
   #characters = 0;
+  /** Those that the reported output tokens count: what a message tells at its beginning counts none. */
+  #counted = 0;
 
   constructor(reporter: RunReporter, call: VendoraCall, input: Record<string, Json>) {
     this.#reporter = reporter;
@@ -58,8 +60,10 @@ export class TokenUsage implements RunReporter {
   }
 
   output(value: Json): void {
-    this.#usage = mergeTokens(this.#usage, readUsage(value, this.#isWithoutOutput));
+    const usage = readUsage(value, this.#isWithoutOutput);
+    this.#usage = mergeTokens(this.#usage, usage);
     this.#characters += outputCharacters(value);
+    if (usage?.output !== undefined) this.#counted = this.#characters;
     this.#reporter.output(value);
   }
 
@@ -76,13 +80,17 @@ export class TokenUsage implements RunReporter {
   settle(): void {
     const input = this.#usage.input ?? this.#metrics.input;
     const reported = this.#usage.output ?? this.#metrics.output;
-    const output = this.#isWithoutOutput ? 0 : reported;
     // A picture has none but those that its server counts.
     if (isImageCall(this.#call) && reported === undefined) return;
+    // A stream that was stopped has text after its last usage, or no usage at all.
+    const isReported = this.#metrics.output !== undefined && this.#usage.output === undefined;
+    const rest = this.#isWithoutOutput || isReported ? 0 : this.#characters - this.#counted;
+    const isEstimated =
+      input === undefined || rest > 0 || (reported === undefined && !this.#isWithoutOutput);
     this.#reporter.metrics({
       input_tokens: input ?? this.#estimatedInput(),
-      output_tokens: output ?? estimate(this.#characters),
-      ...(input === undefined || output === undefined ? { tokens_estimated: 1 } : {}),
+      output_tokens: this.#isWithoutOutput ? 0 : (reported ?? 0) + estimate(rest),
+      ...(isEstimated && { tokens_estimated: 1 }),
     });
   }
 

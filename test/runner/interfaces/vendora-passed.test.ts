@@ -79,6 +79,68 @@ describe("a completion", () => {
     expect(reporter.of("output")).toMatchObject([{ choices: [{ text: "Hello" }] }]);
   });
 
+  describe("of several prompts", () => {
+    const prompt = ["one", "two"];
+    const whole = [
+      { index: 0, text: "Hello", finish_reason: "length" },
+      { index: 1, text: "Hello", finish_reason: "length" },
+    ];
+    const both = { prompt_tokens: 4, completion_tokens: 4, total_tokens: 8 };
+    /** As llama-cpp-python, which asserts that the list has one. */
+    const oneOnly: Answer = (response, body) =>
+      Array.isArray(body.prompt)
+        ? json(500, { error: { message: "[]", type: "internal_server_error" } })(response, body)
+        : streamed(response, body);
+
+    it("is asked one by one of a server that takes one, whole", async () => {
+      const { server, finish, reporter } = await ask(
+        "completions",
+        { [COMPLETIONS]: oneOnly },
+        { prompt },
+      );
+      expect(finish).toMatchObject({ status: "succeeded", output: "value" });
+      expect(server.bodies(COMPLETIONS).map((body) => body.prompt)).toEqual([prompt, ...prompt]);
+      expect(reporter.of("output")).toMatchObject([{ choices: whole, usage: both }]);
+    });
+
+    it("is asked one by one of a server that takes one, as a stream", async () => {
+      const asked = { prompt, stream: true };
+      const { finish, reporter } = await ask("completions", { [COMPLETIONS]: oneOnly }, asked);
+      expect(finish).toMatchObject({ status: "succeeded", output: "items" });
+      expect(reporter.of("output")).toMatchObject([
+        { choices: [{ index: 0, text: "He" }] },
+        { choices: [{ index: 0, text: "llo" }] },
+        { choices: [], usage: USAGE },
+        { choices: [{ index: 1, text: "He" }] },
+        { choices: [{ index: 1, text: "llo" }] },
+        { choices: [], usage: both },
+      ]);
+    });
+
+    it("that the server refuses for another reason is refused for that", async () => {
+      const refused = json(400, { error: { message: "no such temperature" } });
+      const { finish } = await ask("completions", { [COMPLETIONS]: refused }, { prompt });
+      expect(finish).toMatchObject({ error: { detail: { status: 400 } } });
+    });
+
+    it("may be answered with a list of completions, as llama.cpp does", async () => {
+      const one = (index: number) => ({
+        ...piece("Hello", "length"),
+        choices: [whole[index]],
+        usage: USAGE,
+      });
+      const list = json(200, [one(0), one(1)]);
+      const { reporter } = await ask("completions", { [COMPLETIONS]: list }, { prompt });
+      expect(reporter.of("output")).toMatchObject([{ choices: whole, usage: both }]);
+      const lists = events([data([one(0), one(1)]), DONE]);
+      const stream = await ask("completions", { [COMPLETIONS]: lists }, { prompt, stream: true });
+      expect(stream.reporter.of("output")).toMatchObject([
+        { choices: [whole[0]] },
+        { choices: [whole[1]] },
+      ]);
+    });
+  });
+
   it("of a server without it fails", async () => {
     const { finish } = await ask("completions", {}, { prompt: "hi" });
     expect(finish).toMatchObject({ status: "failed", error: { detail: { status: 404 } } });

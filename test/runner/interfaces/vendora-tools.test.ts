@@ -105,6 +105,8 @@ describe("an overflown context", () => {
     [400, "The input (5000 tokens) is longer than the model's context length (4096 tokens)."],
     [422, "Input validation error: `inputs` must have less than 1024 tokens. Given: 2000"],
     [422, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens"],
+    [500, "input (600 tokens) is too large to process. increase the physical batch size"],
+    [500, "input is too large to process. increase the physical batch size"],
     [400, "prompt too long; exceeded max context length by 4 tokens"],
   ])("that a server reports with %i is a 400 with a code: %s", async (status, message) => {
     const server = await FakeServer.start({ [CHAT]: json(status, { error: { message } }) });

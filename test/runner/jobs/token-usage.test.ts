@@ -73,6 +73,47 @@ describe("what outputs say of their tokens", () => {
     expect(tokens(call, {}, outputs)).toEqual({ input_tokens: 7, output_tokens: 11 });
   });
 
+  it.each<[string, VendoraCall, Json[]]>([
+    [
+      "a message",
+      "messages",
+      [
+        { type: "message_start", message: { usage: { input_tokens: 7, output_tokens: 0 } } },
+        { type: "content_block_delta", delta: { type: "text_delta", text: "12345678" } },
+      ],
+    ],
+    ["a chat", "chat_completions", [chunk({ content: "12345678" }, { prompt_tokens: 7 })]],
+    [
+      "a chat that counts in each chunk",
+      "chat_completions",
+      [
+        chunk({ content: "1234" }, { prompt_tokens: 7, completion_tokens: 1 }),
+        chunk({ content: "5678" }),
+      ],
+    ],
+    [
+      "a response",
+      "responses",
+      [
+        { type: "response.created", response: { usage: { input_tokens: 7, output_tokens: 0 } } },
+        { type: "response.output_text.delta", delta: "12345678" },
+      ],
+    ],
+    [
+      "a completion",
+      "completions",
+      [{ choices: [{ text: "12345678" }], usage: { prompt_tokens: 7 } }],
+    ],
+  ])(
+    "is estimated for the text after the last usage of %s that was stopped",
+    (_, call, outputs) => {
+      expect(tokens(call, {}, outputs)).toEqual({
+        ...{ input_tokens: 7, output_tokens: 2 },
+        tokens_estimated: 1,
+      });
+    },
+  );
+
   it("counts for rankings, of which some servers tell the total alone", () => {
     const answer = { results: [], usage: { total_tokens: 7 } };
     expect(tokens("rerank", {}, [answer])).toEqual({ input_tokens: 7, output_tokens: 0 });

@@ -19,6 +19,7 @@ import type { Run } from "../interface.ts";
 import type { LargeRead } from "../large-reads.ts";
 import { brokenServer, findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
 import { isImageCall, MAX_ANSWER_BYTES, withFiles } from "./images.ts";
+import { joinedAnswers } from "./prompts.ts";
 import { withModelName } from "./request.ts";
 import { VendoraStream } from "./stream.ts";
 
@@ -130,7 +131,7 @@ export class AnswerReader {
   }
 
   #outputWhole(text: string, asCalled?: (value: Json) => Json): void {
-    const told = parseOrUndefined(text);
+    const told = joinedAnswers(parseOrUndefined(text));
     const value = told !== undefined && asCalled ? asCalled(told) : told;
     if (!isObject(value)) throw brokenServer(`the container responded with ${text.slice(0, 200)}`);
     const isResponse = value.object === "response";

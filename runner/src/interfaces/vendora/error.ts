@@ -64,7 +64,7 @@ export function brokenServer(message: string): Failure {
  * context. They have no code for it, and agents compact their conversation only if there is one.
  */
 const OVERFLOW =
-  /context[ _-]?(?:length|size|window)|max(?:imum)?[ _]model[ _]len|prompt (?:is )?too long|(?:prompt|input) length.* exceeds|\binputs`? (?:tokens|must have less)/i;
+  /context[ _-]?(?:length|size|window)|max(?:imum)?[ _]model[ _]len|(?:prompt|input)(?: \(\d+ tokens\))? (?:is )?too (?:long|large)|too many tokens|(?:prompt|input) length.* exceeds|\binputs`? (?:tokens|must have less)/i;
 
 /** The failure in a body, whether of an HTTP error or of an event in a stream. */
 export function parseFailure(value: unknown, status: number, text = ""): ServerFailure {

@@ -15,6 +15,7 @@ import type { Run } from "../interface.ts";
 import { AnswerReader, type Output, parseOrUndefined } from "./answer.ts";
 import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
 import { formOf } from "./form.ts";
+import { JoinedCompletions, severalPrompts } from "./prompts.ts";
 import { PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { readSound } from "./sound.ts";
@@ -39,6 +40,9 @@ const QUOTES = ["`", "'", '"'];
 
 /** The statuses for requests that cannot be streamed: vLLM and llama.cpp, TGI, older llama.cpp. */
 const REJECTED_STATUSES = [400, 422, 500];
+
+/** The statuses for a list of prompts, of servers that take one: llama-cpp-python fails with 500. */
+const LIST_STATUSES = [400, 422, 500, 501];
 
 interface SentRequest {
   call: VendoraCall;
@@ -75,14 +79,35 @@ export class VendoraExchange {
     try {
       return await this.#read(sent, end);
     } catch (error) {
+      const { statusCode = 0 } = sent.answer;
+      const prompts = call === "completions" ? severalPrompts(input.prompt) : undefined;
+      if (prompts && LIST_STATUSES.includes(statusCode) && !isOverflow(error))
+        return this.#oneByOne(prompts, end);
       const wasTranslated = sent.call !== call && error instanceof ServerFailure;
       throw wasTranslated && isTranslated(call) ? inCallersTerms(call, error, input) : error;
     }
   }
 
+  /** For servers that take one prompt at a time. Choices are numbered as those of a list are. */
+  async #oneByOne(prompts: Json[], end: AbortSignal): Promise<Output> {
+    const { input } = this.#run;
+    const joined = new JoinedCompletions(typeof input.n === "number" ? input.n : 1);
+    let kind: Output = "items";
+    for (const [number, prompt] of prompts.entries()) {
+      const sent = await this.#send("completions", { ...input, prompt }, end);
+      kind = await this.#read(sent, end, (value, of) => {
+        if (of === "items") this.#onOutput(joined.numbered(value, number), of);
+        else joined.add(value, number);
+      });
+    }
+    if (kind === "value") this.#onOutput(joined.whole, kind);
+    return kind;
+  }
+
   async #read(
     { call, answer, whole, refusal, asCalled }: SentRequest,
     end: AbortSignal,
+    onOutput = this.#onOutput,
   ): Promise<Output> {
     if (refusal) throw refusal;
     const status = answer.statusCode ?? 0;
@@ -94,12 +119,12 @@ export class VendoraExchange {
     const type = answer.headers["content-type"] ?? "";
     const isStream = /^text\/event-stream\b/i.test(type);
     if (call === "audio_speech" && SOUND.test(type)) {
-      await readSound(answer, (event) => this.#onOutput(event, "items"));
+      await readSound(answer, (event) => onOutput(event, "items"));
       return "items";
     }
     const large = this.#parts.large.open(answer, end);
     try {
-      const reader = new AnswerReader(this.#run, answer, large, this.#onOutput);
+      const reader = new AnswerReader(this.#run, answer, large, onOutput);
       if (!isStream && FORMS.includes(call)) return await reader.text();
       if (!isStream) return await reader.value(asCalled);
       return await (whole ? reader.whole(call) : reader.items(call));
@@ -173,6 +198,9 @@ export class VendoraExchange {
     return param === "model" || code === "model_not_found" || isNamed;
   }
 }
+
+const isOverflow = (error: unknown) =>
+  error instanceof ServerFailure && error.error.code === "context_length_exceeded";
 
 /** vLLM does not stream beam search; older versions of llama.cpp do not stream chats with tools. */
 const isAboutStream = ({ message, param }: { message: string; param: string | null }) =>

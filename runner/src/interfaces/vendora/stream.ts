@@ -97,15 +97,15 @@ export class VendoraStream {
       if (!ENDS[call] || MARKED.includes(call)) this.#close("succeeded");
       return;
     }
-    const value = parse(data);
-    if (value instanceof Failure) this.#close(value);
-    else if (value) this.#event(value);
+    const values = parse(data);
+    if (values instanceof Failure) this.#close(values);
+    else if (values) for (const value of values) this.#event(value);
     else
       this.#close(external(`the container sent an event that is not a JSON object: ${head(data)}`));
   }
 
   #event(value: Record<string, Json>): void {
-    if (value.type === PING) return;
+    if (this.#end !== undefined || value.type === PING) return;
     const failure = findFailure(value);
     if (failure) return this.#close(failure);
     this.#options.output(withModelName(value, this.#options.model));
@@ -116,10 +116,11 @@ export class VendoraStream {
   }
 }
 
-function parse(data: string): Record<string, Json> | Failure | undefined {
+/** Some servers put what they have of several prompts into one event, as a list. */
+function parse(data: string): Record<string, Json>[] | Failure | undefined {
   try {
-    const value = parseBoundedJson(data);
-    return isObject(value) ? value : undefined;
+    const values = [parseBoundedJson(data)].flat();
+    return values.every((value) => isObject(value)) ? values : undefined;
   } catch (error) {
     return error instanceof Failure ? error : undefined;
   }

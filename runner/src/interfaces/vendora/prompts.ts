@@ -1,0 +1,77 @@
+/** Completions of several prompts, from servers that take one at a time. */
+import { isObject } from "../../../../src/lib/json.ts";
+import type { Json } from "../../../../src/protocol/common.ts";
+
+/** The prompts of a list, as text or as tokens; undefined if there is one only. */
+export function severalPrompts(prompt: Json | undefined): Json[] | undefined {
+  if (!Array.isArray(prompt) || prompt.length < 2) return undefined;
+  return prompt.every((one) => typeof one === "number") ? undefined : prompt;
+}
+
+/** llama.cpp answers several prompts with a list of completions. Any other answer stays as it is. */
+export function joinedAnswers(told: Json | undefined): Json | undefined {
+  if (!Array.isArray(told)) return told;
+  const answers = told.filter(hasChoices);
+  const [first] = answers;
+  if (!first || answers.length < told.length) return told;
+  const joined = new JoinedCompletions(first.choices.length);
+  for (const [number, one] of answers.entries()) {
+    const choices = one.choices.map((choice, index) =>
+      isObject(choice) ? { ...choice, index } : choice,
+    );
+    joined.add({ ...one, choices }, number);
+  }
+  return joined.whole;
+}
+
+type Body = Record<string, Json>;
+
+const hasChoices = (value: Json): value is Body & { choices: Json[] } =>
+  isObject(value) && Array.isArray(value.choices);
+
+const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
+
+export class JoinedCompletions {
+  readonly #choicesEach: number;
+  readonly #usages: Body[] = [];
+  readonly #choices: Json[] = [];
+  #last: Body = {};
+
+  /** @param choicesEach of each prompt */
+  constructor(choicesEach: number) {
+    this.#choicesEach = choicesEach;
+  }
+
+  /** A chunk or a completion of one prompt as that of the list, with the usage of all so far. */
+  numbered(value: Json, prompt: number): Body {
+    const { usage, ...rest } = isObject(value) ? value : {};
+    if (isObject(usage)) this.#usages[prompt] = usage;
+    return {
+      ...rest,
+      ...(hasChoices(rest) && { choices: rest.choices.map((one) => this.#choice(one, prompt)) }),
+      ...(isObject(usage) && { usage: this.#usage }),
+    };
+  }
+
+  /** Adds a completion to the whole. */
+  add(value: Json, prompt: number): void {
+    this.#last = this.numbered(value, prompt);
+    if (hasChoices(this.#last)) this.#choices.push(...this.#last.choices);
+  }
+
+  get whole(): Json {
+    return { ...this.#last, choices: this.#choices };
+  }
+
+  #choice(choice: Json, prompt: number): Json {
+    if (!isObject(choice)) return choice;
+    const index = typeof choice.index === "number" ? choice.index : 0;
+    return { ...choice, index: prompt * this.#choicesEach + index };
+  }
+
+  get #usage(): Body {
+    const sum = (name: string) =>
+      this.#usages.reduce((total, usage) => total + Number(usage[name] ?? 0), 0);
+    return Object.fromEntries(COUNTS.map((name) => [name, sum(name)]));
+  }
+}
