@@ -12,6 +12,7 @@ import { misused, readCommandLine, readNumber } from "./command-line.ts";
 import { assertFree, type Deployment, PortTaken, startDeployment } from "./deployment.ts";
 import { EXAMPLES_CLASS, requireDocker, seedExamples, startDockerRunner } from "./docker-runner.ts";
 import { copyExamples } from "./examples.ts";
+import { endLastWorkerd, noteWorkerd } from "./last-workerd.ts";
 import { makePicture } from "./picture.ts";
 import { pinExamples } from "./pinned-examples.ts";
 import { messageOf } from "./refusal.ts";
@@ -95,6 +96,13 @@ function endWithNpm(): void {
   }, PARENT_CHECK_MS).unref();
 }
 
+/** Its Node process and its workerd are the only ones that use the folder. @throws StateTaken */
+async function takeState(folder: string): Promise<void> {
+  claimState(folder);
+  await endLastWorkerd(folder);
+  noteWorkerd(folder);
+}
+
 /** @returns its address */
 async function startControlPlane(folder: string, secrets: Secrets): Promise<string> {
   const { BACKUP_KEY = "", SECRET_KEY } = process.env;
@@ -122,7 +130,7 @@ async function startControlPlane(folder: string, secrets: Secrets): Promise<stri
 }
 
 async function startEmpty(): Promise<void> {
-  claimState(EMPTY_FOLDER);
+  await takeState(EMPTY_FOLDER);
   await rm(join(EMPTY_FOLDER, "state"), { recursive: true, force: true });
   const secrets = await readSecrets();
   const url = await startControlPlane(EMPTY_FOLDER, secrets);
@@ -166,7 +174,7 @@ async function main(): Promise<void> {
   await assertFree(port);
   if (values.empty) return startEmpty();
   if (values.docker) await requireDocker();
-  claimState(STATE_FOLDER);
+  await takeState(STATE_FOLDER);
   const secrets = await readSecrets();
   const url = await startControlPlane(STATE_FOLDER, secrets);
   const operator = new Client(url, secrets.operatorToken);
