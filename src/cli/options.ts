@@ -96,7 +96,7 @@ export const repeated = (value: string, values: string[] = []): string[] => [...
 
 /** The id of a prediction, or its address. */
 export function predictionArgument(text: string): string {
-  const [id] = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.exec(text) ?? [];
+  const [id] = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.exec(text.toLowerCase()) ?? [];
   if (id === undefined)
     throw new Misuse(`'${text}' is no prediction: write its id. auspex predictions lists them.`);
   return id;

@@ -57,6 +57,9 @@ const assetsSource = (c: Context) => `${new URL(c.req.url).origin}/assets/`;
 /** Empty when files are served from the deployment's own origin. */
 const filesSource = (c: Context<Dashboard>) => settings(c.env).filesOrigin ?? "";
 
+/** An ID that another program wrote in upper case. */
+const UPPER_ID = /\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\/|$)/gi;
+
 const pageHeaders = secureHeaders({
   // The owner of the domain decides whether it is HTTPS only.
   strictTransportSecurity: false,
@@ -86,6 +89,11 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
         ? next()
         : Promise.resolve(otherwise.fetch(c.req.raw, c.env, c.executionCtx)),
     )
+    .use((c, next) => {
+      const path = c.req.path.replace(UPPER_ID, (segment) => segment.toLowerCase());
+      if (path === c.req.path || c.req.method !== "GET") return next();
+      return Promise.resolve(c.redirect(path + new URL(c.req.url).search));
+    })
     .use(requestId({ limitLength: 128 }))
     .use(noStoreByDefault)
     // Before those of all pages: what is set last stays.

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import type { Json } from "../lib/json.ts";
 
-export const uuid = z.uuid();
+/** Compared without case, as RFC 9562 says. */
+export const uuid = z.uuid().toLowerCase();
 export const timestamp = z.iso.datetime();
 
 /** An http(s) URL. The document states this as a pattern, since `format: uri` allows any scheme. */
@@ -13,6 +14,20 @@ export const link = z
 
 /** A named schema or null. A union, since OpenAPI cannot make a `$ref` nullable. */
 export const orNull = <T extends z.ZodType>(schema: T) => z.union([schema, z.null()]);
+
+/** A text of a body that null clears. */
+export const clearable = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .nullable()
+    .transform((text) => text ?? "");
+
+/** An optional field of a body. Clients that know no absent fields send null. */
+export const absentIfNull = <T extends z.ZodType>(schema: T) =>
+  orNull(schema)
+    .transform((value) => value ?? undefined)
+    .optional();
 
 export type { Json };
 
@@ -118,10 +133,14 @@ export const repeated = <T extends z.ZodType>(item: T, max: number) =>
     .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(item).max(max))
     .default([]);
 
+/** Opaque text that says where a list goes on. Clients that build URLs send an empty one for none. */
+export const cursorText = (max: number) =>
+  z.preprocess((value) => (value === "" ? undefined : value), z.string().max(max).optional());
+
 /** The query parameters of every list. Strict: ignoring a misspelt filter would return everything. */
 export const pageQuery = (max = 50) =>
   z.strictObject({
-    cursor: z.string().max(1_000).optional().meta({
+    cursor: cursorText(1_000).meta({
       description: "The `next_cursor` or `previous_cursor` of another page",
     }),
     page_size: integerText(5, max).default(25).meta({ description: "Number of items per page" }),

@@ -2,6 +2,8 @@
 import { z } from "zod";
 import { categorySlugs, categorySummary, MAX_CATEGORIES } from "./category.ts";
 import {
+  absentIfNull,
+  clearable,
   digest,
   integerText,
   jsonObject,
@@ -35,13 +37,13 @@ export type Visibility = z.infer<typeof visibility>;
 const settable = z.strictObject({
   name: slug,
   visibility,
-  description: z.string().max(1_000),
-  overview: z.string().max(100_000).meta({ description: "Markdown" }),
+  description: clearable(1_000),
+  overview: clearable(100_000).meta({ description: "Markdown" }),
   source_url: link.nullable(),
   license_url: link.nullable(),
   paper_url: link.nullable(),
   cover_image_url: link.nullable(),
-  category_slugs: categorySlugs,
+  category_slugs: categorySlugs.nullable().transform((slugs) => slugs ?? []),
   hardware_identifier: z
     .string()
     .max(63)
@@ -186,16 +188,16 @@ export type Configuration = z.infer<typeof configuration>;
 export const createVersion = z
   .strictObject({
     release_notes: z.string().max(255),
-    image: z.union([tag, digest]).optional().meta({
+    image: absentIfNull(z.union([tag, digest])).meta({
       description:
         "A tag or a digest in the model's repository in this deployment's registry; instead of `container_image_digest`",
       example: "latest",
     }),
-    schemas: newSchemas.optional(),
-    container_image_digest: digest.optional(),
-    compatibilities: newCompatibilities.optional(),
-    /** Omitted: inherited from the previous version. */
-    configuration: configuration.optional(),
+    schemas: absentIfNull(newSchemas),
+    container_image_digest: absentIfNull(digest),
+    compatibilities: absentIfNull(newCompatibilities),
+    /** Absent: inherited from the previous version. */
+    configuration: absentIfNull(configuration),
   })
   .meta({
     id: "CreateVersion",

@@ -1,6 +1,7 @@
 /** Predictions: the resource, its list, and the request that creates one. */
 import { z } from "zod";
 import {
+  absentIfNull,
   json,
   jsonObject,
   modelReference,
@@ -118,12 +119,12 @@ const createOptions = {
     .default(false)
     .meta({ description: "Respond with the event stream, and ask the model to stream its output" }),
   webhook: orNull(webhook).optional(),
-  priority: priority.optional().meta({
+  priority: absentIfNull(priority).meta({
     description:
       "How soon it has its turn among the waiting predictions of this hardware. `normal` by default, or what its token is held to",
     example: "low",
   }),
-  retention_seconds: z.int().min(MIN_RETENTION_SECONDS).optional().meta({
+  retention_seconds: absentIfNull(z.int().min(MIN_RETENTION_SECONDS)).meta({
     description:
       "How long to keep input, output, events and files after the prediction has finished. The deployment's retention period (30 days) is the default and the maximum",
     example: 3_600,

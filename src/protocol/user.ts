@@ -1,6 +1,6 @@
 /** Users, in the two shapes that a deployment can serve (`RESOURCE_SHAPE`). */
 import { z } from "zod";
-import { link, slug, timestamp, uuid } from "./common.ts";
+import { clearable, link, slug, timestamp, uuid } from "./common.ts";
 
 export const resourceShape = z.enum(["A", "B"]);
 export type ResourceShape = z.infer<typeof resourceShape>;
@@ -48,14 +48,6 @@ export const userB = z
 
 export const user = z.union([userA, userB]).meta({ id: "User" });
 export type User = z.infer<typeof user>;
-
-/** Null clears it. */
-const clearable = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .nullable()
-    .transform((text) => text ?? "");
 
 /**
  * The user that `npm run verify` makes as an operator, and cleans up after: it deletes whatever this account

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
-import { dataUri } from "../../../src/domain/files/data-uris.ts";
+import { dataUri } from "../../../src/domain/files/data-uri.ts";
 import { replaceText } from "../../../src/domain/files/json-path.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";

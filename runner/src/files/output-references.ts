@@ -53,7 +53,8 @@ export class References {
   recognise(text: string): Pending | string {
     const { files, read } = this.#options;
     if (files.isAddress(text)) return this.#once(text, async () => files.find(text));
-    if (text.startsWith("data:")) return this.#data(text) ?? this.#plain(text);
+    const data = this.#data(text);
+    if (data) return data;
     // Not deduplicated: the file may be another one by the next time.
     if (read && text.startsWith("file:///")) return this.#pend(() => this.#copy(text, read));
     return this.#plain(text);

@@ -3,7 +3,7 @@
  * straight to disk: in memory they are replaced by their URLs.
  */
 import type { Readable } from "node:stream";
-import { createUpload } from "../../../src/protocol/upload.ts";
+import { dataUriHead, MAX_HEAD } from "../../../src/domain/files/data-uri.ts";
 import { external } from "../containers/failure.ts";
 
 /** Stores a file. @returns the URL that replaces it in the report */
@@ -20,13 +20,9 @@ export interface ReportOptions {
 
 /** `"` and `\`. */
 const [QUOTE, ESCAPE] = [0x22, 0x5c];
-/**
- * The bytes by which a data URI's header must end, and the size up to which a file stays inline.
- */
-const MAX_HEAD_BYTES = 300;
+/** The size up to which a file stays inline. */
 export const INLINE_BYTES = 64 * 1024;
 const PREFIX = "data:";
-const HEAD = /^data:([^",\\]+);base64,/i;
 
 /** Undefined if there is more than `maxBytes`, and then the connection is closed. */
 export async function readReport(
@@ -85,13 +81,12 @@ async function copyText(
 async function fileAhead(source: Source): Promise<string | undefined> {
   await source.has(PREFIX.length);
   if (source.buffer.toString("latin1", 0, PREFIX.length).toLowerCase() !== PREFIX) return undefined;
-  await source.has(MAX_HEAD_BYTES);
-  const [head = "", type] = HEAD.exec(source.buffer.toString("latin1", 0, MAX_HEAD_BYTES)) ?? [];
-  const mimeType = createUpload.shape.mime_type.safeParse(type);
-  if (!mimeType.success || !(await source.has(INLINE_BYTES))) return undefined;
+  await source.has(MAX_HEAD);
+  const head = dataUriHead(source.buffer.toString("latin1", 0, MAX_HEAD));
+  if (!head || !(await source.has(INLINE_BYTES))) return undefined;
   if (source.buffer.subarray(0, INLINE_BYTES).includes(QUOTE)) return undefined;
   source.take(head.length);
-  return mimeType.data;
+  return head.mime_type;
 }
 
 /** The decoded bytes up to the end of the string, which is not consumed. */

@@ -3,6 +3,7 @@
  * other hosts are linked, never loaded.
  */
 
+import { dataUriHead } from "../../domain/files/data-uri.ts";
 import { messageText } from "../../domain/predictions/message-text.ts";
 import type { Json } from "../../protocol/common.ts";
 import { embeddingsIn, type Vector } from "./embeddings.ts";
@@ -98,11 +99,18 @@ const isShortList = (value: Json): value is string[] =>
 
 const MAX_ADDRESS = 2_048;
 
-/** A data URL of an image; never SVG, which is a document. */
-const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/]+=*$/;
+/** Never SVG, which is a document. */
+const PICTURE = /^image\/(?:png|jpeg|gif|webp|avif)(?: *;|$)/i;
+
+function isPicture(text: string): boolean {
+  const head = dataUriHead(text);
+  return head !== undefined && PICTURE.test(head.mime_type) && BASE64.test(text.slice(head.length));
+}
+
+const BASE64 = /^[A-Za-z0-9+/]+=*$/;
 
 function textOutput(text: string, host: string): Output {
-  if (PICTURE.test(text)) return { kind: "image", address: text, name: "Image" };
+  if (isPicture(text)) return { kind: "image", address: text, name: "Image" };
   if (text.length > MAX_ADDRESS || !/^https?:\/\/\S+$/.test(text) || !URL.canParse(text))
     return { kind: "text", text };
   const url = new URL(text);

@@ -36,7 +36,7 @@ export interface NamedFile {
 }
 
 const FILE = /^\/v1\/files\/([\w-]+)\/([\w.%-]+)$/;
-const UPLOAD = /^\/v1\/uploads\/([0-9a-f-]{36})$/;
+const UPLOAD = /^\/v1\/uploads\/([0-9a-f-]{36})$/i;
 
 /** @param origins of this deployment, and of its files */
 export function fileNamed(text: string, origins: string[]): NamedFile | undefined {
@@ -44,7 +44,7 @@ export function fileNamed(text: string, origins: string[]): NamedFile | undefine
   const url = URL.parse(text, origins[0]);
   if (!url || !origins.includes(url.origin)) return undefined;
   const [, source, name] = FILE.exec(url.pathname) ?? UPLOAD.exec(url.pathname) ?? [];
-  return source === undefined ? undefined : { source, name };
+  return source === undefined ? undefined : { source: source.toLowerCase(), name };
 }
 
 /** How an example names its own file, wherever it is read. */

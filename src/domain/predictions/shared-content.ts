@@ -37,8 +37,8 @@ export const sharedInput = (
 
 /** Whether an input names a file: by itself, or by the upload that it is the content of. */
 export function namesFile(input: string, source: string, name: string): boolean {
-  if (input.includes(`/v1/uploads/${source}"`)) return true;
-  const path = `/v1/files/${source}/${name}`;
+  if (new RegExp(`/v1/uploads/${source}"`, "i").test(input)) return true;
+  const files = input.split(new RegExp(`/v1/files/${source}/`, "i")).slice(1);
   // What goes on is another file of the same source, of which nothing was said.
-  return input.split(path).some((after, n) => n > 0 && !/^[\w.-]/.test(after));
+  return files.some((file) => file.startsWith(name) && !/^[\w.-]/.test(file.slice(name.length)));
 }

@@ -3,6 +3,7 @@
  * has tokens, and only what both conventions have.
  */
 import type { Json } from "../../protocol/common.ts";
+import { encodedSource } from "../vendorb/image-sources.ts";
 import { chatRequestOf } from "./chat-request.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 
@@ -47,10 +48,7 @@ function blockOf(part: Json): Json {
   const { type, text, image_url } = fieldsOf(part);
   if (type !== "image_url") return { type: "text", text: textOf(text) };
   const url = textOf(fieldsOf(image_url).url);
-  const [, media_type, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
-  const source: Fields =
-    media_type && data !== undefined ? { type: "base64", media_type, data } : { type: "url", url };
-  return { type: "image", source };
+  return { type: "image", source: encodedSource(url) ?? { type: "url", url } };
 }
 
 const textIn = (content: Json | undefined): string =>

@@ -3,6 +3,7 @@
  * container gets it as it was sent.
  */
 import type { Json } from "../../protocol/common.ts";
+import { dataUriHead } from "../files/data-uri.ts";
 import { type Fields, isFields } from "../vendora/response-json.ts";
 
 /** @param addressOf the address of the file that stands for the data; undefined for what is none */
@@ -17,18 +18,18 @@ export const withImageAddresses = (
     return url === undefined ? undefined : { type: "url", url };
   });
 
-const DATA_URI = /^data:([^",\\]+);base64,/;
-
 /** Servers may know no other addresses than those of the web. */
 export const withImageData = (value: Json): Json =>
   withImages(value, ({ type, url, ...rest }) => {
     if (type !== "url" || typeof url !== "string" || !isEmpty(rest)) return undefined;
-    const [head, media_type] = DATA_URI.exec(url.slice(0, MAX_HEAD)) ?? [];
-    if (head === undefined || media_type === undefined) return undefined;
-    return { type: "base64", media_type, data: url.slice(head.length) };
+    return encodedSource(url);
   });
 
-const MAX_HEAD = 300;
+/** A data URI as the source of an image; undefined for any other address. */
+export function encodedSource(url: string): Fields | undefined {
+  const head = dataUriHead(url);
+  return head && { type: "base64", media_type: head.mime_type, data: url.slice(head.length) };
+}
 
 /** @param sourceOf the new source of an image; undefined to keep its own */
 function withImages(value: Json, sourceOf: (source: Fields) => Fields | undefined): Json {

@@ -1,6 +1,6 @@
 /** Responses of the vendora convention. */
 import { z } from "zod";
-import { integerText, json } from "../common.ts";
+import { cursorText, integerText, json } from "../common.ts";
 import { vendoraModelName, vendoraWebhook } from "./chat.ts";
 
 /** An item of a conversation: a message (`type` is optional), a tool call, its output … */
@@ -75,11 +75,7 @@ export const response = z.looseObject({
 export const itemsQuery = z.object({
   limit: integerText(1, 100).default(20).meta({ description: "Maximum number of items" }),
   order: z.enum(["asc", "desc"]).default("desc").meta({ description: "`desc`: newest first" }),
-  after: z
-    .string()
-    .max(100)
-    .optional()
-    .meta({ description: "Id of an item: lists the items after it" }),
+  after: cursorText(100).meta({ description: "Id of an item: lists the items after it" }),
 });
 export type ItemsQuery = z.infer<typeof itemsQuery>;
 

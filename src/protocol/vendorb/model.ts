@@ -1,6 +1,6 @@
 /** Models of the vendorb convention. */
 import { z } from "zod";
-import { integerText, timestamp } from "../common.ts";
+import { cursorText, integerText, timestamp } from "../common.ts";
 
 /** What nobody has told of a model is null, which the convention allows. */
 export const vendorbModel = z
@@ -30,7 +30,7 @@ export const vendorbModels = z
   .meta({ id: "VendorbModels" });
 export type VendorbModels = z.infer<typeof vendorbModels>;
 
-const cursor = (description: string) => z.string().max(200).optional().meta({ description });
+const cursor = (description: string) => cursorText(200).meta({ description });
 
 /** The query of GET /vendorb/models. */
 export const vendorbModelsQuery = z.object({

@@ -178,7 +178,7 @@ const stream = createRoute({
       after_id: z
         .string()
         .regex(
-          /^\d{1,15}$/,
+          /^\d{0,15}$/,
           "Input should be the id of an event: a whole number, as in 'after_id=4'",
         )
         .optional()

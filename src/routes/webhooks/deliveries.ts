@@ -42,7 +42,7 @@ const again = createRoute({
       receiver: z
         .union([
           z.literal(OWN_WEBHOOK),
-          z.uuid(`Input should be the id of an endpoint, or '${OWN_WEBHOOK}'`),
+          z.uuid(`Input should be the id of an endpoint, or '${OWN_WEBHOOK}'`).toLowerCase(),
         ])
         .optional()
         .meta({

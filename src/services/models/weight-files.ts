@@ -93,7 +93,7 @@ const placeOf = (n: number): Loc => [...WEIGHTS, String(n), "file"];
 function uploadId(file: string, n: number): string {
   const [, upload, source] = ADDRESS.exec(file) ?? [];
   const id = uuid.safeParse(upload ?? source ?? file).data;
-  if (id !== undefined) return id.toLowerCase();
+  if (id !== undefined) return id;
   throw invalid(
     placeOf(n),
     "this is not a file of the deployment: upload it with POST /v1/uploads, and name the upload's id or URL",

@@ -21,7 +21,7 @@ import type { SentFiles } from "./sent-files.ts";
 /** A D1 statement takes 100 parameters, and one runner has to fetch all files. */
 const MAX_FILES = 90;
 
-const UPLOAD = /^\/v1\/uploads\/([0-9a-f-]{36})$/;
+const UPLOAD = /^\/v1\/uploads\/([0-9a-f-]{36})$/i;
 const FILE = /^\/v1\/files\/([^/]+)\/([^/]+)$/;
 
 interface FileSearch {
@@ -133,7 +133,12 @@ async function ownFiles(
   const places = found.map(({ at, text }) => {
     const url = new URL(text, origin);
     const file = fileOf(url);
-    return { at, url, file, source: file?.source_id ?? UPLOAD.exec(url.pathname)?.[1] ?? "" };
+    return {
+      at,
+      url,
+      file,
+      source: file?.source_id ?? UPLOAD.exec(url.pathname)?.[1]?.toLowerCase() ?? "",
+    };
   });
   const ids = [...new Set(places.map(({ source }) => source))];
   const { db, settings } = services;

@@ -31,7 +31,7 @@ export async function refreshInputUrls(
   );
   const renewed = await Promise.all(
     expired.slice(0, MAX_URLS).map(async ([old, , source_id = "", file_name = ""]) => {
-      const file = { source_id, file_name };
+      const file = { source_id: source_id.toLowerCase(), file_name };
       const found = await createFileUrl(services, caller, file, PAGE_URL_SECONDS, origin).catch(
         (error) => {
           // The file has been deleted: its URL stays as it was.
@@ -45,7 +45,7 @@ export async function refreshInputUrls(
   return renewed.reduce((text, [old, now]) => (now ? text.replaceAll(old, now) : text), input);
 }
 
-const UPLOAD = /"(?:(https?:\/\/[^"/\\]+))?\/v1\/uploads\/([0-9a-f-]{36})"(?!\s*:)/g;
+const UPLOAD = /"(?:(https?:\/\/[^"/\\]+))?\/v1\/uploads\/([0-9a-f-]{36})"(?!\s*:)/gi;
 
 /**
  * Replaces uploads by signed URLs of their files, which a browser can open. For display only.
@@ -58,7 +58,7 @@ export async function withUploadUrls(
   input: string,
 ): Promise<string> {
   const named = [...input.matchAll(UPLOAD)].filter(([, at = origin]) => at === origin);
-  const ids = [...new Set(named.map(([, , id = ""]) => id))].slice(0, MAX_URLS);
+  const ids = [...new Set(named.map(([, , id = ""]) => id.toLowerCase()))].slice(0, MAX_URLS);
   if (ids.length === 0) return input;
   const uploads = await findOwnUploads(services.db, caller.user_id, ids);
   const expires = Date.now() + PAGE_URL_SECONDS * 1000;
@@ -73,6 +73,6 @@ export async function withUploadUrls(
     ),
   );
   return input.replaceAll(UPLOAD, (text, at: string | undefined, id: string) =>
-    (at ?? origin) === origin ? (addresses.get(id) ?? text) : text,
+    (at ?? origin) === origin ? (addresses.get(id.toLowerCase()) ?? text) : text,
   );
 }

@@ -4,8 +4,9 @@
  * and base64 as a data URI again.
  */
 import { findBase64Data } from "../../domain/files/base64-data.ts";
-import { dataUri, findDataUris, LONG_DATA_URI } from "../../domain/files/data-uris.ts";
+import { dataUri } from "../../domain/files/data-uri.ts";
 import { lacksCharset } from "../../domain/files/file-type.ts";
+import { findDataUris, LONG_DATA_URI } from "../../domain/files/json-data-uris.ts";
 import { replaceText } from "../../domain/files/json-path.ts";
 import { madeName } from "../../domain/files/media-types.ts";
 import { sentName } from "../../domain/files/sent-name.ts";

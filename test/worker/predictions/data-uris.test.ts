@@ -84,6 +84,7 @@ describe("a long data URI", () => {
     ["without padding", uriOf(bytesOf(LONG)).replace(/=+$/, "")],
     ["as a name", { [uri]: 1 }],
     ["of no media type", `data:;base64,${picture.toBase64()}`],
+    ["in other case, as which it could not be written again,", uri.replace("base64", "Base64")],
   ])("%s stays as it is", async (_, value) => {
     const body = await create({ value });
     expect(body.input).toEqual({ value });

@@ -89,7 +89,7 @@ function* fieldsOf(name: string, value: Json): Generator<{ name: string; text: s
 function fileOf(field: string, text: string, files: FilesByUrl): FormFile {
   const file = files.get(text);
   if (file) return { ...file, from: file.path };
-  const inline = text.startsWith("data:") ? decodeDataUri(text) : undefined;
+  const inline = decodeDataUri(text);
   if (!inline) {
     const message = `'${field}' is no file. Send it in a form, or the URL of an upload.`;
     throw parseFailure({ message, param: field }, 400);

@@ -2,7 +2,7 @@
  * The images in the answers of a server, which come as base64: each becomes a file, so that no prediction's
  * log has megabytes of it.
  */
-import { dataUri } from "../../../../src/domain/files/data-uris.ts";
+import { dataUri } from "../../../../src/domain/files/data-uri.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";

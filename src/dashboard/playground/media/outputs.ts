@@ -1,4 +1,5 @@
 /** Reads pictures, sounds and transcripts from the outputs of a prediction, whatever the model calls them. */
+import { dataUriHead } from "../../../domain/files/data-uri.ts";
 import { isObject } from "../../../lib/json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { outputOf } from "../../prediction-view/output-kind.ts";
@@ -53,8 +54,8 @@ export class MediaOutputs {
   }
 
   #string(text: string): void {
-    const sound = /^data:audio\/[\w.+-]+;base64,/.test(text);
-    if (sound) return this.#add({ kind: "audio", address: text, name: "Sound" });
+    if (dataUriHead(text)?.mime_type.toLowerCase().startsWith("audio/"))
+      return this.#add({ kind: "audio", address: text, name: "Sound" });
     const output = outputOf(text, this.#host);
     if (output.kind === "link")
       this.#add({ kind: "link", address: output.address, name: output.text });

@@ -2,7 +2,7 @@
  * Finds long data URIs in JSON before it is parsed. As text they would be in memory several times: as the
  * body, as a value, as JSON again, and twice as large beside a character that is not Latin-1.
  */
-import { createUpload } from "../../protocol/upload.ts";
+import { dataUri, dataUriHead, MAX_HEAD } from "./data-uri.ts";
 import { BACKSLASH, base64In, COLON, QUOTE, withoutSpaces } from "./json-bytes.ts";
 
 /**
@@ -20,10 +20,8 @@ export interface DataUri {
 }
 
 const decoder = new TextDecoder();
+/** Only what can be written again exactly as it was is taken out. */
 const BEGINNING = new TextEncoder().encode("data:");
-const MAX_HEAD = 300;
-/** Only what can be written again exactly as it was. */
-const HEAD = /^data:([^",\\]+);base64,/;
 
 /** @param least its length; for invalid JSON what is found is arbitrary */
 export function findDataUris(json: Uint8Array, least: number): DataUri[] {
@@ -41,8 +39,6 @@ export function findDataUris(json: Uint8Array, least: number): DataUri[] {
   return found;
 }
 
-export const dataUri = (mimeType: string, base64: string) => `data:${mimeType};base64,${base64}`;
-
 const begins = (json: Uint8Array, at: number) =>
   BEGINNING.every((byte, n) => json[at + n] === byte);
 
@@ -50,9 +46,9 @@ const begins = (json: Uint8Array, at: number) =>
 const isName = (json: Uint8Array, end: number): boolean => json[withoutSpaces(json, end)] === COLON;
 
 function decoded(uri: Uint8Array): Pick<DataUri, "mime_type" | "content"> | undefined {
-  const [head, type] = HEAD.exec(decoder.decode(uri.subarray(0, MAX_HEAD))) ?? [];
-  const mimeType = createUpload.shape.mime_type.safeParse(type);
-  if (head === undefined || !mimeType.success) return undefined;
+  const beginning = decoder.decode(uri.subarray(0, MAX_HEAD));
+  const head = dataUriHead(beginning);
+  if (!head || !beginning.startsWith(dataUri(head.mime_type, ""))) return undefined;
   const content = base64In(uri.subarray(head.length));
-  return content && { mime_type: mimeType.data, content };
+  return content && { mime_type: head.mime_type, content };
 }
