@@ -28,9 +28,9 @@ export const headers = {
     example: 1999,
   },
   "x-ratelimit-reset": {
-    description: "Seconds until the period ends",
+    description: "When the period ends, in Unix seconds",
     schema: { type: "integer", minimum: 1 },
-    example: 7,
+    example: 1_795_310_130,
   },
   "www-authenticate": {
     description: "Required authentication scheme",

@@ -7,6 +7,10 @@ type Example = Pick<ErrorExample, "description" | "detail">;
 
 const CONVENTION_PROBLEMS: Record<string, Example> = {
   ...PROBLEMS,
+  400: {
+    description: "The version does not support the call, or its container rejected the request",
+    detail: "The model 'demo/scribe' does not support embeddings.",
+  },
   502: {
     description: "The model failed; retrying the same call will not help",
     detail: "The model ran out of memory.",

@@ -38,7 +38,7 @@ Single resources and public lists have an \`ETag\`. Send it as \`If-None-Match\`
 
 Requests are counted per token and per account, or per IP address without a token; requests with a token have higher limits. Creating predictions and other writes are counted separately. Above a limit, requests return 429: wait for the number of seconds in \`Retry-After\`.
 
-Responses report the limit that you are closest to in \`x-ratelimit-limit\`, \`x-ratelimit-remaining\` and \`x-ratelimit-reset\` (seconds). Responses of \`/v1/vendora\` also have them with the suffix \`-requests\`, those of \`/v1/vendorb\` with the prefix \`anthropic-\`. \`remaining\` is an upper bound: requests that other servers count at the same time are not included.
+Responses report the limit that you are closest to in \`x-ratelimit-limit\`, \`x-ratelimit-remaining\` and \`x-ratelimit-reset\` (Unix seconds). Responses of \`/v1/vendora\` also have them with the suffix \`-requests\`, those of \`/v1/vendorb\` with the prefix \`anthropic-\`. \`remaining\` is an upper bound: requests that other servers count at the same time are not included.
 
 ## Versioning
 

@@ -74,14 +74,17 @@ export const jsonObjects = z
   });
 
 /** Usernames and model names. They follow the rules of registry paths, since images are stored below them. */
-export const slug = z
+const SLUG = /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*$/;
+const SLUG_RULE = "lower-case letters and digits, with '.', '_' or '-' between them";
+export const slug = z.string().min(1).max(63).regex(SLUG, SLUG_RULE);
+
+/** The name of a user or a model as a segment of a path. In upper case it names nothing: a 404. */
+export const slugInPath = z
   .string()
   .min(1)
   .max(63)
-  .regex(
-    /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*$/,
-    "lower-case letters and digits, with '.', '_' or '-' between them",
-  );
+  .regex(new RegExp(SLUG, "i"), SLUG_RULE)
+  .meta({ pattern: SLUG.source });
 
 /** `owner/name` or `owner/name:number`, as in the `model` field of POST /predictions. */
 export const modelReference = z

@@ -1,6 +1,6 @@
 /** Examples of a model: runs that its owner shows. */
 import { z } from "zod";
-import { absentIfNull, json, jsonObject, timestamp, uuid } from "./common.ts";
+import { json, jsonObject, timestamp, uuid } from "./common.ts";
 import { oneModel } from "./model.ts";
 
 /** Of one model. */
@@ -29,11 +29,11 @@ export type PinExample = z.infer<typeof pinExample>;
 
 export const updateExample = z
   .strictObject({
-    position: absentIfNull(z.int().min(1).max(MAX_EXAMPLES)).meta({
+    position: z.int().min(1).max(MAX_EXAMPLES).optional().meta({
       description: "Its place from the first, 1; beyond the last it becomes the last",
       example: 1,
     }),
-    is_cover: absentIfNull(z.boolean()).meta({
+    is_cover: z.boolean().optional().meta({
       description:
         "Whether the first picture of its output is the model's picture in lists, as that of the first pinned example with one is until you choose another. False takes it away if it is: then the model has none until you choose one",
     }),

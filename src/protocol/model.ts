@@ -14,6 +14,7 @@ import {
   repeated,
   repository,
   slug,
+  slugInPath,
   sortDirection,
   timestamp,
   uuid,
@@ -188,13 +189,13 @@ export type Configuration = z.infer<typeof configuration>;
 export const createVersion = z
   .strictObject({
     release_notes: z.string().max(255),
-    image: absentIfNull(z.union([tag, digest])).meta({
+    image: z.union([tag, digest]).optional().meta({
       description:
         "A tag or a digest in the model's repository in this deployment's registry; instead of `container_image_digest`",
       example: "latest",
     }),
-    schemas: absentIfNull(newSchemas),
-    container_image_digest: absentIfNull(digest),
+    schemas: newSchemas.optional(),
+    container_image_digest: digest.optional(),
     compatibilities: absentIfNull(newCompatibilities),
     /** Absent: inherited from the previous version. */
     configuration: absentIfNull(configuration),
@@ -288,8 +289,8 @@ export const model = foundModel
 export type Model = z.infer<typeof model>;
 
 export const oneModel = z.object({
-  model_owner: slug.meta({ example: "demo" }),
-  model_name: slug.meta({ example: "story" }),
+  model_owner: slugInPath.meta({ example: "demo" }),
+  model_name: slugInPath.meta({ example: "story" }),
 });
 /** Of official clients, which encode the name as one part of the path. */
 export const encodedModel = z.object({

@@ -1,7 +1,6 @@
 /** Predictions: the resource, its list, and the request that creates one. */
 import { z } from "zod";
 import {
-  absentIfNull,
   json,
   jsonObject,
   modelReference,
@@ -119,12 +118,12 @@ const createOptions = {
     .default(false)
     .meta({ description: "Respond with the event stream, and ask the model to stream its output" }),
   webhook: orNull(webhook).optional(),
-  priority: absentIfNull(priority).meta({
+  priority: priority.optional().meta({
     description:
       "How soon it has its turn among the waiting predictions of this hardware. `normal` by default, or what its token is held to",
     example: "low",
   }),
-  retention_seconds: absentIfNull(z.int().min(MIN_RETENTION_SECONDS)).meta({
+  retention_seconds: z.int().min(MIN_RETENTION_SECONDS).optional().meta({
     description:
       "How long to keep input, output, events and files after the prediction has finished. The deployment's retention period (30 days) is the default and the maximum",
     example: 3_600,

@@ -3,7 +3,7 @@
  * Inputs that expect a file accept the URL of a completed upload.
  */
 import { z } from "zod";
-import { absentIfNull, timestamp, uuid } from "./common.ts";
+import { timestamp, uuid } from "./common.ts";
 
 /** R2's limit. */
 export const MAX_PARTS = 10_000;
@@ -37,7 +37,7 @@ export const createUpload = z
       example: 20_000_000,
     }),
     mime_type: mimeType,
-    name: absentIfNull(fileName),
+    name: fileName.optional(),
   })
   .meta({ id: "CreateUpload", description: "A file to upload" });
 export type CreateUpload = z.infer<typeof createUpload>;

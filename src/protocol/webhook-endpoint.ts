@@ -1,13 +1,13 @@
 /** Webhook endpoints of an account, which receive the events of all its predictions. */
 import { z } from "zod";
-import { clearable, link, timestamp, uuid } from "./common.ts";
+import { link, timestamp, uuid } from "./common.ts";
 import { DEFAULT_EVENTS, deliveryAttempt, webhookEvents } from "./webhook.ts";
 
 const url = link.meta({
   description: "URL that receives events: https on a public host",
   example: "https://example.com/hooks/auspex",
 });
-const description = clearable(200).meta({ example: "Production" });
+const description = z.string().max(200).meta({ example: "Production" });
 const enabled = z.boolean().meta({ description: "False: deliveries are paused", example: true });
 
 export const endpointSecret = z
@@ -19,7 +19,7 @@ export const webhookEndpoint = z
   .object({
     id: uuid,
     url,
-    description: z.string(),
+    description,
     events: webhookEvents,
     enabled,
     secrets: z

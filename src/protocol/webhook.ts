@@ -1,6 +1,6 @@
 /** Webhooks: their configuration on create, and the log of deliveries. */
 import { z } from "zod";
-import { absentIfNull, link, timestamp, uuid } from "./common.ts";
+import { link, timestamp, uuid } from "./common.ts";
 
 export const webhookEventName = z.enum(["started", "output", "completed"]).meta({
   id: "WebhookEventName",
@@ -43,8 +43,8 @@ export const webhook = z
         description: "URL that receives updates: https on a public host",
         example: "https://example.com/hook",
       }),
-      secret: absentIfNull(webhookSecret),
-      events: absentIfNull(webhookEvents).meta({
+      secret: webhookSecret.optional(),
+      events: webhookEvents.optional().meta({
         description: "Events to send; `started` and `completed` by default",
       }),
     },

@@ -2,7 +2,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireOperator } from "../middleware/authentication.ts";
 import { category, putCategory } from "../protocol/category.ts";
-import { nothing, pageOf, pageQuery, slug, uuid } from "../protocol/common.ts";
+import { nothing, pageOf, pageQuery, slug, slugInPath, uuid } from "../protocol/common.ts";
 import { hardware, putHardware } from "../protocol/hardware.ts";
 import {
   createRunnerToken as createRunnerTokenBody,
@@ -29,7 +29,7 @@ import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "./resp
 import { pageRequest, router } from "./router.ts";
 
 const operators = { tags: ["Operator"], middleware: requireOperator };
-const oneUser = z.object({ username: slug });
+const oneUser = z.object({ username: slugInPath });
 const oneToken = z.object({ token_id: uuid });
 const oneCategory = z.object({ slug });
 const oneHardware = z.object({ identifier: slug });

@@ -50,7 +50,7 @@ export function rateHeaders(
   const headers = {
     "x-ratelimit-limit": String(limit),
     "x-ratelimit-remaining": String(remaining),
-    "x-ratelimit-reset": String(reset),
+    "x-ratelimit-reset": String(Math.floor(now / 1_000) + reset),
   };
   switch (convention) {
     case "vendora":

@@ -1,13 +1,8 @@
 /** The schemas of a version, from the OpenAPI document of a Cog model. */
-import { upgradeFromThreeToThreeOne } from "@scalar/openapi-upgrader/3.0-to-3.1";
-import { isObject } from "../../lib/json.ts";
-import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
+import { upgradedSchemas } from "../schemas/openapi-schemas.ts";
 import { faultOfSize } from "../schemas/schema-size.ts";
-import { withNullsInEach } from "./nullable.ts";
 import { addReferencedNames, type OpenapiDocument } from "./openapi-document.ts";
-
-type Fields = { [name: string]: Json };
 
 /** `fault`: there are some, and why they cannot be used. */
 export interface ReadSchemas {
@@ -23,7 +18,9 @@ export function cogSchemas(document: OpenapiDocument): ReadSchemas {
   // No larger ones could be published, and to upgrade 360 kB takes half a second.
   const fault = faultOfSize(document.schemas);
   if (fault !== undefined) return { fault };
-  const { Input, Output, ...others } = upgraded(document);
+  const { Input, Output, ...others } = document.version.startsWith("3.0")
+    ? upgradedSchemas(document.schemas)
+    : document.schemas;
   if (Input === undefined && Output === undefined) return {};
   const input = Input ?? { type: "object" };
   const output = Output ?? {};
@@ -38,18 +35,3 @@ export function cogSchemas(document: OpenapiDocument): ReadSchemas {
     },
   };
 }
-
-function upgraded({ version, schemas }: OpenapiDocument): Record<string, Fields> {
-  if (!version.startsWith("3.0")) return schemas;
-  const document: unknown = upgradeFromThreeToThreeOne({
-    openapi: version,
-    components: { schemas: withNullsInEach(schemas) },
-  });
-  const components = isObject(document) && isObject(document.components) && document.components;
-  return components && isObject(components.schemas) ? asSchemas(components.schemas) : {};
-}
-
-const asSchemas = (schemas: Record<string, unknown>) =>
-  Object.fromEntries(
-    Object.entries(schemas).filter((entry): entry is [string, Fields] => isObject(entry[1])),
-  );

@@ -1,5 +1,7 @@
-/** The `Prefer` header (RFC 7240): `wait`, `wait=<seconds>` and `cancel`; anything else is ignored. */
-import { invalid } from "../schemas/validation.ts";
+/**
+ * The `Prefer` header (RFC 7240): `wait`, `wait=<seconds>` and `cancel`. Anything else is ignored, as the RFC
+ * asks for, also a `wait` that is no whole number: `Preference-Applied` says what counts.
+ */
 
 export interface Preference {
   /** At most the maximum; the default for a bare `wait`. */
@@ -7,17 +9,20 @@ export interface Preference {
   cancel: boolean;
 }
 
+/** A longer header says nothing that is understood. */
+const MAX_CHARS = 1_000;
+
 /**
  * @param header the value; several headers are joined by commas, as Headers.get does
- * @throws ValidationFailure when `wait` is not a whole number of seconds
  */
 export function parsePrefer(
   header: string | undefined,
   limits: { default?: number; max: number },
 ): Preference {
   const preference: Preference = { cancel: false };
+  if (header === undefined || header.length > MAX_CHARS) return preference;
   let waitSeen = false;
-  for (const part of splitOutsideQuotes(header ?? "")) {
+  for (const part of splitOutsideQuotes(header)) {
     const [name = "", value] =
       part
         .split(";", 1)[0]
@@ -31,7 +36,6 @@ export function parsePrefer(
         if (seconds === undefined) preference.waitSeconds = limits.default;
         else if (/^\d{1,9}$/.test(seconds))
           preference.waitSeconds = Math.min(Number(seconds), limits.max);
-        else throw badWait(seconds);
         break;
       }
       case "cancel":
@@ -51,11 +55,3 @@ const splitOutsideQuotes = (header: string) =>
   header.match(/(?:"(?:\\.|[^"\\])*"|[^,"]|")+/g) ?? [];
 
 const unquote = (value: string) => /^"(.*)"$/.exec(value)?.[1]?.replace(/\\(.)/g, "$1") ?? value;
-
-const badWait = (value: string) =>
-  invalid(
-    ["header", "prefer"],
-    "wait takes a whole number of seconds, as in 'Prefer: wait=10'",
-    "int_parsing",
-    value,
-  );

@@ -134,7 +134,8 @@ export class PredictionRecord {
     const { spec, state, terminal } = this.life;
     const { id, call, created_at } = spec;
     const body = upTo(most, this.content()) ?? upTo(mostBare, this.content(["null"]));
-    return { id, call, created_at, terminal, stored: state.stored, body };
+    const { status, stored } = state;
+    return { id, call, created_at, terminal, status, stored, body };
   }
 
   /**

@@ -8,6 +8,7 @@ import type { TerminalState } from "../../domain/predictions/terminal.ts";
 import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { JsonPieces } from "../../lib/json-splice.ts";
 import type { StoredValue } from "../../protocol/event.ts";
+import type { TaskStatus } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 
 /** A JSON value: its text, or the name under which it lies in R2. */
@@ -39,6 +40,7 @@ export interface Snapshot {
   call: VendoraCall | null;
   created_at: number;
   terminal: boolean;
+  status: TaskStatus;
   /** Whether anything of it lies in R2. */
   stored: boolean;
   /** Null when its texts have more characters than were asked for (`SNAPSHOT_CHARS`): openContent has them. */

@@ -6,7 +6,13 @@ import {
   requireScopeToWrite,
 } from "../../middleware/authentication.ts";
 import { conditionalGet, markPublic } from "../../middleware/conditional.ts";
-import { pageOf, pageQuery, searchQuery, slug, sortDirection } from "../../protocol/common.ts";
+import {
+  pageOf,
+  pageQuery,
+  searchQuery,
+  slugInPath,
+  sortDirection,
+} from "../../protocol/common.ts";
 import { modelItem } from "../../protocol/model.ts";
 import { updateUser, user, userUsage } from "../../protocol/user.ts";
 import { getOwnStorage } from "../../services/accounts/usage.ts";
@@ -76,7 +82,7 @@ const get = createRoute({
   tags,
   summary: "Get a user",
   middleware: [allowAnonymous, conditionalGet],
-  request: { params: z.object({ username: slug.meta({ example: "demo" }) }) },
+  request: { params: z.object({ username: slugInPath.meta({ example: "demo" }) }) },
   responses: { 200: jsonResponse("The user", user), ...errorResponses },
 });
 

@@ -2,14 +2,13 @@
 import { z } from "@hono/zod-openapi";
 import { type PredictionWithIO, predictionWithIO } from "../../protocol/prediction.ts";
 import { errorResponses, problemResponse } from "../responses.ts";
-import { eventStreamContent } from "./event-stream.ts";
 
 export const CREATING = `Responds immediately with 202 and the pending prediction, unless \`Prefer: wait\` asks to wait for its end. Requires the scope \`predict\`.
 
-With \`stream: true\` the response is the event stream itself, as of GET /predictions/{prediction_id}/stream; leaving it does not cancel the prediction.`;
+With \`stream: true\` the response is the event stream itself, as of GET /predictions/{prediction_id}/stream; leaving it does not cancel the prediction. Generated clients create without \`stream\` and then read that stream.`;
 
 /** `wait` and `cancel`: see domain/predictions/prefer.ts. */
-export const prefer = z.string().max(1_000).optional();
+export const prefer = z.string().optional();
 
 export const createHeaders = z.object({
   "validate-input": z.enum(["true", "false"]).default("false").meta({
@@ -19,7 +18,7 @@ export const createHeaders = z.object({
   }),
   prefer: prefer.meta({
     description:
-      "`wait` or `wait=<seconds>` waits for the end, 60 s at most unless the operator chose otherwise; `wait=<seconds>, cancel` cancels what takes longer. An account waits for and streams 500 at once, unless the operator chose otherwise: beyond that it is a 429. With `stream` it is the longest silence before the stream closes, up to 3,600 s. All else is ignored",
+      "`wait` or `wait=<seconds>` waits for the end, 60 s at most unless the operator chose otherwise; `wait=<seconds>, cancel` cancels what takes longer, which is a 202. An account waits for and streams 500 at once, unless the operator chose otherwise: beyond that it is a 429. With `stream` it is the longest silence before the stream closes, up to 3,600 s. All else is ignored",
     example: "wait=10",
   }),
   "idempotency-key": z.string().min(1).max(255).optional().meta({
@@ -65,12 +64,11 @@ const PENDING: PredictionWithIO = {
 
 export const createAnswers = {
   200: {
-    description: "The prediction has ended within the wait; or, with `stream`, its event stream",
+    description:
+      "The prediction has ended within the wait. With `stream: true`, the response is the event stream that GET /predictions/{prediction_id}/stream documents",
     headers: createdHeaders,
-    content: {
-      "application/json": { schema: predictionWithIO },
-      ...eventStreamContent,
-    },
+    // Without text/event-stream, which would make the type of generated clients `PredictionWithIO | string`.
+    content: { "application/json": { schema: predictionWithIO } },
   },
   202: {
     description: "The prediction has not ended: poll its `url`",

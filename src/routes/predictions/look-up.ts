@@ -1,7 +1,7 @@
 /** Predictions under /v1/operator: look-ups by support. */
 import { createRoute } from "@hono/zod-openapi";
 import { requireOperator } from "../../middleware/authentication.ts";
-import { pageQuery, slug } from "../../protocol/common.ts";
+import { pageQuery, slugInPath } from "../../protocol/common.ts";
 import { explanation } from "../../protocol/explanation.ts";
 import { operatorPrediction, predictionSearch } from "../../protocol/operator.ts";
 import { onePrediction } from "../../protocol/prediction.ts";
@@ -18,7 +18,7 @@ const ofUser = createRoute({
   operationId: "lookUpPrediction",
   summary: "Look up a user's prediction",
   description: "Without its input and output. Each look-up is logged.",
-  request: { params: onePrediction.extend({ username: slug }) },
+  request: { params: onePrediction.extend({ username: slugInPath }) },
   responses: { 200: jsonResponse("The prediction", operatorPrediction), ...errorResponses },
 });
 
@@ -30,7 +30,7 @@ const explain = createRoute({
   summary: "Explain a user's prediction",
   description:
     "As GET /predictions/{prediction_id}/explain, with the names of the models and runners that the reason is about. Each look-up is logged.",
-  request: { params: onePrediction.extend({ username: slug }) },
+  request: { params: onePrediction.extend({ username: slugInPath }) },
   responses: { 200: jsonResponse("Why it does not run yet", explanation), ...errorResponses },
 });
 

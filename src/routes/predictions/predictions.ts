@@ -310,12 +310,16 @@ async function begin(
       idleSeconds: prefer.waitSeconds,
       reader: tokenReader(c),
     });
-    return eventStream(events, applied, { location: `/v1/predictions/${id}` });
+    const response = eventStream(events, applied, { location: `/v1/predictions/${id}` });
+    // The document leaves it to streamPrediction.
+    return response as Response & TypedResponse<PredictionWithIO, 200, "json">;
   }
   const answer = async () => {
     const created = await createPrediction(services, caller, reference, requested(), options);
-    const { terminal, ...text } = await createdText(services, created);
-    const response = jsonText(text, terminal ? 200 : 202);
+    const { terminal, status, ...text } = await createdText(services, created);
+    // What the preference itself canceled has not ended within the wait.
+    const hasEnded = terminal && !(prefer.cancel && status === "canceled");
+    const response = jsonText(text, hasEnded ? 200 : 202);
     response.headers.set("location", `/v1/predictions/${created.id}`);
     if (applied) response.headers.set("preference-applied", applied);
     return response;

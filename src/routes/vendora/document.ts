@@ -57,7 +57,7 @@ export const callErrors = {
 export const compatibleErrors = {
   ...callErrors,
   400: vendoraErrorResponse(
-    "The version is not compatible with this call, or its container rejected the request",
+    "The version does not support the call, or its container rejected the request",
   ),
 };
 

@@ -20,7 +20,7 @@ export const vendorbErrors = {
 export const callErrors = {
   ...vendorbErrors,
   400: vendorbErrorResponse(
-    "The version is not compatible with this call, or its container rejected the request",
+    "The version does not support the call, or its container rejected the request",
   ),
   409: vendorbErrorResponse("The `Idempotency-Key` was used for a different request"),
   502: vendorbErrorResponse("The model failed; retrying the same call will not help"),

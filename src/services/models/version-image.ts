@@ -9,6 +9,7 @@ import { ANY_SCHEMAS, knownOf } from "../../domain/images/server-description.ts"
 import { UnfitImage } from "../../domain/images/unfit-image.ts";
 import { ownRepository } from "../../domain/registry/own-image.ts";
 import { checkVersionSchemas, faultOfSchemas } from "../../domain/schemas/check-version-schemas.ts";
+import { upgradedVersionSchemas } from "../../domain/schemas/openapi-schemas.ts";
 import { invalid, type Loc } from "../../domain/schemas/validation.ts";
 import type { Configuration, CreateVersion } from "../../protocol/model.ts";
 import type { ImageWeight } from "../../protocol/weights.ts";
@@ -44,10 +45,12 @@ export interface VersionImage {
 export async function versionImage(
   services: Services,
   model: DetailedModelRow,
-  request: CreateVersion,
+  given: CreateVersion,
   elsewhere: string | undefined,
 ): Promise<VersionImage> {
-  const { schemas, compatibilities, configuration } = request;
+  const schemas = given.schemas && upgradedVersionSchemas(given.schemas);
+  const request = { ...given, schemas };
+  const { compatibilities, configuration } = request;
   if (schemas) checkVersionSchemas(schemas);
   const { digest, image } = await findImage(services, model, request);
   if (!image) {

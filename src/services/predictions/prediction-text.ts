@@ -37,11 +37,12 @@ export async function predictionText(
 export async function createdText(
   services: Services,
   created: CreatedPrediction,
-): Promise<PredictionText & Pick<Snapshot, "terminal">> {
+): Promise<PredictionText & Pick<Snapshot, "terminal" | "status">> {
   const snapshot = await snapshotOf(created);
   const text = await predictionText(services, created.stub, snapshot);
   if (!text) throw gone(created);
-  return { ...text, terminal: snapshot.terminal };
+  const { terminal, status } = snapshot;
+  return { ...text, terminal, status };
 }
 
 /** A stream if it is in several pieces, so that the whole is never in memory. */

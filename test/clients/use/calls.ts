@@ -12,16 +12,12 @@ const headers = { authorization: `Bearer ${TOKEN}`, prefer: "wait=30" };
 const nested: Json = [1, null, { deep: ["a", { deeper: true }] }];
 const body = { model: MODEL, input: { name: "Ada", nested } } satisfies CreatePrediction;
 
-/** Such a call is answered with a prediction, or its event stream where that is asked for. */
-const outputOf = (answer: { output?: unknown } | string | undefined) =>
-  typeof answer === "object" ? answer.output : answer;
-
 const first = createFetchClient<paths>({ baseUrl: BASE, headers });
 const { data, error } = await first.POST("/predictions", { body });
-console.log("openapi-typescript", error ?? outputOf(data));
+console.log("openapi-typescript", error ?? data.output);
 
 const second = await viaHeyApi({ client: createClient({ baseUrl: BASE, headers }), body });
-console.log("hey-api", second.error ?? outputOf(second.data));
+console.log("hey-api", second.error ?? second.data.output);
 
 const third = await viaOrval(body, { headers });
-console.log("orval", third.status === 200 ? outputOf(third.data) : third.status);
+console.log("orval", third.status === 200 ? third.data.output : third.status);

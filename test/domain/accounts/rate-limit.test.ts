@@ -38,7 +38,7 @@ test("clients of the vendora convention find it by their own names, too", () => 
   const plain = {
     "x-ratelimit-limit": "10",
     "x-ratelimit-remaining": "5",
-    "x-ratelimit-reset": "3",
+    "x-ratelimit-reset": String(Date.parse("2026-11-20T10:15:33Z") / 1_000),
   };
   const now = Date.parse("2026-11-20T10:15:30Z");
   expect(rateHeaders(rate, undefined, now)).toEqual(plain);

@@ -135,6 +135,7 @@ describe("a prediction that cannot be read", () => {
       call: null,
       created_at: 0,
       terminal: true,
+      status: "succeeded" as const,
       stored: false,
       body: Array(5_001).fill(value),
     }));

@@ -65,11 +65,33 @@ describe("what is wrong with a request", () => {
   });
 
   test("in its headers", async () => {
-    const headers = { ...JSON_TYPE, prefer: "wait=soon" };
+    const headers = { ...JSON_TYPE, "validate-input": "maybe" };
     const body = JSON.stringify({ model, input: {} });
     expect(await issuesOf("POST", "/v1/predictions", { body, headers })).toEqual([
-      "header.prefer int_parsing",
+      "header.validate-input enum",
     ]);
+  });
+
+  test.each(["wait=soon", "wait=-1", `x=${"y".repeat(2_000)}`])(
+    "a Prefer of %s is ignored, and Preference-Applied names nothing",
+    async (prefer) => {
+      const headers = { ...JSON_TYPE, prefer };
+      const body = JSON.stringify({ model, input: {} });
+      const { status, response } = await send("POST", "/v1/predictions", {
+        body,
+        headers,
+      });
+      expect([status, response.headers.get("preference-applied")]).toEqual([202, null]);
+    },
+  );
+
+  test.each([
+    ["GET", "/v1/models/Demo/Story"],
+    ["GET", "/v1/models/Demo"],
+    ["GET", "/v1/models/Demo/Story/versions/1"],
+    ["GET", "/v1/users/Demo"],
+  ])("%s %s, whose names are in upper case, is a 404", async (method, path) => {
+    expect((await send(method, path)).status).toBe(404);
   });
 
   test("in its body, several at once, with what helps", async () => {

@@ -144,7 +144,9 @@ describe("by Prefer: wait=n, cancel", () => {
     await passes(6, job.prediction_id);
     expect(await channel.next()).toMatchObject({ type: "cancel" });
     await channel.report([], { status: "canceled", output: "none" });
-    expect((await creating).body).toMatchObject({ id: job.prediction_id, status: "canceled" });
+    const { status, body } = await creating;
+    expect(status).toBe(202);
+    expect(body).toMatchObject({ id: job.prediction_id, status: "canceled" });
   });
 
   test("does not come for what ended before", async () => {

@@ -58,17 +58,17 @@ const predictionOptions = {
   webhook: { anyOf: [{ $ref: "#/components/schemas/Webhook" }, { type: "null" }] },
   retention_seconds: { type: "integer", minimum: 60 },
 };
-const created = { 200: ["PredictionWithIO", "events"], 202: ["PredictionWithIO"] };
+const created = { 200: ["PredictionWithIO"], 202: ["PredictionWithIO"] };
 
 const modelFields = {
   name: text,
   visibility: { $ref: "#/components/schemas/ModelVisibility" },
-  description: text,
-  overview: text,
+  description: optionalText,
+  overview: optionalText,
   source_url: optionalUri,
   license_url: optionalUri,
   paper_url: optionalUri,
-  category_slugs: { type: "array", maxItems: 20 },
+  category_slugs: { type: ["array", "null"], maxItems: 20 },
   hardware_identifier: optionalText,
 };
 
@@ -381,7 +381,9 @@ export const ENDPOINTS: Record<string, Endpoint> = {
         schemas: { $ref: "#/components/schemas/NewSchemas" },
         container_image_digest: digest,
         compatibilities: {},
-        configuration: { $ref: "#/components/schemas/Configuration" },
+        configuration: {
+          anyOf: [{ $ref: "#/components/schemas/Configuration" }, { type: "null" }],
+        },
       },
     },
     answers: { 200: ["Version"] },

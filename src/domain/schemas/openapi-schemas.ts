@@ -1,0 +1,89 @@
+/** Schemas of OpenAPI 3.0, as Cog writes them, in JSON Schema 2020-12. */
+import { upgradeFromThreeToThreeOne } from "@scalar/openapi-upgrader/3.0-to-3.1";
+import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Schemas } from "../../protocol/model.ts";
+import { faultOfSize } from "./schema-size.ts";
+
+type Schema = { [keyword: string]: Json };
+type SchemasByName = Record<string, Schema>;
+
+/** Names that no component has: they are no part of a path. */
+const [INPUT, OUTPUT] = ["/input", "/output"];
+
+/**
+ * What somebody sent as the schemas of a version, which may be those of Cog's `openapi.json`, unchanged. Schemas
+ * do not say which dialect they are in: only 3.0 has `nullable`, or exclusive bounds that are true or false.
+ */
+export function upgradedVersionSchemas(schemas: Schemas): Schemas {
+  const { prediction, components } = schemas;
+  const all = { ...components?.schemas, [INPUT]: prediction.input, [OUTPUT]: prediction.output };
+  // They are refused. To upgrade 360 kB takes half a second.
+  if (faultOfSize(schemas) !== undefined || !Object.values(all).some(isOfOpenapi30)) return schemas;
+  const { [INPUT]: input = {}, [OUTPUT]: output = {}, ...others } = upgradedSchemas(all);
+  return {
+    prediction: { ...prediction, input, output },
+    ...(components && { components: { ...components, schemas: others } }),
+  };
+}
+
+export function upgradedSchemas(schemas: SchemasByName): SchemasByName {
+  const document: unknown = upgradeFromThreeToThreeOne({
+    openapi: "3.0.2",
+    components: { schemas: withNullsInEach(schemas) },
+  });
+  const components = isObject(document) && isObject(document.components) && document.components;
+  const upgraded = components && isObject(components.schemas) ? components.schemas : {};
+  return Object.fromEntries(
+    Object.entries(upgraded).filter((entry): entry is [string, Schema] => isObject(entry[1])),
+  );
+}
+
+function isOfOpenapi30(schema: Json): boolean {
+  if (!isObject(schema)) return false;
+  const { nullable, exclusiveMinimum, exclusiveMaximum } = schema;
+  if ([nullable, exclusiveMinimum, exclusiveMaximum].some((one) => typeof one === "boolean"))
+    return true;
+  return Object.entries(schema).some(([keyword, value]) => {
+    if (PARTS.has(keyword)) return isOfOpenapi30(value);
+    if (LISTS.has(keyword) && Array.isArray(value)) return value.some(isOfOpenapi30);
+    return MAPS.has(keyword) && isObject(value) && Object.values(value).some(isOfOpenapi30);
+  });
+}
+
+/** Keywords with a schema, with a list of schemas, and with schemas by name. All others have data. */
+const PARTS = new Set(["additionalProperties", "items", "not"]);
+const LISTS = new Set(["allOf", "anyOf", "oneOf"]);
+const MAPS = new Set(["$defs", "definitions", "patternProperties", "properties"]);
+
+/**
+ * `nullable` where the upgrade leaves null out: beside `anyOf`, as Cog 0.16 writes an optional union, and beside
+ * `enum`. (Strictly read, 3.0 does not allow null there; its authors do.)
+ */
+function withNulls(schema: Json): Json {
+  if (!isObject(schema)) return schema;
+  const parts = Object.entries(schema).map(([keyword, value]): [string, Json] => {
+    if (PARTS.has(keyword)) return [keyword, withNulls(value)];
+    if (LISTS.has(keyword) && Array.isArray(value)) return [keyword, value.map(withNulls)];
+    return [keyword, MAPS.has(keyword) && isObject(value) ? withNullsInEach(value) : value];
+  });
+  return schema.nullable === true
+    ? allowingNull(Object.fromEntries(parts))
+    : Object.fromEntries(parts);
+}
+
+const withNullsInEach = (schemas: Schema): Schema =>
+  Object.fromEntries(Object.entries(schemas).map(([name, part]) => [name, withNulls(part)]));
+
+function allowingNull(schema: Schema): Schema {
+  const { nullable, anyOf, oneOf, ...rest } = schema;
+  if (!("type" in rest) && (anyOf === undefined) !== (oneOf === undefined)) {
+    // In a `oneOf`, a branch that allows null as well would make it two.
+    const union = Array.isArray(anyOf) ? anyOf : [{ oneOf: oneOf ?? [] }];
+    return { ...rest, anyOf: [...union, { type: "null" }] };
+  }
+  const { enum: values } = schema;
+  return Array.isArray(values) && !values.includes(null)
+    ? { ...schema, enum: [...values, null] }
+    : schema;
+}

@@ -1,0 +1,72 @@
+/** Schemas of OpenAPI 3.0 that somebody sends as those of a version. */
+import { describe, expect, test } from "vitest";
+import { checkVersionSchemas } from "../../../src/domain/schemas/check-version-schemas.ts";
+import { validateInput } from "../../../src/domain/schemas/json-schema.ts";
+import { upgradedVersionSchemas } from "../../../src/domain/schemas/openapi-schemas.ts";
+import { versionSchema } from "../../../src/domain/schemas/version-schemas.ts";
+import type { Schemas } from "../../../src/protocol/model.ts";
+
+/** As in the `openapi.json` of Cog. */
+const COG: Schemas = {
+  prediction: {
+    input: { $ref: "#/components/schemas/Input" },
+    output: { $ref: "#/components/schemas/Output" },
+    stream_output: false,
+  },
+  components: {
+    schemas: {
+      Input: {
+        type: "object",
+        title: "Input",
+        required: ["prompt"],
+        properties: {
+          prompt: { type: "string", title: "Prompt", "x-order": 0 },
+          seed: { type: "integer", nullable: true, "x-order": 1 },
+          scale: { type: "number", minimum: 0, exclusiveMinimum: true, maximum: 1 },
+          style: { allOf: [{ $ref: "#/components/schemas/style" }], nullable: true },
+          size: { anyOf: [{ type: "integer" }, { type: "string" }], nullable: true },
+          nullable: { type: "boolean", default: false },
+        },
+      },
+      Output: { type: "string", format: "uri", nullable: true },
+      style: { type: "string", enum: ["ink", "oil"] },
+    },
+  },
+};
+
+describe("the schemas of Cog, unchanged", () => {
+  const schemas = upgradedVersionSchemas(COG);
+  const input = versionSchema(schemas, "input");
+  const check = (given: object) => () => validateInput(input, { prompt: "a", ...given });
+
+  test("can be used", () => expect(() => checkVersionSchemas(schemas)).not.toThrow());
+
+  test.each([
+    { seed: null },
+    { style: null },
+    { size: null },
+    { seed: 1, style: "oil", size: "a" },
+    { scale: 0.5 },
+    { nullable: true },
+  ])("take %j", (given) => expect(check(given)).not.toThrow());
+
+  test.each([{ seed: "a" }, { style: "chalk" }, { size: true }, { scale: 0 }, { nullable: null }])(
+    "refuse %j",
+    (given) => expect(check(given)).toThrow(),
+  );
+});
+
+test("schemas in JSON Schema 2020-12 stay the same object", () => {
+  const own: Schemas = {
+    prediction: {
+      input: {
+        type: "object",
+        properties: { a: { type: ["integer", "null"], exclusiveMinimum: 0, example: 1 } },
+        default: { nullable: true },
+      },
+      output: {},
+      stream_output: false,
+    },
+  };
+  expect(upgradedVersionSchemas(own)).toBe(own);
+});
