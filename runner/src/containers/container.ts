@@ -36,6 +36,12 @@ import type { Specification } from "./specification.ts";
  */
 const KILL_TIMEOUT_MS = 10_000;
 
+/**
+ * So long a container goes on loading at least after the job that it was started for has been canceled:
+ * another one may wait for it, which its pool then hands to it.
+ */
+const MIN_LOADING_MS = 10_000;
+
 export interface ContainerParts extends LaunchParts {
   outputs: OutputFiles;
   timing: Timing;
@@ -88,8 +94,8 @@ export class Container {
   #isStuck = false;
   #idle: NodeJS.Timeout | undefined;
   #idleMs = 0;
-  /** Its start goes on without users: another process will have it. */
-  #isAwaited = false;
+  /** Whether its start goes on without users. */
+  #loadsOn = true;
 
   constructor({ id, specification, lease, room, handed }: ContainerPlan, parts: ContainerParts) {
     this.id = id;
@@ -157,6 +163,11 @@ export class Container {
     return this.#session !== undefined && !this.#retired;
   }
 
+  /** Whether it may stop to make room for another. */
+  get isUnused(): boolean {
+    return !this.#retired && this.users === 0;
+  }
+
   get hasRoom(): boolean {
     return !this.#occupancy.isSuspect && this.#mayHaveRoom;
   }
@@ -218,22 +229,27 @@ export class Container {
     if (this.users > 0) return this.#killIfAbandoned();
     this.#idleMs = idleSeconds * 1_000;
     if (this.#killReason) void this.kill(this.#killReason);
-    else if (!this.#retired && this.#idleMs > 0 && (this.isReady || this.#isAwaited)) this.#rest();
-    else void this.stop();
+    else if (this.#retired || !this.#isKept) void this.stop();
+    else this.#rest(this.#session ? this.#idleMs : Math.max(this.#idleMs, MIN_LOADING_MS));
+  }
+
+  get #isKept(): boolean {
+    return this.#session ? this.#idleMs > 0 : this.#loadsOn;
   }
 
   /** It is kept for so long without a run. */
-  #rest(): void {
+  #rest(ms = this.#idleMs): void {
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => void this.stop(), this.#idleMs).unref();
+    this.#idle = setTimeout(() => void this.stop(), ms).unref();
   }
 
   /**
-   * From now on it outlives its users while its server becomes ready, if it is started: to begin with
-   * another one would take as long again.
+   * Another process takes over. A start goes on without users only if its server is started: to begin
+   * with another one would take as long again.
    */
   awaited(): void {
-    this.#isAwaited = this.#launch.hasServer && !this.#session;
+    this.#loadsOn = this.#launch.hasServer;
+    if (this.users === 0 && !this.#session && !this.#loadsOn) void this.stop();
   }
 
   /** Resolves when it is ready, or will not be. */

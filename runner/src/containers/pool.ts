@@ -194,7 +194,7 @@ export class ContainerPool {
         this.#waiters.ahead(waiter),
         [...ending, ...leaving].map(({ lease }) => lease),
       );
-    let leaving = [...this.#containers].filter(({ users, isReady }) => users === 0 && isReady);
+    let leaving = [...this.#containers].filter(({ isUnused }) => isUnused);
     if (!fits(leaving)) return [];
     for (const container of leaving.toReversed()) {
       const others = leaving.filter((one) => one !== container);
@@ -230,7 +230,7 @@ export class ContainerPool {
     names: readonly string[],
   ): Container | undefined {
     const { hardware } = specification;
-    const unused = [...this.#containers].filter(({ users, isReady }) => users === 0 && isReady);
+    const unused = [...this.#containers].filter(({ isUnused }) => isUnused);
     const named = unused.filter(({ id }) => names.includes(id));
     const leasesOf = (containers: Container[]) => containers.map(({ lease }) => lease);
     const isShort = this.#ledger.countsFit(hardware, leasesOf(named));

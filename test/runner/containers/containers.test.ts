@@ -4,6 +4,8 @@ import type { SetupProgress } from "../../../src/protocol/event.ts";
 import { signals } from "../support/containers.ts";
 import { type World, world } from "../support/fake-containers.ts";
 
+const CANCELED = { status: "canceled", output: "none" };
+
 let w: World;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -65,16 +67,47 @@ describe("a container", () => {
     expect(waiting.reporter.events).not.toEqual([]);
   });
 
-  it("is not started for a job that was canceled while it was pulled", async () => {
+  it("is not started for a job that was canceled while it was pulled, unless another one comes", async () => {
     const release = w.hold();
     const stop = signals();
     const { reporter, finish } = w.run("a", {}, stop);
     await reporter.first("setup");
     stop.abortCancel();
-    expect(await finish).toEqual({ status: "canceled", output: "none" });
+    expect(await finish).toEqual(CANCELED);
+    await vi.advanceTimersByTimeAsync(60_000);
     release();
-    await vi.waitFor(() => expect(w.pool.warm()).toEqual([]));
+    await vi.waitFor(() => expect(w.pool.states()).toEqual([]));
     expect(w.started).toEqual([]);
+  });
+
+  it("goes on loading after the cancel of the job that it was started for, for the one that comes next", async () => {
+    const ready = w.load();
+    const stop = signals();
+    const canceled = w.run("a", { limits: { idle_seconds: 0 } }, stop);
+    await vi.waitFor(() => expect(w.started).toHaveLength(1));
+    stop.abortCancel();
+    expect(await canceled.finish).toEqual(CANCELED);
+    expect(w.pool.states()).toMatchObject([{ phase: "starting", users: 0, idle_ms: 0 }]);
+    await vi.advanceTimersByTimeAsync(9_000);
+    const next = w.run("a", { limits: { idle_seconds: 0 } });
+    await vi.advanceTimersByTimeAsync(60_000);
+    ready();
+    await w.running(1);
+    w.runs[0]?.end();
+    expect(await next.finish).toMatchObject({ status: "succeeded" });
+    expect(w.started).toHaveLength(1);
+  });
+
+  it("stops loading for nobody when another model needs its room", async () => {
+    w.load();
+    const stop = signals();
+    const canceled = w.run("a", {}, stop);
+    await vi.waitFor(() => expect(w.started).toHaveLength(1));
+    stop.abortCancel();
+    await canceled.finish;
+    for (const other of ["b", "c"]) void w.run(other);
+    await vi.waitFor(() => expect(w.started).toHaveLength(3));
+    expect(w.pool.states()).toHaveLength(2);
   });
 });
 

@@ -244,7 +244,8 @@ export class Box {
   }
 }
 
-const isIdle = ({ phase, users }: Container): boolean => phase === "ready" && users === 0;
+/** Also one that starts for a job that was canceled: it may take the next one. */
+export const isIdle = ({ phase, users }: Container): boolean => phase !== "stopping" && users === 0;
 
 export const canTake = ({ phase, users, room }: Container): boolean =>
   phase !== "stopping" && users < room;

@@ -2,7 +2,7 @@
  * A box that is kept for a job that would never find room otherwise: one that needs several GPUs, which
  * never become free at the same time, or one that was overtaken too often.
  */
-import type { Box } from "./box.ts";
+import { type Box, isIdle } from "./box.ts";
 import type { Job } from "./class-line.ts";
 import { declinedUntil, hasDeclined } from "./declined.ts";
 import type { PoolState } from "./pool-state.ts";
@@ -76,7 +76,7 @@ function freeAt({ estimates }: PoolState, box: Box, { gpus }: Ask, now: number):
   for (const one of box.containers.values()) {
     const setup = one.phase === "starting" ? one.since + estimates.setup(one.key).mean : now;
     const run = estimates.run(one.key).mean;
-    if (one.users === 0 && one.phase === "ready") free += one.gpus;
+    if (isIdle(one)) free += one.gpus;
     else if (one.phase === "stopping") ends.push({ at: now, gpus: one.gpus });
     else {
       const begins = one.runs.length > 0 ? Math.max(...one.runs) : setup;
