@@ -169,6 +169,10 @@ export const configuration = z
     max_concurrency: z.int().min(1).max(1_000).optional().meta({
       description: "Concurrent predictions per container; 1 by default, 32 for `vendora`",
     }),
+    listen_timeout_seconds: z.number().min(1).max(86_400).optional().meta({
+      description:
+        "How long a starting container may refuse connections on its port before it fails. By default as long as it may start",
+    }),
     isolation: isolation.optional(),
     egress: egress.optional(),
     idle_seconds: z.number().min(0).max(86_400).optional().meta({

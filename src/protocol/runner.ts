@@ -177,6 +177,8 @@ export const limits = z.object({
   output_bytes: z.number().int().positive(),
   /** Total bytes of all `logs` events. The rest is cut, which the log mentions. */
   logs_bytes: z.number().int().positive(),
+  /** How long a starting container may refuse connections. Absent: for as long as it may start. */
+  listen_seconds: z.number().positive().optional(),
 });
 export type Limits = z.infer<typeof limits>;
 

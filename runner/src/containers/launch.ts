@@ -9,6 +9,7 @@ import type { Lease } from "../devices/ledger.ts";
 import { type Engine, ImageGone, type RunningContainer } from "../engines/engine.ts";
 import type { OutputServer } from "../files/output-server.ts";
 import type { ServerInterface, Session } from "../interfaces/interface.ts";
+import { ListenWatch } from "../interfaces/listen-watch.ts";
 import type { HandedContainer } from "../succession/messages.ts";
 import type { Weights } from "../weights/weights.ts";
 import { withAdvice } from "./failure.ts";
@@ -160,11 +161,18 @@ export class Launch {
   #connect(running: RunningContainer): Promise<Session> {
     const { server } = this.#parts;
     const { publish, ended, signal, specification } = this.#options;
-    const { maxConcurrency } = specification;
+    const { maxConcurrency, listenSeconds: limitSeconds } = specification;
     const follow = (listener: (text: string) => void) => running.follow(listener);
-    const { address } = running;
-    const connection = { address, token: this.#token, maxConcurrency, ended, follow };
-    const report = (logs: string) => publish({ phase: "starting", logs });
+    const { address, listening } = running;
+    let message: string | undefined;
+    const report = (logs: string) =>
+      publish({ phase: "starting", logs, ...(message !== undefined && { message }) });
+    const onNotice = (text: string | undefined) => {
+      message = text;
+      report(text === undefined ? "" : `[auspex] ${text}\n`);
+    };
+    const watch = listening && new ListenWatch({ listening, limitSeconds, onNotice });
+    const connection = { address, token: this.#token, maxConcurrency, ended, follow, watch };
     return server.connect(connection, report, signal).catch((error: unknown) => {
       throw withAdvice(error, running.setupAdvice);
     });

@@ -18,6 +18,8 @@ export interface Specification extends WeightsRequest {
   egress: Egress;
   variables: Record<string, string>;
   maxConcurrency: number;
+  /** How long its server may refuse connections; undefined: for as long as it may start. */
+  listenSeconds?: number | undefined;
 }
 
 export const specify = ({
@@ -41,6 +43,7 @@ export const specify = ({
   egress,
   variables,
   maxConcurrency: limits.max_concurrency,
+  listenSeconds: limits.listen_seconds,
 });
 
 /** Of one that is started already: what only a start needs is not handed on. */

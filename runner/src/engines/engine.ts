@@ -13,6 +13,7 @@ import type { ContainerInterface, Image, Job, JobHardware } from "../../../src/p
 import { Failure } from "../containers/failure.ts";
 import type { Lease } from "../devices/ledger.ts";
 import type { Machine } from "../devices/share.ts";
+import type { Listening } from "../interfaces/listen-watch.ts";
 import type { ContainerHandle } from "../succession/messages.ts";
 
 /** `repository@digest`, as in the protocol. */
@@ -88,6 +89,8 @@ export interface RunningContainer {
   /** Where the runner can reach its port. */
   readonly address: URL;
   readonly exited: Promise<Exit>;
+  /** Where its server should listen; undefined of one that listens already. */
+  readonly listening?: Listening | undefined;
   /** Completes the message if its setup fails. */
   readonly setupAdvice?: string | undefined;
   /** Reports its output from its start, until the returned function is called. */

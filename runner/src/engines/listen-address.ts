@@ -1,5 +1,6 @@
 /** Tells the server in a container which address to listen on. */
 import type { ContainerInterface } from "../../../src/protocol/runner.ts";
+import type { Listening } from "../interfaces/listen-watch.ts";
 
 /**
  * Cog, TGI and TEI read PORT; llama.cpp reads LLAMA_ARG_…, which is set for vendora containers
@@ -15,6 +16,17 @@ export function listenVariables(
     ? { HOST, PORT, LLAMA_ARG_HOST: HOST, LLAMA_ARG_PORT: PORT }
     : { HOST, PORT };
 }
+
+/** For a server that should listen there. */
+export const listeningOf = (
+  kind: ContainerInterface,
+  { host, port, addresses }: Omit<Listening, "variables">,
+): Listening => ({
+  host,
+  port,
+  variables: Object.keys(listenVariables(kind, host, port)).slice(0, 2),
+  addresses,
+});
 
 /**
  * The port that an image exposes, if it is exactly one. Servers that take their port as a flag,

@@ -9,6 +9,7 @@ import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Limits, ServerDescription, VendoraCall } from "../../../src/protocol/runner.ts";
 import type { RunReporter } from "../jobs/executor.ts";
+import type { ListenWatch } from "./listen-watch.ts";
 import type { SaveFile } from "./read-report.ts";
 import type { FilesByUrl } from "./vendora/form.ts";
 
@@ -24,6 +25,8 @@ export interface ContainerConnection {
   follow(listener: (text: string) => void): () => void;
   /** Aborted when the container has ended; the reason is the Failure to report. */
   ended: AbortSignal;
+  /** Notices a server that does not listen where it should. */
+  watch?: ListenWatch | undefined;
 }
 
 export interface Run {

@@ -57,7 +57,12 @@ export async function checkImage(options: CheckOptions): Promise<Known> {
   try {
     description = await TrialContainer.with(engine.name, plan, async (container) => {
       try {
-        return await firstStart(container, { ...options, spoken, maxConcurrency });
+        return await firstStart(container, {
+          ...options,
+          spoken,
+          maxConcurrency,
+          limitSeconds: configuration.listen_timeout_seconds,
+        });
       } finally {
         logs = container.logs.toString();
       }

@@ -1,7 +1,12 @@
 /** A container on this machine, for as long as it takes to learn what its server tells. */
 import { randomUUID } from "node:crypto";
 import { external } from "../../../runner/src/containers/failure.ts";
+import { TABLES } from "../../../runner/src/engines/docker/listening-in.ts";
+import { listeningOf } from "../../../runner/src/engines/listen-address.ts";
+import { addressesOf, listeningSockets } from "../../../runner/src/engines/listening-sockets.ts";
 import { LogTail } from "../../../runner/src/engines/log-tail.ts";
+import type { Listening } from "../../../runner/src/interfaces/listen-watch.ts";
+import type { ContainerInterface } from "../../protocol/runner.ts";
 import type { EngineName } from "../image/engine.ts";
 import { outputOf, start } from "../image/program.ts";
 
@@ -13,6 +18,7 @@ export interface ContainerPlan {
   /** Names of variables whose values are not for the list of processes: the engine's command reads them. */
   variables: readonly string[];
   port: number;
+  spoken: ContainerInterface;
   /** Further flags of the engine's `run`. */
   flags: readonly string[];
 }
@@ -27,6 +33,7 @@ export class TrialContainer {
   readonly #name: string;
   readonly #ended = new AbortController();
   readonly #removed = new AbortController();
+  readonly listening: Listening;
 
   /** Starts one, and removes it when `use` is done, whatever happened. */
   static async with<Result>(
@@ -59,13 +66,24 @@ export class TrialContainer {
     // One that has ended at once has no port: its end says what happened.
     const port = await outputOf(command("port", name, `${plan.port}/tcp`), options).catch(() => "");
     const [address = "127.0.0.1:9"] = port.match(/127\.0\.0\.1:\d+/) ?? [];
-    return new TrialContainer(command, name, new URL(`http://${address}`));
+    const addresses = async () => {
+      const tables = await outputOf(command("exec", name, "cat", ...TABLES), options);
+      return addressesOf(listeningSockets(tables));
+    };
+    const listening = listeningOf(plan.spoken, { host: "0.0.0.0", port: plan.port, addresses });
+    return new TrialContainer(command, name, new URL(`http://${address}`), listening);
   }
 
-  private constructor(command: (...args: string[]) => string[], name: string, address: URL) {
+  private constructor(
+    command: (...args: string[]) => string[],
+    name: string,
+    address: URL,
+    listening: Listening,
+  ) {
     this.#command = command;
     this.#name = name;
     this.address = address;
+    this.listening = listening;
     void this.#watch();
   }
 

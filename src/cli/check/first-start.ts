@@ -5,6 +5,7 @@ import { waitUntilReady as waitForCog } from "../../../runner/src/interfaces/cog
 import { ContainerClient } from "../../../runner/src/interfaces/container-client.ts";
 import { describeServer } from "../../../runner/src/interfaces/describe-server.ts";
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
+import { ListenWatch } from "../../../runner/src/interfaces/listen-watch.ts";
 import { waitUntilReady as waitForVendora } from "../../../runner/src/interfaces/vendora/ready.ts";
 import { TimedOut } from "../../lib/timeout.ts";
 import type { ContainerInterface, ServerDescription } from "../../protocol/runner.ts";
@@ -24,12 +25,14 @@ export interface Start {
   display: Display;
   signal: AbortSignal;
   startMs?: number;
+  /** How long it may refuse connections; undefined: for as long as it may start. */
+  limitSeconds?: number | undefined;
 }
 
 /** @throws Failure of a runner; TimedOut; the signal's reason */
 export async function firstStart(
   container: TrialContainer,
-  { spoken, maxConcurrency, display, signal, startMs = START_MS }: Start,
+  { spoken, maxConcurrency, display, signal, startMs = START_MS, limitSeconds }: Start,
 ): Promise<ServerDescription | undefined> {
   const client = new ContainerClient(container.address);
   const status = new Status(display);
@@ -46,12 +49,17 @@ export async function firstStart(
     startMs,
   );
   const end = AbortSignal.any([signal, container.ended, late.signal]);
+  const { listening } = container;
+  const onNotice = (text: string | undefined) => {
+    if (text !== undefined) display.say(`${text}.`);
+  };
+  const watch = new ListenWatch({ listening, limitSeconds, onNotice });
   try {
     if (spoken === "cog") {
-      const wait = { maxConcurrency, report: () => {}, end };
+      const wait = { maxConcurrency, report: () => {}, end, watch };
       await waitForCog(client, DEFAULT_TIMING, wait);
       await describe(client, wait);
-    } else await waitForVendora(client, DEFAULT_TIMING, () => {}, end);
+    } else await waitForVendora(client, DEFAULT_TIMING, () => {}, end, watch);
     const description = await describeServer(client);
     status.end();
     const seconds = (performance.now() - startedAt) / 1_000;

@@ -41,6 +41,7 @@ export function containerPlan(options: PlanOptions): ContainerPlan {
     },
     variables,
     port,
+    spoken,
     flags: [
       // It is there, for the platform of runners, on a machine of any.
       ...["--platform", "linux/amd64", "--pull", "never"],

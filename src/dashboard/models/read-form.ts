@@ -60,6 +60,7 @@ export function readVersionForm(form: FormData): CreateVersion {
       timeout_seconds: number("timeout_seconds"),
       max_concurrency: number("max_concurrency"),
       idle_seconds: number("idle_seconds"),
+      listen_timeout_seconds: number("listen_timeout_seconds"),
       weights: readWeights(fieldText(form, "weights")),
     },
   };

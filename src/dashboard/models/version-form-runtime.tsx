@@ -71,6 +71,16 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
         min="0"
         max="86400"
       />
+      <TextField
+        name="listen_timeout_seconds"
+        label="Listen timeout, seconds"
+        hint="How long a starting container may refuse connections before it fails."
+        draft={draft}
+        value={numberText(configuration.listen_timeout_seconds)}
+        type="number"
+        min="1"
+        max="86400"
+      />
       <TextArea
         name="variable_names"
         label="Variables"

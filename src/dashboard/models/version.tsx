@@ -112,6 +112,9 @@ function Configuration({ model, version }: Pick<VersionPageProps, "model" | "ver
       {rest.idle_seconds !== undefined && (
         <Detail name="Idle time">{seconds(rest.idle_seconds)}</Detail>
       )}
+      {rest.listen_timeout_seconds !== undefined && (
+        <Detail name="Listen timeout">{seconds(rest.listen_timeout_seconds)}</Detail>
+      )}
       {variable_names.length > 0 && (
         <Detail name="Variables">
           <code>{variable_names.join(", ")}</code>

@@ -118,6 +118,9 @@ export async function predictionSpec(
         : (configuration.max_concurrency ?? MAX_CONCURRENCY[containerInterface]),
       output_bytes: OUTPUT_BYTES,
       logs_bytes: LOGS_BYTES,
+      ...(configuration.listen_timeout_seconds && {
+        listen_seconds: configuration.listen_timeout_seconds,
+      }),
     },
     ...told,
     ...(weights && { weights }),

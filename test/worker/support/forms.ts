@@ -118,6 +118,7 @@ export const FORMS: Record<string, Record<string, string>> = {
     timeout_seconds: "number",
     max_concurrency: "integer",
     idle_seconds: "number",
+    listen_timeout_seconds: "number",
     isolation: "Isolation",
     egress: "Egress",
     weights: "Weight[]",

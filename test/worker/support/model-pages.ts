@@ -31,6 +31,7 @@ export const NEW_VERSION = {
   timeout_seconds: "",
   max_concurrency: "",
   idle_seconds: "",
+  listen_timeout_seconds: "",
   weights: "",
 };
 

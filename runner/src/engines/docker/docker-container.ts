@@ -2,18 +2,22 @@
 import { Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type Dockerode from "dockerode";
+import type { ContainerInterface } from "../../../../src/protocol/runner.ts";
 import { external, type Failure, internal } from "../../containers/failure.ts";
 import type { ContainerFile, Exit, RunningContainer, Transfer } from "../engine.ts";
+import { listeningOf } from "../listen-address.ts";
 import { extractFile } from "./archive.ts";
 import { onceBack } from "./away.ts";
 import { canOpen } from "./can-open.ts";
 import { ignoreStatus } from "./ignore-status.ts";
+import { listeningIn } from "./listening-in.ts";
 import { usedMemory } from "./memory.ts";
 import { waitForExit } from "./wait-for-exit.ts";
 
 const MAX_LOG_LINES = 50;
 
 export interface StartOptions {
+  kind: ContainerInterface;
   port: number;
   /** To be written to its standard input. */
   stdin?: string | undefined;
@@ -25,6 +29,7 @@ const STDIN = { stream: true, stdin: true, hijack: true };
 export class DockerContainer implements RunningContainer {
   readonly address: URL;
   readonly exited: Promise<Exit>;
+  readonly listening: RunningContainer["listening"];
   readonly setupAdvice: string | undefined;
   readonly #container: Dockerode.Container;
   /** Seconds since the epoch. */
@@ -41,7 +46,7 @@ export class DockerContainer implements RunningContainer {
 
   /** Leaves nothing behind if it fails or is aborted. */
   static async start(container: Dockerode.Container, options: StartOptions, signal: AbortSignal) {
-    const { port, stdin, setupAdvice } = options;
+    const { kind, port, stdin, setupAdvice } = options;
     try {
       const input = stdin === undefined ? undefined : await container.attach(STDIN);
       await container.start();
@@ -52,16 +57,23 @@ export class DockerContainer implements RunningContainer {
       const published = NetworkSettings.Ports[`${port}/tcp`]?.[0]?.HostPort;
       // A container that exited at once has no port; its exit says what happened.
       const address = new URL(`http://127.0.0.1:${published ?? 9}`);
-      return new DockerContainer(container, address, setupAdvice);
+      const addresses = () => listeningIn(container);
+      const listening = listeningOf(kind, { host: "0.0.0.0", port, addresses });
+      return new DockerContainer(container, address, { listening, setupAdvice });
     } catch (error) {
       await container.remove({ force: true, v: true });
       throw error;
     }
   }
 
-  private constructor(container: Dockerode.Container, address: URL, setupAdvice?: string) {
+  private constructor(
+    container: Dockerode.Container,
+    address: URL,
+    { listening, setupAdvice }: Pick<RunningContainer, "listening" | "setupAdvice"> = {},
+  ) {
     this.#container = container;
     this.address = address;
+    this.listening = listening;
     this.setupAdvice = setupAdvice;
     this.exited = onceBack(() => this.#watch()).catch((cause: Error) => ({
       description: "could not be monitored",

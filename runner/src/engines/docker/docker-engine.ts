@@ -261,7 +261,7 @@ export class DockerEngine implements Engine {
       });
       const lacksGpu = facts.gpu === "needed" && lease.gpus.length === 0;
       const setupAdvice = lacksGpu ? NO_GPU : undefined;
-      const start = { port, stdin, setupAdvice };
+      const start = { kind, port, stdin, setupAdvice };
       return this.#watched(await DockerContainer.start(container, start, signal), image);
     } catch (error) {
       signal.throwIfAborted();

@@ -12,6 +12,7 @@ import { settlesWithin } from "../../../../src/lib/timeout.ts";
 import { internal, ofMachine } from "../../containers/failure.ts";
 import { reasonOf } from "../../control-plane/error.ts";
 import type { Device } from "../../devices/device.ts";
+import type { Listening } from "../../interfaces/listen-watch.ts";
 import type { Log } from "../../lib/log.ts";
 import { OfRun } from "../../lib/log-ring.ts";
 import { ScratchFolders } from "../../lib/scratch.ts";
@@ -25,7 +26,8 @@ import {
   type RunningContainer,
   referenceOf,
 } from "../engine.ts";
-import { listenVariables } from "../listen-address.ts";
+import { listeningOf, listenVariables } from "../listen-address.ts";
+import { addressesOfProcesses } from "../listening-sockets.ts";
 import { LogTail } from "../log-tail.ts";
 import type { ProcessOptions } from "../options.ts";
 import { FreePorts } from "./free-ports.ts";
@@ -33,7 +35,7 @@ import { findModel, type Manifest, type ModelFolder } from "./model-folder.ts";
 import { openFileIn } from "./open-file.ts";
 import { PidFiles } from "./pid-files.ts";
 import { signalGroup, spawnGroup } from "./process-group.ts";
-import { residentMemory } from "./resident-memory.ts";
+import { processesOf, residentMemory } from "./resident-memory.ts";
 
 /** What an operator is withoutPaths of it, wherever it is chosen. */
 export const NO_ISOLATION =
@@ -122,7 +124,9 @@ export class ProcessEngine implements Engine {
         TMPDIR: tmpDirectory,
       },
     });
-    return this.#watch(child, new URL(`http://${LOOPBACK}:${port}`), { directory, tmpDirectory });
+    const addresses = async () => addressesOfProcesses(await processesOf(child.pid ?? 0));
+    const listening = listeningOf(kind, { host: LOOPBACK, port, addresses });
+    return this.#watch(child, listening, { directory, tmpDirectory });
   }
 
   async memory(signal: AbortSignal): Promise<ReadonlyMap<RunningContainer, number>> {
@@ -167,7 +171,11 @@ export class ProcessEngine implements Engine {
     }
   }
 
-  async #watch(child: ChildProcess, address: URL, folders: Folders): Promise<RunningContainer> {
+  async #watch(
+    child: ChildProcess,
+    listening: Listening,
+    folders: Folders,
+  ): Promise<RunningContainer> {
     const { directory, tmpDirectory } = folders;
     const tail = new LogTail();
     // Paths of this machine are not shown to others.
@@ -198,7 +206,8 @@ export class ProcessEngine implements Engine {
       await exited;
     };
     const running: RunningContainer = {
-      address,
+      address: new URL(`http://${listening.host}:${listening.port}`),
+      listening,
       exited,
       follow: (listener) => tail.follow((text) => listener(withoutPaths(text))),
       clearLogs: () => tail.clear(),

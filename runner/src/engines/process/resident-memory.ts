@@ -19,14 +19,25 @@ export async function residentMemory(
   signal: AbortSignal,
 ): Promise<Map<number, number>> {
   const processes = await readProcesses(signal);
-  const children = Map.groupBy(processes, ({ parent }) => parent);
   const used = new Map<number, number>();
   for (const group of groups) {
-    const members = new Set(processes.filter((one) => one.group === group));
-    for (const { pid } of members) for (const child of children.get(pid) ?? []) members.add(child);
-    if (members.size > 0) used.set(group, sumOf(members));
+    const members = membersOf(group, processes);
+    if (members.length > 0) used.set(group, sumOf(members));
   }
   return used;
+}
+
+/** The processes of a group, with what has left it and still has a parent there. */
+export async function processesOf(group: number): Promise<number[]> {
+  const processes = await readProcesses(new AbortController().signal);
+  return membersOf(group, processes).map(({ pid }) => pid);
+}
+
+function membersOf(group: number, processes: readonly Process[]): Process[] {
+  const children = Map.groupBy(processes, ({ parent }) => parent);
+  const members = new Set(processes.filter((one) => one.group === group));
+  for (const { pid } of members) for (const child of children.get(pid) ?? []) members.add(child);
+  return [...members];
 }
 
 /** One after the other: a machine may have thousands, and nobody waits for them. */

@@ -45,8 +45,8 @@ export class CogInterface implements ServerInterface {
     const client = new ContainerClient(connection.address);
     try {
       const end = AbortSignal.any([connection.ended, stop]);
-      const { maxConcurrency } = connection;
-      await waitUntilReady(client, this.#timing, { maxConcurrency, report, end });
+      const { maxConcurrency, watch } = connection;
+      await waitUntilReady(client, this.#timing, { maxConcurrency, report, end, watch });
       const description = await describe(client, { report, end });
       const [webhooks, timing] = [this.#webhooks, this.#timing];
       return new CogSession(connection, { client, ...description, webhooks, timing });

@@ -2,8 +2,9 @@
 import { sleep } from "../../../../src/lib/timeout.ts";
 import { external } from "../../containers/failure.ts";
 import { apiKeyRequired, concurrencyTooHigh, rejectsConcurrency } from "../advice.ts";
-import type { Answer, ContainerClient } from "../container-client.ts";
+import { type Answer, type ContainerClient, isConnectionError } from "../container-client.ts";
 import type { Timing } from "../interface.ts";
+import type { ListenWatch } from "../listen-watch.ts";
 import { health, parseAs } from "./protocol.ts";
 
 /** A healthy container answers at once; one on a busy machine gets some time. */
@@ -26,13 +27,14 @@ export interface Wait {
   maxConcurrency: number;
   report: (logs: string) => void;
   end: AbortSignal;
+  watch?: ListenWatch | undefined;
 }
 
 /** @throws Failure if it will never be ready, or takes fewer runs; the signal's reason */
 export async function waitUntilReady(
   client: ContainerClient,
   { readinessPollMs }: Pick<Timing, "readinessPollMs">,
-  { maxConcurrency, report, end }: Wait,
+  { maxConcurrency, report, end, watch }: Wait,
 ): Promise<void> {
   const startedAt = performance.now();
   let reportedChars = 0;
@@ -40,7 +42,8 @@ export async function waitUntilReady(
     end.throwIfAborted();
     const answer = await client
       .call({ method: "GET", path: "/health-check", timeoutMs: ANSWER_MS })
-      .catch(() => undefined);
+      .catch((error: unknown) => (isConnectionError(error) ? watch?.refused() : undefined));
+    if (answer) watch?.answered();
     const { status, logs, max } = answer ? readHealth(answer) : STARTING;
     if (logs.length > reportedChars) report(logs.slice(reportedChars));
     reportedChars = Math.max(reportedChars, logs.length);

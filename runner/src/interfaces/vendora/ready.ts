@@ -4,8 +4,9 @@ import { sleep } from "../../../../src/lib/timeout.ts";
 import { external, Failure } from "../../containers/failure.ts";
 import { apiKeyRequired } from "../advice.ts";
 import { parseAs } from "../cog/protocol.ts";
-import type { Answer, ContainerClient } from "../container-client.ts";
+import { type Answer, type ContainerClient, isConnectionError } from "../container-client.ts";
 import type { Timing } from "../interface.ts";
+import type { ListenWatch } from "../listen-watch.ts";
 
 export const HEALTH = "/health";
 const MODELS = "/v1/models";
@@ -36,6 +37,7 @@ export async function waitUntilReady(
   { readinessPollMs }: Pick<Timing, "readinessPollMs">,
   report: (logs: string) => void,
   end: AbortSignal,
+  watch?: ListenWatch,
 ): Promise<ReadyServer> {
   const startedAt = performance.now();
   const reported = new Set<string>();
@@ -47,7 +49,7 @@ export async function waitUntilReady(
   let health = HEALTH;
   for (;;) {
     end.throwIfAborted();
-    const answer = await get(client, health);
+    const answer = await get(client, health, watch);
     if (answer && isMissing(answer)) {
       if (health === MODELS) throw external(`the container has neither ${HEALTH} nor ${MODELS}`);
       health = MODELS;
@@ -65,12 +67,22 @@ export async function waitUntilReady(
   }
 }
 
-const get = (client: ContainerClient, path: string): Promise<Answer | undefined> =>
-  client.call({ method: "GET", path, timeoutMs: ANSWER_MS }).catch((error) => {
+async function get(
+  client: ContainerClient,
+  path: string,
+  watch?: ListenWatch,
+): Promise<Answer | undefined> {
+  try {
+    const answer = await client.call({ method: "GET", path, timeoutMs: ANSWER_MS });
+    watch?.answered();
+    return answer;
+  } catch (error) {
     // A response that is not HTTP, or too large, will not change.
     if (error instanceof Failure) throw error;
+    if (isConnectionError(error)) await watch?.refused();
     return undefined;
-  });
+  }
+}
 
 const isFinal = ({ status }: Answer) =>
   status >= 300 && status < 500 && !TRANSIENT_STATUSES.includes(status);

@@ -39,7 +39,7 @@ export class VendoraInterface implements ServerInterface {
     const unfollow = connection.follow(report);
     try {
       const end = AbortSignal.any([connection.ended, stop]);
-      const server = await waitUntilReady(client, this.#timing, report, end);
+      const server = await waitUntilReady(client, this.#timing, report, end, connection.watch);
       const { ended } = connection;
       const [timing, large] = [this.#timing, this.#large];
       const { health, model } = server;

@@ -1,0 +1,50 @@
+/**
+ * Where the processes of a container listen. `cat` of its image reads that; without one it is read from
+ * /proc of this machine, if Docker's processes are there.
+ */
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import type Dockerode from "dockerode";
+import { withTimeout } from "../../../../src/lib/timeout.ts";
+import { addressesOf, listeningSockets } from "../listening-sockets.ts";
+
+export const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
+
+const ANSWER_MS = 5_000;
+
+/** Undefined if it cannot be read. */
+export async function listeningIn(container: Dockerode.Container): Promise<string[] | undefined> {
+  const tables = (await readInside(container)) ?? (await readOutside(container));
+  return tables === undefined ? undefined : addressesOf(listeningSockets(tables));
+}
+
+async function readInside(container: Dockerode.Container): Promise<string | undefined> {
+  try {
+    // With a terminal its output comes as it is.
+    const options = { Cmd: ["cat", ...TABLES], AttachStdout: true, Tty: true };
+    const exec = await container.exec(options);
+    const output = await exec.start({ Tty: true });
+    const tables = await withTimeout(text(output), ANSWER_MS, "output of cat");
+    return isTable(tables) ? tables : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The process of that number may be another one, where Docker runs in a virtual machine. */
+async function readOutside(container: Dockerode.Container): Promise<string | undefined> {
+  try {
+    const { State } = await container.inspect();
+    const folder = `/proc/${State.Pid}`;
+    if (!(await readFile(`${folder}/cgroup`, "utf8")).includes(container.id)) return undefined;
+    const tables = await Promise.all(["tcp", "tcp6"].map((name) => readTable(folder, name)));
+    return isTable(tables[0] ?? "") ? tables.join("\n") : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const readTable = (folder: string, name: string) =>
+  readFile(`${folder}/net/${name}`, "utf8").catch(() => "");
+
+const isTable = (read: string) => read.includes("local_address");

@@ -1,0 +1,74 @@
+/**
+ * Notices a container whose server does not listen where it should: connections are refused while the
+ * process lives. A large model may load for long before its server listens, so it is only told after a
+ * minute, and fails after the time that its version allows.
+ */
+import { external } from "../containers/failure.ts";
+
+/** Where a server should listen, and where it does. */
+export interface Listening {
+  host: string;
+  port: number;
+  /** The variables that tell it the host and the port. */
+  variables: readonly string[];
+  /** Where its processes listen, as `127.0.0.1:8000`. Undefined if that cannot be found out. */
+  addresses: () => Promise<string[] | undefined>;
+}
+
+export interface ListenWatchOptions {
+  listening: Listening;
+  /** How long connections may be refused; undefined: for as long as it may start. */
+  limitSeconds?: number | undefined;
+  /** Gets what is wrong; undefined once it is not any more. */
+  onNotice: (text: string | undefined) => void;
+}
+
+const LOOPBACK = /^(127\.|\[::1\])/;
+
+const TOLD_AFTER_MS = 60_000;
+
+export class ListenWatch {
+  readonly #options: ListenWatchOptions;
+  #refusedSince: number | undefined;
+  #isTold = false;
+
+  constructor(options: ListenWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Something listens there. */
+  answered(): void {
+    this.#refusedSince = undefined;
+    if (this.#isTold) this.#options.onNotice(undefined);
+    this.#isTold = false;
+  }
+
+  /** A connection was refused, or closed at once. @throws Failure once that has taken too long */
+  async refused(): Promise<void> {
+    const { limitSeconds = Number.POSITIVE_INFINITY, onNotice } = this.#options;
+    const now = performance.now();
+    this.#refusedSince ??= now;
+    const waited = now - this.#refusedSince;
+    const isOver = waited >= limitSeconds * 1_000;
+    if (!isOver && (this.#isTold || waited < TOLD_AFTER_MS)) return;
+    const text = await this.#describe(Math.round(waited / 1_000));
+    if (isOver) throw external(text);
+    this.#isTold = true;
+    onNotice(text);
+  }
+
+  async #describe(seconds: number): Promise<string> {
+    const { host, port, variables, addresses } = this.#options.listening;
+    const found = await addresses().catch(() => undefined);
+    const told = variables.join(" and ");
+    return `the container's server has refused connections on port ${port} for ${seconds} s${foundText(found, host)}. It must listen on ${host}:${port}, which the variables ${told} tell it`;
+  }
+}
+
+function foundText(found: readonly string[] | undefined, host: string): string {
+  if (!found) return "";
+  if (found.length === 0) return ": it listens on no port yet, and may still be loading";
+  const isLocal = !LOOPBACK.test(host) && found.every((address) => LOOPBACK.test(address));
+  const local = isLocal ? ", which only the container itself can reach" : "";
+  return `: it listens on ${found.join(", ")}${local}`;
+}
