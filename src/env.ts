@@ -35,6 +35,7 @@ export interface Bindings {
   RATE_LIMIT_PREDICTIONS: RateLimit;
   RATE_LIMIT_REGISTRY: RateLimit;
   RATE_LIMIT_RECEIVER: RateLimit;
+  RATE_LIMIT_RECEIVER_SHARE: RateLimit;
   RATE_LIMIT_SIGN_IN: RateLimit;
   RATE_LIMIT_ACCOUNT: RateLimit;
 }
@@ -123,7 +124,9 @@ const variables = z.object({
   MAX_READERS: count.default(100),
   MAX_STREAMS: count.default(500),
   ACCOUNT_MB: z.coerce.number().positive().default(1_000),
+  DATABASE_GB: z.coerce.number().positive().max(10).default(8),
   IMAGES_GB: z.coerce.number().positive().default(500),
+  FILES_GB: z.coerce.number().positive().default(500),
   WRITE_ROWS: z.coerce.number().positive().default(500),
   WRITE_MB: z.coerce.number().positive().default(250),
   WAIT_SECONDS: count.default(60),
@@ -195,8 +198,12 @@ export interface Settings {
   maxStreams: number;
   /** Storage quota of an account in the database. */
   accountBytes: number;
+  /** The same of all accounts together. */
+  databaseBytes: number;
   /** That of its images, in R2. */
   imageBytes: number;
+  /** That of its files, in R2. */
+  fileBytes: number;
   /** What an account may write in a second. */
   writeRates: WriteRates;
   waitSeconds: number;
@@ -273,7 +280,9 @@ export function settings(env: Bindings): Settings {
       maxReaders: v.MAX_READERS,
       maxStreams: v.MAX_STREAMS,
       accountBytes: v.ACCOUNT_MB * 1_000_000,
+      databaseBytes: v.DATABASE_GB * 1e9,
       imageBytes: v.IMAGES_GB * 1e9,
+      fileBytes: v.FILES_GB * 1e9,
       writeRates: { rows: v.WRITE_ROWS, bytes: v.WRITE_MB * 1e6 },
       waitSeconds: v.WAIT_SECONDS,
       vendoraTimeoutSeconds: v.VENDORA_TIMEOUT_SECONDS,

@@ -1,15 +1,18 @@
 /**
  * Limits how often one host is posted to by all users together, so that nobody can flood a third
- * party. Counted roughly, per Cloudflare location.
+ * party, and by each account, so that nobody takes the turns of others. Counted roughly, per Cloudflare
+ * location.
  */
 import { type Bindings, settings } from "../env.ts";
 
 /** The period of the limit, as in wrangler.toml. */
 export const HOST_LIMIT_SECONDS = 10;
 
-/** Counts a post. @returns whether the host may be posted to now */
-export async function mayPost(env: Bindings, url: string): Promise<boolean> {
+/** Counts a post for an account. @returns whether it may post to the host now */
+export async function mayPost(env: Bindings, userId: string, url: string): Promise<boolean> {
   if (!settings(env).rateLimits) return true;
-  const { success } = await env.RATE_LIMIT_RECEIVER.limit({ key: new URL(url).hostname });
-  return success;
+  const host = new URL(url).hostname;
+  // What an account sends beyond its own share must not count against the host's.
+  const own = await env.RATE_LIMIT_RECEIVER_SHARE.limit({ key: `${userId} ${host}` });
+  return own.success && (await env.RATE_LIMIT_RECEIVER.limit({ key: host })).success;
 }

@@ -102,6 +102,9 @@ const space = z.object({
 /** What an account has stored. */
 export const userUsage = z
   .object({
+    files: space.meta({
+      description: "Uploads, as large as they declare, and the large files that runs have put out",
+    }),
     images: space.meta({
       description: "Images that were pushed here, each layer once, and uploads under way",
     }),

@@ -1,6 +1,7 @@
 /** What is due every minute. */
 import { logger } from "../log.ts";
 import { sweepAccounts } from "./accounts/delete-account.ts";
+import { sweepDatabaseSpace } from "./accounts/storage-quota.ts";
 import { sweepSuspended } from "./accounts/suspension.ts";
 import { sweepBackups } from "./backups/make-backup.ts";
 import { sweepUploads } from "./files/sweep-uploads.ts";
@@ -28,6 +29,7 @@ export const SWEEPS = {
   pools: sweepPools,
   encryption: reEncrypt,
   backups: sweepBackups,
+  database_space: sweepDatabaseSpace,
 } satisfies Record<string, (services: Services, now: number) => Promise<unknown>>;
 
 /**

@@ -28,6 +28,7 @@ export default defineProject({
           RATE_LIMIT_WRITES: { namespace_id: "7307", simple: { limit: 4, period: 10 } },
           RATE_LIMIT_PREDICTIONS: { namespace_id: "7303", simple: { limit: 6, period: 10 } },
           RATE_LIMIT_REGISTRY: { namespace_id: "7309", simple: { limit: 6, period: 10 } },
+          RATE_LIMIT_RECEIVER_SHARE: { namespace_id: "7310", simple: { limit: 1, period: 10 } },
           RATE_LIMIT_RECEIVER: { namespace_id: "7308", simple: { limit: 3, period: 10 } },
           RATE_LIMIT_SIGN_IN: { namespace_id: "7304", simple: { limit: 4, period: 60 } },
           RATE_LIMIT_ACCOUNT: { namespace_id: "7305", simple: { limit: 8, period: 60 } },

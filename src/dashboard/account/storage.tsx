@@ -4,7 +4,7 @@ import { byteText } from "../../lib/byte-text.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 
 export const Storage = ({
-  storage: { images, database },
+  storage: { files, images, database },
   children,
 }: {
   storage: UserUsage;
@@ -13,6 +13,10 @@ export const Storage = ({
   <section aria-labelledby="storage-title">
     <h2 id="storage-title">Storage</h2>
     <dl class="totals">
+      <div>
+        <dt>Files</dt>
+        <dd>{amountOf(files)}</dd>
+      </div>
       <div>
         <dt>Images</dt>
         <dd>{amountOf(images)}</dd>

@@ -1,8 +1,10 @@
 /** `/fleet`: pools with their hardware classes, queues and runners. */
 
-import { fleetAlerts } from "../../domain/runners/alerts.ts";
+import { type FleetAlert, fleetAlerts } from "../../domain/runners/alerts.ts";
 import { isOffline, silenceOf } from "../../domain/runners/silence.ts";
+import { byteText } from "../../lib/byte-text.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
+import type { DatabaseSpace } from "../../services/accounts/storage-quota.ts";
 import type { FleetClass, FleetPool } from "../../services/runners/fleet.ts";
 import { Empty } from "../ui/parts.tsx";
 import { Alerts } from "./alerts.tsx";
@@ -16,11 +18,14 @@ export const FleetPage = ({
   complete,
   view,
   hasBackups,
+  space,
 }: {
   pools: FleetPool[];
   complete: boolean;
   view: FleetContext;
   hasBackups: boolean;
+  /** What all accounts take of the database. */
+  space: DatabaseSpace;
 }) => {
   const used = pools.filter(
     ({ runners, classes }) =>
@@ -40,7 +45,7 @@ export const FleetPage = ({
       )}
       <div data-fleet>
         <div data-part="alerts">
-          <Alerts alerts={alertsOf(pools, complete, view.now)} />
+          <Alerts alerts={[...spaceAlerts(space), ...alertsOf(pools, complete, view.now)]} />
         </div>
         {empty && <NoRunners />}
         {used.map((one) => (
@@ -67,6 +72,16 @@ const alertsOf = (pools: FleetPool[], complete: boolean, now: number) => {
   const runners = pools.flatMap((one) => one.runners);
   return fleetAlerts({ runners, complete, queues }, now);
 };
+
+const spaceAlerts = ({ bytes, max_bytes, isNearlyFull }: DatabaseSpace): FleetAlert[] =>
+  isNearlyFull
+    ? [
+        {
+          level: bytes >= max_bytes ? "bad" : "warning",
+          text: `The accounts take ${byteText(bytes)} of ${byteText(max_bytes)} of the database. Delete what nobody needs, or raise DATABASE_GB, up to the 10 GB that D1 holds.`,
+        },
+      ]
+    : [];
 
 const NoRunners = () => (
   <Empty title="No runners yet">

@@ -1,6 +1,7 @@
 /** `/fleet`, for operators: runners, queues, and the actions on a runner. */
 
 import { isHeard } from "../../domain/runners/silence.ts";
+import { readDatabaseSpace } from "../../services/accounts/storage-quota.ts";
 import { hasKey } from "../../services/backups/key.ts";
 import { modelsSeenBy } from "../../services/models/models.ts";
 import { listOwnPredictions } from "../../services/predictions/predictions.ts";
@@ -25,10 +26,14 @@ const MAX_LINKED = 50;
 
 export const fleetPages = pages()
   .get("/fleet", requireOperator, async (c) => {
-    const [fleet, own] = await Promise.all([readFleet(c.var.services), ownActivePredictions(c)]);
+    const [fleet, own, space] = await Promise.all([
+      readFleet(c.var.services),
+      ownActivePredictions(c),
+      readDatabaseSpace(c.var.services),
+    ]);
     const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
     const hasBackups = hasKey(c.var.services);
-    return c.render(<FleetPage {...fleet} view={view} hasBackups={hasBackups} />, {
+    return c.render(<FleetPage {...fleet} view={view} hasBackups={hasBackups} space={space} />, {
       title: "Fleet",
       scripts: ["fleet"],
     });

@@ -5,7 +5,7 @@ import { faultOfSchemas } from "../../domain/schemas/check-version-schemas.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { ServerDescription } from "../../protocol/runner.ts";
-import { isOverQuota } from "../../storage/accounts/account-bytes.ts";
+import { isDatabaseFull, isOverQuota } from "../../storage/accounts/account-bytes.ts";
 import { database } from "../../storage/database.ts";
 import { completeVersion as complete, findAwaiting } from "../../storage/models/versions.ts";
 
@@ -34,12 +34,13 @@ export async function completeVersion(
   if (fault !== undefined) logger.warn("Schemas not taken", { model_id, number, fault });
   const { compatibilities } = told;
   const schemas = fault === undefined ? told.schemas : ANY_SCHEMAS;
-  const allowance = { user_id: owner_id, max_bytes: settings(env).accountBytes };
+  const { accountBytes: max_bytes, databaseBytes: max_total_bytes } = settings(env);
+  const allowance = { user_id: owner_id, max_bytes, max_total_bytes };
   try {
     const makes = makesOf({ schemas, compatibilities }, name);
     await complete(db, version, { schemas, compatibilities, makes }, allowance);
   } catch (error) {
-    if (!isOverQuota(error)) throw error;
+    if (!isOverQuota(error) && !isDatabaseFull(error)) throw error;
     // It stays as it is: a start tells again, once its owner has made room.
     logger.warn("Version not completed: its account is full", { model_id, number });
   }

@@ -11,6 +11,7 @@ import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { ServerDescription } from "../../protocol/runner.ts";
 import { database } from "../../storage/database.ts";
+import { listPendingUploadsOf } from "../../storage/files/uploads.ts";
 import { fillSize } from "../../storage/models/versions.ts";
 import { poolOf } from "../pool/stub.ts";
 import { runnerAt } from "../runner/stub.ts";
@@ -27,6 +28,7 @@ import { LogWriter } from "./log-writer.ts";
 import { measureEnd } from "./measure-end.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { CancelReason } from "./rpc-types.ts";
+import { endUploads } from "./runner-uploads.ts";
 import type { Subscribers } from "./subscribers.ts";
 import type { Waiters } from "./waiters.ts";
 import type { FindValue } from "./webhook-body.ts";
@@ -180,8 +182,16 @@ export class Effects {
     this.#reportSize(record);
     this.waiters.releaseAll();
     if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);
+    if (life.state.stored) this.#ctx.waitUntil(this.#endUploads(life.spec.id));
     const { attempt, dispatches } = life.state;
     if (attempt ? attempt.started_at === null : dispatches > 0) this.#withdraw(record);
+  }
+
+  /** What a runner has uploaded only in part is of no use any more. */
+  async #endUploads(id: string): Promise<void> {
+    await endUploads(this.#env, id, listPendingUploadsOf).catch((error) =>
+      logger.warn("Uploads of a prediction not ended", { prediction_id: id, error }),
+    );
   }
 
   tellCancel({ life }: PredictionRecord, reason: CancelReason): void {

@@ -1,8 +1,10 @@
 /** Deletes what is stored of a prediction: its data first, its record later (life.ts, forgetAt). */
 import type { Bindings } from "../../env.ts";
 import { deleteAll } from "../../storage/files/files.ts";
+import { listUploadsOf } from "../../storage/files/uploads.ts";
 import type { Effects } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
+import { endUploads } from "./runner-uploads.ts";
 import type { Subscribers } from "./subscribers.ts";
 
 interface Parts {
@@ -46,6 +48,9 @@ export class Removal {
   }
 
   async #deleteFiles({ life }: PredictionRecord): Promise<void> {
-    if (life.state.stored) await deleteAll(this.#parts.env.FILES, life.spec.id);
+    if (!life.state.stored) return;
+    const { env } = this.#parts;
+    await endUploads(env, life.spec.id, listUploadsOf);
+    await deleteAll(env.FILES, life.spec.id);
   }
 }

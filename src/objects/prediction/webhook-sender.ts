@@ -96,7 +96,7 @@ export class WebhookSender {
     const { timeoutMs } = this.#settings;
     const target = await withTimeout(this.#targetOf(spec, delivery), timeoutMs);
     if ("outcome" in target) return target;
-    if (!(await mayPost(this.#options.env, target.url))) return THROTTLED;
+    if (!(await mayPost(this.#options.env, spec.user_id, target.url))) return THROTTLED;
     const body = await withTimeout(bodyFor(event), timeoutMs);
     const message = { id: eventId(spec.id, event.sequence), at: attempt.at, body };
     const headers = await signedHeaders(message, target.secrets);

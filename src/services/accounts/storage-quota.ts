@@ -1,19 +1,30 @@
 /** The storage quota of an account in the database. */
-import { conflict, type ProblemError } from "../../errors.ts";
-import { isOverQuota, type StorageQuota } from "../../storage/accounts/account-bytes.ts";
+import { conflict, ProblemError } from "../../errors.ts";
+import { logger } from "../../log.ts";
+import {
+  findTotalBytes,
+  isDatabaseFull,
+  isOverQuota,
+  type StorageQuota,
+} from "../../storage/accounts/account-bytes.ts";
 import type { Services } from "../services.ts";
 
 export const quotaOf = (
   { settings }: Services,
   userId: string,
   max = settings.accountBytes,
-): StorageQuota => ({ user_id: userId, max_bytes: max });
+): StorageQuota => ({
+  user_id: userId,
+  max_bytes: max,
+  max_total_bytes: settings.databaseBytes,
+});
 
-/** @throws ProblemError conflict when a write exceeds the quota */
+/** @throws ProblemError conflict when a write exceeds the account's quota; unavailable when the database is full */
 export async function withinQuota<Row>(services: Services, writing: Promise<Row>): Promise<Row> {
   try {
     return await writing;
   } catch (error) {
+    if (isDatabaseFull(error)) throw databaseFull();
     throw isOverQuota(error) ? full(services) : error;
   }
 }
@@ -23,4 +34,33 @@ function full({ settings }: Services): ProblemError {
   return conflict(
     `Your account has reached its storage quota of ${megabytes} MB. Delete unused versions, models, variables, tokens or uploads, or shorten overviews. The operator can raise ACCOUNT_MB.`,
   );
+}
+
+const databaseFull = () =>
+  new ProblemError(
+    "unavailable",
+    "The database of this deployment is full. Delete models, versions, variables or uploads that you no longer need, or ask the operator to make room.",
+    { "retry-after": "3600" },
+  );
+
+/** From here on operators are warned: there is time to look for what takes so much. */
+const WARNED_PART = 0.8;
+
+export interface DatabaseSpace {
+  bytes: number;
+  max_bytes: number;
+  isNearlyFull: boolean;
+}
+
+/** What all accounts take of the database, and how much they may. */
+export async function readDatabaseSpace({ db, settings }: Services): Promise<DatabaseSpace> {
+  const bytes = await findTotalBytes(db);
+  const max_bytes = settings.databaseBytes;
+  return { bytes, max_bytes, isNearlyFull: bytes >= WARNED_PART * max_bytes };
+}
+
+/** Warns operators in the log; the Fleet page does as well. */
+export async function sweepDatabaseSpace(services: Services): Promise<void> {
+  const { bytes, max_bytes, isNearlyFull } = await readDatabaseSpace(services);
+  if (isNearlyFull) logger.warn("Database nearly full", { bytes, max_bytes });
 }

@@ -5,6 +5,7 @@ import { PART_BYTES } from "../../domain/registry/chunk.ts";
 import { csvLine } from "../../lib/csv.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
+import { findFileBytes } from "../../storage/files/uploads.ts";
 import { findImageBytes } from "../../storage/registry/bytes.ts";
 import type { Services } from "../services.ts";
 import { findAccount } from "./account-object.ts";
@@ -106,6 +107,7 @@ export async function getOwnStorage(
 ): Promise<UserUsage> {
   const { stored, arriving, database } = await findImageBytes(db, user_id, PART_BYTES);
   return {
+    files: { bytes: await findFileBytes(db, user_id), max_bytes: settings.fileBytes },
     images: { bytes: stored + arriving, max_bytes: settings.imageBytes },
     database: { bytes: database, max_bytes: settings.accountBytes },
   };

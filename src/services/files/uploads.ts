@@ -8,6 +8,7 @@ import { madeName } from "../../domain/files/media-types.ts";
 import { largestUpload, partCount, partSizeFor } from "../../domain/files/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, notFound, ProblemError } from "../../errors.ts";
+import { byteText } from "../../lib/byte-text.ts";
 import { whenClientLeaves } from "../../lib/current-request.ts";
 import { Utf8Check } from "../../lib/utf8-check.ts";
 import type { SignedQuery } from "../../protocol/file.ts";
@@ -24,6 +25,7 @@ import {
 import {
   claimUpload,
   deleteUploads,
+  findFileBytes,
   findOwnUploads,
   findPendingUpload,
   findVersionOfUpload,
@@ -98,21 +100,36 @@ export async function beginUpload(
   };
   // A model's output is not blocked by its user's pending uploads. Its prediction limits it instead.
   const bounded = prediction_id === null;
-  const max = bounded ? MAX_PENDING : Number.MAX_SAFE_INTEGER;
-  const allowance = quotaOf(services, user_id, bounded ? undefined : Number.MAX_SAFE_INTEGER);
+  const { MAX_SAFE_INTEGER: UNLIMITED } = Number;
+  const limits = {
+    ...quotaOf(services, user_id),
+    ...(!bounded && { max_bytes: UNLIMITED, max_total_bytes: UNLIMITED }),
+    max_pending: bounded ? MAX_PENDING : UNLIMITED,
+    max_file_bytes: settings.fileBytes,
+  };
   // Nobody else knows of it yet, and it would count until it expires.
   if (bounded) whenClientLeaves(() => removeUploads(services, [row]));
-  const inserting = insertUpload(db, row, max, allowance);
+  const inserting = insertUpload(db, row, limits);
   const inserted = await withinQuota(services, inserting).catch(async (error: unknown) => {
     await abortMultipart(env.FILES, row);
     throw error;
   });
   if (inserted) return row;
   await abortMultipart(env.FILES, row);
+  const used = await findFileBytes(db, user_id);
+  if (used + size > settings.fileBytes) throw noRoom(used, row, settings.fileBytes);
   throw new ProblemError(
     "too_many_requests",
     `You have ${MAX_PENDING} pending uploads. Complete or delete some; a pending upload expires after ${settings.uploadSeconds / 3_600} h.`,
     { "retry-after": "60" },
+  );
+}
+
+/** A runner is told in a way that fails the run, which would fail again. */
+function noRoom(used: number, { size, prediction_id }: UploadRow, max: number): ProblemError {
+  return new ProblemError(
+    prediction_id === null ? "conflict" : "too_large",
+    `The files of this account take ${byteText(used)} of ${byteText(max)}, and this one has ${byteText(size)}. Delete uploads and predictions that you no longer need, or ask the operator to raise FILES_GB.`,
   );
 }
 

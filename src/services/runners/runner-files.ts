@@ -23,7 +23,7 @@ import { assembleParts, markComplete } from "../files/complete-upload.ts";
 import { fileResponse } from "../files/file-response.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
 import { partUrls } from "../files/upload-view.ts";
-import { beginUpload, rowsOfParts } from "../files/uploads.ts";
+import { beginUpload, removeUploads, rowsOfParts } from "../files/uploads.ts";
 import type { Services } from "../services.ts";
 import { leasedPrediction } from "./runners.ts";
 
@@ -135,6 +135,11 @@ export async function beginRunnerUpload(
       request,
     ),
   );
+  // What was begun while the attempt ended has been missed by who ends the uploads of the prediction.
+  if (!(await leasedPrediction(services.env, holder).continueWrite(holder))) {
+    await removeUploads(services, [row]);
+    throw noAttempt();
+  }
   const urls = await partUrls(services, row, origin, null);
   return { id: row.id, part_size: row.part_size, urls };
 }
@@ -154,9 +159,10 @@ export async function completeRunnerUpload(
     const is_utf8 = await assembleParts(services, row, etags);
     await requireActiveAttempt(services, holder, row.key);
     const cost = { rows: WRITE_ROWS.completeUpload + rowsOfParts(row), bytes: 0 };
-    // The row stays until the sweep, for a runner that missed the response and asks again.
+    // The row stays as long as the file, whose bytes it counts.
+    const expires_at = Date.now() + prediction.keep_seconds * 1_000;
     await withinWriteLimit(services, prediction.user_id, cost, (metered) =>
-      markComplete(metered, id, { expires_at: row.expires_at, is_utf8 }),
+      markComplete(metered, id, { expires_at, is_utf8 }),
     );
   }
   return fileUrl(services, prediction, row.key);

@@ -25,7 +25,7 @@ export async function testEndpoint(
   origin: string,
 ): Promise<WebhookTest> {
   const endpoint = await readEndpoint(services, caller, id);
-  if (!(await mayPost(services.env, endpoint.url))) {
+  if (!(await mayPost(services.env, endpoint.user_id, endpoint.url))) {
     throw new ProblemError(
       "too_many_requests",
       `Too many webhooks are sent to this endpoint's host. Wait ${HOST_LIMIT_SECONDS} seconds and try again.`,

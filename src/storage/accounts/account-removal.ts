@@ -9,6 +9,7 @@ import { type Database, runBatch } from "../database.ts";
 import {
   accountBytes,
   accountCounts,
+  fileBytes,
   invitations,
   models,
   registryBytes,
@@ -131,6 +132,7 @@ export async function endRemoval(db: Database, { id }: UserRow, now: number): Pr
   await runBatch(db, [
     ...called(db, id, "gone"),
     db.delete(accountBytes).where(eq(accountBytes.user_id, id)),
+    db.delete(fileBytes).where(eq(fileBytes.user_id, id)),
     db.delete(registryBytes).where(eq(registryBytes.user_id, id)),
   ]);
   return true;

@@ -2,20 +2,25 @@ import { and, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } f
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, runBatch } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { models, uploadParts, uploads, users, versionFiles } from "../schema/index.ts";
+import { fileBytes, models, uploadParts, uploads, users, versionFiles } from "../schema/index.ts";
 
 export type UploadRow = typeof uploads.$inferSelect;
 export type UploadPartRow = typeof uploadParts.$inferSelect;
 
+export interface UploadLimits extends StorageQuota {
+  max_pending: number;
+  /** Of all uploads of the account, this one included. */
+  max_file_bytes: number;
+}
+
 /**
- * Unless the account has `maxPending` pending uploads. Fails like `writeWithinQuota`.
+ * Unless the account would have more pending uploads or bytes than it may. Fails like `writeWithinQuota`.
  * @returns whether it was inserted
  */
 export async function insertUpload(
   db: Database,
   row: UploadRow,
-  maxPending: number,
-  allowance: StorageQuota,
+  limits: UploadLimits,
 ): Promise<boolean> {
   // Without the hint SQLite scans all uploads of the account.
   const pending = sql`(SELECT count(*) FROM ${uploads} INDEXED BY uploads_pending
@@ -25,10 +30,32 @@ export async function insertUpload(
   const { size, mime_type, name, part_size, created_at, expires_at } = row;
   const inserting = db.insert(uploads).select(sql`SELECT ${id}, ${user_id}, ${prediction_id},
     ${token_id}, ${key}, ${multipart_id}, ${size}, ${mime_type}, ${name}, ${part_size},
-    ${created_at}, NULL, ${expires_at}, NULL, 0 WHERE ${pending} < ${maxPending}`);
-  const result = await writeWithinQuota(db, allowance, inserting);
+    ${created_at}, NULL, ${expires_at}, NULL, 0
+    WHERE ${pending} < ${limits.max_pending}
+      AND coalesce((SELECT bytes FROM ${fileBytes} WHERE user_id = ${user_id}), 0) + ${size}
+        <= ${limits.max_file_bytes}`);
+  const result = await writeWithinQuota(db, limits, inserting);
   return result.meta.changes > 0;
 }
+
+/** Of all uploads of an account, declared or completed, and of those of its predictions. */
+export const findFileBytes = async (db: Database, userId: string): Promise<number> => {
+  const row = await db.select().from(fileBytes).where(eq(fileBytes.user_id, userId)).get();
+  return row?.bytes ?? 0;
+};
+
+/** Those that runners have begun for a prediction. */
+export const listUploadsOf = (db: Database, predictionId: string, limit: number) =>
+  db.select().from(uploads).where(eq(uploads.prediction_id, predictionId)).limit(limit).all();
+
+/** Those of them that are not completed. */
+export const listPendingUploadsOf = (db: Database, predictionId: string, limit: number) =>
+  db
+    .select()
+    .from(uploads)
+    .where(and(eq(uploads.prediction_id, predictionId), isNull(uploads.completed_at)))
+    .limit(limit)
+    .all();
 
 export const findUpload = (db: Database, id: string) =>
   db

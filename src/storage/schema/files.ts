@@ -40,8 +40,15 @@ export const uploads = sqliteTable(
     index("uploads_pending")
       .on(t.user_id)
       .where(sql`completed_at IS NULL AND prediction_id IS NULL`),
+    index("uploads_prediction").on(t.prediction_id).where(sql`prediction_id IS NOT NULL`),
   ],
 );
+
+/** The bytes of each account's uploads, declared or completed, added up by triggers. */
+export const fileBytes = sqliteTable("file_bytes", {
+  user_id: text().primaryKey(),
+  bytes: integer().notNull(),
+});
 
 /** The parts of pending uploads that have arrived. */
 export const uploadParts = sqliteTable(

@@ -47,18 +47,21 @@ describe("uploads", () => {
   test.each<[string, () => Promise<unknown>, string[][]]>([
     [
       "what is pending of an account is counted in the index of what is pending",
-      () => insertUpload(db, row, 1_000, ALLOWANCE),
+      () => insertUpload(db, row, { ...ALLOWANCE, max_pending: 1_000, max_file_bytes: 1_000 }),
       [
         BYTES,
         [
           "SCAN CONSTANT ROW",
           "SCALAR SUBQUERY 1",
           "SEARCH uploads USING INDEX uploads_pending (user_id=?)",
+          "SCALAR SUBQUERY 2",
+          "SEARCH file_bytes USING PRIMARY KEY (user_id=?)",
           // Nothing is there: SQLite looks because parts and versions refer to uploads.
           NAMED,
           PARTS,
         ],
         BYTES,
+        [...BYTES, "SCALAR SUBQUERY 1", ...BYTES],
       ],
     ],
     ["one is found by its id", async () => findUpload(db, "u1"), [[BY_ID]]],

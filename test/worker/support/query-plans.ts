@@ -6,7 +6,7 @@ import { syncListings } from "../../../src/storage/models/models.ts";
 import { newClient, newUser, newWorld } from "./world.ts";
 
 export const db = database(env.DB);
-export const ALLOWANCE = { user_id: "nobody", max_bytes: 1 };
+export const ALLOWANCE = { user_id: "nobody", max_bytes: 1, max_total_bytes: 1 };
 /** Before each write that takes room, and after it. */
 export const BYTES = ["SEARCH account_bytes USING PRIMARY KEY (user_id=?)"];
 

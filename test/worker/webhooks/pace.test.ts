@@ -16,6 +16,7 @@ import { newUser } from "../support/world.ts";
 
 /** Of test/projects/worker.ts. */
 const LIMIT = 3;
+const SHARE = 1;
 const limited: Bindings = Object.assign({}, env, { RATE_LIMITS: "on" });
 
 /** Objects have bindings of their own. */
@@ -35,14 +36,23 @@ test("all addresses of a host count together, and no other host with them", asyn
   const answers: boolean[] = [];
   // The window is one of the wall clock, and may end in between.
   for (let n = 0; n <= 2 * LIMIT; n++)
-    answers.push(await mayPost(limited, `https://${host}:${8000 + n}/${n}`));
+    answers.push(await mayPost(limited, `user-${n}`, `https://${host}:${8000 + n}/${n}`));
   expect(answers.filter(Boolean).length).toBeGreaterThanOrEqual(LIMIT);
   expect(answers.filter(Boolean).length).toBeLessThanOrEqual(2 * LIMIT);
-  expect(await mayPost(limited, `https://other-${host}/`)).toBe(true);
-  expect(await mayPost(env, `https://${host}/`)).toBe(true);
+  expect(await mayPost(limited, "user", `https://other-${host}/`)).toBe(true);
+  expect(await mayPost(env, "user", `https://${host}/`)).toBe(true);
+});
+
+test("an account that posts more than its share to a host leaves the others their turns", async () => {
+  const url = `https://${crypto.randomUUID()}.example/`;
+  const answers: boolean[] = [];
+  for (let n = 0; n <= 2 * SHARE; n++) answers.push(await mayPost(limited, "greedy", url));
+  expect(answers).toContain(false);
+  expect(await mayPost(limited, "other", url)).toBe(true);
 });
 
 test("a delivery that is held back is made later, and that was no try", async () => {
+  vi.spyOn(env.RATE_LIMIT_RECEIVER_SHARE, "limit").mockResolvedValue({ success: true });
   const limit = vi.spyOn(env.RATE_LIMIT_RECEIVER, "limit").mockResolvedValue({ success: false });
   const { client, path, id, channel } = await watched({ events: ["completed"] });
   await turnLimits(id, true);
