@@ -1,6 +1,7 @@
 /** What a request carries on its way through middleware and routes. */
 import type { RateStatus } from "./domain/accounts/rate-limit.ts";
 import type { Bindings } from "./env.ts";
+import type { JsonSource } from "./lib/json-text.ts";
 import type { Caller, RunnerCaller } from "./services/accounts/caller.ts";
 import type { SentBy, SentFiles } from "./services/predictions/sent-files.ts";
 import type { ResolvedVersion } from "./services/predictions/version-resolution.ts";
@@ -22,6 +23,8 @@ export interface AppEnv {
     /** The long files that are taken out of the body when it is read, and those that were. */
     takesFilesOf: SentBy | undefined;
     sentFiles: SentFiles | undefined;
+    /** The JSON body as it was read, and its text without those files. */
+    sentBody: JsonSource | undefined;
     /** The request body as it was read and as it was validated, which `releaseBody` empties. */
     bodies: object[] | undefined;
     /** Frees the memory of the request body, for handlers that go on to wait for something else. */

@@ -1,5 +1,5 @@
 /** The beginning of a JSON text, cut behind the last list or object that is whole in a list, and closed there. */
-import { nextMark } from "./json-marks.ts";
+import { stringEnd } from "./json-marks.ts";
 
 const BRACKET = /["[\]{}]/g;
 
@@ -31,7 +31,7 @@ function walk(text: string, onClosed: (open: string[], at: number) => void): str
     if (!found) break;
     const [mark] = found;
     at = found.index + 1;
-    if (mark === '"') at = behindString(text, at);
+    if (mark === '"') at = stringEnd(text, at);
     else if (mark === "[" || mark === "{") open.push(mark === "[" ? "]" : "}");
     else {
       open.pop();
@@ -39,10 +39,4 @@ function walk(text: string, onClosed: (open: string[], at: number) => void): str
     }
   }
   return open;
-}
-
-function behindString(text: string, from: number): number {
-  let at = nextMark(text, from);
-  while (text.charAt(at) === "\\") at = nextMark(text, at + 2);
-  return at + 1;
 }

@@ -14,3 +14,21 @@ export function withoutNulls<T extends object>(fields: T, kept: readonly string[
   for (const [name] of nulls) Reflect.deleteProperty(rest, name);
   return rest;
 }
+
+/** Where a number is that no double can hold, as in `1e400`, which JSON.parse makes Infinity. */
+export function nonFiniteIn(value: unknown): string[] | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : [];
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Array.isArray(value)) {
+    for (let n = 0; n < value.length; n++) {
+      const found = nonFiniteIn(value[n]);
+      if (found) return [String(n), ...found];
+    }
+    return undefined;
+  }
+  for (const [name, one] of Object.entries(value)) {
+    const found = nonFiniteIn(one);
+    if (found) return [name, ...found];
+  }
+  return undefined;
+}

@@ -5,7 +5,9 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
-import { REPORTS_BOUNDS } from "../protocol/channel.ts";
+import { fault, issueAt, ValidationFailure } from "../domain/schemas/validation.ts";
+import { nonFiniteIn } from "../lib/json.ts";
+import { oneLineJson } from "../lib/json-text.ts";
 import type { Json } from "../protocol/common.ts";
 import { type SentBy, takeFiles, withSentImages } from "../services/predictions/sent-files.ts";
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES, type Sender } from "./body-reader.ts";
@@ -44,6 +46,7 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
     // Who waits may still hold the list, as the reader of a form does, but has no use for the bytes.
     c.var.sentFiles?.files.splice(0);
     c.set("sentFiles", undefined);
+    c.set("sentBody", undefined);
   };
   c.set("releaseBody", () => {
     release();
@@ -93,14 +96,31 @@ async function parse(
 ) {
   const json = await bytes;
   const sender = c.var.takesFilesOf;
-  if (!sender) return kept(c, JSON.parse(await reader.decode([json])));
+  if (!sender) {
+    const text = await reader.decode([json]);
+    // An output may have any number: it is not parsed here, only its frame is.
+    return kept(c, c.var.runner ? JSON.parse(text) : parsedJson(text));
+  }
   const { origin } = new URL(c.req.url);
   const { pieces, sent } = await takeFiles(c.var.services, origin, sender, json);
-  const body: Json = JSON.parse(await reader.decode(pieces));
+  const text = await reader.decode(pieces);
+  const body = parsedJson(text);
+  c.set("sentBody", { value: body, text: oneLineJson(text) });
   const placed = sent && sender === "messages" ? withSentImages(body, sent) : { body, sent };
   c.set("sentFiles", placed.sent);
   return kept(c, placed.body);
 }
+
+/** @throws SyntaxError; ValidationFailure for a number that no double can hold: the model would get another */
+function parsedJson(text: string): Json {
+  const body: Json = JSON.parse(text);
+  const place = nonFiniteIn(body);
+  if (place) throw new ValidationFailure([issueAt(["body", ...place], OUT_OF_RANGE)]);
+  return body;
+}
+
+const FINITE = fault("finite_number");
+const OUT_OF_RANGE = { ...FINITE, msg: `${FINITE.msg}: ${Number.MAX_VALUE} at most` };
 
 /** It is emptied with the request. */
 function kept<Body>(c: Context<AppEnv>, body: Body): Body {
@@ -111,7 +131,7 @@ function kept<Body>(c: Context<AppEnv>, body: Body): Body {
 function senderOf(c: Context<AppEnv>): Sender {
   const { caller, runner, operator } = c.var;
   const owner = caller?.user_id ?? runner?.token_id ?? (operator && "operator");
-  const bounds = runner ? REPORTS_BOUNDS : BODY_BOUNDS;
+  const bounds = BODY_BOUNDS;
   return owner === undefined
     ? { owner: clientNetwork(c), maxBytes: ANONYMOUS_BYTES, bounds }
     : { owner, maxBytes: MAX_BODY_BYTES, bounds };

@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { z } from "zod";
+import { parseExact } from "../../../src/lib/exact-json.ts";
 import { problem, validationError } from "../../../src/protocol/common.ts";
 import { HttpClient } from "../lib/http-client.ts";
 import { ControlPlaneError, noAnswer } from "./error.ts";
@@ -107,7 +108,7 @@ export function retryAfterMs(header: string | undefined, now = Date.now()): numb
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return undefined;
   }

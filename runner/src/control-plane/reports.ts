@@ -13,7 +13,7 @@ const MAX_CHARS = 256 * 1024;
 
 interface Report {
   lease: string;
-  /** JSON. */
+  /** JSON text, which is sent as a string. */
   frame: string;
 }
 
@@ -72,10 +72,5 @@ export class Reports {
   }
 }
 
-/** Frames are JSON already. */
-function bodyOf(reports: Report[]): string {
-  const texts = reports.map(
-    ({ lease, frame }) => `{"lease":${JSON.stringify(lease)},"frame":${frame}}`,
-  );
-  return `{"reports":[${texts.join()}]}`;
-}
+const bodyOf = (reports: Report[]): string =>
+  JSON.stringify({ reports: reports.map(({ lease, frame }) => ({ lease, frame })) });

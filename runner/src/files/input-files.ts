@@ -17,7 +17,7 @@ import { CacheFull } from "./cache-failure.ts";
 import { RECORD_BYTES } from "./cache-record.ts";
 import { type CachedFile, FileCache } from "./file-cache.ts";
 import { nameFor } from "./file-name.ts";
-import { describePath, textAt } from "./input-path.ts";
+import { describePath, markedPath, textAt } from "./input-path.ts";
 import { AddressPolicy } from "./public-address.ts";
 import { PublicFetch } from "./public-fetch.ts";
 import { type ServedFile, serveFiles } from "./serve-files.ts";
@@ -119,7 +119,7 @@ export class InputFiles {
           ? await asDataUri(file.path, stored)
           : `${url}/${index}/${file.name}`;
         if (!isDataUri) served.set(text, file);
-        input = replaceText(input, at, text);
+        input = replaceText(input, markedPath(at), text);
       }
       return { input, files: served, close };
     } catch (error) {

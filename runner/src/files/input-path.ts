@@ -1,5 +1,6 @@
 /** Paths into an input, as a job names them. */
 import { getChild } from "../../../src/domain/files/json-path.ts";
+import { markedName } from "../../../src/lib/exact-json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
 import { internal } from "../containers/failure.ts";
@@ -17,10 +18,14 @@ export function describePath(place: InputPath): string {
   return `input${steps.join("")}`.slice(0, 500);
 }
 
+/** The path in an input that was parsed exactly. */
+export const markedPath = (place: InputPath): InputPath =>
+  place.map((step) => (typeof step === "string" ? markedName(step) : step));
+
 /** @throws Failure if there is no text at the path */
 export function textAt(input: Json, place: InputPath): string {
   let value: Json | undefined = input;
-  for (const step of place) value = getChild(value, step);
+  for (const step of markedPath(place)) value = getChild(value, step);
   if (typeof value === "string") return value;
   throw internal(`${describePath(place)} should be a file and is not a string`);
 }

@@ -4,6 +4,8 @@
  */
 
 import { madeName } from "../../../src/domain/files/media-types.ts";
+import { exactText } from "../../../src/lib/exact-json.ts";
+import { type JsonSource, textFrom } from "../../../src/lib/json-text.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import {
@@ -28,9 +30,8 @@ import type { References } from "./output-references.ts";
 import type { RunFiles } from "./output-server.ts";
 import type { OutputStore } from "./output-store.ts";
 
-/** The most bytes of JSON for one UTF-16 unit (`\u0000`), and the quotes. */
-const JSON_GROWTH = 6;
-const QUOTES = 2;
+/** The most bytes for one UTF-16 unit. */
+const UTF8_GROWTH = 3;
 
 export interface StoredOutput extends RunReporter {
   /** Stores a file before the output that names it; undefined if no text stands for a file. */
@@ -86,16 +87,18 @@ export class OutputQueue implements StoredOutput {
   }
 
   /** Reported at once if nothing needs waiting for: most outputs are short texts. */
-  output(value: Json): void {
+  output(value: Json, json = exactText(value)): void {
     if (this.#failure) return;
     try {
       const { draft, pending } = this.#draft(value);
+      const source = { value, text: json };
       const ready = !this.#draining && pending.length === 0;
       const settled = ready ? (draft === value ? value : fillDraft(draft, new Map())) : undefined;
-      if (settled === undefined || isLarge(settled)) {
-        this.#push(this.#prepare(draft, pending));
+      const text = settled === undefined ? undefined : textFrom(settled, source);
+      if (settled === undefined || text === undefined || isLarge(text)) {
+        this.#push(this.#prepare(draft, pending, source));
       } else {
-        this.#options.reporter.output(settled);
+        this.#options.reporter.output(settled, text);
         this.#delivered += 1;
       }
     } catch (error) {
@@ -174,10 +177,10 @@ export class OutputQueue implements StoredOutput {
    * As JSON, with its room reserved: values that wait behind a slow store count toward the limit
    * too.
    */
-  async #prepare(draft: Draft, pending: Pending[]): Promise<Delivery> {
+  async #prepare(draft: Draft, pending: Pending[], source: JsonSource): Promise<Delivery> {
     const { reporter } = this.#options;
     const found = pending.map(async (one) => [one, await one.address] as const);
-    const json = JSON.stringify(fillDraft(draft, new Map(await Promise.all(found))));
+    const json = textFrom(fillDraft(draft, new Map(await Promise.all(found))), source);
     const size = Buffer.byteLength(json);
     if (!reporter.reserve(size)) throw external("the output exceeds its limit");
     // Not awaited here, so that the values, up to twenty times the size of their JSON, are not kept
@@ -204,10 +207,6 @@ export class OutputQueue implements StoredOutput {
   }
 }
 
-/** Whether its JSON is too large for the log. */
-function isLarge(value: Json): boolean {
-  if (typeof value === "string" && value.length * JSON_GROWTH + QUOTES <= MAX_INLINE_OUTPUT) {
-    return false;
-  }
-  return Buffer.byteLength(JSON.stringify(value)) > MAX_INLINE_OUTPUT;
-}
+/** Whether it is too large for the log. */
+const isLarge = (json: string): boolean =>
+  json.length * UTF8_GROWTH > MAX_INLINE_OUTPUT && Buffer.byteLength(json) > MAX_INLINE_OUTPUT;

@@ -20,9 +20,9 @@ export function findExcess(text: string): TooLarge | undefined {
   return new TooLarge("external", `the container's response has more than ${limit}`);
 }
 
-/** @throws SyntaxError, Excess */
-export function parseBoundedJson(text: string): Json {
+/** @param parse a SyntaxError that it throws is thrown @throws TooLarge */
+export function parseBoundedJson(text: string, parse: (text: string) => Json = JSON.parse): Json {
   const excess = findExcess(text);
   if (excess) throw excess;
-  return JSON.parse(text);
+  return parse(text);
 }

@@ -14,7 +14,8 @@ import type { Predecessor } from "../succession/predecessor.ts";
 /** Receives what a run reports, in order. No method waits or throws. */
 export interface RunReporter {
   setup(progress: SetupProgress): void;
-  output(value: Json): void;
+  /** @param json its text, as it was written */
+  output(value: Json, json?: string): void;
   /**
    * Reserves room for an output of this many bytes of JSON before it is stored elsewhere. @returns
    * false if the output limit is exceeded

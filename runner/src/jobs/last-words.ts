@@ -39,8 +39,8 @@ export class LastWords implements RunReporter {
     if (text !== "") this.logs(text);
   }
 
-  output(value: Json): void {
-    this.#reporter.output(value);
+  output(value: Json, json?: string): void {
+    this.#reporter.output(value, json);
   }
 
   reserve(bytes: number): boolean {

@@ -2,6 +2,8 @@
  * Buffers what a run has reported and the prediction has not received yet: merges events where
  * possible, enforces the limits, and hands the events out in portions for the frames.
  */
+import { exactText } from "../../../src/lib/exact-json.ts";
+import { withoutSeparators } from "../../../src/lib/json-marks.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import {
@@ -111,9 +113,9 @@ export class Reporter implements RunReporter {
     for (const piece of pieces(kept)) this.#add({ event: "setup", data: { ...rest, logs: piece } });
   }
 
-  output(value: Json): void {
+  output(value: Json, json = exactText(value)): void {
     this.#started = true;
-    const event = outputEvent(JSON.stringify(value));
+    const event = outputEvent(json);
     const bytes = Buffer.byteLength(event);
     if (this.reserve(bytes)) this.#addOutput({ event, bytes, isText: !isPreamble(value) });
   }
@@ -182,9 +184,7 @@ export class Reporter implements RunReporter {
     const taken = this.#entries.splice(0, count);
     const awaited = this.#firstOutput === "waiting" && taken.some((entry) => entry.isText);
     if (awaited) this.#firstOutput = "taken";
-    const events = taken.map(({ event }) =>
-      typeof event === "string" ? event : JSON.stringify(event),
-    );
+    const events = taken.map(({ event }) => (typeof event === "string" ? event : eventText(event)));
     const last = this.#entries.length === 0;
     return last && this.#finish ? { events, finish: this.#finish } : { events };
   }
@@ -251,7 +251,9 @@ function* pieces(text: string): Generator<string> {
 
 const outputEvent = (json: string) => `{"event":"output","data":${json}}`;
 
-const bytesOf = (event: ReportedEvent) => Buffer.byteLength(JSON.stringify(event));
+const eventText = (event: ReportedEvent) => withoutSeparators(JSON.stringify(event));
+
+const bytesOf = (event: ReportedEvent) => Buffer.byteLength(eventText(event));
 
 /** Merges two adjacent events; undefined if they cannot be merged without a loss. */
 function merge(last: Entry["event"], next: ReportedEvent): ReportedEvent | undefined {

@@ -59,12 +59,12 @@ export class TokenUsage implements RunReporter {
     this.#reporter.storedOutput(value);
   }
 
-  output(value: Json): void {
+  output(value: Json, json?: string): void {
     const usage = readUsage(value, this.#isWithoutOutput);
     this.#usage = mergeTokens(this.#usage, usage);
     this.#characters += outputCharacters(value);
     if (usage?.output !== undefined) this.#counted = this.#characters;
-    this.#reporter.output(value);
+    this.#reporter.output(value, json);
   }
 
   /** Language models on Replicate report `input_token_count`. */

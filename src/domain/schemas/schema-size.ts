@@ -1,5 +1,5 @@
 /** How large a version's schemas may be. Whoever publishes them writes them, and others wait while they are read. */
-import { isObject } from "../../lib/json.ts";
+import { isObject, type Json } from "../../lib/json.ts";
 import { jsonText } from "./validation.ts";
 
 /** Both schemas together: 1,000 versions of a model take 100 MB of D1's 10 GB. */
@@ -18,7 +18,7 @@ const MAX_PATH_CHARS = 2_000_000;
  * Why they are too large; undefined: they are not. Also for what is not a schema yet.
  * @throws ValidationFailure for what is nested too deep
  */
-export function faultOfSize(schemas: unknown): string | undefined {
+export function faultOfSize(schemas: Json): string | undefined {
   if (jsonText(schemas, ["body", "schemas"]).length > MAX_CHARS)
     return `they can have at most ${MAX_CHARS} characters as JSON`;
   const size = new Size();

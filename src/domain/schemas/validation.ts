@@ -1,4 +1,6 @@
 /** Validation issues of a 422. Types, texts and contexts follow pydantic v2. */
+import type { Json } from "../../lib/json.ts";
+import { type JsonSource, textFrom } from "../../lib/json-text.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
 
 /** The closed list of types. `{name}` is filled in from the context, `{name noun}` with its plural. */
@@ -129,13 +131,13 @@ export const malformedJson = (error: unknown) =>
 export const tooDeep = (loc: Loc) => new ValidationFailure([issueAt(loc, fault("recursion_loop"))]);
 
 /**
- * Serializes part of a request. V8 needs recursion for some JSON, for example with names beyond
+ * Serializes part of a request, as textFrom does. V8 needs recursion for some JSON, for example with names beyond
  * Latin-1, and overflows the stack if it is nested too deep.
  * @throws ValidationFailure
  */
-export function jsonText(value: unknown, loc: Loc): string {
+export function jsonText(value: Json, loc: Loc, source?: JsonSource): string {
   try {
-    return JSON.stringify(value);
+    return textFrom(value, source);
   } catch (error) {
     if (error instanceof RangeError) throw tooDeep(loc);
     throw error;

@@ -1,4 +1,5 @@
 /** The body of a responses call as that of a chat call, for containers that support only chats. */
+import { numberIn } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { responseRequest } from "../../protocol/vendora/response.ts";
 import { plainItems } from "./plain-items.ts";
@@ -125,7 +126,7 @@ function toolOf({ type, name, description, parameters, strict }: Fields, param: 
 
 /** `top_logprobs` requests alternatives; `include` requests the logprobs of the chosen tokens. */
 function logprobsOf({ top_logprobs, include }: Fields): Fields {
-  const some = typeof top_logprobs === "number" && top_logprobs > 0;
+  const some = (numberIn(top_logprobs) ?? 0) > 0;
   if (!some && !listOf(include).includes("message.output_text.logprobs")) return {};
   return { logprobs: true, ...(some && { top_logprobs }) };
 }

@@ -1,4 +1,5 @@
 /** A part of an item's content while it is written: text, a refusal, or reasoning. */
+import { numberIn } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 
@@ -52,7 +53,7 @@ function logprobOf(value: Json): Fields {
   const { token, logprob, bytes } = fieldsOf(value);
   return {
     token: textOf(token),
-    logprob: typeof logprob === "number" ? logprob : 0,
+    logprob: numberIn(logprob) === undefined ? 0 : (logprob ?? 0),
     bytes: listOf(bytes),
   };
 }

@@ -1,4 +1,5 @@
 /** A block of a message's content, while it is written. */
+import { parseExact } from "../../lib/exact-json.ts";
 import { type Fields, fieldsOf, isFields, textOf } from "../vendora/response-json.ts";
 
 export interface Block {
@@ -121,7 +122,7 @@ export class ForeignBlock implements Block {
 /** A call that was cut off has no input that can be read. */
 function parsedInput(json: string): Fields {
   try {
-    return fieldsOf(JSON.parse(json));
+    return fieldsOf(parseExact(json));
   } catch {
     return {};
   }

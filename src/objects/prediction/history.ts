@@ -3,6 +3,7 @@ import { MAX_CHARS } from "../../domain/predictions/display-limits.ts";
 import { marksOf } from "../../domain/predictions/log-marks.ts";
 import { LogTail } from "../../domain/predictions/log-tail.ts";
 import type { StoredValue } from "../../protocol/event.ts";
+import { eventsIn } from "./log-rows.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { History } from "./rpc-types.ts";
 import { Progress } from "./standing.ts";
@@ -17,7 +18,8 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
   let omitted = 0;
   let at = 0;
   let first: StoredValue | null = null;
-  for (const { id, at: time, attempt, events } of log.rows()) {
+  for (const { id, at: time, attempt, events, body } of log.rows()) {
+    const texts = attempt === life.outputAttempt ? eventsIn(body) : [];
     for (const [n, logEvent] of events.entries()) {
       progress.add(logEvent, time);
       if (hasLogs && logEvent.event === "logs") tail.add(logEvent.data, time);
@@ -28,7 +30,7 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
         omitted += 1;
       }
       if (logEvent.event !== "output") continue;
-      const json = JSON.stringify(logEvent.data);
+      const json = texts[n]?.json ?? "";
       chars += json.length;
       // Once one is omitted all further ones are: else what follows would look contiguous.
       const isShown = omitted === 0 && chars <= MAX_CHARS;

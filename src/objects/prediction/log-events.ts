@@ -1,4 +1,6 @@
 /** Events of the log, encoded once: to be counted, stored, and sent to readers. */
+import { withoutSeparators } from "../../lib/json-marks.ts";
+import { itemsOf } from "../../lib/json-text.ts";
 import { encodeJsonEvent } from "../../lib/sse.ts";
 import type { LogEvent, StoredValue } from "../../protocol/event.ts";
 
@@ -41,12 +43,41 @@ export interface StoredEvent {
 
 const encoder = new TextEncoder();
 
-export const encodeEvents = (events: LogEvent[]): EncodedEvent[] =>
-  events.map((logEvent) => {
-    const json = JSON.stringify(logEvent.data);
+/** @param texts the JSON of their data, as it came */
+export const encodeEvents = (events: LogEvent[], texts?: string[]): EncodedEvent[] =>
+  events.map((logEvent, n) => {
+    const json = texts?.[n] ?? withoutSeparators(JSON.stringify(logEvent.data));
     const { event } = logEvent;
     return { event, json, size: sizeOf(logEvent, json), notes: notesIn(logEvent) };
   });
+
+const [HEAD, DATA] = ['{"event":"', '","data":'];
+
+/**
+ * The names and the data of events in a frame or in a row of the log, as it was written.
+ * @param from where their list begins
+ * @returns undefined where they are written in another way
+ */
+export function writtenEvents(text: string, from: number): WrittenEvent[] | undefined {
+  const events: WrittenEvent[] = [];
+  for (const span of itemsOf(text, from)) {
+    const named = span.from + HEAD.length;
+    const end = text.indexOf('"', named);
+    const event = NAMES.get(text.slice(named, end));
+    if (!event || !text.startsWith(HEAD, span.from) || !text.startsWith(DATA, end))
+      return undefined;
+    events.push({ event, json: text.slice(end + DATA.length, span.to - 1) });
+  }
+  return events;
+}
+
+type WrittenEvent = Pick<NumberedEvent, "event" | "json">;
+
+const NAMES = new Map<string, LogEvent["event"]>(
+  (["setup", "output", "stored", "logs", "metrics", "status", "error", "done"] as const).map(
+    (name) => [name, name],
+  ),
+);
 
 /** What a row has around the value of an event, at most. */
 const ENVELOPE_UNITS = '{"event":"metrics","data":},'.length;

@@ -1,9 +1,10 @@
 /** The stored part of the event log: rows of events whose ids follow each other. */
 import type { PredictionState } from "../../domain/predictions/state.ts";
 import { arrayText, objectText, objectWriter } from "../../lib/json-splice.ts";
+import { memberFrom } from "../../lib/json-text.ts";
 import type { LogEvent } from "../../protocol/event.ts";
 import type { Entries } from "./entries.ts";
-import type { EncodedEvent, NumberedEvent } from "./log-events.ts";
+import { type EncodedEvent, type NumberedEvent, writtenEvents } from "./log-events.ts";
 import { type LogTotals, NO_TOTALS } from "./log-totals.ts";
 import type { Piece } from "./rpc-types.ts";
 
@@ -122,8 +123,8 @@ export class LogRows {
   }
 
   /** All rows; to be consumed without an await in between. */
-  *rows(): Generator<Pick<Row, "at" | "attempt" | "events"> & { id: number }> {
-    for (const { id, body } of this.#entries.frames(1)) yield { ...JSON.parse(body), id };
+  *rows(): Generator<Pick<Row, "at" | "attempt" | "events"> & { id: number; body: string }> {
+    for (const { id, body } of this.#entries.frames(1)) yield { ...JSON.parse(body), id, body };
   }
 
   /** The outputs of an attempt after the event `after`, up to the event `last`. */
@@ -174,10 +175,15 @@ const rowText = (
 ): string => objectText(members, texts);
 
 function eventsOf(first: number, body: string): StoredRowEvent[] {
-  const { attempt, events }: Row = JSON.parse(body);
-  return events.map(({ event, data }, n) => {
-    return { id: first + n, attempt, event, json: JSON.stringify(data) };
-  });
+  const { attempt }: Row = JSON.parse(`${body.slice(0, memberFrom(body, "events"))}[]}`);
+  return eventsIn(body).map((one, n) => ({ id: first + n, attempt, ...one }));
+}
+
+/** The events of a row: their data as it came. */
+export function eventsIn(body: string) {
+  const events = writtenEvents(body, memberFrom(body, "events"));
+  if (!events) throw new Error("the row has no events");
+  return events;
 }
 
 function stateOf(entries: RowStore, id: number): PredictionState {

@@ -12,7 +12,7 @@ import type { Standing } from "../../domain/predictions/standing.ts";
 import { hasStoredInput, type PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
-import type { EventsFrame, ReportReply } from "../../protocol/channel.ts";
+import type { ReportReply } from "../../protocol/channel.ts";
 import { ReplacementCheck } from "../replacement-check.ts";
 import { accessKnownAt, type RunnerIdentity } from "../runner/access.ts";
 import { cancel } from "./cancel.ts";
@@ -329,7 +329,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /** The only frame of a run that ended before it opened a channel. */
-  async report(holder: LeaseHolder, frame: EventsFrame): Promise<ReportReply> {
+  async report(holder: LeaseHolder, frame: string): Promise<ReportReply> {
     return this.#connection.report(await this.#created(), holder, frame);
   }
 

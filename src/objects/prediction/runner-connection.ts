@@ -4,14 +4,8 @@ import { heardBeforeRestart, type Patience } from "../../domain/predictions/dead
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
 import { waitsAgain } from "../../domain/predictions/state.ts";
 import { logger } from "../../log.ts";
-import {
-  CLOSE,
-  type EventsFrame,
-  type ReleaseFrame,
-  type ReportReply,
-  type UpFrame,
-} from "../../protocol/channel.ts";
-import { type LogEvent, MAX_NOTES, MAX_OUTPUTS } from "../../protocol/event.ts";
+import { CLOSE, type ReleaseFrame, type ReportReply } from "../../protocol/channel.ts";
+import { MAX_NOTES, MAX_OUTPUTS } from "../../protocol/event.ts";
 import type { Limits } from "../../protocol/runner.ts";
 import type { RunnerIdentity } from "../runner/access.ts";
 import { close, fence, send } from "./channels.ts";
@@ -21,7 +15,7 @@ import { attemptOf } from "./lease-holder.ts";
 import { type EncodedEvent, encodeEvents, unitsOf } from "./log-events.ts";
 import type { LogTotals } from "./log-totals.ts";
 import type { PredictionRecord } from "./record.ts";
-import { parseFrame } from "./up-frames.ts";
+import { parseFrame, type ReadEvents, type ReadFrame } from "./up-frames.ts";
 
 /** The runner enforces the limits exactly; here an event's envelope must not count. */
 const LIMIT_TOLERANCE = 1.1;
@@ -98,8 +92,12 @@ export class RunnerConnection {
   async report(
     record: PredictionRecord | undefined,
     holder: LeaseHolder,
-    frame: EventsFrame,
+    message: string,
   ): Promise<ReportReply> {
+    const frame = parseFrame(message);
+    // Over its channel, it is told of one that exceeds the bounds.
+    if (typeof frame !== "object" || frame.type !== "events")
+      return { type: "refused", reason: "This is not a frame with events." };
     const attempt = record && (await attemptOf(record, holder));
     if (!attempt || !this.#confirm(record, attempt)) {
       return { type: "fenced", reason: "the attempt has ended" };
@@ -120,7 +118,7 @@ export class RunnerConnection {
   #take(
     record: PredictionRecord | undefined,
     attempt: number,
-    frame: UpFrame,
+    frame: ReadFrame,
   ): ReportReply | undefined {
     if (!record) return { type: "fenced", reason: "the prediction has been deleted" };
     const { log, life } = record;
@@ -219,9 +217,9 @@ export class RunnerConnection {
     if (waitsAgain(record.life.state)) this.#effects.row.writeUnderWay(record);
   }
 
-  #append(record: PredictionRecord, frame: EventsFrame, attempt: number, now: number): void {
+  #append(record: PredictionRecord, frame: ReadEvents, attempt: number, now: number): void {
     const { life, log } = record;
-    const reported = encodeReported(frame.events);
+    const reported = encodeEvents(frame.events, frame.texts);
     life.start(now);
     const own = life.takeEvents();
     log.addOwn(encodeEvents(own), attempt);
@@ -232,9 +230,9 @@ export class RunnerConnection {
       if (event === "setup" && data.phase === "ready") life.markReady(now);
       changed ||= event === "metrics" || event === "setup";
     }
-    const totals = reported && log.totalsWith(attempt, frame.seq, reported);
-    if (!totals || exceedsLimits(reported, totals, life.spec.limits)) {
-      life.fail("internal", totals ? TOO_MUCH : TOO_DEEP, now);
+    const totals = log.totalsWith(attempt, frame.seq, reported);
+    if (exceedsLimits(reported, totals, life.spec.limits)) {
+      life.fail("internal", TOO_MUCH, now);
       return this.#effects.commit(record, { started });
     }
     log.add(reported, totals);
@@ -246,16 +244,6 @@ export class RunnerConnection {
     this.#effects.commit(record, { changed, finished, held, started });
     // Not for one that has ended: a timer keeps the object awake, and 2 s cost $3.20 a million.
     if (started && !life.terminal) this.#effects.row.writeUnderWay(record);
-  }
-}
-
-/** undefined when a value is nested too deeply for JSON.stringify. */
-function encodeReported(events: LogEvent[]): EncodedEvent[] | undefined {
-  try {
-    return encodeEvents(events);
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
   }
 }
 

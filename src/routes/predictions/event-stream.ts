@@ -1,5 +1,7 @@
 /** Server-sent event streams: their headers and their documentation. */
+
 import { z } from "@hono/zod-openapi";
+import { EVENT_STREAM } from "../../lib/sse.ts";
 
 /** The description of operations that respond with one. */
 export const STREAM = `Server-sent events, from the beginning or after an event. Each has an \`id\`, an integer that rises from 1 (not always by one: compare ids, do not count them), and one JSON value as \`data\`. Requires the scope \`read\` or \`predict\`.
@@ -61,7 +63,7 @@ export function eventStream(
     status: stream ? 200 : 204,
     headers: {
       ...headers,
-      ...(stream && { "content-type": "text/event-stream" }),
+      ...(stream && { "content-type": EVENT_STREAM }),
       "cache-control": "no-store",
       // Keeps nginx from buffering the stream.
       "x-accel-buffering": "no",

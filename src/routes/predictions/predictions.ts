@@ -3,6 +3,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { Context, TypedResponse } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { parsePrefer, preferenceApplied } from "../../domain/predictions/prefer.ts";
+import { sourceOf } from "../../lib/json-text.ts";
 import { requireScope, requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";
 import { limitWaitingRequest, tokenReader } from "../../middleware/concurrent-requests.ts";
@@ -301,6 +302,7 @@ async function begin(
     cancelAfterSeconds: prefer.cancel ? (prefer.waitSeconds ?? null) : null,
     idempotencyKey: headers["idempotency-key"],
     sent: c.var.sentFiles,
+    source: c.var.sentBody && sourceOf(c.var.sentBody, "input"),
     onInputSent: c.var.releaseBody,
   };
   const applied = preferenceApplied(prefer);

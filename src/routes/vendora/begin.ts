@@ -17,8 +17,11 @@ export async function begin(
 ): Promise<BegunCall> {
   const { services, caller, target } = c.var;
   const { origin } = new URL(c.req.url);
-  const { sentFiles: sent, releaseBody: onInputSent } = c.var;
-  const order = { call, target, body, webhook, origin, idempotencyKey, sent, onInputSent, ...more };
+  const { sentFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+  const order = {
+    ...{ call, target, body, webhook, origin, idempotencyKey, sent, source, onInputSent },
+    ...more,
+  };
   const begun = await beginCall(services, caller, order);
   c.set("predictionId", begun.id);
   return { ...begun, request: askedOf(begun.request) };

@@ -2,6 +2,7 @@
  * POST /v1/vendora/chat/completions and /v1/vendora/embeddings. `vendora` is the contract's name for
  * OpenAI's API, whose requests and responses these calls use.
  */
+
 import { createRoute } from "@hono/zod-openapi";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";
@@ -13,6 +14,7 @@ import { embeddingRequest } from "../../protocol/vendora/embedding.ts";
 import { waitForCall } from "../../services/vendora/calls.ts";
 import { answerStream, CHAT_ANSWERS, wholeAnswer } from "../../services/vendora/choices.ts";
 import { embeddingList } from "../../services/vendora/embeddings.ts";
+import { exactLog } from "../../services/vendora/parsed-log.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
 import { begin } from "./begin.ts";
@@ -124,7 +126,7 @@ callRoutes.openapi(complete, async (c) => {
       ),
     );
   return limitWaitingRequest(c, async () => {
-    const ended = await waitForCall(services, await beginning());
+    const ended = await waitForCall(services, await beginning(), exactLog);
     return vendoraJson(wholeAnswer(services, CHAT_ANSWERS, ended));
   });
 });

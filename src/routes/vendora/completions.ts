@@ -1,4 +1,5 @@
 /** POST /v1/vendora/completions. */
+
 import { createRoute } from "@hono/zod-openapi";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";
@@ -9,6 +10,7 @@ import { completionRequest } from "../../protocol/vendora/completion.ts";
 import { waitForCall } from "../../services/vendora/calls.ts";
 import { answerStream, COMPLETION_ANSWERS, wholeAnswer } from "../../services/vendora/choices.ts";
 import { completionBody } from "../../services/vendora/completion-body.ts";
+import { exactLog } from "../../services/vendora/parsed-log.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
 import { begin } from "./begin.ts";
@@ -78,7 +80,7 @@ completionRoutes.openapi(complete, async (c) => {
       ),
     );
   return limitWaitingRequest(c, async () => {
-    const ended = await waitForCall(services, await beginning());
+    const ended = await waitForCall(services, await beginning(), exactLog);
     return vendoraJson(wholeAnswer(services, COMPLETION_ANSWERS, ended));
   });
 });

@@ -1,6 +1,9 @@
 /** Documentation and responses that the routes of the vendora convention share. */
+
 import { z } from "@hono/zod-openapi";
 import type { TypedResponse } from "hono";
+import { exactText } from "../../lib/exact-json.ts";
+import { EVENT_STREAM } from "../../lib/sse.ts";
 import { type Json, json } from "../../protocol/common.ts";
 import { vendoraErrorBody, vendoraInvalid } from "../../protocol/vendora/error.ts";
 import type { EventStream } from "../../services/predictions/event-stream.ts";
@@ -110,7 +113,9 @@ export const callResponse = <Schema extends z.ZodType>(
 
 /** A body of the convention. */
 export function vendoraJson(value: object) {
-  const response: Response = Response.json(value);
+  const response = new Response(exactText(value), {
+    headers: { "content-type": "application/json" },
+  });
   return response as Response & TypedResponse<Record<string, Json>, 200, "json">;
 }
 
@@ -118,7 +123,7 @@ export function vendoraJson(value: object) {
 export const vendoraEvents = ({ body }: EventStream): Response =>
   new Response(body, {
     headers: {
-      "content-type": "text/event-stream",
+      "content-type": EVENT_STREAM,
       "cache-control": "no-cache",
       "x-accel-buffering": "no",
     },

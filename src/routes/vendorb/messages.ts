@@ -2,6 +2,7 @@
  * POST /v1/vendorb/messages and /v1/vendorb/messages/count_tokens. `vendorb` is the contract's name for
  * Anthropic's API, whose requests and responses these calls use.
  */
+
 import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
@@ -12,6 +13,7 @@ import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
 import { countRequest, messageRequest, tokenCount } from "../../protocol/vendorb/message.ts";
 import { type Call, waitForCall } from "../../services/vendora/calls.ts";
+import { exactLog } from "../../services/vendora/parsed-log.ts";
 import {
   beginCount,
   countAnswer,
@@ -120,7 +122,7 @@ messageRoutes.openapi(create, async (c) => {
       await limitOpenStream(c, async () => messageStream(services, await beginning())),
     );
   return limitWaitingRequest(c, async () =>
-    vendoraJson(messageAnswer(services, await waitForCall(services, await beginning()))),
+    vendoraJson(messageAnswer(services, await waitForCall(services, await beginning(), exactLog))),
   );
 });
 

@@ -79,13 +79,14 @@ export async function createResolved(
     follow,
     idempotencyKey: key,
     sent,
+    source,
     onInputSent,
   } = options;
   if (options.validateInput) validateInput(schema, asSent(request.input, sent));
   if (request.webhook) checkWebhook(services, request.webhook);
   const priority = requirePriority(caller, request);
   const { input: asked, ...rest } = request;
-  const askedText = jsonText(asked, ["body"]);
+  const askedText = jsonText(asked, ["body"], source);
   const id = sent?.prediction_id ?? options.id ?? newPredictionUuid();
   const [found, webhook, endpoints, accountObject] = await Promise.all([
     inputFiles(services, caller, {
@@ -104,7 +105,8 @@ export async function createResolved(
     input: asked,
     files: found,
   });
-  const text = copies.length > 0 ? jsonText(input, ["body"]) : askedText;
+  const text =
+    copies.length > 0 ? jsonText(input, ["body"], { value: asked, text: askedText }) : askedText;
   const large = largeInput(text);
   const details = {
     id,

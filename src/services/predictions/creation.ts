@@ -1,4 +1,5 @@
 /** What creating a prediction takes, and what it gives. */
+import type { JsonSource } from "../../lib/json-text.ts";
 import { SNAPSHOT_CHARS, type Snapshot } from "../../objects/prediction/rpc-types.ts";
 import type { PredictionStub, StreamOptions } from "../../objects/prediction/stub.ts";
 import type { SentFiles } from "./sent-files.ts";
@@ -21,6 +22,8 @@ export interface CreateOptions {
   follow?: Follow;
   /** Files that came with the request: its input has their addresses. */
   sent?: SentFiles | undefined;
+  /** What the input was made from, as it was sent: the input's text keeps its numbers and the order of its names. */
+  source?: JsonSource | undefined;
   /** Called once the input is sent: from there on it only waits. */
   onInputSent?: (() => void) | undefined;
 }

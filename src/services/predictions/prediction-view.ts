@@ -278,9 +278,8 @@ export async function retryPrediction(
   const reference = `${model.owner.username}/${model.name}:${row.version_number}`;
   const target = await resolveVersion(services, caller, reference);
   const { call, stream, retention_seconds } = original;
-  const input = await new Response(jsonBodyOf(services, id, [original.input])).json<
-    Record<string, Json>
-  >();
+  const text = await new Response(jsonBodyOf(services, id, [original.input])).text();
+  const input: Record<string, Json> = JSON.parse(text);
   const retried = await createResolved(
     services,
     caller,
@@ -295,7 +294,10 @@ export async function retryPrediction(
         retention_seconds: Math.min(retention_seconds, services.settings.retentionSeconds),
       },
     },
-    { origin, validateInput: false, waitSeconds: 0, cancelAfterSeconds: null },
+    {
+      ...{ origin, validateInput: false, waitSeconds: 0, cancelAfterSeconds: null },
+      source: { value: input, text },
+    },
   );
   return retried.id;
 }

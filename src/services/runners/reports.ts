@@ -1,12 +1,7 @@
 /** The reports of short runs: each goes to its prediction, and has a reply of its own. */
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { ProblemError } from "../../errors.ts";
-import type {
-  EventsFrame,
-  ReportReply,
-  ReportsRequest,
-  ReportsResponse,
-} from "../../protocol/channel.ts";
+import type { ReportReply, ReportsRequest, ReportsResponse } from "../../protocol/channel.ts";
 import type { RunnerCaller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
@@ -19,9 +14,7 @@ export async function takeReports(
   { reports }: ReportsRequest,
 ): Promise<ReportsResponse> {
   const replies = reports.map(({ lease, frame }) =>
-    frame
-      ? takeReport(services, { lease, token_id, token_known_at }, frame)
-      : refused("This is not a frame with events."),
+    takeReport(services, { lease, token_id, token_known_at }, frame),
   );
   return { replies: await Promise.all(replies) };
 }
@@ -29,7 +22,7 @@ export async function takeReports(
 async function takeReport(
   { env }: Services,
   holder: LeaseHolder,
-  frame: EventsFrame,
+  frame: string,
 ): Promise<ReportReply> {
   try {
     const prediction = leasedPrediction(env, holder);

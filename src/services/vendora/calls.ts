@@ -25,8 +25,8 @@ import { type ResolvedVersion, resolveAnswering } from "../predictions/version-r
 import { readWhole } from "../predictions/whole-reads.ts";
 import type { Services } from "../services.ts";
 import { timeoutProblem } from "./failure.ts";
-import { LogReader } from "./log-reader.ts";
-import { parsedLog } from "./parsed-log.ts";
+import { LogReader, type ParseLog } from "./log-reader.ts";
+import { exactLog } from "./parsed-log.ts";
 
 export interface Call {
   call: VendoraCall;
@@ -49,6 +49,8 @@ export interface Call {
   webhook: Webhook | null | undefined;
   /** As of CreateOptions. */
   sent: CreateOptions["sent"];
+  /** As of CreateOptions. */
+  source?: CreateOptions["source"];
   /** Called once the body is sent: from there on it only waits. */
   onInputSent?: (() => void) | undefined;
 }
@@ -151,6 +153,7 @@ export async function beginCall(
     cancelAfterSeconds: background ? null : seconds,
     ...followed(background, request.stream),
     sent: call.sent,
+    source: call.source,
     onInputSent: call.onInputSent,
   });
   return { ...created, user_id: caller.user_id, request: rest };
@@ -190,13 +193,23 @@ const TURN_MS = 60_000;
 /**
  * Waits for the end. If the caller disconnects before, the prediction is canceled. A large output is read
  * again at the end, when it is its turn.
+ * @param parse as of LogReader
  * @throws VendoraProblem timeout
  */
-export async function waitForCall(services: Services, begun: BegunCall): Promise<EndedCall> {
-  const { request, id, stub, user_id } = begun;
-  const first = readerOf(services, begun, timeLimit(services, "plain"));
+export async function waitForCall(
+  services: Services,
+  begun: BegunCall,
+  parse?: ParseLog,
+): Promise<EndedCall> {
+  const { request, id, stub, created_at, user_id } = begun;
+  const first = readerOf(services, begun, timeLimit(services, "plain"), parse);
   const { data, outputs } = await readToEnd(first, id, HELD_CHARS);
-  const again = () => readToEnd(new LogReader(services, stub, id), id, Number.POSITIVE_INFINITY);
+  const again = () =>
+    readToEnd(
+      readerOf(services, { stub, id, created_at }, undefined, parse),
+      id,
+      Number.POSITIVE_INFINITY,
+    );
   const whole = outputs ?? (await readWhole(user_id, again, TURN_MS)).outputs ?? [];
   return { request, prediction: prediction.parse(data), outputs: whole };
 }
@@ -226,14 +239,16 @@ async function readToEnd(reader: LogReader, id: string, chars: number) {
  * The events of a call's prediction. They end shortly before the time limit: the official clients wait
  * as long, and would try again if they had no response by then.
  * @param seconds the limit; none in the background
+ * @param parse as of LogReader
  */
 export function readerOf(
   services: Services,
   created: CreatedPrediction,
   seconds?: number,
+  parse?: ParseLog,
 ): LogReader {
   const { stub, id, follow, events } = created;
-  const reader = new LogReader(services, stub, id, follow?.leave, events);
+  const reader = new LogReader(services, stub, id, follow?.leave, events, parse);
   if (seconds !== undefined)
     reader.expireAfter(seconds - Math.min(MARGIN_SECONDS, seconds / 20), timeoutProblem(seconds));
   return reader;
@@ -247,7 +262,7 @@ export async function contentOf(
 ): Promise<PredictionWithIO | undefined> {
   const { text } = (await predictionText(services, stub, snapshot)) ?? {};
   if (text === undefined) return undefined;
-  return predictionWithIO.parse(parsedLog(await new Response(text).text()));
+  return predictionWithIO.parse(exactLog(await new Response(text).text()));
 }
 
 /** Unix seconds, as in the convention. @param at unix ms or a timestamp */

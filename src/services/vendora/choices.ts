@@ -6,6 +6,7 @@ import { type ChoiceFormat, ChoiceStream, wholeOf } from "../../domain/vendora/c
 import { COMPLETIONS } from "../../domain/vendora/completion-stream.ts";
 import { chatIdOf, completionIdOf } from "../../domain/vendora/ids.ts";
 import type { Translation } from "../../domain/vendora/translation.ts";
+import { exactText } from "../../lib/exact-json.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
@@ -13,6 +14,7 @@ import { type BegunCall, type EndedCall, readerOf, timeLimit, unixSeconds } from
 import { brokenStream, failureOf, translateOrFail } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import type { NumberedEntry } from "./log-reader.ts";
+import { exactLog } from "./parsed-log.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
 /** What a call answers with. */
@@ -48,7 +50,7 @@ export async function answerStream<Choice extends { index: number }, Piece>(
   includeUsage: boolean,
 ): Promise<EventStream> {
   const seconds = timeLimit(services, "stream");
-  const reader = readerOf(services, begun, seconds);
+  const reader = readerOf(services, begun, seconds, exactLog);
   const held = await readUntilOutput(reader);
   const failure = failureBeforeOutput(held, seconds);
   if (failure) throw failure;
@@ -71,13 +73,13 @@ class ChunkWriter implements Writer {
     const isEnd = entry.event === "done";
     const failure = isEnd && failureOf(predictionShape.parse(entry.data), this.#seconds);
     if (failure) throw failure;
-    const data = this.#translation.take(entry).map((chunk) => JSON.stringify(chunk));
+    const data = this.#translation.take(entry).map((chunk) => exactText(chunk));
     if (isEnd) data.push("[DONE]");
     const last = data.length - 1;
     return data.map((text, n) => eventText(text, n === last ? entry.id : undefined)).join("");
   }
 
   fail(error: unknown): string {
-    return eventText(JSON.stringify({ error: brokenStream(error).error }));
+    return eventText(exactText({ error: brokenStream(error).error }));
   }
 }

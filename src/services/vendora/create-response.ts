@@ -30,6 +30,7 @@ import { failureOf } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import { holdText } from "./held-texts.ts";
 import { orUnfit } from "./model-input.ts";
+import { exactLog } from "./parsed-log.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { headOf, presentResponse } from "./responses.ts";
 import { writtenStream } from "./streams.ts";
@@ -171,7 +172,7 @@ export async function begunResponse(services: Services, begun: BegunResponse): P
  */
 export async function endedResponse(services: Services, begun: BegunResponse): Promise<object> {
   try {
-    const { prediction, outputs } = await waitForCall(services, begun);
+    const { prediction, outputs } = await waitForCall(services, begun, exactLog);
     const failure = requestFailure(failureOf(prediction, timeLimit(services, "plain")));
     if (failure) throw failure;
     return responseOf(headFor(begun), { ...prediction, output: outputs });
@@ -190,7 +191,7 @@ export async function responseStream(
 ): Promise<EventStream> {
   const seconds = timeLimit(services, "stream");
   const background = begun.request.background === true;
-  const reader = readerOf(services, begun, background ? undefined : seconds);
+  const reader = readerOf(services, begun, background ? undefined : seconds, exactLog);
   const writer = new ResponseWriter(headFor(begun), seconds);
   try {
     // A background response can be read later, even if it fails.

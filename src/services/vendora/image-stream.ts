@@ -1,4 +1,5 @@
 /** Images as they are made: the events of the convention, each with its picture as base64. */
+
 import {
   cogPictures,
   eventTraits,
@@ -12,6 +13,7 @@ import {
   usageOf,
 } from "../../domain/vendora/image-answer.ts";
 import { TranslationFailed } from "../../domain/vendora/translation.ts";
+import { exactText } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import {
@@ -89,7 +91,7 @@ class ImageWriter implements Writer {
 
   fail(error: unknown): string {
     const data = { type: "error", error: brokenStream(error).error };
-    return eventText(JSON.stringify(data), undefined, "error");
+    return eventText(exactText(data), undefined, "error");
   }
 
   async *#events(output: Json): AsyncGenerator<Uint8Array, void, void> {

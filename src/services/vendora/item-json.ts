@@ -1,5 +1,8 @@
 /** Items as a conversation's object takes them and has them. */
+
 import { itemIdOf } from "../../domain/vendora/conversation.ts";
+import { fieldsOf } from "../../domain/vendora/response-json.ts";
+import { exactText, parseExact } from "../../lib/exact-json.ts";
 import type { ItemJson } from "../../objects/conversation/rpc-types.ts";
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
 
@@ -12,12 +15,12 @@ const decoder = new TextDecoder();
 /** @param name as of itemIdOf */
 export const jsonOf = (item: ResponseItem, name?: string): ItemJson => ({
   id: itemIdOf(item, name),
-  json: encoder.encode(JSON.stringify(item)),
+  json: encoder.encode(exactText(item)),
 });
 
 /** As it was sent, but for its id. It was bounded when it came. */
 export const itemIn = ({ id, json }: ItemJson): ResponseItem => ({
-  ...JSON.parse(decoder.decode(json)),
+  ...fieldsOf(parseExact(decoder.decode(json))),
   id,
 });
 

@@ -7,6 +7,7 @@ import { createParser } from "eventsource-parser";
 import type { LogEntry } from "../../domain/vendora/translation.ts";
 import { ProblemError } from "../../errors.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
+import type { Json } from "../../lib/json.ts";
 import { backoffMs } from "../../lib/retry.ts";
 import type { LeaveAction } from "../../objects/prediction/rpc-types.ts";
 import { type PredictionStub, renewed } from "../../objects/prediction/stub.ts";
@@ -20,6 +21,9 @@ export interface NumberedEntry extends LogEntry {
   size: number;
 }
 
+/** Of parsed-log.ts. */
+export type ParseLog = (data: string) => Json;
+
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 /** Tries in a row without an event, and the pause before the first of them, which doubles. */
@@ -29,7 +33,8 @@ const RETRY = { baseMs: 100, maxMs: Number.POSITIVE_INFINITY };
 export class LogReader {
   readonly #open: (after: number) => Promise<Reader | undefined>;
   #reader: Promise<Reader | undefined> | undefined;
-  #read = readerOfEvents();
+  #read: ReturnType<typeof readerOfEvents>;
+  readonly #parse: ParseLog;
   #pending: Promise<NumberedEntry[] | undefined> | undefined;
   /** The id of the last entry, and whether it was the end. */
   #last = 0;
@@ -41,6 +46,7 @@ export class LogReader {
   /**
    * @param leave what happens to the prediction when its reader leaves before the end
    * @param begun its stream from the first event on, if it is open already
+   * @param parse exactLog where its outputs are translated and written again
    */
   constructor(
     services: Services,
@@ -48,8 +54,11 @@ export class LogReader {
     id: string,
     leave?: LeaveAction,
     begun?: ReadableStream<Uint8Array> | null,
+    parse: ParseLog = parsedLog,
   ) {
     const option = leave && { leave };
+    this.#parse = parse;
+    this.#read = readerOfEvents(parse);
     this.#open = async (after) =>
       (
         await openLog(services, renewed(services.env, stub), id, { after, ...option })
@@ -97,7 +106,7 @@ export class LogReader {
         if (isFinal || tries === MAX_TRIES) throw error;
       }
       this.#reader = undefined;
-      this.#read = readerOfEvents();
+      this.#read = readerOfEvents(this.#parse);
       if (tries === MAX_TRIES) break;
       await scheduler.wait(backoffMs(tries + 1, RETRY));
     }
@@ -117,12 +126,12 @@ export class LogReader {
 }
 
 /** Parses the bytes of a stream into complete events. */
-function readerOfEvents(): (bytes: Uint8Array) => NumberedEntry[] {
+function readerOfEvents(parse: ParseLog): (bytes: Uint8Array) => NumberedEntry[] {
   const decoder = new TextDecoder();
   const entries: NumberedEntry[] = [];
   const parser = createParser({
     onEvent: ({ id = "", event = "", data }) => {
-      entries.push({ id, event, size: data.length, data: parsedLog(data) });
+      entries.push({ id, event, size: data.length, data: parse(data) });
     },
   });
   return (bytes) => {

@@ -1,5 +1,7 @@
 /** Parses values of a log within bounds: values that a runner stores in R2 were never checked. */
+
 import { VendoraProblem } from "../../errors-vendora.ts";
+import { parseExact } from "../../lib/exact-json.ts";
 import { exceededBound } from "../../lib/json-scan.ts";
 import { FRAME_BOUNDS, OUTPUT_BOUNDS } from "../../protocol/channel.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -11,10 +13,13 @@ const BOUNDS = {
 };
 
 /** @throws VendoraProblem */
-export function parsedLog(text: string): Json {
+export function parsedLog(text: string, parse: (text: string) => Json = JSON.parse): Json {
   if (exceededBound(text, BOUNDS)) {
     const message = "The model's output has too many values or is nested too deeply.";
     throw new VendoraProblem(502, { message, type: "server_error", code: "model_error" }, false);
   }
-  return JSON.parse(text);
+  return parse(text);
 }
+
+/** For what is translated and written again, as chats are: numbers keep their digits. @throws VendoraProblem */
+export const exactLog = (text: string): Json => parsedLog(text, parseExact);

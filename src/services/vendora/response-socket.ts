@@ -3,7 +3,9 @@
  * are sent as messages. So all that holds for a call holds for it. One runs at a time; the next messages
  * wait in order. When the socket is closed, what runs is canceled.
  */
+
 import { createParser } from "eventsource-parser";
+import { exactText, parseExact } from "../../lib/exact-json.ts";
 import { exceededBound } from "../../lib/json-scan.ts";
 import { type VendoraError, vendoraErrorBody } from "../../protocol/vendora/error.ts";
 import {
@@ -154,7 +156,7 @@ export class ResponseSocket {
       return undefined;
     }
     const { type: _, stream_id: __, ...body } = created;
-    return this.#call(JSON.stringify({ ...body, stream: true }), this.#closed.signal);
+    return this.#call(exactText({ ...body, stream: true }), this.#closed.signal);
   }
 
   /** Each event as a message. Its lane is added to the text: it need not be parsed. */
@@ -189,7 +191,7 @@ export class ResponseSocket {
 
   #say(status: number, error: VendoraError, lane: string | undefined): void {
     const event: SocketError = { type: "error", status, error };
-    this.#send(JSON.stringify(lane === undefined ? event : { ...event, stream_id: lane }));
+    this.#send(exactText(lane === undefined ? event : { ...event, stream_id: lane }));
   }
 
   #send(text: string): void {
@@ -239,7 +241,7 @@ const laneOf = (text: string) =>
 /** @returns undefined for what is no JSON, or too much of it */
 function parsed(text: string): unknown {
   try {
-    return exceededBound(text, BOUNDS) ? undefined : JSON.parse(text);
+    return exceededBound(text, BOUNDS) ? undefined : parseExact(text);
   } catch {
     return undefined;
   }

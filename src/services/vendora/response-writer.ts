@@ -3,6 +3,7 @@
 import type { ResponseHead } from "../../domain/vendora/response-resource.ts";
 import { ResponseStream } from "../../domain/vendora/response-stream.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
+import { exactText } from "../../lib/exact-json.ts";
 import { HEARTBEAT } from "../../lib/sse.ts";
 import { logger } from "../../log.ts";
 import { prediction } from "../../protocol/prediction.ts";
@@ -45,7 +46,7 @@ export class ResponseWriter implements Writer {
     const last = told.at(-1);
     if (last) this.#sentAt = Date.now();
     return told
-      .map((one) => eventText(JSON.stringify(one), one === last ? entry.id : undefined, one.type))
+      .map((one) => eventText(exactText(one), one === last ? entry.id : undefined, one.type))
       .join("");
   }
 
@@ -56,7 +57,7 @@ export class ResponseWriter implements Writer {
     const response = this.#translation.resource();
     const type = response.status === "queued" ? "response.queued" : "response.in_progress";
     const sequence_number = Math.max(this.#last, this.#startingAfter);
-    const text = JSON.stringify({ type, sequence_number, response });
+    const text = exactText({ type, sequence_number, response });
     this.#isTooLarge = text.length > MAX_REPEATED_CHARS;
     if (this.#isTooLarge) return HEARTBEAT;
     this.#sentAt = Date.now();
@@ -77,7 +78,7 @@ export class ResponseWriter implements Writer {
       ...payload,
       error: { type, ...payload },
     };
-    return eventText(JSON.stringify(event), undefined, event.type);
+    return eventText(exactText(event), undefined, event.type);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Reads, replays, cancels and deletes existing responses. */
+
 import { predictionIdOf } from "../../domain/vendora/ids.ts";
 import { itemPage, itemsOf, listedItems } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
@@ -19,6 +20,7 @@ import { readWhole } from "../predictions/whole-reads.ts";
 import type { Services } from "../services.ts";
 import { contentOf, timeLimit, unixSeconds } from "./calls.ts";
 import { LogReader } from "./log-reader.ts";
+import { exactLog } from "./parsed-log.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { writtenStream } from "./streams.ts";
 
@@ -111,7 +113,10 @@ export async function replayResponse(
   const seconds = timeLimit(services, "stream");
   const head = headOf(id, prediction.created_at, request);
   const writer = new ResponseWriter(head, seconds, startingAfter);
-  return writtenStream(new LogReader(services, stub, prediction.id), writer);
+  return writtenStream(
+    new LogReader(services, stub, prediction.id, undefined, undefined, exactLog),
+    writer,
+  );
 }
 
 export function listInputItems({ id, request }: StoredResponse, query: ItemsQuery): object {

@@ -1,8 +1,10 @@
 /** Speech as a stream of bytes, or of events with them. The first are sent while the model works on. */
+
 import { servedType } from "../../domain/files/file-type.ts";
 import { formatOf, OPAQUE } from "../../domain/vendora/sound-type.ts";
 import { invalidParameter } from "../../errors-vendora.ts";
-import { HEARTBEAT } from "../../lib/sse.ts";
+import { exactText } from "../../lib/exact-json.ts";
+import { EVENT_STREAM, HEARTBEAT } from "../../lib/sse.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { SpeechRequest, SpeechUsage } from "../../protocol/vendora/speech.ts";
 import type { CreatedPrediction } from "../predictions/creation.ts";
@@ -45,7 +47,7 @@ export async function speechStream(
     checkFormat(response_format, type);
     return {
       ...written(sounds, first, isEvents ? EVENTS : BYTES, leave),
-      contentType: isEvents ? "text/event-stream" : servedType(type),
+      contentType: isEvents ? EVENT_STREAM : servedType(type),
     };
   } catch (error) {
     await leave();
@@ -92,9 +94,9 @@ const EVENTS: Form = {
       sound.kind === "bytes"
         ? { type: "speech.audio.delta", audio: toBase64(sound.bytes) }
         : { type: "speech.audio.done", usage: sound.usage ?? usageOf(sound.prediction) };
-    return encoder.encode(eventText(JSON.stringify(event)));
+    return encoder.encode(eventText(exactText(event)));
   },
-  fail: (error) => eventText(JSON.stringify({ error: brokenStream(error).error })),
+  fail: (error) => eventText(exactText({ error: brokenStream(error).error })),
   words: (text) => text,
 };
 

@@ -11,6 +11,7 @@ import {
 import { TranscriptStream } from "../../domain/vendora/transcript-stream.ts";
 import type { HearingCall } from "../../domain/vendora/transcription-input.ts";
 import { invalidParameter } from "../../errors-vendora.ts";
+import { exactText } from "../../lib/exact-json.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type {
   TranscriptFormat,
@@ -115,11 +116,11 @@ class TranscriptWriter implements Writer {
     if (failure) throw failure;
     return this.#translation
       .take(entry)
-      .map((event) => eventText(JSON.stringify(event)))
+      .map((event) => eventText(exactText(event)))
       .join("");
   }
 
   fail(error: unknown): string {
-    return eventText(JSON.stringify({ error: brokenStream(error).error }));
+    return eventText(exactText({ error: brokenStream(error).error }));
   }
 }

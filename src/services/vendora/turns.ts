@@ -21,7 +21,7 @@ import type { Services } from "../services.ts";
 import { contextTooLong } from "./context-faults.ts";
 import { batchesOf, jsonOf } from "./item-json.ts";
 import { granted, nameConversation, readSaid } from "./named-conversation.ts";
-import { parsedLog } from "./parsed-log.ts";
+import { exactLog } from "./parsed-log.ts";
 import { findEnded, presentResponse, type StoredResponse } from "./responses.ts";
 
 export interface BegunTurn {
@@ -121,7 +121,7 @@ function saidBy(found: StoredResponse, given: number): ItemJson[] {
 }
 
 /** Bounded anew: each of many bodies may have had as many values as one may. */
-const itemsIn = (text: string): ResponseItem[] => z.array(responseItem).parse(parsedLog(text));
+const itemsIn = (text: string): ResponseItem[] => z.array(responseItem).parse(exactLog(text));
 
 /** As the convention's own service answers it, which clients know to try again. */
 const locked = () =>

@@ -2,12 +2,13 @@
 
 import { type MessageHead, MessageStream } from "../../domain/vendorb/message-stream.ts";
 import { vendorbErrorEvent } from "../../errors-vendorb.ts";
+import { exactText } from "../../lib/exact-json.ts";
 import { prediction } from "../../protocol/prediction.ts";
 import { brokenStream, failureOf } from "../vendora/failure.ts";
 import type { NumberedEntry } from "../vendora/log-reader.ts";
 import { eventText, type Writer } from "../vendora/streams.ts";
 
-const PING = eventText(JSON.stringify({ type: "ping" }), undefined, "ping");
+const PING = eventText(exactText({ type: "ping" }), undefined, "ping");
 
 export class MessageWriter implements Writer {
   readonly #translation: MessageStream;
@@ -26,7 +27,7 @@ export class MessageWriter implements Writer {
     const events = this.#translation.take(entry);
     const last = events.at(-1);
     return events
-      .map((one) => eventText(JSON.stringify(one), one === last ? entry.id : undefined, one.type))
+      .map((one) => eventText(exactText(one), one === last ? entry.id : undefined, one.type))
       .join("");
   }
 

@@ -22,6 +22,7 @@ import {
 import { failureOf, translateOrFail } from "../vendora/failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "../vendora/first-event.ts";
 import { orUnfit } from "../vendora/model-input.ts";
+import { exactLog } from "../vendora/parsed-log.ts";
 import { writtenStream } from "../vendora/streams.ts";
 import { MessageWriter } from "./message-writer.ts";
 
@@ -81,7 +82,7 @@ export function messageAnswer(
  */
 export async function messageStream(services: Services, begun: BegunMessage): Promise<EventStream> {
   const seconds = timeLimit(services, "stream");
-  const reader = readerOf(services, begun, seconds);
+  const reader = readerOf(services, begun, seconds, exactLog);
   const held = await readUntilOutput(reader);
   const failure = failureBeforeOutput(held, seconds);
   if (failure) throw failure;

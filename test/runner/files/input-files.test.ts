@@ -6,7 +6,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import { type FileOptions, InputFiles } from "../../../runner/src/files/input-files.ts";
-import type { Json } from "../../../src/protocol/common.ts";
+import { exactText, parseExact } from "../../../src/lib/exact-json.ts";
+import { type Json, jsonObject } from "../../../src/protocol/common.ts";
 import { type InputFile, LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { FakeControlPlane } from "../support/fake-control-plane.ts";
 import { ALLOWED, errorOf, serve } from "../support/public-fetch-server.ts";
@@ -172,9 +173,10 @@ test("files anywhere in an input, whose own value stays as it was", async () => 
   const web = await serve((_request, response) => {
     response.setHeader("content-type", "text/csv").end("a,b");
   });
-  // As JSON.parse makes it: __proto__ is a property like any other.
-  const input: Record<string, Json> = JSON.parse(
-    `{"images": ["x", {"deep": "y"}], "__proto__": "z", "table": "${web.url}/rows?sign=1", "n": 1}`,
+  const input = jsonObject.parse(
+    parseExact(
+      `{"images": ["x", {"deep": "y"}], "__proto__": "z", "table": "${web.url}/rows?sign=1", "n": 1.0}`,
+    ),
   );
   const before = structuredClone(input);
   const job = jobWith(
@@ -186,10 +188,10 @@ test("files anywhere in an input, whose own value stays as it was", async () => 
   );
   const opened = await files.open(job, never);
   expect(input).toEqual(before);
-  const text = JSON.stringify(opened.input);
+  const text = exactText(opened.input);
   const urls = text.match(/http:[^"]+/g) ?? [];
   expect(text.replace(/http:[^"]+/g, "*")).toBe(
-    '{"images":["*",{"deep":"*"}],"__proto__":"*","table":"*","n":1}',
+    '{"images":["*",{"deep":"*"}],"__proto__":"*","table":"*","n":1.0}',
   );
   // Neither the service nor the address in the web is seen by the container.
   expect(urls.map((url) => new URL(url).pathname.slice(37))).toEqual([

@@ -7,6 +7,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import {
   CLOSE,
   type EventsFrame,
+  eventsFrame,
   PING,
   PONG,
   type ReleaseFrame,
@@ -152,8 +153,8 @@ export class FakeControlPlane {
       const { reports } = reportsRequest.parse(body);
       const replies = reports.map(({ lease, frame }): ReportReply => {
         const prediction = plane.predictions.get(lease);
-        if (!prediction || !frame) return { type: "refused", reason: "nothing to report to" };
-        return prediction.report(frame);
+        if (!prediction) return { type: "refused", reason: "nothing to report to" };
+        return prediction.report(eventsFrame.parse(JSON.parse(frame)));
       });
       return { body: { replies } };
     });

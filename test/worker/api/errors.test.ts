@@ -149,7 +149,7 @@ describe("x-request-id", () => {
     const preflight = await client.fetch("/v1/predictions", { method: "OPTIONS" });
     expect(preflight.headers.get("x-request-id")).toMatch(/./);
     const created = await client.post("/v1/predictions", { model, input: {}, stream: true });
-    expect(created.headers.get("content-type")).toBe("text/event-stream");
+    expect(created.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     expect(created.headers.get("x-request-id")).toMatch(/./);
     await created.body?.cancel();
     const location = created.headers.get("location") ?? "";

@@ -135,7 +135,7 @@ async function ask({ url, method, headers, body }: Sent): Promise<Received> {
 
 /** Of a stream nothing, for it may be silent for long: whoever leaves it stops nothing. */
 async function reading({ headers, body }: Response): Promise<string> {
-  if (!body || headers.get("content-type") !== "text/event-stream")
+  if (!body || !headers.get("content-type")?.startsWith("text/event-stream"))
     return new Response(body).text();
   await body.cancel();
   return "an event stream";

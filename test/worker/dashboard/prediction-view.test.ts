@@ -108,7 +108,7 @@ describe("while it goes on", () => {
     expect(html).toContain('<div class="output-item text">The Queen </div>');
     const path = `/predictions/${id}/events?after_id=${lastIn(html)}`;
     const response = await who.visitor.fetch(path, { headers: { accept: "text/event-stream" } });
-    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     expect(response.headers.get("cache-control")).toBe("no-store");
     const reader = new EventReader(response.body);
     await channel.output("of ", "Hearts");

@@ -114,14 +114,18 @@ export class FakeRunner {
   }
 
   /** Reports short runs, each with its only frame. */
-  async reports(reports: { lease: string; frame: object }[]): Promise<ReportReply[]> {
+  async reports(all: { lease: string; frame: object | string }[]): Promise<ReportReply[]> {
+    const reports = all.map(({ lease, frame }) => ({
+      lease,
+      frame: typeof frame === "string" ? frame : JSON.stringify(frame),
+    }));
     const { status, body } = await this.client.json("POST", "/v1/runner/reports", { reports });
     if (status !== 200) throw new Error(`reports answered ${status}: ${JSON.stringify(body)}`);
     return reportsResponse.parse(body).replies;
   }
 
   /** Reports one. */
-  async report(lease: string, frame: object): Promise<ReportReply> {
+  async report(lease: string, frame: object | string): Promise<ReportReply> {
     const [reply] = await this.reports([{ lease, frame }]);
     if (!reply) throw new Error("a report has no reply");
     return reply;

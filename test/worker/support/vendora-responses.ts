@@ -32,7 +32,7 @@ export async function resource(
 }
 
 export async function eventsOf(response: Response): Promise<StreamEvent[]> {
-  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
   const text = await response.clone().text();
   const events = [...text.matchAll(/^event: (.*)\ndata: (.*)$/gm)].map(
     ([, name, data = ""]): StreamEvent => {

@@ -31,7 +31,7 @@ describe("a streamed one", () => {
     const { job, channel } = await fleet.work();
     await put(channel, chunk({ role: "assistant", content: "" }), chunk({ content: "on" }));
     const response = await asked;
-    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     expect(predictionOf(response)).toBe(job.prediction_id);
     await channel.report([{ event: "output", data: chunk({ content: " and on" }, "length") }], {
       status: "succeeded",

@@ -2,7 +2,10 @@
  * Turns the states that a container reports into events. Each state holds everything so far and
  * states may arrive out of order, so only growth counts: longer logs and longer output.
  */
+
+import { itemsOf, memberText, oneLineJson } from "../../../../src/lib/json-text.ts";
 import type { Finish } from "../../../../src/protocol/channel.ts";
+import type { Json } from "../../../../src/protocol/common.ts";
 import type { RunReporter } from "../../jobs/executor.ts";
 import type { State } from "./protocol.ts";
 
@@ -29,28 +32,36 @@ export class Delta {
   /**
    * Until the end `output` is a list for any model; only an iterator's list is reported item by
    * item.
+   * @param body the text of the state, from which outputs are reported as they were written
    */
-  add({ output, logs }: State): void {
+  add({ output, logs }: State, body: string): void {
     this.#addLogs(logs);
-    if (this.#iterator && Array.isArray(output)) this.#addItems(output);
+    if (this.#iterator && Array.isArray(output)) this.#addItems(output, body);
   }
 
   /** Adds the terminal state. @returns how the output events make up the output */
-  end({ output, logs, metrics }: State): Finish["output"] {
+  end({ output, logs, metrics }: State, body: string): Finish["output"] {
     this.#addLogs(logs);
     this.#addMetrics(metrics);
     if (this.#iterator && Array.isArray(output)) {
-      this.#addItems(output);
+      this.#addItems(output, body);
       return "items";
     }
     if (output === undefined || output === null) return this.output;
-    this.#reporter.output(output);
+    this.#reporter.output(output, outputText(body));
     return "value";
   }
 
-  #addItems(items: Parameters<RunReporter["output"]>[0][]): void {
-    for (const item of items.slice(this.#items)) this.#reporter.output(item);
-    this.#items = Math.max(this.#items, items.length);
+  #addItems(items: Json[], body: string): void {
+    if (items.length <= this.#items) return;
+    const text = outputText(body);
+    let n = 0;
+    for (const { from, to } of itemsOf(text)) {
+      const item = items[n];
+      if (n >= this.#items && item !== undefined) this.#reporter.output(item, text.slice(from, to));
+      n += 1;
+    }
+    this.#items = items.length;
   }
 
   #addLogs(logs: State["logs"]): void {
@@ -67,3 +78,5 @@ export class Delta {
     if (numbers.length > 0) this.#reporter.metrics(Object.fromEntries(numbers));
   }
 }
+
+const outputText = (body: string): string => memberText(oneLineJson(body), "output") ?? "null";

@@ -8,6 +8,7 @@
  * prediction's deadline handles that.
  */
 
+import { exactText } from "../../../../src/lib/exact-json.ts";
 import { objectText } from "../../../../src/lib/json-splice.ts";
 import { backoffMs } from "../../../../src/lib/retry.ts";
 import { onAbort, sleep } from "../../../../src/lib/timeout.ts";
@@ -72,7 +73,7 @@ export class CogRun {
   async execute(): Promise<Outcome> {
     const { ended, token } = this.#connection;
     const { limits, stop } = this.#run;
-    const input = JSON.stringify(this.#run.input);
+    const input = exactText(this.#run.input);
     const webhook = this.#parts.webhooks.expect({
       token,
       // Cog up to 0.16 repeats the input in its reports.
@@ -184,14 +185,14 @@ export class CogRun {
     } else if (reported.id !== this.#run.id) {
       this.#distrust("another prediction's state");
     } else if (reported.status === "starting" || reported.status === "processing") {
-      this.#delta.add(reported);
+      this.#delta.add(reported, body);
     } else {
-      this.#end(reported, reported.status);
+      this.#end(reported, reported.status, body);
     }
   }
 
-  #end(reported: State, status: Finish["status"]): void {
-    const output = this.#delta.end(reported);
+  #end(reported: State, status: Finish["status"], body: string): void {
+    const output = this.#delta.end(reported, body);
     const expected = status !== "canceled" || this.#run.stop.aborted;
     if (status === "failed") {
       const message = reported.error || "the model failed without an error message";

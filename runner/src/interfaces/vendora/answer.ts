@@ -9,7 +9,9 @@ import {
 } from "../../../../src/domain/vendora/response-assembler.ts";
 import { TranslationFailed } from "../../../../src/domain/vendora/translation.ts";
 import { MessageAssembler } from "../../../../src/domain/vendorb/message-assembler.ts";
+import { exactText, parseExact } from "../../../../src/lib/exact-json.ts";
 import { isObject } from "../../../../src/lib/json.ts";
+import { oneLineJson, textFrom } from "../../../../src/lib/json-text.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { external, Failure } from "../../containers/failure.ts";
@@ -25,6 +27,9 @@ import { VendoraStream } from "./stream.ts";
 
 export type Output = "items" | "value";
 
+/** `json`: the text of the value, if it is known. */
+export type OnOutput = (value: Json, kind: Output, json?: string) => void;
+
 /** The statuses of a response that arrives as a single value. */
 const TERMINAL_STATUSES: unknown[] = ["completed", "incomplete", "failed"];
 
@@ -32,14 +37,9 @@ export class AnswerReader {
   readonly #run: Run;
   readonly #answer: IncomingMessage;
   readonly #large: LargeRead;
-  readonly #onOutput: (value: Json, kind: Output) => void;
+  readonly #onOutput: OnOutput;
 
-  constructor(
-    run: Run,
-    answer: IncomingMessage,
-    large: LargeRead,
-    onOutput: (value: Json, kind: Output) => void,
-  ) {
+  constructor(run: Run, answer: IncomingMessage, large: LargeRead, onOutput: OnOutput) {
     this.#run = run;
     this.#answer = answer;
     this.#large = large;
@@ -56,7 +56,7 @@ export class AnswerReader {
   /** Reads a stream and combines it into one output. */
   async whole(call: VendoraCall): Promise<Output> {
     const whole = this.#assembler(call);
-    const text = () => this.#bounded(JSON.stringify(translated(() => whole.value) ?? null));
+    const text = () => this.#bounded(exactText(translated(() => whole.value) ?? null));
     let unchecked = 0;
     const end = await this.#stream(
       call,
@@ -131,7 +131,9 @@ export class AnswerReader {
   }
 
   #outputWhole(text: string, asCalled?: (value: Json) => Json): void {
-    const told = joinedAnswers(parseOrUndefined(text));
+    // It is passed on as it was written: it may have a million numbers, as embeddings do.
+    const isPassedOn = !asCalled && !/^\s*\[/.test(text);
+    const told = joinedAnswers(parseOrUndefined(text, isPassedOn ? undefined : parseExact));
     const value = told !== undefined && asCalled ? asCalled(told) : told;
     if (!isObject(value)) throw brokenServer(`the container responded with ${text.slice(0, 200)}`);
     const isResponse = value.object === "response";
@@ -144,8 +146,10 @@ export class AnswerReader {
         `the container returned a response with the status '${String(status).slice(0, 50)}'`,
       );
     }
+    const source = !isPassedOn ? undefined : { value: { ...value }, text: oneLineJson(text) };
     const named = withModelName(value, this.#run.model);
-    this.#onOutput(isImageCall(this.#run.call) ? withFiles(named) : named, "value");
+    const output = isImageCall(this.#run.call) ? withFiles(named) : named;
+    this.#onOutput(output, "value", source && textFrom(output, source));
     if (status === "failed") throw parseFailure(value, 500, NO_REASON_GIVEN);
   }
 
@@ -170,9 +174,9 @@ function translated<Result>(translate: () => Result): Result {
   }
 }
 
-export function parseOrUndefined(text: string): Json | undefined {
+export function parseOrUndefined(text: string, parse?: (text: string) => Json): Json | undefined {
   try {
-    return parseBoundedJson(text);
+    return parseBoundedJson(text, parse);
   } catch (error) {
     if (error instanceof Failure) throw error;
     return undefined;

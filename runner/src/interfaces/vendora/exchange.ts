@@ -6,13 +6,14 @@
 import type { IncomingMessage } from "node:http";
 import { rankingOfTei, TEI_RERANK } from "../../../../src/domain/vendora/tei-rerank.ts";
 import { estimatedTokens } from "../../../../src/domain/vendorb/token-count.ts";
+import { exactText } from "../../../../src/lib/exact-json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { internal } from "../../containers/failure.ts";
 import { apiKeyRequired } from "../advice.ts";
 import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";
-import { AnswerReader, type Output, parseOrUndefined } from "./answer.ts";
+import { AnswerReader, type OnOutput, type Output, parseOrUndefined } from "./answer.ts";
 import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
 import { formOf } from "./form.ts";
 import { JoinedCompletions, severalPrompts } from "./prompts.ts";
@@ -58,10 +59,10 @@ interface SentRequest {
 export class VendoraExchange {
   readonly #run: Run;
   readonly #parts: SessionParts;
-  readonly #onOutput: (value: Json, kind: Output) => void;
+  readonly #onOutput: OnOutput;
 
   /** `onOutput` gets the outputs, and how they make up the whole. */
-  constructor(run: Run, parts: SessionParts, onOutput: (value: Json, kind: Output) => void) {
+  constructor(run: Run, parts: SessionParts, onOutput: OnOutput) {
     this.#run = run;
     this.#parts = parts;
     this.#onOutput = onOutput;
@@ -161,7 +162,7 @@ export class VendoraExchange {
   }
 
   async #sendToTei(input: Run["input"], end: AbortSignal): Promise<SentRequest> {
-    const body = JSON.stringify(teiBody(input));
+    const body = exactText(teiBody(input));
     const answer = await this.#parts.client.stream(TEI_RERANK, body, end);
     return { call: "rerank", answer, whole: false, asCalled: rankingOfTei };
   }
@@ -186,7 +187,7 @@ export class VendoraExchange {
     const { client, model } = this.#parts;
     const body = translated(() => requestBody(call, input, model));
     const form = formOf(call, body, this.#run.files);
-    return client.stream(PATHS[call], form ?? JSON.stringify(body), end);
+    return client.stream(PATHS[call], form ?? exactText(body), end);
   }
 
   /** vLLM also responds with 404 for an unknown model. */

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { fileFields } from "../../../../src/domain/vendora/body-files.ts";
+import { unmarked } from "../../../../src/lib/exact-json.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
@@ -81,8 +82,10 @@ const TOO_MUCH =
 function* fieldsOf(name: string, value: Json): Generator<{ name: string; text: string }> {
   if (Array.isArray(value)) for (const item of value) yield* fieldsOf(`${name}[]`, item);
   else if (isObject(value))
-    for (const [key, item] of Object.entries(value)) yield* fieldsOf(`${name}[${key}]`, item);
-  else if (value !== null) yield { name, text: String(value) };
+    for (const [key, item] of Object.entries(value))
+      yield* fieldsOf(`${name}[${unmarked(key)}]`, item);
+  else if (value !== null)
+    yield { name, text: typeof value === "string" ? unmarked(value) : String(value) };
 }
 
 /** One that this runner has fetched, or a data URI. */

@@ -54,9 +54,9 @@ export class VendoraRun {
 
   async #exchange(): Promise<Finish["output"]> {
     const { stop, reporter } = this.#run;
-    const exchange = new VendoraExchange(this.#run, this.#parts, (value, kind) => {
+    const exchange = new VendoraExchange(this.#run, this.#parts, (value, kind, json) => {
       this.#output = kind;
-      reporter.output(value);
+      reporter.output(value, json);
     });
     this.#parts.openRuns.add(this.#run);
     const startedAt = performance.now();

@@ -4,6 +4,7 @@
  */
 
 import { createParser } from "eventsource-parser";
+import { parseExact } from "../../../../src/lib/exact-json.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
@@ -119,7 +120,7 @@ export class VendoraStream {
 /** Some servers put what they have of several prompts into one event, as a list. */
 function parse(data: string): Record<string, Json>[] | Failure | undefined {
   try {
-    const values = [parseBoundedJson(data)].flat();
+    const values = [parseBoundedJson(data, parseExact)].flat();
     return values.every((value) => isObject(value)) ? values : undefined;
   } catch (error) {
     return error instanceof Failure ? error : undefined;

@@ -1,0 +1,68 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { exactText, numberIn, parseExact } from "../../src/lib/exact-json.ts";
+import type { Json } from "../../src/lib/json.ts";
+import { oneLineJson, textFrom } from "../../src/lib/json-text.ts";
+import { awkwardJson, spaced } from "../support/awkward-json.ts";
+
+test("JSON that is parsed and written again keeps its digits and the order of its names", () => {
+  fc.assert(
+    fc.property(awkwardJson, (text) => {
+      expect(exactText(parseExact(text))).toBe(oneLineJson(text));
+    }),
+  );
+});
+
+test("a value may be put into another one, and into the text of a string", () => {
+  fc.assert(
+    fc.property(awkwardJson, (text) => {
+      const value = parseExact(text);
+      const json = oneLineJson(text);
+      const moved = exactText({ input: value, arguments: JSON.stringify(value) });
+      expect(moved.startsWith(`{"input":${json},"arguments":`)).toBe(true);
+      const { arguments: inner } = z.object({ arguments: z.string() }).parse(JSON.parse(moved));
+      expect(oneLineJson(inner)).toBe(json);
+    }),
+  );
+});
+
+test("the number of a mark can be asked for", () => {
+  expect(numberIn(parseExact("1.0"))).toBe(1);
+  expect(numberIn(parseExact("-0.5"))).toBe(-0.5);
+  expect(numberIn(parseExact('"1.0"'))).toBeUndefined();
+});
+
+test.each(["01.0", "1.0x", "[1.0 1.0]", "NaN", "-", "1.", ".5", '{"1":}'])(
+  "%s is not made valid",
+  (text) => {
+    expect(() => parseExact(text)).toThrow(SyntaxError);
+  },
+);
+
+test("a value that was not changed keeps its text, however it is spaced", () => {
+  fc.assert(
+    fc.property(awkwardJson, spaced, (text, space) => {
+      const loose = space(text);
+      const source = { value: JSON.parse(loose), text: oneLineJson(loose) };
+      expect(source.text).toBe(oneLineJson(text));
+      expect(textFrom(structuredClone(source.value), source)).toBe(source.text);
+    }),
+  );
+});
+
+test("what was changed is written anew, and the rest keeps its text", () => {
+  fc.assert(
+    fc.property(awkwardJson, awkwardJson, (kept, other) => {
+      const [a, b] = [oneLineJson(kept), oneLineJson(other)];
+      const text = `{"2":${a},"1":[${b},"file"],"model":"a","left":${a}}`;
+      const value: { [name: string]: Json; 1: Json[] } = JSON.parse(text);
+      const { left: _, ...rest } = value;
+      const [second = null] = value[1];
+      const changed = { ...rest, 1: ["before", second, "url"], model: "b", more: 1 };
+      expect(textFrom(changed, { value, text })).toBe(
+        `{"2":${a},"1":["before",${b},"url"],"model":"b","more":1}`,
+      );
+    }),
+  );
+});
