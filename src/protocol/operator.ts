@@ -128,3 +128,12 @@ export const predictionSearch = z
   })
   .meta({ id: "PredictionSearch", description: "A step of a search through the accounts" });
 export type PredictionSearch = z.infer<typeof predictionSearch>;
+
+/** The query of PUT …/suspension. */
+export const suspensionQuery = z.object({
+  models: z.enum(["keep", "hide"]).default("keep").meta({
+    description:
+      "`keep`: others can still find and run the account's models. `hide`: all of them become private, and stay so when the account is restored",
+  }),
+});
+export type SuspendedModels = z.infer<typeof suspensionQuery>["models"];

@@ -10,6 +10,7 @@ import {
   createUser as createUserBody,
   newToken,
   runnerToken,
+  suspensionQuery,
   token,
 } from "../protocol/operator.ts";
 import { user } from "../protocol/user.ts";
@@ -65,7 +66,7 @@ const suspension = createRoute({
   summary: "Suspend an account",
   description:
     "Within 10 s, the account's tokens are refused, its sessions and streams end, and its running predictions are canceled. Its models and files are kept. It also loses operator rights.",
-  request: { params: oneUser },
+  request: { params: oneUser, query: suspensionQuery },
   responses: { 200: jsonResponse("Suspended", nothing), ...errorResponses },
 });
 
@@ -210,7 +211,7 @@ export const operatorRoutes = router()
     return c.json({}, 200);
   })
   .openapi(suspension, async (c) => {
-    await suspendAccount(c.var.services, c.req.valid("param").username);
+    await suspendAccount(c.var.services, c.req.valid("param").username, c.req.valid("query"));
     return c.json({}, 200);
   })
   .openapi(restoreUser, async (c) => {

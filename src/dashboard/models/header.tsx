@@ -1,5 +1,6 @@
 /** The header of every page of a model: name, visibility, description, what to expect of a run, and tabs. */
 import type { Visibility } from "../../protocol/model.ts";
+import { isSuspended } from "../../services/accounts/access.ts";
 import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
@@ -34,6 +35,11 @@ export const ModelHeader = ({
       <a href={modelAddress(model)}>{model.name}</a>
     </h1>
     <VisibilityBadge visibility={model.visibility} />
+    {isSuspended(model.owner) && (
+      <p class="flash warning">
+        The account of this model's owner is suspended. The model still runs, but is not maintained.
+      </p>
+    )}
     {model.description && (
       <p class="description" dir="auto">
         {model.description}

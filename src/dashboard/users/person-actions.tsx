@@ -91,8 +91,7 @@ const Suspend = ({ username, isOneself }: { username: string; isOneself: boolean
       <strong>Suspend account</strong>
       <small>
         Within 10 seconds its tokens stop working, its sessions and streams end, and its predictions
-        are canceled. It is no longer an operator. Models and files are kept, and others can still
-        run its models. It can be restored.
+        are canceled. It is no longer an operator. Models and files are kept. It can be restored.
       </small>
     </div>
     {isOneself ? (
@@ -102,6 +101,10 @@ const Suspend = ({ username, isOneself }: { username: string; isOneself: boolean
         action={`/users/${username}/suspend`}
         data-confirm={`Suspend ${username}? Their tokens stop working and their predictions are canceled.`}
       >
+        <label class="choice">
+          <input type="checkbox" name="models" value="hide" />
+          <span>Make its models private, so that nobody can run them</span>
+        </label>
         <Submit kind="danger">Suspend account</Submit>
       </Form>
     )}

@@ -10,6 +10,7 @@ import { demote } from "../../services/sign-in/operators.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
+import { fieldText, readForm } from "../form.ts";
 import { PersonPage } from "./person.tsx";
 import { linkOf } from "./routes.tsx";
 
@@ -29,7 +30,8 @@ export const personPages = pages()
     const username = usernameIn(c);
     if (username === viewerOf(c).user.username)
       throw conflict("You cannot suspend your own account. Another operator can.");
-    await suspendAccount(c.var.services, username);
+    const models = fieldText(await readForm(c), "models") === "hide" ? "hide" : "keep";
+    await suspendAccount(c.var.services, username, { models });
     return done(c, "Account suspended. Its predictions are canceled.");
   })
   .post(`${ONE}/restore`, requireOperator, async (c) => {

@@ -4,7 +4,9 @@
  */
 import { logger } from "../../log.ts";
 import { predictionWithId } from "../../objects/prediction/stub.ts";
+import type { SuspendedModels } from "../../protocol/operator.ts";
 import { listSuspended, restoreUser, suspendUser } from "../../storage/accounts/operators.ts";
+import { forgetTargets } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { findAccount } from "./account-object.ts";
 import { forgetTokens } from "./authentication.ts";
@@ -19,11 +21,20 @@ const MAX_LATE = 200;
 /** How long to look for predictions created by isolates that still had the token cached. */
 const LATE_MS = 10 * 60_000;
 
-/** Takes effect within the 10 s that isolates cache tokens. @throws ProblemError not_found */
-export async function suspendAccount(services: Services, username: string): Promise<void> {
+/**
+ * Takes effect within the 10 s that isolates cache tokens and models.
+ * @param of `hide` makes the account's models private, also after it is restored
+ * @throws ProblemError not_found
+ */
+export async function suspendAccount(
+  services: Services,
+  username: string,
+  { models }: { models: SuspendedModels },
+): Promise<void> {
   const { id } = await getUser(services, username);
-  await suspendUser(services.db, id, Date.now());
+  await suspendUser(services.db, id, Date.now(), models === "hide");
   forgetTokens();
+  if (models === "hide") forgetTargets();
   await cancelRuns(services, id);
 }
 

@@ -1,7 +1,7 @@
 /** Operators, and the accounts they have suspended. */
-import { and, desc, eq, gt, isNotNull, isNull } from "drizzle-orm";
+import { and, desc, eq, gt, isNotNull, isNull, ne } from "drizzle-orm";
 import { type Database, runBatch } from "../database.ts";
-import { users } from "../schema/index.ts";
+import { models, users } from "../schema/index.ts";
 import { sessions } from "../schema/sign-in.ts";
 
 export const setOperator = (db: Database, userId: string, proof: string) =>
@@ -28,9 +28,17 @@ export async function removeOperator(db: Database, userId: string): Promise<bool
   return removed.length > 0;
 }
 
-/** Also ends the user's sessions and operator rights. */
-export const suspendUser = (db: Database, userId: string, now: number) =>
+/** Also ends the user's sessions and operator rights. @param hidesModels makes all models private */
+export const suspendUser = (db: Database, userId: string, now: number, hidesModels: boolean) =>
   runBatch(db, [
+    ...(hidesModels
+      ? [
+          db
+            .update(models)
+            .set({ visibility: "private", updated_at: now })
+            .where(and(eq(models.owner_id, userId), ne(models.visibility, "private"))),
+        ]
+      : []),
     db
       .update(users)
       .set({ suspended_at: now, operator_proof: null })

@@ -58,6 +58,7 @@ export const modelItem = {
     id: sql<string>`${users.id}`.as("user_id"),
     username: users.username,
     avatar_url: users.avatar_url,
+    suspended_at: users.suspended_at,
   },
   predictions_count: modelCounts.predictions_count,
   categories: summaries,

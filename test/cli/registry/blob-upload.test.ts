@@ -169,3 +169,11 @@ test("what the registry has lost of a stream cannot be sent again", async () => 
   for (const id of registry.uploads.keys()) registry.uploads.set(id, Buffer.alloc(50));
   await expect(upload.append(bufferContent(Buffer.alloc(10)))).rejects.toThrow("has lost");
 });
+
+test.each<[string, Fate[]]>([
+  ["is refused for now", [{ status: 429 }]],
+  ["loses its answer", ["unanswered"]],
+])("whether one may push is known also where the clean-up %s", async (_, fates) => {
+  faults("DELETE", ...fates);
+  await repository().blobs.requirePush();
+});

@@ -104,10 +104,29 @@ describe("of an account that is suspended", () => {
     expect((await back.look("/tokens")).status).toBe(200);
   });
 
-  test("models and files stay", async () => {
+  test("models stay, and their pages say that their owner is suspended", async () => {
     const world = await newWorld({ visibility: "public" });
+    const page = async () => (await new Visitor().look(`/models/${world.model}`)).html;
+    expect(await page()).not.toContain("is suspended");
     await suspend(world);
     expect((await new Client(undefined).json("GET", `/v1/models/${world.model}`)).status).toBe(200);
+    expect(await page()).toContain("owner is suspended");
+  });
+
+  test("models are hidden if operators choose so, and others cannot run them", async () => {
+    const world = await newWorld({ visibility: "public" });
+    const stranger = await world.stranger();
+    const run = { model: world.model, input: {} };
+    expect((await stranger.create(run)).status).toBe(202);
+    await operator.ok("PUT", `${address(world)}?models=hide`);
+    expect((await stranger.refused("/v1/predictions", run)).status).toBe(404);
+    expect((await stranger.json("GET", `/v1/models/${world.model}`)).status).toBe(404);
+    await restore(world);
+    const { visibility } = await world.client.ok<{ visibility: string }>(
+      "GET",
+      `/v1/models/${world.model}`,
+    );
+    expect(visibility).toBe("private");
   });
 
   test("nobody is an operator any more", async () => {
@@ -122,7 +141,7 @@ describe("of an account that is suspended", () => {
 test("operators suspend on the page of a user, but not themselves", async () => {
   const { visitor, username } = await newOperator();
   const person = await newDashboardUser();
-  const at = (name: string) => visitor.send(`/users/${name}/suspend`);
+  const at = (name: string) => visitor.send(`/users/${name}/suspend`, { models: "hide" });
   expect((await at(person.username)).location).toBe(`/users/${person.username}`);
   await eventually(async () => expect((await whoAmI(person.client)).status).toBe(401));
   const list = (await visitor.look("/users?show=suspended")).html;
