@@ -9,6 +9,9 @@ import { type Json, json } from "../../protocol/common.ts";
 const MAX_DEPTH = 6;
 const MAX_PARTS = 1_000;
 
+/** Names that are merged: a thousand references to an object of a thousand names would take 250 MB. */
+const MAX_NAMES = 20_000;
+
 /** Ignores a keyword of the wrong type: publishing validates only what a schema accepts. */
 const lenient = <Schema extends z.ZodType>(schema: Schema) => schema.optional().catch(undefined);
 
@@ -38,12 +41,14 @@ const keywords = z.object({
 /** @returns the schema with its fields in display order, and whether it is complete */
 export function displaySchema(root: Json): { schema: InlineSchema; complete: boolean } {
   let parts = 0;
+  let names = 0;
   let complete = true;
 
   /** A subschema merged with its `$ref` and `allOf`. */
   function merged(part: Json, depth: number): Keywords {
     if (typeof part !== "object" || part === null || Array.isArray(part)) return {};
-    if (depth > MAX_DEPTH || ++parts > MAX_PARTS) {
+    names += [part, objectOf(part.properties), listOf(part.required)].flatMap(Object.keys).length;
+    if (depth > MAX_DEPTH || ++parts > MAX_PARTS || names > MAX_NAMES) {
       complete = false;
       return {};
     }
