@@ -144,9 +144,8 @@ export const MAX_TAGS = 1_000;
 
 const isCrowded = (modelId: string, digest: string) => sql<number>`(
   (SELECT count(*) FROM ${namers(modelId, digest, MAX_NAMERS + 2)}) > ${MAX_NAMERS + 1} OR
-  (SELECT count(*) FROM (SELECT 1 FROM ${registryTags} AS tagged
-    WHERE tagged.model_id = ${modelId} AND tagged.digest = ${digest} LIMIT ${MAX_TAGS + 1}))
-    > ${MAX_TAGS})`;
+  EXISTS (SELECT 1 FROM ${registryTags} AS tagged
+    WHERE tagged.model_id = ${modelId} AND tagged.digest = ${digest} LIMIT 1 OFFSET ${MAX_TAGS}))`;
 
 /** What needs a manifest, as it is, or by an index that names it; neither, if by indexes of indexes alone. */
 export interface Need {
