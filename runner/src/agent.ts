@@ -113,9 +113,15 @@ export class Agent {
   }
 
   async #register(end: AbortSignal): Promise<SessionResponse> {
-    const { controlPlane, runner, machine, log } = this.#options;
-    const process = this.#process;
-    const request = { protocol: RUNNER_PROTOCOL, version: VERSION, machine, process, ...runner };
+    const { controlPlane, runner, machine, predecessor, log } = this.#options;
+    const request = {
+      protocol: RUNNER_PROTOCOL,
+      version: VERSION,
+      machine,
+      process: this.#process,
+      takes_over: predecessor !== undefined,
+      ...runner,
+    };
     try {
       const session = await retryCall(() => controlPlane.register(request, end), {
         ...REGISTER_RETRY,

@@ -50,6 +50,8 @@ export const containerState = z.object({
   key: containerKey,
   /** `repository@digest` */
   image: shownText(400),
+  /** `owner/name:version` of the job that it was started for. */
+  version: shownText(200).optional(),
   /** The class that it was started for. */
   hardware: z.string().min(1).max(63),
   /** Devices that it has, or will have as soon as those that it replaces have stopped. */

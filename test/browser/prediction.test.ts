@@ -85,7 +85,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const { page } = visitor;
     await visitor.open(`/predictions/${id}`);
     const why = page.locator("[data-why]");
-    const reason = why.filter({ hasText: "No runner that takes work serves cpu." });
+    const reason = why.filter({ hasText: "No cpu runner is accepting work." });
     await reason.waitFor();
     await visitor.look();
     await why.evaluate((place) => {

@@ -197,6 +197,7 @@ export class Container {
       name: this.id,
       key: this.key,
       image: this.reference,
+      version: this.model,
       hardware: hardware.identifier,
       gpus: hardware.gpus,
       room: maxConcurrency,

@@ -8,6 +8,9 @@ import type { PredictionEvent } from "../service/events.ts";
 import type { Display } from "../ui/display.ts";
 import { Status } from "../ui/status.ts";
 
+/** How much of what was printed is compared with an error. */
+const MAX_PRINTED = 64 * 1024;
+
 interface FollowOptions {
   events: AsyncIterable<PredictionEvent>;
   display: Display;
@@ -22,6 +25,11 @@ interface FollowOptions {
 export async function followRun(options: FollowOptions): Promise<Prediction> {
   const { events, display, onCreated, onSetup, onOutput, onLogs } = options;
   const status = new Status(display);
+  let printed = "";
+  const print = (logs: string) => {
+    printed = (printed + logs).slice(-MAX_PRINTED);
+    sayLogs(display, logs);
+  };
   try {
     for await (const event of events) {
       switch (event.event) {
@@ -36,26 +44,34 @@ export async function followRun(options: FollowOptions): Promise<Prediction> {
         }
         case "setup":
           onSetup?.(event.data);
-          if (event.data.logs) sayLogs(display, event.data.logs);
+          if (event.data.logs) print(event.data.logs);
           if (event.data.phase === "ready") status.set("Running", "");
           else status.set(setupText(event.data), lineOf(event.data));
           break;
         case "logs":
           onLogs?.();
-          sayLogs(display, event.data);
+          print(event.data);
           break;
         case "output":
           status.end();
           await onOutput(event.data);
           break;
         case "done":
-          return event.data;
+          return withoutPrinted(event.data, printed);
       }
     }
     throw new Error("The stream ended before the prediction.");
   } finally {
     status.end();
   }
+}
+
+/** The error of a failed setup ends with its log, which has been printed by then. */
+function withoutPrinted(done: Prediction, printed: string): Prediction {
+  const { error } = done;
+  const [, message, log = ""] = /^([^\n]*):\n(.+)$/s.exec(error?.message ?? "") ?? [];
+  if (!error || !message || !printed.includes(log.trim())) return done;
+  return { ...done, error: { ...error, message } };
 }
 
 /** In a log, each phase once: not every percent. */

@@ -17,7 +17,7 @@ export function waitText(
   const [first] = runners;
   switch (reason.why) {
     case "no-box":
-      return `No runner that takes work serves ${hardware}. It starts when one is online.`;
+      return `No ${hardware} runner is accepting work. It starts once one comes online or is resumed.`;
     case "too-small":
       return `No runner of ${hardware} has ${count(reason.gpus, "working GPU")}: the largest has ${reason.most}. A larger one would help.`;
     case "share":

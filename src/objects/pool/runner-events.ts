@@ -81,9 +81,9 @@ export class RunnerEvents {
         devices.flatMap(({ id, name, lost }, n) => (lost ? [[id, `${n + 1}, ${name}`]] : [])),
       ),
       containers: new Map(
-        containers.map(({ name, key, image }) => [
+        containers.map(({ name, key, image, version }) => [
           name,
-          this.#names.find(key)?.model?.name ?? image,
+          version ?? this.#names.find(key)?.model?.name ?? image,
         ]),
       ),
     };

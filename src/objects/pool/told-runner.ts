@@ -13,12 +13,14 @@ export function toldOf(runner: PoolRunner, names: ContainerNames): ToldRunner {
     at: toldAt,
     max_containers: snapshot.max_containers,
     devices: snapshot.devices,
-    containers: snapshot.containers.map(({ key, phase_ms, idle_ms, runs_ms: _, ...container }) => ({
-      ...container,
-      model: names.find(key)?.model?.name ?? null,
-      since: toldAt - phase_ms,
-      idle_since: idle_ms === null ? null : toldAt - idle_ms,
-    })),
+    containers: snapshot.containers.map(
+      ({ key, version, phase_ms, idle_ms, runs_ms: _, ...container }) => ({
+        ...container,
+        model: version ?? names.find(key)?.model?.name ?? null,
+        since: toldAt - phase_ms,
+        idle_since: idle_ms === null ? null : toldAt - idle_ms,
+      }),
+    ),
     jobs: work.map(({ number: _, ...job }) => job),
   };
 }

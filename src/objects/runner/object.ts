@@ -43,7 +43,7 @@ export class RunnerObject extends createDurable() {
    */
   beginSession(session: string, request: NewSession): Presence | null {
     if (this.revoked || this.removed) return null;
-    const { protocol: _, process, ...runner } = request;
+    const { protocol: _, process, takes_over, ...runner } = request;
     const place = process === undefined ? -1 : this.processes.indexOf(process);
     if (place > 0) return null;
     if (place === 0 && this.presence) return this.presence;
@@ -51,8 +51,8 @@ export class RunnerObject extends createDurable() {
       this.processes = [process, ...this.processes].slice(0, MAX_PROCESSES);
     const now = Date.now();
     const before = this.presence;
-    // One that it takes over from is still heard.
-    if (before && before.state !== "stopped" && this.isSilentSince(before.last_seen_at))
+    const isAlive = takes_over && before && !this.isSilentSince(before.last_seen_at);
+    if (before && before.state !== "stopped" && !isAlive)
       this.add("lost", { detail: String(before.last_seen_at) });
     this.add("started", { detail: runner.version });
     return this.keep({

@@ -84,7 +84,7 @@ describe("in line", () => {
   test.each<[Reason, string, string?]>([
     [
       { why: "no-box", hardware: "l40s" },
-      "No runner that takes work serves l40s. It starts when one is online.",
+      "No l40s runner is accepting work. It starts once one comes online or is resumed.",
     ],
     [
       { why: "too-small", gpus: 4, most: 2 },

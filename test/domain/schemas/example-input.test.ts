@@ -1,6 +1,8 @@
 /** What stands in commands and samples in the place of an input. */
 import { expect, test } from "vitest";
 import { exampleInput } from "../../../src/domain/schemas/example-input.ts";
+import { validateInput } from "../../../src/domain/schemas/json-schema.ts";
+import type { Json } from "../../../src/protocol/common.ts";
 
 const file = (description = "") => ({ type: "string", format: "uri", description });
 
@@ -15,6 +17,36 @@ test("has the defaults, and something for what is required", () => {
     },
   };
   expect(exampleInput(schema)).toEqual({ prompt: "some text", count: 3, fast: false });
+});
+
+test.each<Record<string, Json>>([
+  { type: "string", minLength: 30 },
+  { type: "string", maxLength: 3 },
+  { type: "string", format: "date-time" },
+  { type: "string", enum: ["ink", "oil"] },
+  { const: 7 },
+  { type: "integer", exclusiveMinimum: 0 },
+  { type: "integer", minimum: 60, multipleOf: 8 },
+  { type: "integer", maximum: 0 },
+  { type: "number", minimum: 0, exclusiveMinimum: 0, maximum: 1 },
+  { type: "number", maximum: 0.5 },
+  { type: "array", minItems: 2, items: { type: "integer", minimum: 2 } },
+  { type: "array", items: { enum: ["a", "b"] } },
+  {
+    type: "object",
+    required: ["x"],
+    properties: { x: { type: "array", items: { type: "string" } } },
+  },
+  { anyOf: [{ type: "integer", minimum: 5 }, { type: "null" }] },
+  { $ref: "#/$defs/part" },
+])("fits a field with the schema %j", (field) => {
+  const schema = {
+    type: "object",
+    required: ["field"],
+    properties: { field },
+    $defs: { part: { type: "object", required: ["n"], properties: { n: { type: "integer" } } } },
+  };
+  expect(() => validateInput(schema, exampleInput(schema))).not.toThrow();
 });
 
 test("has small files in it, so that a command works as it stands", () => {

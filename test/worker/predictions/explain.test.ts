@@ -60,7 +60,7 @@ describe("from the beginning to the end", () => {
       attempt: 1,
       reason: {
         code: "no_runner",
-        message: `No runner that takes work serves ${world.hardware}. It starts when one is online.`,
+        message: `No ${world.hardware} runner is accepting work. It starts once one comes online or is resumed.`,
         stopped: [],
         runners: [],
       },

@@ -343,7 +343,7 @@ describe("its events", () => {
   test("tell of one that was silent, and of one that was lost; not of one that is taken over", async () => {
     const { runner, token, hardware, name } = await registered();
     advance(1);
-    const next = await FakeRunner.begin(token, hardware, name);
+    const next = await FakeRunner.begin(token, hardware, name, 1, { takes_over: true });
     expect(await eventsOf(next)).toHaveLength(2);
     advance(120);
     await next.tell();
@@ -360,6 +360,16 @@ describe("its events", () => {
     expect(items[1]).toMatchObject({ kind: "lost", detail: null, time });
   });
 
+  test("name a process that was killed as lost, however soon the next one is there", async () => {
+    const { token, hardware, name } = await registered();
+    advance(5);
+    const next = await FakeRunner.begin(token, hardware, name);
+    expect((await eventsOf(next)).slice(0, 2)).toEqual([
+      expect.stringMatching(/^Started/),
+      expect.stringMatching(/^Its previous process was lost: it was last heard from at /),
+    ]);
+  });
+
   test("tell of GPUs and containers, of which only the difference of 30 s counts", async () => {
     timersFollowClock();
     const world = await newWorld();
@@ -372,21 +382,23 @@ describe("its events", () => {
         ],
         containers: containers
           .filter((one) => one !== "lost")
-          .map((image) => readyContainer({ name: image, key: image, image })),
+          .map((image) =>
+            readyContainer({ name: image, key: image, image, version: `demo/${image}:1` }),
+          ),
       });
     await at("first");
     await at("second", "lost");
     await told(
       runner,
-      "Container started: second",
-      "Container stopped: first",
+      "Container started: demo/second:1",
+      "Container stopped: demo/first:1",
       "Lost GPU 2, NVIDIA L40S",
     );
     const before = (await eventsOf(runner)).length;
     await at("second");
     await at("second", "lost");
     await at("second", "third", "lost");
-    await told(runner, "Container started: third");
+    await told(runner, "Container started: demo/third:1");
     expect(await eventsOf(runner)).toHaveLength(before + 1);
     await at("second", "third");
     await told(runner, "GPU 2, NVIDIA L40S is back");
