@@ -210,6 +210,13 @@ export const jobHardware = z.object({
 });
 export type JobHardware = z.infer<typeof jobHardware>;
 
+/**
+ * What answers a responses call: the container's own responses, its chats, or whichever does more of what
+ * the call asks for.
+ */
+export const responsesVia = z.enum(["own", "chat", "best"]);
+export type ResponsesVia = z.infer<typeof responsesVia>;
+
 export const job = z.object({
   prediction_id: uuid,
   attempt: z.number().int().min(1),
@@ -227,6 +234,8 @@ export const job = z.object({
   egress,
   /** Null: the input follows the model's own schema. */
   call: vendoraCall.nullable(),
+  /** Of a responses call. */
+  responses: responsesVia.optional(),
   variables: z.record(z.string(), z.string()),
   /** Whether to report container output during setup: only to the model's owner. */
   setup_logs: z.boolean(),

@@ -144,7 +144,7 @@ async function runInContainer(
   run: Omit<OutputRun, "declaresFiles">,
 ): Promise<{ outcome: Outcome; finish: Finish }> {
   const { input, stop } = run;
-  const { call, limits, model: named } = run.job;
+  const { call, responses, limits, model: named } = run.job;
   const { owner, name } = named;
   const stored = outputs.open({ ...run, declaresFiles: session.declaresFiles });
   try {
@@ -156,6 +156,7 @@ async function runInContainer(
     const outcome = await session.run({
       id: runIdOf(run.job),
       call,
+      responses,
       model,
       input,
       files,

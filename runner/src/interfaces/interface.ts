@@ -7,7 +7,12 @@
  */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import type { Limits, ServerDescription, VendoraCall } from "../../../src/protocol/runner.ts";
+import type {
+  Limits,
+  ResponsesVia,
+  ServerDescription,
+  VendoraCall,
+} from "../../../src/protocol/runner.ts";
 import type { RunReporter } from "../jobs/executor.ts";
 import type { ListenWatch } from "./listen-watch.ts";
 import type { SaveFile } from "./read-report.ts";
@@ -33,6 +38,8 @@ export interface Run {
   id: string;
   /** The call whose request body the input is; null for the model's own input. */
   call: VendoraCall | null;
+  /** Of a responses call. */
+  responses?: ResponsesVia | undefined;
   /** The model as callers know it: `owner/name`. */
   model: string;
   input: Record<string, Json>;

@@ -26,6 +26,19 @@ export function readOpenapi(text: string): OpenapiDocument | undefined {
   };
 }
 
+/** The fields of the body of POST at a path; undefined if the document does not describe it. */
+export function bodyFields(text: string, path: string): Set<string> | undefined {
+  const document = fieldsOf(parseUntrusted(text));
+  const { post } = fieldsOf(fieldsOf(document.paths)[path]);
+  const { content } = fieldsOf(fieldsOf(post).requestBody);
+  const { schema } = fieldsOf(fieldsOf(content)["application/json"]);
+  const { $ref } = fieldsOf(schema);
+  const schemas = fieldsOf(fieldsOf(document.components).schemas);
+  const name = typeof $ref === "string" ? $ref.slice(COMPONENTS.length) : "";
+  const { properties } = fieldsOf(Object.hasOwn(schemas, name) ? schemas[name] : schema);
+  return isObject(properties) ? new Set(Object.keys(properties)) : undefined;
+}
+
 /**
  * The document with nothing but what `readOpenapi` reads of it: that of vLLM has 200 KB, of which its
  * paths are 3.

@@ -11,6 +11,7 @@ import type {
   JobHardware,
   Keys,
   Limits,
+  ResponsesVia,
   VendoraCall,
 } from "../../protocol/runner.ts";
 import type { Webhook, WebhookEventName } from "../../protocol/webhook.ts";
@@ -62,6 +63,8 @@ export interface PredictionSpec {
   egress: Egress;
   /** The vendora call that created it, whose body is the input; null for any other prediction. */
   call: VendoraCall | null;
+  /** Of a responses call. */
+  responses?: ResponsesVia;
   /** Encrypted; decrypted only for the runner that gets the job. */
   variables: Record<string, string>;
   /** Whether the logs of the container's setup are included: only the model's owner gets them. */

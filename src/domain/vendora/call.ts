@@ -1,6 +1,6 @@
 /** Calls of the conventions: in the wire format of OpenAI's API (vendora), messages in that of Anthropic's (vendorb). */
 import type { Compatibilities, Configuration } from "../../protocol/model.ts";
-import type { VendoraCall } from "../../protocol/runner.ts";
+import type { ResponsesVia, VendoraCall } from "../../protocol/runner.ts";
 
 interface Version {
   compatibilities: Compatibilities;
@@ -9,13 +9,16 @@ interface Version {
 
 type Flag = keyof Compatibilities;
 
+/** Any of these a version needs for responses: they are translated for one that has chats alone. */
+const RESPONSES = ["vendora_responses", "vendora_chat_completions"] as const satisfies Flag[];
+
 /** Any of these a version needs for messages: they are translated for one that has chats alone. */
 const MESSAGES = ["vendorb_messages", "vendora_chat_completions"] as const satisfies Flag[];
 
 /** The compatibilities any of which a version needs for a call. */
 export const COMPATIBILITIES = {
   chat_completions: ["vendora_chat_completions"],
-  responses: ["vendora_responses"],
+  responses: RESPONSES,
   embeddings: ["vendora_embeddings"],
   messages: MESSAGES,
   count_tokens: MESSAGES,
@@ -50,6 +53,13 @@ export type Convention = keyof typeof CONVENTION;
 
 export const conventionOf = (call: VendoraCall): Convention =>
   call === "messages" || call === "count_tokens" ? "vendorb" : "vendora";
+
+export function responsesViaOf({
+  compatibilities,
+}: Pick<Version, "compatibilities">): ResponsesVia {
+  if (!compatibilities.vendora_responses) return "chat";
+  return compatibilities.vendora_chat_completions ? "best" : "own";
+}
 
 /**
  * The call that the input of an ordinary prediction is: a container with the interface `vendora`

@@ -46,6 +46,7 @@ export function jobOf(
       interface: spec.interface,
       egress: spec.egress,
       call: spec.call,
+      ...(spec.responses && { responses: spec.responses }),
       variables,
       setup_logs: spec.setup_logs,
       measure: spec.measure,

@@ -1,4 +1,5 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
+
 import { pickVariables } from "../../domain/models/variables.ts";
 import { holdsRow } from "../../domain/predictions/short-run.ts";
 import type {
@@ -8,6 +9,7 @@ import type {
   StoredWebhook,
 } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
+import { responsesViaOf } from "../../domain/vendora/call.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
@@ -107,6 +109,7 @@ export async function predictionSpec(
     interface: containerInterface,
     egress: configuration.egress ?? DEFAULT_EGRESS,
     call,
+    ...(call === "responses" && { responses: responsesViaOf(version) }),
     measure: version.size === 0,
     ...(version.awaits && { describe: true as const }),
     setup_logs: caller.user_id === model.owner_id,

@@ -6,7 +6,7 @@ import { DEFAULT_TIMING, type Run, type Timing } from "../../../runner/src/inter
 import { LargeReads } from "../../../runner/src/interfaces/large-reads.ts";
 import { VendoraInterface } from "../../../runner/src/interfaces/vendora/vendora.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import type { VendoraCall } from "../../../src/protocol/runner.ts";
+import type { ResponsesVia, VendoraCall } from "../../../src/protocol/runner.ts";
 import { objectionTo } from "../../journey/models/oracle/strict.mjs";
 import { type Recorded, record } from "./containers.ts";
 
@@ -139,13 +139,22 @@ export async function connect(
     new AbortController().signal,
   );
   onTestFinished(() => session.close());
-  const run = (call: VendoraCall | null, input: Body, limits = LIMITS): Attempt => {
+  const run = (
+    call: VendoraCall | null,
+    input: Body,
+    limits = LIMITS,
+    responses?: ResponsesVia,
+  ): Attempt => {
     const reporter = record();
     const stop = new AbortController();
     const model = "ada/parrot";
     const files = new Map();
-    const given = { id: "1", call, model, input, files, limits, reporter, stop: stop.signal };
-    return { reporter, outcome: session.run(given), stop: () => stop.abort() };
+    const given = { id: "1", call, responses, model, input, files, limits, reporter };
+    return {
+      reporter,
+      outcome: session.run({ ...given, stop: stop.signal }),
+      stop: () => stop.abort(),
+    };
   };
   return { run, told, end: (reason: unknown) => gone.abort(reason) };
 }

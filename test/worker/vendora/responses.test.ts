@@ -202,3 +202,17 @@ test.each([
 ])("%j is refused", async (wrong, status, param) => {
   expect(await refusal(create(wrong))).toMatchObject({ status, param });
 });
+
+test.each([
+  [{ vendora_responses: true, vendora_chat_completions: true }, "best"],
+  [{ vendora_responses: true, vendora_chat_completions: false }, "own"],
+  [{ vendora_responses: false, vendora_chat_completions: true }, "chat"],
+])("a version with %j has its runner answer a response over: %s", async (flags, via) => {
+  const world = await newVendora({ compatibilities: flags });
+  const [response, job] = await Promise.all([
+    world.client.post(PATH, { model: world.model, input: "Go on" }),
+    answer(world.fleet, "on"),
+  ]);
+  expect(response.status).toBe(200);
+  expect(job.responses).toBe(via);
+});

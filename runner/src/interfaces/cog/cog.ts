@@ -88,9 +88,13 @@ class CogSession implements Session {
   }
 
   /** @throws ServerFailure for what the model does not support */
-  #translated({ call, input }: Run): Pick<Run, "input"> & Pick<SessionParts, "inCallersTerms"> {
+  #translated({
+    call,
+    responses,
+    input,
+  }: Run): Pick<Run, "input"> & Pick<SessionParts, "inCallersTerms"> {
     if (call === "chat_completions") return { input: translated(() => strictChat(input)) };
-    if (call === "responses" && !this.#parts.chatOnly)
+    if (call === "responses" && responses !== "chat" && !this.#parts.chatOnly)
       return { input: translated(() => withPlainTools(input)) };
     if (!isTranslated(call)) return { input };
     return {

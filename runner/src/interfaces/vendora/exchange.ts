@@ -16,6 +16,7 @@ import type { Run } from "../interface.ts";
 import { AnswerReader, type OnOutput, type Output, parseOrUndefined } from "./answer.ts";
 import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
 import { formOf } from "./form.ts";
+import { ownResponsesDo } from "./own-responses.ts";
 import { JoinedCompletions, severalPrompts } from "./prompts.ts";
 import { PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
@@ -138,12 +139,26 @@ export class VendoraExchange {
   async #request(end: AbortSignal): Promise<SentRequest | undefined> {
     const { call, input } = this.#run;
     if (call === null) throw internal("the job for an OpenAI-compatible container names no call");
+    if (call === "responses") return this.#responses(input, end);
     const isOptional = isTranslated(call) || call === "rerank" || call === "count_tokens";
     if (!isOptional) return this.#send(call, input, end);
     const sent = await this.#sendIfServed(call, input, end);
     if (sent || call === "count_tokens") return sent;
     if (call === "rerank") return this.#sendToTei(input, end);
     return this.#send("chat_completions", chatBody(call, input), end);
+  }
+
+  /** From the server's own endpoint, or from its chats, which some of these do less than. */
+  async #responses(input: Run["input"], end: AbortSignal): Promise<SentRequest> {
+    const { responses: via = "own" } = this.#run;
+    const viaChat = () => this.#send("chat_completions", chatBody("responses", input), end);
+    if (via === "chat") return viaChat();
+    if (via === "best" && !(await ownResponsesDo(this.#parts, input))) {
+      const body = expressed(() => chatBody("responses", input));
+      const sent = body && (await this.#sendIfServed("chat_completions", body, end));
+      if (sent) return sent;
+    }
+    return (await this.#sendIfServed("responses", input, end)) ?? viaChat();
   }
 
   /** Undefined if the server does not have the call. */
@@ -197,6 +212,16 @@ export class VendoraExchange {
     const isNamed =
       typeof model === "string" && QUOTES.some((q) => message.includes(q + model + q));
     return param === "model" || code === "model_not_found" || isNamed;
+  }
+}
+
+/** Undefined for what chats cannot express. */
+function expressed(translate: () => Run["input"]): Run["input"] | undefined {
+  try {
+    return translate();
+  } catch (error) {
+    if (error instanceof ServerFailure) return undefined;
+    throw error;
   }
 }
 
