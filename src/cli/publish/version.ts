@@ -99,7 +99,10 @@ export function configurationOf({
  * `auspex run ada/story prompt='some text'`: with what it needs, or else its first input.
  * @returns undefined for one of which nobody knows yet what it takes
  */
-export function exampleCall(model: string, { schemas, status, configuration }: Version) {
+export function exampleCall(
+  model: string,
+  { schemas, status, configuration }: Pick<Version, "schemas" | "status" | "configuration">,
+) {
   const schema = versionSchema(schemas, "input");
   const fields = formFields(schema);
   if (status === "awaiting_first_start" && fields.length === 0)
