@@ -121,6 +121,7 @@ describe("a container that lies", () => {
   it.each([
     ["wrongId", "external", "another prediction's state"],
     ["garbage", "external", "something other than the state of a prediction"],
+    ["nan", "external", "the model returned NaN in output[1].score"],
     ["deep", "external", "128 levels"],
     ["many", "external", "2000000 values"],
     ["huge", "external", "exceeds the limits"],
@@ -136,7 +137,7 @@ describe("a container that lies", () => {
     const error = { source, message: expect.stringContaining(text) };
     expect(await finish).toMatchObject({ status: "failed", error });
     expect(reporter.of("output")).toEqual([]);
-    const trusted = ["invalid", "selfCanceled"].includes(mode);
+    const trusted = ["invalid", "selfCanceled", "nan"].includes(mode);
     expect(box.executor.warm()).toHaveLength(trusted ? 1 : 0);
   });
 

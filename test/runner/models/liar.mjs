@@ -54,6 +54,12 @@ const modes = {
   async garbage(_id, url) {
     await post(url, "<html>");
   },
+  async nan(id, url) {
+    const output = '[1, {"score": NaN}]';
+    await post(url, `{"id":"${id}","status":"processing","output":${output}}`);
+    running.delete(id);
+    await post(url, `{"id":"${id}","status":"succeeded","output":${output}}`);
+  },
   async deep(id, url) {
     await post(url, `{"id":"${id}","status":"succeeded","output":${"[".repeat(9_000_000)}`);
   },

@@ -22,6 +22,7 @@ import type { ContainerConnection, Outcome, Run } from "../interface.ts";
 import { ServerFailure } from "../vendora/error.ts";
 import { Delta } from "./delta.ts";
 import { HealthWatch } from "./health-watch.ts";
+import { nonFiniteNumbers } from "./non-finite.ts";
 import { invalid, parseAs, type State, state } from "./protocol.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { survivesFailure } from "./survival.ts";
@@ -180,6 +181,8 @@ export class CogRun {
     const excess = reported ? undefined : findExcess(body);
     if (excess) {
       this.#fail(excess, "retired");
+    } else if (!reported && this.#failsForNumber(body)) {
+      return;
     } else if (!reported) {
       this.#distrust("something other than the state of a prediction");
     } else if (reported.id !== this.#run.id) {
@@ -189,6 +192,18 @@ export class CogRun {
     } else {
       this.#end(reported, reported.status, body);
     }
+  }
+
+  /** NaN is the model's fault, which the container survives; it is told once the run has ended. */
+  #failsForNumber(body: string): boolean {
+    const found = nonFiniteNumbers(body);
+    const reported = found && parseAs(state, found.text);
+    if (!found || reported?.id !== this.#run.id) return false;
+    if (reported.status === "starting" || reported.status === "processing") return true;
+    const { number, place } = found;
+    const message = `the model returned ${number} in ${place}, which JSON has no number for: return null or a string instead`;
+    this.#fail(external(message), "kept");
+    return true;
   }
 
   #end(reported: State, status: Finish["status"], body: string): void {

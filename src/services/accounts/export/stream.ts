@@ -1,4 +1,5 @@
 /** The stream of an export: nothing is made ahead of its reader. */
+import { withoutSeparators } from "../../../lib/json-marks.ts";
 import { untilAborted } from "../../../lib/timeout.ts";
 import { logger } from "../../../log.ts";
 import type { ExportLine } from "../../../protocol/export.ts";
@@ -61,4 +62,6 @@ export function exportStream(pieces: AsyncGenerator<Piece>): EventStream {
 const bytesOf = (piece: Piece): Uint8Array =>
   piece instanceof Uint8Array
     ? piece
-    : encoder.encode(typeof piece === "string" ? piece : `${JSON.stringify(piece)}\n`);
+    : encoder.encode(
+        typeof piece === "string" ? piece : `${withoutSeparators(JSON.stringify(piece))}\n`,
+      );

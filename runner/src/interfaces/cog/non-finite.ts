@@ -1,0 +1,52 @@
+/** NaN and Infinity in a container's report: Python writes them into JSON, which has neither. */
+import { randomUUID } from "node:crypto";
+import { stringEnd } from "../../../../src/lib/json-marks.ts";
+
+const QUOTE_OR_NUMBER = /"|-?(?:NaN|Infinity)/g;
+
+export interface NonFinite {
+  /** The text as JSON, with null in place of these numbers. */
+  text: string;
+  /** The first of them, and where it is, as in `output[0].score`. */
+  number: string;
+  place: string;
+}
+
+/** Undefined if there are none, or the text is no JSON for another reason. */
+export function nonFiniteNumbers(text: string): NonFinite | undefined {
+  const first = randomUUID();
+  const parts: string[] = [];
+  let number: string | undefined;
+  let from = 0;
+  for (let at = 0; ; ) {
+    QUOTE_OR_NUMBER.lastIndex = at;
+    const found = QUOTE_OR_NUMBER.exec(text);
+    if (!found) break;
+    const [mark] = found;
+    if (mark === '"') {
+      at = stringEnd(text, found.index + 1);
+      continue;
+    }
+    parts.push(text.slice(from, found.index), number === undefined ? `"${first}"` : "null");
+    number ??= mark;
+    at = from = found.index + mark.length;
+  }
+  if (number === undefined) return undefined;
+  const json = parts.join("") + text.slice(from);
+  try {
+    const place = placeOf(JSON.parse(json), first);
+    return { text: json.replace(`"${first}"`, "null"), number, place: place?.slice(1) ?? "report" };
+  } catch {
+    return undefined;
+  }
+}
+
+function placeOf(value: unknown, wanted: string): string | undefined {
+  if (value === wanted) return "";
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, part] of Object.entries(value)) {
+    const place = placeOf(part, wanted);
+    if (place !== undefined) return `${Array.isArray(value) ? `[${name}]` : `.${name}`}${place}`;
+  }
+  return undefined;
+}

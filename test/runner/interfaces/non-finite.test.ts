@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { nonFiniteNumbers } from "../../../runner/src/interfaces/cog/non-finite.ts";
+
+test("the first number that JSON does not have is named with its place", () => {
+  expect(nonFiniteNumbers('{"output": {"a": ["NaN", -Infinity, NaN]}}')).toEqual({
+    text: '{"output": {"a": ["NaN", null, null]}}',
+    number: "-Infinity",
+    place: "output.a[1]",
+  });
+});
+
+test.each(['{"output": "NaN \\" NaN"}', '{"output": NaN', "garbage", "{}"])(
+  "%s has no such number, or is no JSON beside it",
+  (text) => {
+    expect(nonFiniteNumbers(text)).toBeUndefined();
+  },
+);
