@@ -174,3 +174,18 @@ export function responseOf(head: ResponseHead, { output, ...prediction }: Outcom
   if (isTerminal(prediction.status)) stream.take({ event: "done", data: prediction });
   return stream.resource();
 }
+
+/** The events of a response that the model does not run for. */
+export function preparedEvents(head: ResponseHead): StreamEvent[] {
+  const resource = new ResponseResource(head);
+  const state = { output: [], usage: null, error: null, incomplete_details: null };
+  const [begun, ended] = [
+    resource.with({ ...state, status: "in_progress", completed_at: null }, undefined),
+    resource.with({ ...state, status: "completed", completed_at: head.created_at }, undefined),
+  ];
+  return [
+    { type: "response.created", sequence_number: 0, response: begun },
+    { type: "response.in_progress", sequence_number: 1, response: begun },
+    { type: "response.completed", sequence_number: 2, response: ended },
+  ];
+}

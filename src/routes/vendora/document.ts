@@ -120,7 +120,7 @@ export function vendoraJson(value: object) {
 }
 
 /** A stream of the convention. */
-export const vendoraEvents = ({ body }: EventStream): Response =>
+export const vendoraEvents = ({ body }: Pick<EventStream, "body">): Response =>
   new Response(body, {
     headers: {
       "content-type": EVENT_STREAM,

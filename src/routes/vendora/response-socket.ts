@@ -6,6 +6,7 @@ import { ProblemError } from "../../errors.ts";
 import { requireScope } from "../../middleware/authentication.ts";
 import { limitOpenStream } from "../../middleware/concurrent-requests.ts";
 import { ResponseSocket } from "../../services/vendora/response-socket.ts";
+import { SocketContext } from "../../services/vendora/socket-context.ts";
 import { router } from "../router.ts";
 
 /** Of the upgrade itself. All others hold for each call: whose it is, and where it comes from. */
@@ -22,9 +23,12 @@ export const responseSocketRoutes = (
     const { 0: client, 1: server } = new WebSocketPair();
     await limitOpenStream(c, async () => {
       server.accept();
-      const socket = new ResponseSocket(server, c.var.caller.user_id, async (body, signal) =>
-        fetch(callOf(c.req.raw, body, signal), c),
-      );
+      const context = new SocketContext(c.var.caller.user_id);
+      const socket = new ResponseSocket(server, c.var.caller.user_id, context, (body, signal) => {
+        const call = callOf(c.req.raw, body, signal);
+        context.attach(call);
+        return fetch(call, c);
+      });
       return {
         body: new ReadableStream(),
         over: socket.over,

@@ -14,6 +14,7 @@ import {
   beginResponse,
   begunResponse,
   endedResponse,
+  preparedResponse,
   responseStream,
 } from "../../services/vendora/create-response.ts";
 import {
@@ -24,6 +25,7 @@ import {
   presentResponse,
   replayResponse,
 } from "../../services/vendora/responses.ts";
+import { socketContextOf } from "../../services/vendora/socket-context.ts";
 import { keepSaid } from "../../services/vendora/turns.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
@@ -188,13 +190,20 @@ export const responseRoutes = router();
 
 responseRoutes.openapi(create, async (c) => {
   const { services, caller, target } = c.var;
-  const { stream, background } = c.req.valid("json");
+  const { stream, background, generate } = c.req.valid("json");
   const { origin } = new URL(c.req.url);
   const idempotencyKey = c.req.valid("header")["idempotency-key"];
+  const socket = socketContextOf(c.req.raw);
+  if (generate === false) {
+    const request = c.req.valid("json");
+    return vendoraEvents({
+      body: await preparedResponse(services, caller, request, { target, socket }),
+    });
+  }
   const begin = () => {
     const { webhook, ...request } = c.req.valid("json");
     const { sentFiles: sent, releaseBody: onInputSent } = c.var;
-    const call = { target, webhook, origin, idempotencyKey, sent, onInputSent };
+    const call = { target, webhook, origin, idempotencyKey, sent, onInputSent, socket };
     return beginResponse(services, caller, request, call);
   };
   const beginning = async () => {

@@ -16,12 +16,14 @@ import type { Services } from "../services.ts";
 import { contextTooLong, duplicateItem } from "./context-faults.ts";
 import { withoutReferences } from "./references.ts";
 import { findResponse, presentResponse } from "./responses.ts";
+import type { SocketContext } from "./socket-context.ts";
 
 type Asked = Pick<ResponseRequest, "input" | "previous_response_id" | "conversation">;
 
 /**
  * Containers have no state: they get the whole conversation as input.
  * @param said in the conversation that the request names
+ * @param socket that the request has come over
  * @throws VendoraProblem previous_response_not_found, item_not_found, duplicate_item, context_length_exceeded
  */
 export async function withContext<Request extends Asked>(
@@ -29,11 +31,14 @@ export async function withContext<Request extends Asked>(
   caller: Caller,
   asked: Request,
   said: ResponseItem[],
+  socket?: SocketContext,
 ): Promise<Request> {
   const { previous_response_id: id, conversation: named, input } = asked;
   const own = await withoutReferences(services, caller, itemsOf(input));
-  const before = id == null ? said : await previousItems(services, caller, id);
+  const before =
+    id == null ? said : (socket?.find(id) ?? (await previousItems(services, caller, id)));
   const items = withSummaries([...before, ...own]);
+  if (id != null) checkResults(items);
   const duplicate = named == null ? undefined : duplicateId(items);
   if (duplicate !== undefined) throw duplicateItem("input", duplicate);
   const { length } = jsonText(items, ["body", "input"]);
@@ -41,6 +46,17 @@ export async function withContext<Request extends Asked>(
   // A plain string without earlier items is passed on unchanged.
   return before.length === 0 && typeof input === "string" ? asked : { ...asked, input: items };
 }
+
+/** A result without its call is a mistake of the client, which templates refuse in their own words. */
+function checkResults(items: ResponseItem[]): void {
+  const calls = new Set(items.filter(({ type }) => type !== RESULT).map(({ call_id }) => call_id));
+  const orphan = items.find(({ type, call_id }) => type === RESULT && !calls.has(call_id));
+  if (!orphan) return;
+  const message = `No tool call found for function call output with call_id '${String(orphan.call_id).slice(0, 100)}'.`;
+  throw invalidParameter("input", "invalid_value", message);
+}
+
+const RESULT = "function_call_output";
 
 /** The input and output of an earlier response: output items are valid as input. */
 async function previousItems(

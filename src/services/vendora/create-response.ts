@@ -7,8 +7,10 @@ import { conversationIdIn } from "../../domain/vendora/conversation.ts";
 import { withoutHostedTools } from "../../domain/vendora/hosted-tools.ts";
 import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { plainItems, withLoadedTools } from "../../domain/vendora/plain-items.ts";
-import { responseOf } from "../../domain/vendora/response-stream.ts";
+import { itemsOf } from "../../domain/vendora/response-items.ts";
+import { preparedEvents, responseOf } from "../../domain/vendora/response-stream.ts";
 import { invalidParameter, type VendoraProblem } from "../../errors-vendora.ts";
+import { exactText } from "../../lib/exact-json.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
 import type { ResponseRequest } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -33,7 +35,8 @@ import { orUnfit } from "./model-input.ts";
 import { exactLog } from "./parsed-log.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { headOf, presentResponse } from "./responses.ts";
-import { writtenStream } from "./streams.ts";
+import type { SocketContext } from "./socket-context.ts";
+import { eventText, writtenStream } from "./streams.ts";
 import { type BegunTurn, beginTurn } from "./turns.ts";
 
 /** A response whose prediction has been created. */
@@ -56,16 +59,22 @@ export async function beginResponse(
   services: Services,
   caller: Caller,
   asked: ResponseRequest,
-  call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "sent" | "onInputSent">,
+  {
+    socket,
+    ...call
+  }: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "sent" | "onInputSent"> & {
+    /** That the request has come over. */
+    socket?: SocketContext | undefined;
+  },
 ): Promise<BegunResponse> {
   checkResponse(asked, call.idempotencyKey);
   const id = call.sent?.prediction_id ?? newPredictionUuid();
   const turn = await turnOf(services, caller, asked, id);
   const begin = async (): Promise<BegunResponse> => {
-    const whole = withLoadedTools(await withContext(services, caller, asked, turn?.items ?? []));
-    const { request, omittedTools } = withoutUnavailableTools(whole, call.target);
-    const { omittedTypes } = orUnfit(() => plainItems(request));
+    const whole = await withContext(services, caller, asked, turn?.items ?? [], socket);
+    const { request, omittedTools, omittedContent } = adapted(whole, call.target);
     const { input, ...rest } = request;
+    if (request.store === false) socket?.begin(responseIdOf(id), itemsOf(input));
     const leave = holdRequest(caller, rest);
     // What was said goes into the conversation when that is used next.
     const isForNobody = request.store === false && !turn;
@@ -80,7 +89,7 @@ export async function beginResponse(
       leave();
       throw error;
     });
-    return { ...created, request: rest, leave, omittedTools, omittedContent: omittedTypes };
+    return { ...created, request: rest, leave, omittedTools, omittedContent };
   };
   return begin().catch(async (error: unknown) => {
     await turn?.abandon();
@@ -143,13 +152,47 @@ function checkResponse(asked: ResponseRequest, idempotencyKey: string | undefine
   }
 }
 
-/** @throws VendoraProblem unsupported_parameter for a required tool that the container does not have */
+/**
+ * The request with the tools that the model can have.
+ * @throws VendoraProblem unsupported_parameter for a required tool or an item that it cannot have
+ */
+function adapted(asked: ResponseRequest, target: Call["target"]) {
+  const { request, omittedTools } = withoutUnavailableTools(withLoadedTools(asked), target);
+  const { omittedTypes: omittedContent } = orUnfit(() => plainItems(request));
+  return { request, omittedTools, omittedContent };
+}
+
 function withoutUnavailableTools(asked: ResponseRequest, { version }: Call["target"]) {
   const hosted = withoutHostedTools(asked, rootKeywords(version.schemas, "input"));
   const { request, omittedTypes: omittedTools, requiredType } = hosted;
   if (requiredType === undefined) return { request: { ...asked, ...request }, omittedTools };
   const message = `The container of '${asked.model}' has no tool of type '${requiredType.slice(0, 100)}': send one of your own, or leave 'tool_choice' to the model.`;
   throw invalidParameter("tool_choice", "unsupported_parameter", message);
+}
+
+/**
+ * The events of a response that is only prepared: the model does not run, and the next response on the same
+ * socket continues it.
+ * @throws as beginResponse
+ */
+export async function preparedResponse(
+  services: Services,
+  caller: Caller,
+  asked: ResponseRequest,
+  { target, socket }: { target: Call["target"]; socket: SocketContext | undefined },
+): Promise<ReadableStream<Uint8Array>> {
+  if (!socket) {
+    const message = "'generate' can only be false in a message over a WebSocket.";
+    throw invalidParameter("generate", "unsupported_parameter", message);
+  }
+  checkResponse(asked, undefined);
+  const { request } = adapted(await withContext(services, caller, asked, [], socket), target);
+  const head = headOf(responseIdOf(newPredictionUuid()), Date.now(), request);
+  socket.begin(head.id, itemsOf(request.input));
+  const events = preparedEvents(head).map((event) =>
+    eventText(exactText(event), undefined, event.type),
+  );
+  return new Blob(events).stream();
 }
 
 const headFor = ({ id, created_at, request }: BegunResponse) =>

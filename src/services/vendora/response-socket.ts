@@ -5,9 +5,11 @@
  */
 
 import { createParser } from "eventsource-parser";
+import { z } from "zod";
 import { exactText, parseExact } from "../../lib/exact-json.ts";
 import { exceededBound } from "../../lib/json-scan.ts";
 import { type VendoraError, vendoraErrorBody } from "../../protocol/vendora/error.ts";
+import { responseItem } from "../../protocol/vendora/response.ts";
 import {
   type ResponseCreate,
   responseCreate,
@@ -15,6 +17,7 @@ import {
   type SocketError,
 } from "../../protocol/vendora/response-socket.ts";
 import { holdText, MAX_MESSAGE_CHARS } from "./held-texts.ts";
+import type { SocketContext } from "./socket-context.ts";
 
 /** Messages that may wait at one socket, and their characters. */
 const MAX_WAITING = 16;
@@ -35,7 +38,7 @@ const NOT_ALLOWED = 1008;
 const TOO_BIG = 1009;
 
 /** @param body of the call, as JSON @returns its event stream, or an error */
-type CallResponse = (body: string, signal: AbortSignal) => Promise<Response>;
+type CallResponse = (body: string, signal: AbortSignal) => Response | Promise<Response>;
 
 /** A message that has come. Its text is dropped as soon as it is read: a call may last for minutes. */
 interface Message {
@@ -48,6 +51,7 @@ interface Message {
 export class ResponseSocket {
   readonly #socket: WebSocket;
   readonly #owner: string;
+  readonly #context: SocketContext;
   readonly #call: CallResponse;
   readonly #closed = new AbortController();
   readonly #over = Promise.withResolvers<void>();
@@ -58,9 +62,10 @@ export class ResponseSocket {
   readonly #longest: number;
 
   /** @param socket that is accepted already @param owner the id of its account */
-  constructor(socket: WebSocket, owner: string, call: CallResponse) {
+  constructor(socket: WebSocket, owner: string, context: SocketContext, call: CallResponse) {
     this.#socket = socket;
     this.#owner = owner;
+    this.#context = context;
     this.#call = call;
     socket.addEventListener("message", ({ data }) => this.#take(data));
     socket.addEventListener("close", () => this.close(NORMAL));
@@ -80,6 +85,7 @@ export class ResponseSocket {
     clearTimeout(this.#idle);
     clearTimeout(this.#longest);
     for (const { leave } of this.#waiting.splice(0)) leave();
+    this.#context.drop();
     try {
       this.#socket.close(code, reason);
     } catch {
@@ -142,12 +148,13 @@ export class ResponseSocket {
     message.leave();
     this.#refused = 0;
     if (response.ok && response.body) return this.#pass(response.body, message.lane);
+    this.#context.fail();
     const { error } = vendoraErrorBody.parse(await response.json());
     this.#say(response.status, error, message.lane);
   }
 
   /** Not asynchronous: what such a function has made is in memory until it ends. */
-  #begin(message: Message): Promise<Response> | undefined {
+  #begin(message: Message): Response | Promise<Response> | undefined {
     const { created, wrong, lane } = messageIn(message.text);
     message.text = "";
     if (lane !== undefined) message.lane = lane;
@@ -165,6 +172,7 @@ export class ResponseSocket {
     const parser = createParser({
       onEvent: ({ event = "error", data }) => {
         isOver = ENDS.includes(event);
+        if (isOver) this.#end(event, data);
         this.#send(lane === undefined ? data : `${data.slice(0, -1)},"stream_id":"${lane}"}`);
       },
     });
@@ -179,7 +187,15 @@ export class ResponseSocket {
       parser.feed(decoder.decode(value, { stream: true }));
     }
     this.#closed.signal.removeEventListener("abort", leave);
-    if (!isOver) this.#say(400, CANCELED, lane);
+    if (isOver) return;
+    this.#context.fail();
+    this.#say(400, CANCELED, lane);
+  }
+
+  #end(event: string, data: string): void {
+    if (event !== "response.completed" && event !== "response.incomplete")
+      return this.#context.fail();
+    this.#context.end(lastEvent.parse(parseExact(data)).response.output);
   }
 
   #refuse(status: number, message: string, more: Partial<VendoraError>, lane?: string): void {
@@ -203,6 +219,8 @@ export class ResponseSocket {
     }
   }
 }
+
+const lastEvent = z.object({ response: z.object({ output: z.array(responseItem) }) });
 
 /** Events that end a response. */
 const ENDS = ["response.completed", "response.incomplete", "response.failed", "error"];

@@ -166,3 +166,83 @@ test("it takes a token that may predict, and an upgrade", async () => {
 
 const fetchAs = (authorization: string) =>
   client.fetch(`${ORIGIN}${PATH}`, { headers: { ...upgrade.headers, authorization } });
+
+/** The last response of a socket. */
+const lastOf = (messages: Message[]) =>
+  messages.findLast(({ type }) => type === "response.completed")?.response;
+
+test("a response that is not stored is continued on its own socket, and nowhere else", async () => {
+  const { webSocket, messages, create, until } = await connected();
+  create({ store: false });
+  await answer(fleet, "first");
+  await until("response.completed");
+  const first = lastOf(messages);
+  create({ store: false, previous_response_id: first?.id, input: "And then?" });
+  const job = await answer(fleet, "second");
+  await until("response.completed", 2);
+  expect(job.input).toMatchObject({
+    input: [
+      { role: "user" },
+      { role: "assistant", content: [{ text: "first" }] },
+      { role: "user" },
+    ],
+  });
+  expect(lastOf(messages)).toMatchObject({ previous_response_id: first?.id });
+  create({ store: false, previous_response_id: lastOf(messages)?.id, input: "Go on" });
+  const { input } = await answer(fleet, "third");
+  expect(input).toMatchObject({ input: { length: 5 } });
+  await until("response.completed", 3);
+  const other = await connected();
+  other.create({ previous_response_id: lastOf(messages)?.id });
+  await other.until("error");
+  expect(other.messages[0]).toMatchObject({ error: { code: "previous_response_not_found" } });
+  for (const socket of [webSocket, other.webSocket]) socket.close();
+});
+
+test("a continuation that fails takes what it continued with it", async () => {
+  const { webSocket, messages, create, until } = await connected();
+  create({ store: false });
+  await answer(fleet, "first");
+  await until("response.completed");
+  const previous_response_id = lastOf(messages)?.id;
+  create({ model: "no/model" });
+  await until("error");
+  const output = { type: "function_call_output", call_id: "none", output: "x" };
+  create({ store: false, previous_response_id, input: [output] });
+  await until("error", 2);
+  create({ store: false, previous_response_id });
+  await until("error", 3);
+  expect(messages.filter(({ type }) => type === "error")).toMatchObject([
+    { error: { code: "model_not_found" } },
+    { status: 400, error: { param: "input", message: expect.stringContaining("'none'") } },
+    { status: 400, error: { code: "previous_response_not_found" } },
+  ]);
+  webSocket.close();
+});
+
+test("a response without generation does not run the model, and is continued", async () => {
+  const { webSocket, messages, create, until } = await connected();
+  const before = await newest(client);
+  create({ generate: false, store: false, instructions: "Be brief." });
+  await until("response.completed");
+  expect(messages.map(({ type }) => type)).toEqual([
+    "response.created",
+    "response.in_progress",
+    "response.completed",
+  ]);
+  expect(lastOf(messages)).toMatchObject({ output: [], status: "completed" });
+  expect(await newest(client)).toBe(before);
+  create({ store: false, previous_response_id: lastOf(messages)?.id, input: "Now" });
+  const { input } = await answer(fleet, "done");
+  expect(input).toMatchObject({ input: [{ role: "user" }, { role: "user" }] });
+  await until("response.completed", 2);
+  create({ generate: false, model: "no/model" });
+  await until("error");
+  webSocket.close();
+});
+
+test("a call of its own cannot be without generation", async () => {
+  const response = await client.post(PATH, { model, input: "Go on", generate: false });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { param: "generate" } });
+});
