@@ -3,24 +3,59 @@ import { expect, it } from "vitest";
 import { PullProgress } from "../../../runner/src/engines/docker/pull-progress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 
-it("pull progress is summed up, never falls, and comes four times a second at most", () => {
+/** @param layers of the manifest */
+function followed(layers: { digest: string; size: number }[] = []) {
   const reports: SetupProgress[] = [];
   let now = 0;
   const progress = new PullProgress(
     (report) => reports.push(report),
+    layers,
     () => now,
   );
-  const add = (at: number, id: string, status: string, current?: number, total?: number) => {
-    now = at;
+  /** A line of Docker's, when the next report is due. */
+  const add = (id: string, status: string, current?: number, total?: number) => {
+    now += 300;
     progress.add({ id, status, progressDetail: { current, total } });
+    return reports.at(-1)?.progress;
   };
-  add(0, "a", "Pulling fs layer");
-  add(100, "a", "Downloading", 50, 100);
-  add(300, "a", "Download complete");
-  add(600, "b", "Downloading", 0, 300);
-  add(900, "b", "Pull complete");
-  add(1_200, "a", "Pull complete");
-  expect(reports.map(({ progress: part }) => part)).toEqual([undefined, 0.5, 0.5, 0.875, 1]);
+  return { add, reports };
+}
+
+const layerOf = (letter: string, size: number) => ({ digest: `sha256:${letter.repeat(64)}`, size });
+const idOf = (letter: string) => letter.repeat(12);
+
+it("pull progress counts the bytes of all layers in the manifest, also of those that wait", () => {
+  const { add } = followed([layerOf("a", 100), layerOf("b", 2_900), layerOf("c", 5_000)]);
+  const [a, b] = [idOf("a"), idOf("b")];
+  expect(add(idOf("c"), "Already exists")).toBe(0);
+  expect(add(a, "Downloading", 50, 100)).toBe(50 / 6_000);
+  expect(add(a, "Pull complete")).toBe(200 / 6_000);
+  expect(add(b, "Downloading", 2_700, 2_900)).toBe(2_900 / 6_000);
+  // It is fetched again: the progress does not fall.
+  expect(add(b, "Downloading", 100, 2_900)).toBe(2_900 / 6_000);
+  expect(add(b, "Pull complete")).toBe(1);
+});
+
+it("without a manifest pull progress is told once the size of each layer is known", () => {
+  const { add, reports } = followed();
+  add("a", "Pulling fs layer");
+  add("b", "Pulling fs layer");
+  expect(add("a", "Pull complete", 0, 100)).toBeUndefined();
+  expect(reports.at(-1)?.message).toBe("0.1 of 0.1 kB of the layers so far");
+  expect(add("b", "Downloading", 300, 300)).toBe(0.625);
+  expect(add("b", "Pull complete")).toBe(1);
+});
+
+it("pull progress comes four times a second at most", () => {
+  const reports: SetupProgress[] = [];
+  let now = 0;
+  const progress = new PullProgress(
+    (report) => reports.push(report),
+    [],
+    () => now,
+  );
+  for (; now < 1_000; now += 50) progress.add({ id: "a", status: "Pulling fs layer" });
+  expect(reports).toHaveLength(4);
 });
 
 it("counts only what is fetched: layers that are there say nothing of their size", () => {
@@ -28,6 +63,7 @@ it("counts only what is fetched: layers that are there say nothing of their size
   let now = 0;
   const progress = new PullProgress(
     ({ message }) => messages.push(message),
+    [],
     () => now,
   );
   progress.add({ id: "a", status: "Already exists", progressDetail: {} });

@@ -9,27 +9,51 @@ export const isThere = ({ status }: ProgressLine): boolean =>
 /** At most four reports per second. */
 const REPORT_INTERVAL_MS = 250;
 
+/** Docker names a layer by the first digits of its digest. */
+const shortId = (digest: string) => digest.slice("sha256:".length, "sha256:".length + 12);
+
 interface Layer {
+  /** 0: not known yet. */
   total: number;
   downloaded: number;
   extracted: number;
+  isDone?: boolean;
 }
+
+/** The first line of each layer comes before any is fetched; its size comes with its first bytes. */
+const OF_LAYER =
+  /^(Pulling fs layer|Waiting|Downloading|Extracting|Download complete|Pull complete)$/;
 
 export class PullProgress {
   readonly #report: ReportProgress;
   readonly #now: () => number;
   readonly #layers = new Map<string, Layer>();
   #reported = Number.NEGATIVE_INFINITY;
-  /** Layers are added as the pull goes on, so the sum may fall: never report less than before. */
+  /** A layer that is fetched again begins anew: never report less than before. */
   #highest = 0;
 
-  constructor(report: ReportProgress, now: () => number = () => performance.now()) {
+  /** @param layers of the image's manifest, if it could be read */
+  constructor(
+    report: ReportProgress,
+    layers: readonly { digest: string; size: number }[] = [],
+    now: () => number = () => performance.now(),
+  ) {
     this.#report = report;
     this.#now = now;
+    for (const { digest, size } of layers)
+      this.#layers.set(shortId(digest), { total: size, downloaded: 0, extracted: 0 });
   }
 
   add({ id, status, progressDetail }: ProgressLine): void {
     if (id === undefined || status === undefined) return;
+    if (status === "Already exists") this.#layers.delete(id);
+    // The lines of a pull begin and end with those of the image itself.
+    else if (this.#layers.has(id) || OF_LAYER.test(status))
+      this.#addTo(id, { status, progressDetail });
+    this.#reportTotals();
+  }
+
+  #addTo(id: string, { status, progressDetail }: ProgressLine): void {
     const layer = this.#layers.get(id) ?? { total: 0, downloaded: 0, extracted: 0 };
     this.#layers.set(id, layer);
     layer.total = Math.max(layer.total, progressDetail?.total ?? 0);
@@ -37,15 +61,19 @@ export class PullProgress {
     if (status === "Downloading") layer.downloaded = current;
     if (status === "Extracting") layer.extracted = current;
     if (status === "Download complete") layer.downloaded = layer.total;
-    if (status === "Pull complete") layer.downloaded = layer.extracted = layer.total;
-    this.#reportTotals();
+    if (status === "Pull complete") {
+      layer.downloaded = layer.extracted = layer.total;
+      layer.isDone = true;
+    }
   }
 
   #reportTotals(): void {
     if (this.#now() - this.#reported < REPORT_INTERVAL_MS) return;
     this.#reported = this.#now();
     let [total, downloaded, extracted] = [0, 0, 0];
+    let isKnown = true;
     for (const layer of this.#layers.values()) {
+      isKnown &&= layer.total > 0 || layer.isDone === true;
       total += layer.total;
       downloaded += layer.downloaded;
       extracted += layer.extracted;
@@ -53,6 +81,10 @@ export class PullProgress {
     if (total === 0) {
       this.#report({ phase: "pulling" });
       return;
+    }
+    if (!isKnown) {
+      const message = `${formatAmount(downloaded, total)} of the layers so far`;
+      return this.#report({ phase: "pulling", message });
     }
     this.#highest = Math.max(this.#highest, (downloaded + extracted) / (2 * total));
     const message = formatAmount(downloaded, total);

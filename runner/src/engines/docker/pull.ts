@@ -57,7 +57,7 @@ export class ImagePuller {
     const image = await this.#identify(request);
     const keeper = layers && this.#keeper(image.reference, layers);
     const attempt = () => {
-      const progress = new PullProgress(report);
+      const progress = new PullProgress(report, layers?.layers);
       const onLine = (line: ProgressLine) => {
         progress.add(line);
         keeper?.add(line);
