@@ -1,5 +1,6 @@
 /** `auspex publish`: from a folder, or an image, to a version that can be called. */
 import { rm } from "node:fs/promises";
+import { PATHS } from "../../domain/images/server-description.ts";
 import { type Model, type Version, version, visibility } from "../../protocol/model.ts";
 import { containerInterface } from "../../protocol/runner.ts";
 import { checkImage } from "../check/check-image.ts";
@@ -99,6 +100,7 @@ export const publishCommand = (host: Host) =>
       const call = exampleCall(model, shown);
       if (shown.status === "awaiting_first_start")
         display.say(`${AWAITS} ${options.wait ? RUN_AGAIN : RUN_IT}`);
+      else if (answersNothing(shown)) display.say(NO_API);
       const url = `${page}/versions/${made.number}`;
       output.result(call === undefined ? url : `${url}\n${call}`, {
         model,
@@ -117,6 +119,16 @@ const PUSH_AGAIN = "Interrupted. Run the same command again: what was sent is no
 const RUN_IT = "Run it once, or publish with --wait or --check.";
 const RUN_AGAIN = "Its server did not tell within 10 s: run it once more.";
 const AWAITS = "It awaits its first start, which tells what it takes and which APIs it answers.";
+
+/** Of a server that has told nothing, such as whisper.cpp's. */
+const answersNothing = ({ configuration, compatibilities }: Version) =>
+  configuration.interface === "vendora" && !Object.values(compatibilities).includes(true);
+
+const NO_API = [
+  "Its server does not say which APIs it answers, so calls of OpenAI's and Anthropic's clients are refused.",
+  'Name what it answers in auspex.json, and publish again: "compatibilities": {"vendora_audio_transcriptions": true}',
+  ...Object.entries(PATHS).map(([flag, path]) => `  ${flag.padEnd(28)} ${path}`),
+].join("\n");
 
 function requireVariables(names: readonly string[]): void {
   for (const name of names)

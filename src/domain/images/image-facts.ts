@@ -6,7 +6,7 @@ import { cogCompatibilities } from "./cog-compatibilities.ts";
 import { cogLabels } from "./cog-labels.ts";
 import { cogSchemas, type ReadSchemas } from "./cog-schemas.ts";
 import { compressedSize } from "./compressed-size.ts";
-import { type KnownServer, knownServer } from "./known-server.ts";
+import { type KnownServer, knownServer, llamaCompatibilities } from "./known-server.ts";
 import { readOpenapi } from "./openapi-document.ts";
 import { ARCHITECTURE, OS, platformName, type WeightEntry, weightsOf } from "./select-image.ts";
 import { UnfitImage, unfitPlatform } from "./unfit-image.ts";
@@ -76,7 +76,11 @@ export function serverFacts(config: ImageConfig["config"]): ServerFacts {
     maxConcurrency: cog?.maxConcurrency,
     schemas,
     schemasFault,
-    compatibilities: schemas && cogCompatibilities(schemas),
+    compatibilities: schemas
+      ? cogCompatibilities(schemas)
+      : server === "llama.cpp"
+        ? llamaCompatibilities(config)
+        : undefined,
     expectsWeights: cog?.expectsWeights ?? false,
   };
 }

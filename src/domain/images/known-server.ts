@@ -2,7 +2,9 @@
  * Servers of OpenAI's API that images say they start. Hints: many images clear the entrypoint or wrap it
  * in a script.
  */
+import type { Compatibilities } from "../../protocol/model.ts";
 import type { ImageConfig } from "../../protocol/oci.ts";
+import { NO_COMPATIBILITIES } from "./cog-compatibilities.ts";
 
 export type KnownServer = "llama.cpp" | "sglang" | "tei" | "tgi" | "vllm";
 
@@ -38,6 +40,35 @@ export function knownServer({ Entrypoint, Cmd, Env }: Command): KnownServer | un
   // Newer images of TGI have a script, and what it starts only writes logs as JSON.
   const isScript = Entrypoint.some((argument) => argument.endsWith("entrypoint.sh"));
   return isScript && Cmd.includes("--json-output") ? "tgi" : undefined;
+}
+
+const LLAMA_FLAGS = {
+  vendora_embeddings: ["--embedding", "--embeddings", "LLAMA_ARG_EMBEDDINGS"],
+  vendora_rerank: ["--rerank", "--reranking", "LLAMA_ARG_RERANKING"],
+} as const;
+
+/** As llama.cpp reads a variable that stands for a flag. */
+const OFF = ["", "0", "false", "off", "disabled"];
+
+/**
+ * What a llama.cpp server that embeds or ranks is set to, which it does not tell: then it answers nothing
+ * else. Undefined for one that does neither.
+ */
+export function llamaCompatibilities({
+  Entrypoint,
+  Cmd,
+  Env,
+}: Command): Compatibilities | undefined {
+  const words = [...Entrypoint, ...Cmd].flatMap((argument) => argument.split(/\s+/));
+  const variables = Env.flatMap((variable) => {
+    const [name = "", value = ""] = variable.split(/=(.*)/s);
+    return OFF.includes(value.toLowerCase()) ? [] : [name];
+  });
+  const isSet = (flag: keyof typeof LLAMA_FLAGS) =>
+    LLAMA_FLAGS[flag].some((name) => words.includes(name) || variables.includes(name));
+  if (isSet("vendora_rerank")) return { ...NO_COMPATIBILITIES, vendora_rerank: true };
+  if (isSet("vendora_embeddings")) return { ...NO_COMPATIBILITIES, vendora_embeddings: true };
+  return undefined;
 }
 
 const own = (table: Record<string, KnownServer>, name: string) =>

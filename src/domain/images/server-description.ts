@@ -81,7 +81,8 @@ function cogServer({ openapi }: ServerDescription): ReadSchemas {
   return document ? cogSchemas(document) : {};
 }
 
-const PATHS = {
+/** The addresses of OpenAI's and Anthropic's APIs, by the compatibility that says that a server has one. */
+export const PATHS = {
   vendora_chat_completions: "/v1/chat/completions",
   vendora_images_generations: "/v1/images/generations",
   vendora_embeddings: "/v1/embeddings",

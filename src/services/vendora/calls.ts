@@ -96,9 +96,15 @@ export async function findCallable(
   });
   const { version } = target;
   if (answers(version)) return target;
+  const { compatibilities, configuration } = version;
+  const saysNothing =
+    configuration.interface === "vendora" && !Object.values(compatibilities).includes(true);
+  const advice = saysNothing
+    ? ` Its server does not say which APIs it answers: if it answers this one, its owner can publish a version with "compatibilities": {"${flags[0]}": true}.`
+    : "";
   const message = version.awaits?.includes("compatibilities")
     ? `Version ${version.number} of '${model}' has not been started yet, so it is not known which calls it answers. Run it once with POST /v1/predictions: its first start completes it, everywhere within 10 s.`
-    : `Version ${version.number} of '${model}' has no ${flags.join(" or ")} among its compatibilities. Run it with POST /v1/predictions, or call another: GET /v1/${convention}/models lists them.`;
+    : `Version ${version.number} of '${model}' has no ${flags.join(" or ")} among its compatibilities. Run it with POST /v1/predictions, or call another: GET /v1/${convention}/models lists them.${advice}`;
   throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
 }
 

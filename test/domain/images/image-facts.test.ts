@@ -139,6 +139,27 @@ describe("servers of OpenAI's API, by what their images start", () => {
     expect(factsOf(config).interface).toBeUndefined();
   });
 
+  const llama = { Entrypoint: ["/app/llama-server"] };
+
+  test.each([
+    ["vendora_embeddings", { ...llama, Cmd: ["--embedding", "-m", "/model.gguf"] }],
+    ["vendora_embeddings", { ...llama, Env: ["LLAMA_ARG_EMBEDDINGS=1"] }],
+    ["vendora_rerank", { Cmd: ["sh", "-c", "llama-server --reranking -m /model.gguf"] }],
+    [
+      "vendora_rerank",
+      { ...llama, Env: ["LLAMA_ARG_RERANKING=true", "LLAMA_ARG_EMBEDDINGS=true"] },
+    ],
+  ])("a llama.cpp image set to answer only %s has that compatibility: %j", (flag, config) => {
+    const { compatibilities = {} } = factsOf(config);
+    const set = Object.entries(compatibilities).flatMap(([name, is]) => (is ? name : []));
+    expect(set).toEqual([flag]);
+  });
+
+  test("a llama.cpp image without such settings says nothing of its APIs", () => {
+    const config = { ...llama, Env: ["LLAMA_ARG_EMBEDDINGS=0"] };
+    expect(factsOf(config).compatibilities).toBeUndefined();
+  });
+
   test("labels of Cog count more than what it starts", () => {
     const Labels = cogLabelsOf("0.22.0", undefined);
     expect(factsOf({ Labels, Entrypoint: ["vllm", "serve"] })).toMatchObject({ interface: "cog" });
