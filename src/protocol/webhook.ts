@@ -63,6 +63,7 @@ export type Webhook = z.infer<typeof webhook>;
 export const webhookEventId = z
   .string()
   .max(80)
+  .toLowerCase()
   .regex(/^evt_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}_\d{1,15}$/, "the id of a webhook event")
   .meta({
     description: "Id of the event, the same for every receiver and delivery",

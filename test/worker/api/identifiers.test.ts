@@ -19,6 +19,13 @@ test("a prediction is found by its id in upper case, with what belongs to it", a
   expect(await client.ok("GET", `/v1/predictions/${id.toUpperCase()}`)).toMatchObject({ id });
 });
 
+test("a part of an id in upper case filters the list, and finds an event of a webhook", async () => {
+  const list = await client.ok("GET", `/v1/predictions?id=${id.toUpperCase()}`);
+  expect(list).toMatchObject({ items: [{ id }] });
+  const event = (of: string) => client.json("GET", `/v1/predictions/${id}/webhooks/evt_${of}_1`);
+  expect((await event(id.toUpperCase())).status).toBe((await event(id)).status);
+});
+
 test("an upload and its file are found by their id in upper case, also with the signature", async () => {
   const one = await uploaded(client, "text");
   expect(await client.ok("GET", `/v1/uploads/${one.id.toUpperCase()}`)).toMatchObject({
