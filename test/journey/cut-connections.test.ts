@@ -1,25 +1,26 @@
 /** Clients that disconnect in the middle of a request, over TCP, leave nothing of the isolate taken and no row behind. */
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
 import { z } from "zod";
 import { Client } from "../../src/dev/client.ts";
 import type { Deployment } from "../../src/dev/deployment.ts";
 import { type Relay, startRelay } from "../../src/dev/relay.ts";
-import { type Seed, seed } from "../../src/dev/seed.ts";
+import type { Seed } from "../../src/dev/seed.ts";
 import { PART_BYTES } from "../../src/domain/registry/chunk.ts";
 import { upload } from "../../src/protocol/upload.ts";
-import { OPERATOR_TOKEN, USERNAME } from "./support/access.ts";
+import { USERNAME } from "./support/access.ts";
 import { startWorker } from "./support/deployment.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 
 const MIB = 1024 * 1024;
 const TIMES = 100;
+const MAX_STREAMS = 4;
 /** Connections that stand at the same time. */
 const AT_ONCE = 20;
 /** What was held and is not given back lapses after 15 s: what is free sooner was given back. */
@@ -33,9 +34,11 @@ let relay: Relay;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "auspex-cut-"));
-  deployment = await startWorker({ stateFolder: folder, variables: { MAX_STREAMS: "4" } });
+  cpSync(inject("prepared").state, folder, { recursive: true });
+  ({ user } = inject("prepared"));
+  const variables = { MAX_STREAMS: String(MAX_STREAMS) };
+  deployment = await startWorker({ stateFolder: folder, variables });
   relay = await startRelay(deployment.url, 0);
-  user = await seed(new Client(deployment.url, OPERATOR_TOKEN), USERNAME);
 });
 
 afterAll(async () => {
@@ -239,6 +242,50 @@ test("JSON bodies and forms that are cut leave the room for others", async () =>
     ),
   );
   for (const { status } of answers) expect(status).toBeOneOf([400, 404, 422]);
+});
+
+const operations = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(z.string(), z.looseObject({ requestBody: z.unknown().optional() })),
+  ),
+});
+
+test("every route that reads a body may be cut at every stage", async () => {
+  const { paths } = operations.parse(await (await call("GET", "/v1/openapi.json")).json());
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { requestBody }]) =>
+      requestBody === undefined ? [] : [{ method: method.toUpperCase(), path }],
+    ),
+  );
+  expect(routes.length).toBeGreaterThan(30);
+  const headers = { "content-type": "application/json" };
+  const body = Buffer.from(JSON.stringify({ input: { text: "x".repeat(100_000) } }));
+  const ofModel = { model_owner: USERNAME, model_name: "hello", username: USERNAME };
+  const names: Record<string, string> = { ...ofModel, version_number: "1", part_number: "1" };
+  for (const { method, path } of routes) {
+    const filled = path.replace(/\{(\w+)\}/g, (_, name) => names[name] ?? crypto.randomUUID());
+    await cutAll(2, () => ({ method, path: filled, headers, body, isChunked: true }));
+  }
+  const large = JSON.stringify({ input: { text: "x".repeat(9.9 * MIB) } });
+  const answers = await soon(() =>
+    Promise.all([1, 2].map(() => call("POST", "/v1/models", { headers, body: large }))),
+  );
+  for (const { status } of answers) expect(status).toBe(422);
+});
+
+test("waiting requests whose clients leave do not count any more", async () => {
+  const body = Buffer.from(JSON.stringify({ model: `${USERNAME}/hello`, input: {} }));
+  const headers = { "content-type": "application/json", prefer: "wait=60" };
+  const waiting = { method: "POST", path: "/v1/predictions", headers, body };
+  // One that has a place waits, and leaves it again.
+  const another = () =>
+    call("POST", "/v1/predictions", { headers, body, signal: AbortSignal.timeout(1_000) });
+  for (let round = 0; round < TIMES / MAX_STREAMS; round++) {
+    const open = Array.from({ length: MAX_STREAMS }, () => begun(waiting, body.byteLength));
+    await vi.waitFor(async () => expect((await another()).status).toBe(429), SOON_MS);
+    for (const { end } of open) end();
+  }
 });
 
 test("parts of files that are cut can be sent again", async () => {
