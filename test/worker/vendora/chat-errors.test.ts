@@ -57,13 +57,13 @@ describe("a request", () => {
     expect((await chat(client, "🐙".repeat(200))).status).toBe(404);
   });
 
-  test("of a version without the compatibility is a 400 that says so", async () => {
+  test("of a version without any compatibility is a 400 that says how its owner can set it", async () => {
     const { client: other, model: bare } = await newVendora({ compatibilities: {} });
     const response = await chat(other, bare);
     expect(response.status).toBe(400);
     const { error } = await response.json<{ error: { message: string; code: string } }>();
     expect(error).toMatchObject({ code: "unsupported_model", param: "model" });
-    expect(error.message).toContain("vendora_chat_completions");
+    expect(error.message).toContain('"compatibilities": {"vendora_chat_completions": true}');
   });
 
   test.each([
