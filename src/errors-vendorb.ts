@@ -23,6 +23,9 @@ const TYPES: Record<number, VendorbErrorType> = {
 const typeOf = (status: number): VendorbErrorType =>
   TYPES[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
 
+/** The official client sends the whole conversation again when it gets this code. */
+export const THREAD_NOT_FOUND = "thread_not_found";
+
 const TOO_LONG = "prompt is too long: ";
 
 /** @param requestId null in a stream, whose head has told it */
@@ -35,7 +38,11 @@ export function vendorbBody(
   const what = code === "context_length_exceeded" ? TOO_LONG : "";
   return {
     type: "error",
-    error: { type: typeOf(status), message: what + where + message },
+    error: {
+      type: typeOf(status),
+      message: what + where + message,
+      ...(code === THREAD_NOT_FOUND && { details: { error_code: code } }),
+    },
     request_id: requestId,
   };
 }

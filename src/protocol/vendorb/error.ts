@@ -17,7 +17,11 @@ export type VendorbErrorType = z.infer<typeof vendorbErrorType>;
 
 const envelope = {
   type: z.literal("error"),
-  error: z.object({ type: vendorbErrorType, message: z.string() }),
+  error: z.object({
+    type: vendorbErrorType,
+    message: z.string(),
+    details: z.object({ error_code: z.string() }).optional(),
+  }),
   request_id: z.string().nullable(),
 };
 

@@ -6,7 +6,8 @@ import { withoutHostedTools } from "../../domain/vendorb/hosted-tools.ts";
 import { messageIdOf } from "../../domain/vendorb/ids.ts";
 import { type MessageHead, messageOf } from "../../domain/vendorb/message-stream.ts";
 import { plainMessages, withToolChanges } from "../../domain/vendorb/plain-blocks.ts";
-import { invalidParameter } from "../../errors-vendora.ts";
+import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
+import { THREAD_NOT_FOUND } from "../../errors-vendorb.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
@@ -42,6 +43,7 @@ export async function beginMessage(
   caller: Caller,
   call: Call,
 ): Promise<BegunMessage> {
+  checkThread(call);
   const { body, omittedTools } = withoutUnavailableTools(call);
   const { omittedTypes: omittedContent } = orUnfit(() => plainMessages(fieldsOf(body)));
   const begun = await beginCall(services, caller, { ...call, body });
@@ -49,6 +51,13 @@ export async function beginMessage(
   const { model, max_tokens = null, stop_sequences = null } = begun.request;
   const request = { model, max_tokens, stop_sequences };
   return { ...begun, request, omittedTools, omittedContent };
+}
+
+/** A request that continues a thread has only what is new in it, and no threads are stored. */
+function checkThread({ body }: Call): void {
+  if (fieldsOf(body.thread).type !== "continue") return;
+  const message = "Threads are not stored: send the whole conversation in 'messages'.";
+  throw new VendoraProblem(404, { message, param: "thread", code: THREAD_NOT_FOUND }, false);
 }
 
 /** @throws VendoraProblem unsupported_parameter for a required tool that the container does not have */

@@ -126,3 +126,12 @@ describe("a request", () => {
     },
   );
 });
+
+test("a request that continues a thread is told to send all of it, as the official client can", async () => {
+  const thread = { type: "continue", previous_message_id: "msg_1" };
+  const response = await ask(client, model, { thread });
+  expect([response.status, await response.json()]).toMatchObject([
+    404,
+    { error: { type: "not_found_error", details: { error_code: "thread_not_found" } } },
+  ]);
+});
