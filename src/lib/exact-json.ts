@@ -53,8 +53,8 @@ function marked(text: string): string {
 }
 
 /** The JSON text of a value with parts that were parsed so, in the JSON of its strings, too. */
-export function exactText(value: object | Json): string {
-  const json = withoutSeparators(JSON.stringify(value));
+export function exactText(value: object | Json, indent = 0): string {
+  const json = withoutSeparators(JSON.stringify(value, null, indent));
   if (mark === undefined || !json.includes(mark)) return json;
   const numbers = new RegExp(
     `(\\\\*")${mark}(-?\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?)\\1(?!\\s*:)`,

@@ -1,4 +1,5 @@
 /** JSON for people to read, whose size stays in proportion to the value. */
+import { exactText } from "./exact-json.ts";
 import type { Json } from "./json.ts";
 
 /** Deeper values are not indented: 8 KB of nested brackets would become 32 MB. */
@@ -6,7 +7,7 @@ const INDENTED_LEVELS = 5;
 
 /** @param value within the depth limit of inputs and outputs */
 export const readableJson = (value: Json): string =>
-  JSON.stringify(value, null, isDeeper(value, INDENTED_LEVELS) ? 0 : 2);
+  exactText(value, isDeeper(value, INDENTED_LEVELS) ? 0 : 2);
 
 function isDeeper(value: Json, levels: number): boolean {
   let level = [value].filter(isTree);

@@ -1,4 +1,5 @@
 /** Client of the control plane: one typed method per endpoint, one attempt per call. */
+import { parseExact } from "../../../src/lib/exact-json.ts";
 import { type ReportReply, reportsResponse } from "../../../src/protocol/channel.ts";
 import { nothing } from "../../../src/protocol/common.ts";
 import {
@@ -80,7 +81,8 @@ export class ControlPlane {
   }
 
   claim(body: ClaimRequest, pollSeconds: number, signal: AbortSignal) {
-    const call = { body, timeoutMs: pollSeconds * 1000 + POLL_GRACE_MS, signal };
+    const timeoutMs = pollSeconds * 1000 + POLL_GRACE_MS;
+    const call = { body, timeoutMs, signal, parse: parseExact };
     return this.#service.call("/v1/runner/jobs/claim", claimResponse, call);
   }
 
@@ -95,7 +97,8 @@ export class ControlPlane {
   }
 
   async input(lease: string, signal: AbortSignal) {
-    const call = { headers: { [LEASE_HEADER]: lease }, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
+    const headers = { [LEASE_HEADER]: lease };
+    const call = { headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal, parse: parseExact };
     return (await this.#service.call("/v1/runner/input", inputResponse, call)).input;
   }
 

@@ -4,7 +4,6 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { z } from "zod";
-import { parseExact } from "../../../src/lib/exact-json.ts";
 import { problem, validationError } from "../../../src/protocol/common.ts";
 import { HttpClient } from "../lib/http-client.ts";
 import { ControlPlaneError, noAnswer } from "./error.ts";
@@ -27,6 +26,8 @@ export interface Call {
   headers?: Record<string, string>;
   timeoutMs: number;
   signal?: AbortSignal;
+  /** Of the answer; JSON.parse by default. */
+  parse?: (text: string) => unknown;
 }
 
 /** Called with the headers of each response, and when its call was sent. */
@@ -54,7 +55,7 @@ export class JsonClient {
     const { status, headers, body } = await this.#send(path, call);
     // Redirects are not followed either: the token is for the configured address only.
     if (status < 200 || status > 299) throw errorFor(status, headers["retry-after"], body);
-    const answer = schema.safeParse(parseJson(body));
+    const answer = schema.safeParse(parseJson(body, call.parse));
     if (answer.success) return answer.data;
     throw new ControlPlaneError(`${path}: unexpected response: ${z.prettifyError(answer.error)}`, {
       status,
@@ -106,9 +107,9 @@ export function retryAfterMs(header: string | undefined, now = Date.now()): numb
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), 60_000);
 }
 
-function parseJson(text: string): unknown {
+function parseJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
   try {
-    return parseExact(text);
+    return parse(text);
   } catch {
     return undefined;
   }

@@ -7,6 +7,7 @@ import type { Field } from "../../domain/schemas/input-form.ts";
 import { formFields } from "../../domain/schemas/input-form.ts";
 import { readField } from "../../domain/schemas/input-form-values.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import { parseExact } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
 import { Misuse } from "../failure.ts";
@@ -69,7 +70,7 @@ const unknown = (name: string, fields: Map<string, Field>) =>
 function parsed(name: string, [text = "", ...more]: string[]): Json {
   if (more.length > 0) throw new Misuse(`${name} is given twice.`);
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch (error) {
     throw new Misuse(`${name}: this is not JSON: ${text}`, { cause: error });
   }

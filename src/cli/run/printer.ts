@@ -1,6 +1,8 @@
 /** Prints an output as it comes: text as one text, files as the paths where they were saved. */
+
 import { messageText } from "../../domain/predictions/message-text.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
+import { numberIn } from "../../lib/exact-json.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
@@ -21,10 +23,10 @@ export class Printer {
   }
 
   async add(value: Json): Promise<void> {
-    const text = messageText(value, this.#isFirst);
+    const text = numberIn(value) === undefined ? messageText(value, this.#isFirst) : undefined;
     if (text !== undefined) this.#piece(text);
-    else if (typeof value === "string") await this.#text(value);
-    else if (Array.isArray(value) && value.every((item) => typeof item === "string"))
+    else if (isText(value)) await this.#text(value);
+    else if (Array.isArray(value) && value.every(isText))
       for (const item of value) await this.#text(item);
     else this.#line(readableJson(await this.#files.save(value)));
     this.#isFirst = false;
@@ -53,6 +55,10 @@ export class Printer {
     this.#write(`${text}\n`);
   }
 }
+
+/** Not a number that is marked, as its digits are printed. */
+const isText = (value: Json): value is string =>
+  typeof value === "string" && numberIn(value) === undefined;
 
 /** Whether its strings are pieces of one text: those of a list are, if the schema says so. */
 function joinsText(schemas: Schemas | undefined): boolean {

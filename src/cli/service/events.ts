@@ -1,9 +1,11 @@
 /** The events of a prediction as they come, over any number of connections. */
+
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { z } from "zod";
 import { ControlPlaneError, noAnswer } from "../../../runner/src/control-plane/error.ts";
 import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
 import { retryDelayMs } from "../../../runner/src/control-plane/retry.ts";
+import { exactText, parseExact } from "../../lib/exact-json.ts";
 import { sleep } from "../../lib/timeout.ts";
 import { json } from "../../protocol/common.ts";
 import { setupProgress } from "../../protocol/event.ts";
@@ -102,7 +104,7 @@ async function* connection(
           ...(idleSeconds !== undefined && { prefer: `wait=${idleSeconds}` }),
           ...(!id && { "content-type": "application/json", "idempotency-key": create?.key ?? "" }),
         },
-        ...(!id && { method: "POST", body: JSON.stringify(create?.body) }),
+        ...(!id && { method: "POST", body: create && exactText(create.body) }),
         redirect: "manual",
         signal: until,
       },
@@ -127,7 +129,7 @@ async function* connection(
       .pipeThrough(new EventSourceParserStream());
     for await (const message of events) {
       if (message.event === "problem") throw problemIn(message.data);
-      const event = known.safeParse({ event: message.event, data: JSON.parse(message.data) });
+      const event = known.safeParse({ event: message.event, data: parseExact(message.data) });
       yield { number: Number(message.id), event: event.data };
     }
   } catch (error) {

@@ -1,7 +1,9 @@
 /** Calls of the deployment's API, with retries. */
+
 import { z } from "zod";
 import { type Call, JsonClient } from "../../../runner/src/control-plane/json-client.ts";
 import { retryCall } from "../../../runner/src/control-plane/retry.ts";
+import { exactText } from "../../lib/exact-json.ts";
 import { pageOf } from "../../protocol/common.ts";
 import type { Access } from "../access/access.ts";
 import { USER_AGENT } from "../package.ts";
@@ -63,7 +65,7 @@ export class Service {
     schema: T,
     { body, headers = {}, isPatient, made }: Post<z.output<T>> = {},
   ): Promise<z.output<T>> {
-    const content = body === undefined ? "" : JSON.stringify(body);
+    const content = body === undefined ? "" : exactText(body);
     const sent = { content, headers, isOnce: made !== undefined };
     let isAgain = false;
     const send = async () => {

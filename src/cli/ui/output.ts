@@ -1,12 +1,14 @@
 /** The result of a command, on standard output: text for people, or JSON with --json. */
+
 import { styleText } from "node:util";
+import { exactText } from "../../lib/exact-json.ts";
 import type { Json } from "../../lib/json.ts";
 import { safeText } from "./safe-text.ts";
 
 export interface Output {
   readonly json: boolean;
   /** Prints the one that was asked for. */
-  result(text: string, value: unknown): void;
+  result(text: string, value: object | Json): void;
   /** Without a line's end, as it comes. */
   write(text: string): void;
 }
@@ -20,7 +22,7 @@ export function createOutput(
   return {
     json,
     write,
-    result: (text, value) => write(`${json ? JSON.stringify(value, null, 2) : text}\n`),
+    result: (text, value) => write(`${json ? exactText(value, 2) : text}\n`),
   };
 }
 
