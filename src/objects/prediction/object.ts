@@ -81,7 +81,11 @@ export class PredictionObject extends DurableObject<Bindings> {
     this.#replacement,
     () => this.#created(),
   );
-  readonly #connection = new RunnerConnection(this.#effects, settings(this.env).patience);
+  readonly #connection = new RunnerConnection(
+    this.#effects,
+    settings(this.env).patience,
+    this.env.FILES,
+  );
   readonly #handouts = new Handouts(this.ctx.id.toString(), this.env, this.#effects);
   readonly #removal = new Removal({
     ctx: this.ctx,
@@ -333,8 +337,8 @@ export class PredictionObject extends DurableObject<Bindings> {
     return this.#connection.report(await this.#created(), holder, frame);
   }
 
-  override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): void {
-    this.#connection.receive(this.#load(), socket, message);
+  override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    return this.#connection.receive(this.#load(), socket, message);
   }
 
   override webSocketClose(socket: WebSocket): void {

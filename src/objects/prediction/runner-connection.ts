@@ -4,7 +4,7 @@ import { heardBeforeRestart, type Patience } from "../../domain/predictions/dead
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
 import { waitsAgain } from "../../domain/predictions/state.ts";
 import { logger } from "../../log.ts";
-import { CLOSE, type ReleaseFrame, type ReportReply } from "../../protocol/channel.ts";
+import { CLOSE, type Finish, type ReleaseFrame, type ReportReply } from "../../protocol/channel.ts";
 import { MAX_NOTES, MAX_OUTPUTS } from "../../protocol/event.ts";
 import type { Limits } from "../../protocol/runner.ts";
 import type { RunnerIdentity } from "../runner/access.ts";
@@ -15,6 +15,7 @@ import { attemptOf } from "./lease-holder.ts";
 import { type EncodedEvent, encodeEvents, unitsOf } from "./log-events.ts";
 import type { LogTotals } from "./log-totals.ts";
 import type { PredictionRecord } from "./record.ts";
+import { areStored } from "./stored-values.ts";
 import { parseFrame, type ReadEvents, type ReadFrame } from "./up-frames.ts";
 
 /** The runner enforces the limits exactly; here an event's envelope must not count. */
@@ -22,15 +23,20 @@ const LIMIT_TOLERANCE = 1.1;
 
 const TOO_MUCH = "The runner sent more than a prediction may have.";
 const TOO_DEEP = "The runner sent a value that is nested too deeply.";
+const NOT_STORED = "The runner reported a value that it has not stored.";
 const TOO_MANY = "The runner sent more values than a frame may have.";
 
 export class RunnerConnection {
   readonly #effects: Effects;
   readonly #patience: Patience;
+  readonly #files: R2Bucket;
+  /** The values that runners said are in R2, since the object was started. */
+  readonly #named = new Set<string>();
 
-  constructor(effects: Effects, patience: Patience) {
+  constructor(effects: Effects, patience: Patience, files: R2Bucket) {
     this.#effects = effects;
     this.#patience = patience;
+    this.#files = files;
   }
 
   async connect(record: PredictionRecord | undefined, holder: LeaseHolder): Promise<Response> {
@@ -68,15 +74,17 @@ export class RunnerConnection {
     return !dismissed || life.state.attempt?.number === attempt.number;
   }
 
-  receive(
+  async receive(
     record: PredictionRecord | undefined,
     socket: WebSocket,
     message: string | ArrayBuffer,
-  ): void {
-    const frame = parseFrame(message);
-    if (frame === "depth") return this.#refuse(record, socket, TOO_DEEP);
-    if (frame === "values") return this.#refuse(record, socket, TOO_MANY);
-    if (!frame) return close(socket, CLOSE.badFrame, "not a frame of the channel's protocol");
+  ): Promise<void> {
+    const parsed = parseFrame(message);
+    if (parsed === "depth") return this.#refuse(record, socket, TOO_DEEP);
+    if (parsed === "values") return this.#refuse(record, socket, TOO_MANY);
+    if (!parsed) return close(socket, CLOSE.badFrame, "not a frame of the channel's protocol");
+    const checking = this.#isChecked(parsed) ? this.#checked(record, parsed) : undefined;
+    const frame = checking ? await checking : parsed;
     const reply = this.#take(record, this.#effects.channels.attemptOf(socket), frame);
     switch (reply?.type) {
       case "refused":
@@ -103,7 +111,8 @@ export class RunnerConnection {
       return { type: "fenced", reason: "the attempt has ended" };
     }
     const { number } = attempt;
-    const refused = this.#take(record, number, frame);
+    const checked = this.#isChecked(frame) ? await this.#checked(record, frame) : frame;
+    const refused = this.#take(record, number, checked);
     await this.#effects.ending;
     // Whoever waits for the end is answered first: 5 % of the time of a no-op where both share a thread.
     await scheduler.wait(0);
@@ -112,6 +121,28 @@ export class RunnerConnection {
       seq: this.#effects.writer.settle(record, number),
     };
     return { ...reply, receipt: receiptOf(attempt.secret) };
+  }
+
+  /** Remembers the values that a frame names. @returns whether it ends a run that has named any */
+  #isChecked(frame: ReadFrame): frame is ReadEvents & { finish: Finish } {
+    if (frame.type !== "events") return false;
+    for (const { event, data } of frame.events) if (event === "stored") this.#named.add(data.name);
+    return frame.finish !== undefined && this.#named.size > 0;
+  }
+
+  /** The end of a run whose values are not there is its failure. */
+  async #checked(
+    record: PredictionRecord | undefined,
+    frame: ReadEvents & { finish: Finish },
+  ): Promise<ReadEvents> {
+    if (!record) return frame;
+    const { id } = record.life.spec;
+    const there = await areStored(this.#files, id, this.#named).catch((error) => {
+      logger.warn("Values of a prediction not checked", { prediction_id: id, error });
+      return true;
+    });
+    const error = { source: "internal" as const, message: NOT_STORED };
+    return there ? frame : { ...frame, finish: { ...frame.finish, status: "failed", error } };
   }
 
   /** @returns the reply to be sent now: a frame that is taken is acknowledged when it is stored */

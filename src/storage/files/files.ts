@@ -72,6 +72,17 @@ export async function* listFiles(bucket: R2Bucket, source: string) {
   } while (cursor !== undefined);
 }
 
+/** The keys of a prediction's large values, a page at a time. */
+export async function* listValues(bucket: R2Bucket, predictionId: string) {
+  const prefix = valueKey(predictionId, "");
+  let cursor: string | undefined;
+  do {
+    const page = await bucket.list({ prefix, ...(cursor && { cursor }) });
+    yield page.objects.map(({ key }) => key);
+    cursor = page.truncated ? page.cursor : undefined;
+  } while (cursor !== undefined);
+}
+
 /** Deletes everything that belongs to an upload or a prediction. */
 export async function deleteAll(bucket: R2Bucket, source: string): Promise<void> {
   // Deleted objects are not listed again, so the first page is always the next one.

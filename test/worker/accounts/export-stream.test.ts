@@ -95,6 +95,29 @@ describe("a large output", () => {
 });
 
 describe("a prediction that cannot be read", () => {
+  test("because it is deleted meanwhile breaks off, and the others follow", async () => {
+    const world = await newWorld();
+    const { id, runner, job, channel } = await world.begun();
+    const stored = await storeValue(runner, job, "gone");
+    await channel.report([stored]);
+    await channel.succeed();
+    const first = await world.waiting();
+    captureLog("warn");
+    const { readable, writable } = new TransformStream();
+    const get = vi.spyOn(env.FILES, "get");
+    const found = await env.FILES.get(`${id}/values/${stored.data.name}`);
+    get.mockResolvedValueOnce(Object.create(found, { body: { value: readable } }));
+    void writable.abort(new Error("the object has been deleted"));
+    const lines = (await exported(world.client)).trimEnd().split("\n");
+    const whole = lines.flatMap((line) => (line.endsWith("}") ? [JSON.parse(line)] : []));
+    expect(whole.length).toBe(lines.length - 1);
+    expect(whole.slice(-3)).toMatchObject([
+      { type: "prediction", prediction: { id: first } },
+      { type: "failure", prediction: { id } },
+      { type: "end", predictions: 2, failures: 1 },
+    ]);
+  });
+
   test("is named as it is listed, and the others follow", async () => {
     const world = await newWorld();
     const ids = [await world.waiting(), await world.waiting()];

@@ -242,8 +242,7 @@ describe("a name in a frame", () => {
     });
     await channel.report([{ event: "stored", data: secret.data }]);
     await channel.succeed();
-    const response = await client.fetch(`/v1/predictions/${id}`);
-    await expect(response.text()).rejects.toThrow();
+    expect(await client.get(id)).toMatchObject({ status: "failed", output: [null] });
     for (const name of [
       `../../${owner.id}/values/${secret.data.name}`,
       `..%2F${secret.data.name}`,
@@ -257,4 +256,15 @@ describe("a name in a frame", () => {
       expect((await another.channel.closed).code).toBe(4400);
     }
   });
+});
+
+test("a run that ends with a value which it has not stored fails, and the rest can be read", async () => {
+  const world = await newWorld();
+  const { id, channel } = await world.begun();
+  const never = { event: "stored" as const, data: { name: crypto.randomUUID(), size: 10 } };
+  await channel.report([{ event: "output", data: "a" }, never]);
+  await channel.succeed("b");
+  const { status, error, output } = await world.client.get(id);
+  expect({ status, output }).toEqual({ status: "failed", output: ["a", null, "b"] });
+  expect(error).toMatchObject({ source: "internal", message: expect.stringContaining("stored") });
 });

@@ -25,6 +25,8 @@ const DAY_MS = 86_400_000;
 const UNANSWERED = "It could not be read. GET /v1/predictions/{prediction_id} may have it later.";
 const TOO_MANY_VALUES =
   "It has too many large values. GET /v1/predictions/{prediction_id} has them.";
+const BROKEN_OFF =
+  "It was deleted, or its object restarted, while it was read: the line before is not complete.";
 const NO_FILES = "Its files could not be listed. Its output names them.";
 
 interface ReadPrediction {
@@ -32,6 +34,8 @@ interface ReadPrediction {
   /** Undefined: its data has been removed. */
   found: Snapshot | "larger" | "unanswered" | undefined;
 }
+
+type Pieces = Iterable<string | StoredValue> | AsyncIterable<ContentPiece>;
 
 export class PredictionReader {
   readonly #services: Services;
@@ -62,7 +66,7 @@ export class PredictionReader {
     }
     if (Array.isArray(pieces) && referencesIn(pieces) > MAX_VALUES)
       yield this.#failure(row, TOO_MANY_VALUES);
-    else yield* this.#text(row.id, pieces);
+    else if (!(yield* this.#whole(row, pieces))) return;
     if (isLarger || found?.stored) yield* this.#files(row);
   }
 
@@ -81,11 +85,21 @@ export class PredictionReader {
     }
   }
 
+  /** The rest of the export does not depend on it. @returns whether it could be read to its end */
+  async *#whole(row: PredictionRow, pieces: Pieces): AsyncGenerator<Piece, boolean> {
+    try {
+      yield* this.#text(row.id, pieces);
+      return true;
+    } catch (error) {
+      logger.warn("Prediction not exported", { prediction_id: row.id, error });
+      yield "\n";
+      yield this.#failure(row, BROKEN_OFF);
+      return false;
+    }
+  }
+
   /** Its JSON is put together as it is read. A value that was deleted meanwhile, or is one too many, is null. */
-  async *#text(
-    id: string,
-    pieces: Iterable<string | StoredValue> | AsyncIterable<ContentPiece>,
-  ): AsyncGenerator<Piece> {
+  async *#text(id: string, pieces: Pieces): AsyncGenerator<Piece> {
     const before = this.calls;
     let missing = 0;
     yield '{"type":"prediction","prediction":';
