@@ -116,7 +116,11 @@ const errorType = z.enum([
 ]);
 const error = z.object({
   type: z.literal("error"),
-  error: z.strictObject({ type: errorType, message: z.string().min(1) }),
+  error: z.strictObject({
+    type: errorType,
+    message: z.string().min(1),
+    details: z.strictObject({ error_code: z.literal("thread_not_found") }).optional(),
+  }),
   request_id: z.string().nullable(),
 });
 /** Its conflicts are in the list of types that the client has, and in none of its shapes. */
