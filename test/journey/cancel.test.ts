@@ -25,13 +25,18 @@ it("is cancelled at once while it waits for a runner, and never runs", async () 
   expect(runner.processes("gated")).toEqual([]);
 });
 
-it("is cancelled while its container starts, which ends with it", async () => {
+it("is cancelled at once while its container starts, which goes on and serves the next prediction", async () => {
   const watch = await world.create("slow", {});
   await watch.until(({ data }) => JSON.stringify(data).includes("loading weights"));
+  const loading = runner.processes("slow");
   expect(await world.cancel(watch.id)).toBe(202);
   const full = await endOf(world, watch, "canceled");
   expect(full.setup_time).toBeNull();
-  await runner.rests("slow");
+  const next = await world.create("slow", {});
+  runner.open("slow", "setup");
+  const { output } = await endOf(world, next, "succeeded");
+  expect(output).toBe("ready at last");
+  expect(runner.processes("slow")).toEqual(loading);
 });
 
 it("is cancelled while it runs; a model that obeys keeps its container", async () => {

@@ -216,13 +216,12 @@ describe("cancel and abandon", () => {
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
-  it("cancels while the container starts, and ends the start", async () => {
+  it("ends a run at once that is canceled while its container starts", async () => {
     const stop = signals();
     const { reporter, finish } = box.run("liar", { mode: "pid" }, {}, stop);
     await reporter.first("setup");
     stop.abortCancel();
     expect(await finish).toEqual({ status: "canceled", output: "none" });
-    await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
   it("does nothing for a run that is canceled already", async () => {
