@@ -94,8 +94,8 @@ export class Container {
   #isStuck = false;
   #idle: NodeJS.Timeout | undefined;
   #idleMs = 0;
-  /** Whether its start goes on without users. */
-  #loadsOn = true;
+  /** Whether its start goes on without users. Undefined: unless its last one is abandoned. */
+  #loadsOn: boolean | undefined;
 
   constructor({ id, specification, lease, room, handed }: ContainerPlan, parts: ContainerParts) {
     this.id = id;
@@ -217,25 +217,28 @@ export class Container {
     return this.#activity.run();
   }
 
-  /** Resolves when it is known whether the container takes other runs. */
-  async leave(idleSeconds: number, outcome?: Outcome): Promise<void> {
-    this.#countOut(idleSeconds, outcome);
+  /**
+   * Resolves when it is known whether the container takes other runs.
+   * @param isAbandoned the service has given up the user, such as for a setup that takes too long
+   */
+  async leave(idleSeconds: number, outcome?: Outcome, isAbandoned = false): Promise<void> {
+    this.#countOut(idleSeconds, outcome, isAbandoned);
     if (outcome?.verdict && !(await this.#occupancy.judge(outcome.verdict))) this.retire();
   }
 
-  #countOut(idleSeconds: number, outcome: Outcome | undefined): void {
+  #countOut(idleSeconds: number, outcome: Outcome | undefined, isAbandoned: boolean): void {
     this.#occupancy.leave(outcome);
     this.#activity.left();
     if (outcome?.container === "retired" || this.#occupancy.isToBlame) this.#retired = true;
     if (this.users > 0) return this.#killIfAbandoned();
     this.#idleMs = idleSeconds * 1_000;
     if (this.#killReason) void this.kill(this.#killReason);
-    else if (this.#retired || !this.#isKept) void this.stop();
+    else if (this.#retired || !this.#isKept(isAbandoned)) void this.stop();
     else this.#rest(this.#session ? this.#idleMs : Math.max(this.#idleMs, MIN_LOADING_MS));
   }
 
-  get #isKept(): boolean {
-    return this.#session ? this.#idleMs > 0 : this.#loadsOn;
+  #isKept(isAbandoned: boolean): boolean {
+    return this.#session ? this.#idleMs > 0 : (this.#loadsOn ?? !isAbandoned);
   }
 
   /** It is kept for so long without a run. */

@@ -97,7 +97,7 @@ export async function runJob(
         // From here on the container belongs to other runs.
         endRun(succeeded);
         leave();
-        pool.leave(container, job.limits.idle_seconds, outcome);
+        pool.leave(container, job.limits.idle_seconds, outcome, signals.abandon.aborted);
       }
     }
   } catch (error) {

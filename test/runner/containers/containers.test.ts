@@ -98,6 +98,16 @@ describe("a container", () => {
     expect(w.started).toHaveLength(1);
   });
 
+  it("stops loading with the abandonment of its only job, such as at the deadline of its setup", async () => {
+    w.load();
+    const stop = signals();
+    const abandoned = w.run("a", { limits: { idle_seconds: 600 } }, stop);
+    await vi.waitFor(() => expect(w.started).toHaveLength(1));
+    stop.abortAbandon();
+    expect(await abandoned.finish).toEqual(CANCELED);
+    await vi.waitFor(() => expect(w.pool.states()).toEqual([]));
+  });
+
   it("stops loading for nobody when another model needs its room", async () => {
     w.load();
     const stop = signals();
