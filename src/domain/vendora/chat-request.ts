@@ -7,7 +7,12 @@ import { toolPaths, withPlainTools } from "./plain-tools.ts";
 import { itemsOf } from "./response-items.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 import { messagesOf } from "./response-messages.ts";
-import { knownEffort, NotSupportedByChat, withoutDependents } from "./strict-fields.ts";
+import {
+  allowedTools,
+  knownEffort,
+  NotSupportedByChat,
+  withoutDependents,
+} from "./strict-fields.ts";
 import type { LocatedMessage } from "./strict-messages.ts";
 
 /** Fields that chats do not have, or that Auspex handles itself. */
@@ -77,13 +82,8 @@ function inputOf({ input }: Fields) {
 
 function toolsOf({ tools, tool_choice }: Fields, places: string[]): Fields {
   const known = listOf(tools).map((tool, n) => toolOf(fieldsOf(tool), places[n] ?? "tools"));
-  const { type, mode, name, tools: allowed } = fieldsOf(tool_choice);
-  // Few servers support allowed_tools: instead, only the allowed tools are sent.
-  if (type === "allowed_tools") {
-    const names = listOf(allowed).map((tool) => fieldsOf(tool).name);
-    const given = known.filter((tool) => names.includes(fieldsOf(tool.function).name ?? null));
-    return { tools: given, tool_choice: mode ?? "auto" };
-  }
+  const { type, name } = fieldsOf(tool_choice);
+  if (type === "allowed_tools") return allowedTools(known, fieldsOf(tool_choice));
   return {
     ...(known.length > 0 && { tools: known }),
     ...choiceOf(tool_choice, type, name),

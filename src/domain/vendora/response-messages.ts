@@ -7,9 +7,10 @@ import {
   joinedContent,
   type LocatedMessage,
   type Placed,
+  reasoningFields,
   reminder,
   splitSystem,
-  withTextResults,
+  strictTurns,
 } from "./strict-messages.ts";
 
 /**
@@ -54,19 +55,13 @@ export function messagesOf(instructions: string, items: Placed[]): LocatedMessag
     }
     reasoning = "";
   }
-  return [...systemOf(instructions, leading), ...withTextResults(turns)];
+  return [...systemOf(instructions, leading), ...strictTurns(turns)];
 }
 
 export function kindOfItem({ type, role }: Fields) {
   if (textOf(type).endsWith("_output")) return "result";
   return isSystemRole(role) ? "system" : "other";
 }
-
-/** vLLM reads the first; the chat templates of most models, SGLang and llama.cpp read the second. */
-export const reasoningFields = (text: string): Fields => ({
-  reasoning: text,
-  reasoning_content: text,
-});
 
 function reasoningOf({ content, summary }: Fields): string {
   const texts = [content, summary].map((parts) =>
@@ -105,26 +100,33 @@ function messageOf({ role, content }: Fields, param: string): Fields {
       : listOf(content)
           .map(fieldsOf)
           .filter(({ type }) => type !== "refusal")
-          .map(historyPart);
+          .map((part) => historyPart(part, "text"));
   return { role, content: contentOf(ownContent, where, ""), ...(refusal && { refusal }) };
 }
 
 function resultOf({ call_id, output }: Fields, path: string): Fields {
   const content = Array.isArray(output)
-    ? contentOf(output.map(fieldsOf).map(historyPart), `${path}.output`, "\n")
+    ? contentOf(
+        output.map((part) => historyPart(fieldsOf(part), "text")),
+        `${path}.output`,
+        "\n",
+      )
     : typeof output === "string"
       ? output
       : JSON.stringify(output ?? "");
   return { role: "tool", tool_call_id: call_id ?? "", content };
 }
 
-const KNOWN_PARTS = /^(?:input_(?:text|image|file|audio)|output_text|text)$/;
+const KNOWN_PARTS = /^(?:input_(?:text|image|file|audio)|output_text|text|refusal)$/;
 
-/** What was said or found earlier is history: a part of an unknown type is passed on as text. */
-const historyPart = (part: Fields): Fields =>
+/**
+ * What was said or found earlier is history: a part of an unknown type is passed on as text.
+ * @param type of a text part
+ */
+export const historyPart = (part: Fields, type: string): Fields =>
   KNOWN_PARTS.test(textOf(part.type))
     ? part
-    : { type: "text", text: textOf(part.text) || JSON.stringify(part) };
+    : { type, text: textOf(part.text) || JSON.stringify(part) };
 
 /** Calls belong to the assistant message right before them, and several calls to the same one. */
 function addCall(

@@ -1,6 +1,6 @@
 /** The fields of a request as strict servers accept them, in all conventions. */
 import type { Json } from "../../protocol/common.ts";
-import { type Fields, fieldsOf, listOf } from "./response-json.ts";
+import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 import { isForced } from "./unsupported.ts";
 
 /** The request uses a feature of its convention that containers do not have. The message is for the caller. */
@@ -31,11 +31,32 @@ export function withoutDependents(request: Fields): Fields {
     }
     for (const name of OF_TOOLS) omitted.add(name);
   }
+  if (listOf(request.functions).length === 0) {
+    for (const name of ["functions", "function_call"]) omitted.add(name);
+  }
   if (stream !== true) omitted.add("stream_options");
   if (!listOf(tools).some((tool) => fieldsOf(tool).type === "mcp_toolset")) {
     omitted.add("mcp_servers");
   }
   return Object.fromEntries(Object.entries(request).filter(([name]) => !omitted.has(name)));
+}
+
+/**
+ * Few servers support allowed_tools: instead, only the allowed tools are sent.
+ * @param tools of a chat
+ * @param choice the mode, and the tools that it allows
+ */
+export function allowedTools(tools: Json[], { mode, tools: allowed }: Fields): Fields {
+  const names = listOf(allowed).map(nameOf);
+  return {
+    tools: tools.filter((tool) => names.includes(nameOf(tool))),
+    tool_choice: mode ?? "auto",
+  };
+}
+
+function nameOf(tool: Json): string {
+  const { name, function: called, custom } = fieldsOf(tool);
+  return textOf(name ?? fieldsOf(called ?? custom).name);
 }
 
 /** Templates and servers know three levels of effort: each other level becomes the nearest of them. */

@@ -1,10 +1,12 @@
 /**
  * The messages of a chat as strict chat templates accept them: one system message, which comes first;
- * results of tools that are text only; and no two messages of the user in a row.
+ * results of tools that are text only and follow their calls; and no two messages of the user or of the
+ * assistant in a row.
  */
+import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, isFields, listOf, textOf } from "./response-json.ts";
-import { knownEffort, withoutDependents } from "./strict-fields.ts";
+import { allowedTools, knownEffort, withoutDependents } from "./strict-fields.ts";
 
 /** A message, and the path in the caller's body that it comes from. */
 export interface LocatedMessage {
@@ -59,57 +61,111 @@ export function reminder(content: Json | undefined, type = "text"): Json {
   return [mark(OPEN), ...listOf(content), mark(CLOSE)];
 }
 
+export const strictTurns = (messages: LocatedMessage[]): LocatedMessage[] =>
+  withJoinedTurns(withTextResults(withResultsAfterCalls(withJoinedTurns(messages))));
+
+/** vLLM reads the first; the chat templates of most models, SGLang and llama.cpp read the second. */
+export const reasoningFields = (text: string): Fields => ({
+  reasoning: text,
+  reasoning_content: text,
+});
+
+/** Some clients put what the user says meanwhile between a call and its result. */
+function withResultsAfterCalls(messages: LocatedMessage[]): LocatedMessage[] {
+  const callers = new Map<Json | undefined, LocatedMessage>();
+  const results = new Map<LocatedMessage, LocatedMessage[]>();
+  const turns = messages.filter((one) => {
+    const { role, tool_call_id, tool_calls } = one.message;
+    const caller = role === "tool" ? callers.get(tool_call_id) : undefined;
+    if (caller) results.set(caller, [...(results.get(caller) ?? []), one]);
+    for (const call of listOf(tool_calls)) callers.set(fieldsOf(call).id, one);
+    return !caller;
+  });
+  return turns.flatMap((one) => [one, ...(results.get(one) ?? [])]);
+}
+
 /** Images and files among the results of tools follow them, in a message of the user. */
-export function withTextResults(messages: LocatedMessage[]): LocatedMessage[] {
+function withTextResults(messages: LocatedMessage[]): LocatedMessage[] {
   const all: LocatedMessage[] = [];
   const attached: LocatedMessage[] = [];
   for (const one of messages) {
     const { message, path } = one;
     const { role, content } = message;
     if (role !== "tool") all.push(...attached.splice(0));
-    if (role !== "tool" || !Array.isArray(content)) {
+    if (role !== "tool" || typeof content === "string") {
       all.push(one);
       continue;
     }
-    const others = content.filter((part) => fieldsOf(part).type !== "text");
-    const text = content.map((part) => textOf(fieldsOf(part).text)).filter(Boolean);
+    const parts = listOf(content);
+    const others = parts.filter((part) => fieldsOf(part).type !== "text");
+    const text = parts.map((part) => textOf(fieldsOf(part).text)).filter(Boolean);
     all.push({ ...one, message: { ...message, content: text.join("\n") } });
     if (others.length > 0)
       attached.push({ message: { role: "user", content: others }, path, callPaths: [] });
   }
-  return withJoinedUsers([...all, ...attached]);
+  return [...all, ...attached];
 }
 
-export function withJoinedUsers(messages: LocatedMessage[]): LocatedMessage[] {
+/** Templates expect that the user and the assistant take turns. */
+function withJoinedTurns(messages: LocatedMessage[]): LocatedMessage[] {
   const all: LocatedMessage[] = [];
   for (const one of messages) {
     const last = all.at(-1);
-    if (!last || !isPlainUser(last.message) || !isPlainUser(one.message)) all.push(one);
-    else {
-      const content = joinedContent([last.message.content, one.message.content], "\n");
-      all[all.length - 1] = { ...last, message: { role: "user", content } };
-    }
+    if (last && last.message.role === one.message.role && [last, one].every(isJoinable))
+      all[all.length - 1] = joined(last, one);
+    else all.push(one);
   }
   return all;
 }
 
-const isPlainUser = ({ role, content, ...rest }: Fields) =>
-  role === "user" && Object.keys(rest).length === 0;
+const TEXTS = ["reasoning", "reasoning_content", "refusal"];
 
-export const joinedContent = (contents: (Json | undefined)[], glue: string): Json =>
+/** The fields of a message that can be joined with those of the next one. */
+const JOINABLE: Record<string, string[]> = {
+  user: ["role", "content"],
+  assistant: ["role", "content", "tool_calls", "annotations", ...TEXTS],
+};
+
+function isJoinable({ message }: LocatedMessage): boolean {
+  const fields = JOINABLE[textOf(message.role)];
+  return (
+    fields !== undefined && Object.keys(withoutNulls(message)).every((n) => fields.includes(n))
+  );
+}
+
+function joined(one: LocatedMessage, next: LocatedMessage): LocatedMessage {
+  const [a, b] = [one.message, next.message];
+  const contents = [a.content, b.content].filter((content) => content != null && content !== "");
+  const calls = [...listOf(a.tool_calls), ...listOf(b.tool_calls)];
+  const texts = TEXTS.map(
+    (name) => [name, [textOf(a[name]), textOf(b[name])].filter(Boolean)] as const,
+  )
+    .filter(([, both]) => both.length > 0)
+    .map(([name, both]) => [name, both.join("\n")]);
+  const message: Fields = {
+    role: a.role ?? null,
+    content: contents.length > 0 ? joinedContent(contents, "\n") : (a.content ?? b.content ?? null),
+    ...(calls.length > 0 && { tool_calls: calls }),
+    ...Object.fromEntries(texts),
+  };
+  return { ...one, message, callPaths: [...one.callPaths, ...next.callPaths] };
+}
+
+/** @param type of a text part */
+export const joinedContent = (contents: (Json | undefined)[], glue: string, type = "text"): Json =>
   contents.every((one) => typeof one === "string")
     ? contents.join(glue)
-    : contents.flatMap((one) =>
-        typeof one === "string" ? [{ type: "text", text: one }] : listOf(one),
-      );
+    : contents.flatMap((one) => (typeof one === "string" ? [{ type, text: one }] : listOf(one)));
 
 /** @throws NotSupportedByChat */
 export function strictChat(request: Fields): Fields {
-  const { messages, reasoning_effort: effort } = request;
+  const { messages, tools, tool_choice, reasoning_effort: effort } = request;
+  const { type, allowed_tools } = fieldsOf(tool_choice);
   return withoutDependents({
     ...request,
     ...(Array.isArray(messages) &&
       messages.every(isFields) && { messages: strictMessages(messages) }),
+    ...(type === "allowed_tools" && allowedTools(listOf(tools), fieldsOf(allowed_tools))),
     ...(effort != null && { reasoning_effort: knownEffort(effort) }),
   });
 }
@@ -119,27 +175,30 @@ function strictMessages(messages: Fields[]): Fields[] {
     placed(messages, (index) => `messages[${index}]`),
     ({ role }) => (isSystemRole(role) ? "system" : role === "tool" ? "result" : "other"),
   );
-  const system = leading.map(({ entry }) => entry);
+  const system = leading.map(({ entry }) => entry).filter(({ content }) => content != null);
   const [first] = system;
   const turns = rest.map(({ entry, path }): LocatedMessage => {
     const message = isSystemRole(entry.role)
       ? { role: "user", content: reminder(entry.content) }
-      : entry;
+      : withReasoning(entry);
     return { message, path, callPaths: [] };
   });
+  const contents = system.map(({ content }) => plainContent(content));
   return [
-    ...(first
-      ? [
-          {
-            ...first,
-            role: "system",
-            content: joinedContent(
-              system.map(({ content }) => content),
-              "\n\n",
-            ),
-          },
-        ]
-      : []),
-    ...withTextResults(turns).map(({ message }) => message),
+    ...(first ? [{ ...first, role: "system", content: joinedContent(contents, "\n\n") }] : []),
+    ...strictTurns(turns).map(({ message }) => message),
   ];
+}
+
+/** Text alone as a string: many templates have no parts in the system message. */
+function plainContent(content: Json | undefined): Json | undefined {
+  const parts = listOf(content).map(fieldsOf);
+  if (parts.length === 0 || parts.some(({ type }) => type !== "text")) return content;
+  return parts.map(({ text }) => textOf(text)).join("\n");
+}
+
+function withReasoning(message: Fields): Fields {
+  const { role, reasoning, reasoning_content } = message;
+  const text = textOf(reasoning) || textOf(reasoning_content);
+  return role === "assistant" && text !== "" ? { ...message, ...reasoningFields(text) } : message;
 }

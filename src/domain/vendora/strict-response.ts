@@ -1,9 +1,9 @@
 /** A request for a server that has responses itself, with what strict servers and chat templates accept. */
 import { withPlainTools } from "./plain-tools.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
-import { kindOfItem } from "./response-messages.ts";
+import { historyPart, kindOfItem } from "./response-messages.ts";
 import { knownEffort, withoutDependents } from "./strict-fields.ts";
-import { isSystemRole, placed, reminder, splitSystem } from "./strict-messages.ts";
+import { isSystemRole, joinedContent, placed, reminder, splitSystem } from "./strict-messages.ts";
 
 /** @throws NotSupportedByChat */
 export function strictResponse(asked: Fields): Fields {
@@ -24,13 +24,38 @@ function withSystemFirst({ instructions, input, ...request }: Fields): Fields {
   );
   const texts = [textOf(instructions), ...leading.map(({ entry }) => textIn(entry))];
   const first = { type: "message", role: "system", content: texts.filter(Boolean).join("\n\n") };
-  const turns = rest.map(({ entry }) =>
-    isSystemRole(entry.role)
-      ? { type: "message", role: "user", content: reminder(entry.content, "input_text") }
-      : entry,
+  const turns = joinedUsers(
+    rest.map(({ entry }) =>
+      isSystemRole(entry.role)
+        ? { type: "message", role: "user", content: reminder(entry.content, "input_text") }
+        : withKnownParts(entry),
+    ),
   );
   if (leading.length > 0) return { ...request, input: [first, ...turns] };
   return { ...request, ...(instructions != null && { instructions }), input: turns };
+}
+
+/** Templates expect that the user and the assistant take turns. */
+function joinedUsers(items: Fields[]): Fields[] {
+  const all: Fields[] = [];
+  for (const item of items) {
+    const last = all.at(-1);
+    if (item.role === "user" && last?.role === "user") {
+      const content = joinedContent([last.content, item.content], "\n", "input_text");
+      all[all.length - 1] = { type: "message", role: "user", content };
+    } else all.push(item);
+  }
+  return all;
+}
+
+/** What was said or found earlier, with parts of unknown types as text. */
+function withKnownParts(item: Fields): Fields {
+  const { type, role, content, output } = item;
+  if (role === "assistant" && Array.isArray(content))
+    return { ...item, content: content.map((part) => historyPart(fieldsOf(part), "output_text")) };
+  if (type === "function_call_output" && Array.isArray(output))
+    return { ...item, output: output.map((part) => historyPart(fieldsOf(part), "input_text")) };
+  return item;
 }
 
 const textIn = ({ content }: Fields): string =>

@@ -1,8 +1,7 @@
 /** The messages of a request as those of a chat. */
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "../vendora/response-json.ts";
-import { reasoningFields } from "../vendora/response-messages.ts";
-import { type LocatedMessage, reminder } from "../vendora/strict-messages.ts";
+import { type LocatedMessage, reasoningFields, reminder } from "../vendora/strict-messages.ts";
 import { contentOf, partsOf, partsOfBlock, textPart } from "./chat-parts.ts";
 import { plainBlock, splitMessages } from "./plain-blocks.ts";
 

@@ -104,8 +104,11 @@ export function plainMessages(request: Fields): { request: Fields; omittedTypes:
     const message: Fields =
       role === "system" ? { role: "user", content: reminder(own) } : { ...entry, content: own };
     const last = messages.at(-1);
-    if (last?.role === "user" && message.role === "user")
-      last.content = joinedContent([last.content, message.content], "\n");
+    if (last && last.role === message.role)
+      last.content = joinedContent(
+        [last.content, message.content],
+        role === "assistant" ? "" : "\n",
+      );
     else messages.push(message);
   }
   const all = request.system == null ? system : [request.system, ...system];

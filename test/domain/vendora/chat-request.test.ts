@@ -66,9 +66,7 @@ test("messages of every role, as text or in parts", () => {
   ).toEqual([
     { role: "system", content: "One\n\nTwo" },
     { role: "user", content: "a\nb" },
-    { role: "assistant", content: "Three" },
-    { role: "assistant", content: "Four" },
-    { role: "assistant", content: "", refusal: "No." },
+    { role: "assistant", content: "Three\nFour", refusal: "No." },
   ]);
 });
 

@@ -83,10 +83,7 @@ describe("system messages", () => {
   const later = [one, two, user("Hi"), three, user("Go")];
 
   test("of a chat come first, or in the user's turn", () => {
-    expect(strictChat({ messages: later }).messages).toMatchObject([
-      { role: "system", content: expect.anything() },
-      expected[1],
-    ]);
+    expect(strictChat({ messages: later }).messages).toEqual(expected);
     const same = [system("Be brief."), user("Hi"), { role: "assistant", content: "Hello" }];
     expect(strictChat({ messages: same }).messages).toEqual(same);
   });
@@ -104,12 +101,7 @@ describe("system messages", () => {
     const item = { type: "message", role: "system", content: "0\n\nOne\n\nTwo" };
     const { input, instructions } = strictResponse({ input: later, instructions: "0" });
     expect(instructions).toBeUndefined();
-    expect(input).toEqual([
-      item,
-      user("Hi"),
-      { type: "message", ...user(remind("3")) },
-      user("Go"),
-    ]);
+    expect(input).toEqual([item, { type: "message", ...user(`Hi\n${remind("3")}\nGo`) }]);
   });
 
   test("of a message go to its system prompt where the server has messages", () => {
@@ -177,6 +169,105 @@ describe("images in results of tools follow all results, in a message of the use
     expect(chat.messages).toMatchObject(expected);
     expect(objectionTo(chat)).toBeUndefined();
   });
+});
+
+describe("turns", () => {
+  const assistant = (content: Json, more: Body = {}) => ({ role: "assistant", content, ...more });
+  const call = (id: string) => ({ ...fn, id });
+  const result = (id: string, content: Json) => ({ role: "tool", tool_call_id: id, content });
+  const item = (call_id: string) => ({ type: "function_call", call_id, name: "clock" });
+  const output = (call_id: string) => ({ type: "function_call_output", call_id, output: "noon" });
+  const expected = [
+    user("Hi"),
+    assistant("One\nTwo", { tool_calls: [{ id: "a" }, { id: "b" }] }),
+    ...[result("a", "noon"), result("b", "noon"), user("Well?")],
+  ];
+
+  test("of a chat alternate, and results of tools follow their calls", () => {
+    const chat = strictChat({
+      tools: [fn],
+      messages: [
+        ...[user("Hi"), assistant("One"), assistant("Two", { annotations: [], audio: null })],
+        ...[
+          assistant("", { tool_calls: [call("a")] }),
+          assistant(null, { tool_calls: [call("b")] }),
+        ],
+        ...[result("a", "noon"), user("Well?"), result("b", "noon")],
+      ],
+    });
+    expect(chat.messages).toMatchObject(expected);
+    expect(objectionTo(chat)).toBeUndefined();
+  });
+
+  test("of a response alternate, and results of tools follow their calls", () => {
+    const chat = chatRequestOf({
+      tools: [plain],
+      input: [
+        ...[
+          user("Hi"),
+          assistant("One"),
+          item("a"),
+          assistant([{ type: "output_text", text: "Two" }]),
+        ],
+        ...[item("b"), user("Well?"), output("a"), output("b")],
+      ],
+    });
+    expect(chat.messages).toMatchObject(expected);
+    expect(objectionTo(chat)).toBeUndefined();
+  });
+
+  test("of messages alternate where the server has messages", () => {
+    const given = [user("Hi"), assistant("One"), assistant("Two"), user([]), user("Go")];
+    const { request } = plainMessages({ messages: given });
+    expect(request.messages).toEqual([user("Hi"), assistant("OneTwo"), user("Go")]);
+  });
+
+  test("with a name stay apart: it tells who speaks", () => {
+    const messages = ["Ada", "Bob"].map((name) => ({ ...user("Hi"), name }));
+    expect(strictChat({ messages }).messages).toEqual(messages);
+  });
+
+  test("have the reasoning of a chat in both of its fields", () => {
+    const { messages } = strictChat({
+      messages: [user("Hi"), assistant("One", { reasoning_content: "Hm" }), user("Go")],
+    });
+    expect(messages).toContainEqual(assistant("One", { reasoning: "Hm", reasoning_content: "Hm" }));
+  });
+
+  test("without text are empty: a result of a tool, and a system message", () => {
+    const asked = [user("Hi"), assistant(null, { tool_calls: [call("a")] }), result("a", null)];
+    const { messages } = strictChat({ tools: [fn], messages: [system(null), ...asked] });
+    expect(messages).toEqual([...asked.slice(0, 2), result("a", "")]);
+  });
+});
+
+test("a response has parts of unknown types as text where the server has responses", () => {
+  const part = { type: "new_part", value: 1 };
+  const known = { type: "input_image", image_url };
+  const { input } = strictResponse({
+    input: [
+      { role: "assistant", content: [{ type: "refusal", refusal: "No" }, part] },
+      { type: "function_call_output", call_id: "a", output: [known, part] },
+    ],
+  });
+  expect(input).toMatchObject([
+    { content: [{ type: "refusal" }, { type: "output_text", text: JSON.stringify(part) }] },
+    { output: [known, { type: "input_text", text: JSON.stringify(part) }] },
+  ]);
+});
+
+test("a chat that allows some of its tools has only these", () => {
+  const other = { type: "function", function: { name: "x" } };
+  const allowed = { mode: "required", tools: [{ type: "function", function: { name: "x" } }] };
+  const tool_choice = { type: "allowed_tools", allowed_tools: allowed };
+  const chat = strictChat({ messages: [user("Hi")], tools: [fn, other], tool_choice });
+  expect(chat).toMatchObject({ tools: [other], tool_choice: "required" });
+  expect(objectionTo(chat)).toBeUndefined();
+});
+
+test("a chat without functions drops function_call", () => {
+  const chat = strictChat({ messages: [user("Hi")], functions: [], function_call: "auto" });
+  expect(Object.keys(chat)).toEqual(["messages"]);
 });
 
 test("only the reasoning of the tool loop under way is passed on", () => {

@@ -21,15 +21,19 @@ export function objectionTo(chat) {
   if (top_logprobs > 0 && !logprobs) return "when using `top_logprobs`, `logprobs` must be set";
   if (reasoning_effort !== undefined && !EFFORTS.includes(reasoning_effort))
     return `reasoning_effort: Input should be ${EFFORTS.join(", ")}`;
-  const called = new Set();
+  if (typeof chat.tool_choice === "object" && chat.tool_choice?.type !== "function")
+    return "tool_choice.type: Input should be 'function'";
+  let called = new Set();
   for (const [n, message] of messages.entries()) {
     const { role, content, tool_calls, tool_call_id } = message;
     if (!["system", "user", "assistant", "tool"].includes(role)) return "Unexpected message role.";
     if (role === "system" && n > 0) return "System message must be at the beginning.";
-    if (role === "user" && messages[n - 1]?.role === "user")
+    if (["user", "assistant"].includes(role) && messages[n - 1]?.role === role)
       return "Conversation roles must alternate user/assistant/user/assistant/...";
-    for (const { id } of tool_calls ?? []) called.add(id);
-    if (role !== "tool") continue;
+    if (role !== "tool") {
+      called = new Set((tool_calls ?? []).map(({ id }) => id));
+      continue;
+    }
     if (typeof content !== "string")
       return `messages[${n}].content: Input should be a valid string`;
     if (!called.has(tool_call_id)) return `Tool call id ${tool_call_id} was not called`;
