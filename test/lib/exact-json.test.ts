@@ -27,6 +27,24 @@ test("a value may be put into another one, and into the text of a string", () =>
   );
 });
 
+test("a long run of backslashes beside a number with its digits is written at once", () => {
+  const text = `{"a":"${"\\".repeat(1_000_000)}","b":1.0}`;
+  expect(exactText(parseExact(text))).toBe(text);
+});
+
+test("a text that has a mark never makes other JSON of a value", () => {
+  const mark = String(parseExact("1.0")).slice(0, -"1.0".length);
+  const pieces = [mark, '"', "\\", "1", "0", "-", ".", "a", ",", "\n"].map((one) => fc.constant(one));
+  const text = fc.array(fc.oneof(...pieces), { maxLength: 12 }).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      const written = JSON.parse(exactText([one, JSON.stringify([other]), 0]));
+      expect(written).toHaveLength(3);
+      expect(written[2]).toBe(0);
+    }),
+  );
+});
+
 test("the number of a mark can be asked for", () => {
   expect(numberIn(parseExact("1.0"))).toBe(1);
   expect(numberIn(parseExact("-0.5"))).toBe(-0.5);
