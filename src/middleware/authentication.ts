@@ -166,7 +166,7 @@ function userToken(
     await count(c, caller);
     check(caller);
     c.set("caller", caller);
-    const isForm = c.req.header("content-type")?.startsWith("multipart/form-data") ?? false;
+    const isForm = /^multipart\/form-data\b/i.test(c.req.header("content-type") ?? "");
     if (route === undefined && !isForm) return next();
     const rows = route === undefined ? 0 : WRITE_ROWS[route];
     // The files of a form go to R2 while it arrives.

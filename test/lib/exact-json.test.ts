@@ -34,7 +34,9 @@ test("a long run of backslashes beside a number with its digits is written at on
 
 test("a text that has a mark never makes other JSON of a value", () => {
   const mark = String(parseExact("1.0")).slice(0, -"1.0".length);
-  const pieces = [mark, '"', "\\", "1", "0", "-", ".", "a", ",", "\n"].map((one) => fc.constant(one));
+  const pieces = [mark, '"', "\\", "1", "0", "-", ".", "a", ",", "\n"].map((one) =>
+    fc.constant(one),
+  );
   const text = fc.array(fc.oneof(...pieces), { maxLength: 12 }).map((parts) => parts.join(""));
   fc.assert(
     fc.property(text, text, (one, other) => {

@@ -40,6 +40,8 @@ describe("a container that cannot be started", () => {
     for (const said of [
       GPU,
       "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=1",
+      'OCI runtime create failed: unable to retrieve OCI runtime error (open /run/log.json: no such file or directory): exec: "nvidia-container-runtime": executable file not found in $PATH: unknown',
+      `${OCI}error running hook #0: exit status 1, stdout: , stderr: nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown`,
     ])
       expect(startFailure(new Error(said))).toMatchObject({
         source: "internal",
@@ -57,6 +59,25 @@ describe("a container that cannot be started", () => {
     expect(failure).toMatchObject({ source: "internal", cause: error });
     expect(failure.message).not.toContain("/var/lib");
   });
+});
+
+test.each([
+  `${OCI}exec: "no space left on device": executable file not found in $PATH: unknown`,
+  `${OCI}exec: "/a: no space left on device": stat /a: no space left on device: no such file or directory: unknown`,
+  `${OCI}exec: "/a:cgroup": stat /a:cgroup: no such file or directory: unknown`,
+  `${OCI}exec: "nvidia-container-cli": executable file not found in $PATH: unknown`,
+  `${OCI}exec: "a \\"cgroup": executable file not found in $PATH: unknown`,
+  `${OCI}chdir to cwd ("/seccomp") set in config.json failed: permission denied: unknown`,
+  `${OCI}chdir to cwd ("/nvidia-container-cli") set in config.json failed: permission denied: unknown`,
+  `${OCI}chdir to cwd ("/bind source path does not exist") set in config.json failed: permission denied: unknown`,
+  `${OCI}error mounting "/var/lib/docker/volumes/1/_data" to rootfs at "/sys/fs/cgroup/x": mkdirat /var/lib/docker/overlay2/1/merged/sys/fs/cgroup/x: read-only file system: unknown`,
+  "unable to find user a cgroup: no matching entries in passwd file",
+  "unable to find user no space left on device: no matching entries in passwd file",
+])("a version cannot make its failure look like the machine's: %s", (said) => {
+  const error = Object.assign(new Error(`(HTTP code 500) server error - ${said}`), {
+    statusCode: 500,
+  });
+  expect(startFailure(error).ofMachine).toBe(false);
 });
 
 describe("an image that cannot be pulled", () => {

@@ -18,26 +18,40 @@ import { isAway } from "./away.ts";
 const GPU =
   /could not select device driver|nvidia-container-(?:cli|runtime)|CDI device|runtime name: nvidia/i;
 
+/** The runtime's own program is missing: nothing of the image has been read yet. */
+const OF_RUNTIME = /unable to retrieve OCI runtime error|: fork$/i;
+
 const RUNTIME = /unknown or invalid runtime name: (\S+)/i;
 
 /** `exec: "python": executable file not found in $PATH`, and two similar messages. */
 const COMMAND =
-  /exec: "([^"]*)": (?:stat [^:]*: )?(executable file not found|permission denied|no such file or directory)/i;
+  /exec: "((?:[^"\\]|\\.)*)": (?:stat .*: )?(executable file not found|permission denied|no such file or directory)/i;
 
 /** Also where Docker runs on another machine, or this runner in a container. */
-const MOUNT = /bind source path does not exist/i;
+const MOUNT = /^[^"/]*type "bind": bind source path does not exist/i;
 
 /** An image may ask for a later driver than a machine has. */
 const REQUIREMENT = /nvidia-container-cli: requirement error: ([^\n]*)/i;
 
-/** System errors, as Go writes them, of a machine that has run out of something, or whose disk fails. */
-const SYSTEM: [pattern: RegExp, code: string][] = [
-  [/no space left on device|disk quota exceeded/i, "ENOSPC"],
-  [/read-only file system/i, "EROFS"],
-  [/input\/output error/i, "EIO"],
-  [/too many open files/i, "EMFILE"],
-  [/cannot allocate memory|resource temporarily unavailable/i, "ENOMEM"],
-];
+/** What a machine says that has run out of something, or whose disk fails. */
+const SYSTEM: Record<string, string> = {
+  "no space left on device": "ENOSPC",
+  "disk quota exceeded": "ENOSPC",
+  "read-only file system": "EROFS",
+  "input/output error": "EIO",
+  "too many open files": "EMFILE",
+  "cannot allocate memory": "ENOMEM",
+  "resource temporarily unavailable": "ENOMEM",
+};
+
+/** Go writes the system error last. What comes before it may be a path or a name that the image chose. */
+const SYSTEM_ERROR = new RegExp(
+  `(?:^|: )(${Object.keys(SYSTEM).join("|")})(?:: unknown)?\\s*$`,
+  "i",
+);
+
+/** A volume below /proc or /sys makes any machine say EROFS. */
+const NOT_OF_IMAGES = ["ENOSPC", "EMFILE"];
 
 /** What the kernel or the machine's settings refuse to every container. */
 const ISOLATION = /cgroup|apparmor|seccomp|selinux|iptables|failed to set up container networking/i;
@@ -47,25 +61,29 @@ const BEGUN = /OCI runtime|runc|failed to create (?:shim )?task|container proces
 
 /** The system error of the machine that Docker's message names. */
 export function systemCode(message: string): string | undefined {
-  const [, code] = SYSTEM.find(([pattern]) => pattern.test(message)) ?? [];
-  return code;
+  const [, said = ""] = SYSTEM_ERROR.exec(message) ?? [];
+  const code = SYSTEM[said.toLowerCase()];
+  return code === undefined || (BEGUN.test(message) && !NOT_OF_IMAGES.includes(code))
+    ? undefined
+    : code;
 }
+
+/** Docker's own words: paths, and what it quotes, may be of the image's choice. */
+const ownWords = (message: string): string => /^[^"/]*/.exec(message)?.[0] ?? "";
 
 /** Whether Docker refuses what has nothing to do with the image. */
 function isRefused(error: unknown, message: string): boolean {
   const { statusCode = 0 } = error instanceof Error && "statusCode" in error ? error : {};
   const isServers = Number(statusCode) >= 500 || /authorization denied by plugin/i.test(message);
-  return ISOLATION.test(message) || (isServers && !BEGUN.test(message));
+  return ISOLATION.test(ownWords(message)) || (isServers && !BEGUN.test(message));
 }
 
-const USER = /unable to find (user|group) (\S+?):/i;
+const USER = /unable to find (user|group) (.+?): no matching/i;
 
 export function startFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const message = messageOf(error);
   const options = { cause: error };
-  const code = systemCode(message) ?? machineCode(error);
-  if (code !== undefined) return ofMachine(machineText(code), options);
   const [, requirement] = REQUIREMENT.exec(message) ?? [];
   if (requirement !== undefined) {
     const advice =
@@ -75,15 +93,8 @@ export function startFailure(error: unknown): Failure {
       options,
     );
   }
-  if (GPU.test(message)) return ofMachine(NO_RUNTIME, options);
-  const [, runtime] = RUNTIME.exec(message) ?? [];
-  if (runtime) {
-    return ofMachine(
-      `Docker has no runtime ${runtime}: the operator must install it or change --runtime`,
-    );
-  }
-  if (MOUNT.test(message)) return ofMachine(NO_MOUNT, options);
-  if (isAway(error)) return ofMachine(NO_DOCKER, options);
+  const own = ownWords(message);
+  if (GPU.test(OF_RUNTIME.test(own) ? message : own)) return ofMachine(NO_RUNTIME, options);
   const [, command, why] = COMMAND.exec(message) ?? [];
   if (command !== undefined) {
     const advice = "fix its ENTRYPOINT or CMD and publish it again";
@@ -96,6 +107,16 @@ export function startFailure(error: unknown): Failure {
   if (kind !== undefined) {
     return external(`the image has no ${kind} '${name}', which it should run as`, options);
   }
+  const code = systemCode(message) ?? machineCode(error);
+  if (code !== undefined) return ofMachine(machineText(code), options);
+  const [, runtime] = RUNTIME.exec(message) ?? [];
+  if (runtime) {
+    return ofMachine(
+      `Docker has no runtime ${runtime}: the operator must install it or change --runtime`,
+    );
+  }
+  if (MOUNT.test(message)) return ofMachine(NO_MOUNT, options);
+  if (isAway(error)) return ofMachine(NO_DOCKER, options);
   if (isRefused(error, message)) return ofMachine(REFUSED, options);
   return internal(
     "the container cannot be started; see the runner's log for Docker's message",
