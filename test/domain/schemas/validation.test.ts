@@ -1,5 +1,5 @@
 /** How what is wrong is said: the `detail` of a 422. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { invalid, type Loc, malformedJson } from "../../../src/domain/schemas/validation.ts";
 import { zodIssues } from "../../../src/domain/schemas/zod-issues.ts";
@@ -80,6 +80,43 @@ describe("the type of what zod finds", () => {
     expect(issues(z.array(z.int()), Array(500).fill("x"))).toHaveLength(20);
     const unknown = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`k${n}`, n]));
     expect(issues(z.strictObject({}), unknown)).toHaveLength(20);
+  });
+});
+
+describe("zod keeps the first 20 issues", () => {
+  const wrong = Array<number>(1_000).fill(1);
+  const byName = Object.fromEntries(wrong.map((one, n) => [`k${n}`, one]));
+
+  const countOf = (found: z.core.$ZodIssue[] = []): number =>
+    found.reduce((sum, issue) => {
+      if (issue.code === "invalid_union") return sum + 1 + countOf(issue.errors.flat());
+      return sum + 1 + (issue.code === "invalid_key" ? countOf(issue.issues) : 0);
+    }, 0);
+
+  test.each<[string, z.ZodType, unknown, number]>([
+    ["a list", z.array(z.string()), wrong, 20],
+    [
+      "a list with a rule before its maximum",
+      z.array(z.string()).refine(Boolean).max(5),
+      wrong,
+      20,
+    ],
+    ["lists of a list", z.array(z.array(z.string())), wrong.map(() => wrong.slice(0, 100)), 20],
+    ["objects of a list", z.array(object({ a: z.int(), b: z.int() })), wrong.map(() => ({})), 20],
+    ["a tuple", z.tuple([z.string()], z.string()), wrong, 20],
+    ["a record", z.record(z.string(), z.string()), byName, 20],
+    ["names of a record", z.record(z.string().min(9), json), byName, 40],
+    ["further fields", object({ a: z.int() }).catchall(z.string()), byName, 20],
+    ["alternatives", z.union([z.string(), z.array(z.string()), z.array(z.null())]), wrong, 42],
+  ])("of %s", (_, schema, value, expected) => {
+    expect(countOf(schema.safeParse(value).error?.issues)).toBe(expected);
+  });
+
+  test("a rule is not applied to a list when only a dropped issue says that an item has the wrong type", () => {
+    const rule = vi.fn(() => true);
+    const schema = z.array(z.string().min(1)).refine(rule);
+    expect(issues(schema, [...Array<string>(20).fill(""), 5])).toHaveLength(20);
+    expect(rule).not.toHaveBeenCalled();
   });
 });
 
