@@ -1,4 +1,5 @@
 /** `auspex predictions`: your own, or one in full. */
+import { parseExact } from "../../lib/exact-json.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import { pageOf } from "../../protocol/common.ts";
 import { model as modelShape } from "../../protocol/model.ts";
@@ -32,7 +33,7 @@ export const predictionsCommand = (host: Host) =>
       const session = await openService(host, options);
       const { service, output } = session;
       if (id !== undefined) {
-        const one = await service.get(`/predictions/${id}`, predictionWithIO);
+        const one = await service.get(`/predictions/${id}`, predictionWithIO, parseExact);
         const { input, output: result } = one;
         const parts = [
           ["input", input],

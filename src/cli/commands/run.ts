@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import { messageOf } from "../../../runner/src/control-plane/error.ts";
 import { readJsonInput } from "../../domain/schemas/input-form-values.ts";
+import { parseExact } from "../../lib/exact-json.ts";
 import { predictionWithIO } from "../../protocol/prediction.ts";
 import { Failure, Interrupted, Misuse } from "../failure.ts";
 import { modelArgument } from "../options.ts";
@@ -101,7 +102,7 @@ export const runCommand = (host: Host) =>
       });
       printer.end();
       if (output.json) {
-        const full = await service.get(`/predictions/${done.id}`, predictionWithIO);
+        const full = await service.get(`/predictions/${done.id}`, predictionWithIO, parseExact);
         const saved = folder === undefined ? full.output : await files.save(full.output);
         output.result("", { ...full, output: saved });
       }

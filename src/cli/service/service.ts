@@ -29,7 +29,7 @@ interface Post<T> {
   made?: () => Promise<T | undefined>;
 }
 
-type Sent = Pick<Call, "method" | "body" | "content" | "isOnce" | "headers">;
+type Sent = Pick<Call, "method" | "body" | "content" | "isOnce" | "headers" | "parse">;
 
 export class Service {
   readonly access: Access;
@@ -42,9 +42,13 @@ export class Service {
     this.#client = new JsonClient(access.url, () => headersFor(access));
   }
 
-  /** @param path below /v1. @throws ControlPlaneError; the signal's reason */
-  get<T extends z.ZodType>(path: string, schema: T): Promise<z.output<T>> {
-    return this.#retried(() => this.#send(path, schema));
+  /** @param path below /v1. @param parse as of Call. @throws ControlPlaneError; the signal's reason */
+  get<T extends z.ZodType>(
+    path: string,
+    schema: T,
+    parse: Call["parse"] = JSON.parse,
+  ): Promise<z.output<T>> {
+    return this.#retried(() => this.#send(path, schema, { parse }));
   }
 
   /** Of a list that is never long, all. @param path without a query */

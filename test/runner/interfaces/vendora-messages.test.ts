@@ -56,6 +56,13 @@ describe("a server that has messages", () => {
     );
   });
 
+  it("is asked for a level of effort that chat templates know", async () => {
+    const output_config = { effort: "xhigh", format: { type: "json_schema", schema: {} } };
+    const { server } = await ask({ [MESSAGES]: events(STREAM) }, { output_config });
+    const sent = server.bodies(MESSAGES)[0]?.output_config;
+    expect(sent).toEqual({ ...output_config, effort: "high" });
+  });
+
   it("is asked as the caller asks, under its own name", async () => {
     const { server, finish, reporter } = await ask(
       { [MESSAGES]: events(STREAM) },

@@ -117,6 +117,18 @@ describe("a completion", () => {
       ]);
     });
 
+    it("is asked without its list if that has one", async () => {
+      const { server, finish } = await ask(
+        "completions",
+        { [COMPLETIONS]: oneOnly },
+        {
+          prompt: ["one"],
+        },
+      );
+      expect(finish).toMatchObject({ status: "succeeded", output: "value" });
+      expect(server.bodies(COMPLETIONS).map((body) => body.prompt)).toEqual([["one"], "one"]);
+    });
+
     it("that the server refuses for another reason is refused for that", async () => {
       const refused = json(400, { error: { message: "no such temperature" } });
       const { finish } = await ask("completions", { [COMPLETIONS]: refused }, { prompt });

@@ -107,6 +107,13 @@ describe("a chat's stream", () => {
     },
   );
 
+  it("has failed with a number that JSON does not have, and says where it is", async () => {
+    const event = '{"choices": [{"index": 0, "logprobs": {"content": [{"logprob": -Infinity}]}}]}';
+    const { finish } = await chat(events([`data: ${event}\n\n`, DONE]));
+    const message = expect.stringContaining("-Infinity in choices[0].logprobs.content[0].logprob");
+    expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
+  });
+
   it("has failed with an event that is too large, on one line or on many", async () => {
     const line = `data: ${"x".repeat(1_000)}\n`;
     for (const pieces of [

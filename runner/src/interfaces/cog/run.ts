@@ -19,10 +19,10 @@ import { apiKeyRequired, concurrencyTooHigh } from "../advice.ts";
 import { findExcess } from "../bounded-json.ts";
 import { type Answer, isConnectionError } from "../container-client.ts";
 import type { ContainerConnection, Outcome, Run } from "../interface.ts";
+import { nonFiniteNumbers, nonFiniteText } from "../non-finite.ts";
 import { ServerFailure } from "../vendora/error.ts";
 import { Delta } from "./delta.ts";
 import { HealthWatch } from "./health-watch.ts";
-import { nonFiniteNumbers } from "./non-finite.ts";
 import { invalid, parseAs, type State, state } from "./protocol.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { survivesFailure } from "./survival.ts";
@@ -200,9 +200,7 @@ export class CogRun {
     const reported = found && parseAs(state, found.text);
     if (!found || reported?.id !== this.#run.id) return false;
     if (reported.status === "starting" || reported.status === "processing") return true;
-    const { number, place } = found;
-    const message = `the model returned ${number} in ${place}, which JSON has no number for: return null or a string instead`;
-    this.#fail(external(message), "kept");
+    this.#fail(external(nonFiniteText(found)), "kept");
     return true;
   }
 

@@ -19,6 +19,7 @@ import { parseBoundedJson } from "../bounded-json.ts";
 import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";
 import type { LargeRead } from "../large-reads.ts";
+import { nonFiniteNumbers, nonFiniteText } from "../non-finite.ts";
 import { brokenServer, findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
 import { isImageCall, MAX_ANSWER_BYTES, withFiles } from "./images.ts";
 import { joinedAnswers } from "./prompts.ts";
@@ -135,7 +136,11 @@ export class AnswerReader {
     const isPassedOn = !asCalled && !/^\s*\[/.test(text);
     const told = joinedAnswers(parseOrUndefined(text, isPassedOn ? undefined : parseExact));
     const value = told !== undefined && asCalled ? asCalled(told) : told;
-    if (!isObject(value)) throw brokenServer(`the container responded with ${text.slice(0, 200)}`);
+    if (!isObject(value)) {
+      const found = told === undefined ? nonFiniteNumbers(text) : undefined;
+      if (found) throw external(nonFiniteText(found));
+      throw brokenServer(`the container responded with ${text.slice(0, 200)}`);
+    }
     const isResponse = value.object === "response";
     const failure = isResponse ? undefined : findFailure(value);
     if (failure) throw failure;

@@ -2,9 +2,9 @@
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 
-/** The prompts of a list, as text or as tokens; undefined if there is one only. */
+/** The prompts of a list, as text or as tokens; undefined if there is no list of them. */
 export function severalPrompts(prompt: Json | undefined): Json[] | undefined {
-  if (!Array.isArray(prompt) || prompt.length < 2) return undefined;
+  if (!Array.isArray(prompt)) return undefined;
   return prompt.every((one) => typeof one === "number") ? undefined : prompt;
 }
 

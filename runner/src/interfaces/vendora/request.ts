@@ -2,7 +2,8 @@
  * The request for an OpenAI-compatible server, made from the caller's; and the model's name in both
  * directions.
  */
-import { withoutDependents } from "../../../../src/domain/vendora/strict-fields.ts";
+import { fieldsOf } from "../../../../src/domain/vendora/response-json.ts";
+import { knownEffort, withoutDependents } from "../../../../src/domain/vendora/strict-fields.ts";
 import { strictChat } from "../../../../src/domain/vendora/strict-messages.ts";
 import { strictResponse } from "../../../../src/domain/vendora/strict-response.ts";
 import { withImageData } from "../../../../src/domain/vendorb/image-sources.ts";
@@ -42,7 +43,15 @@ export function requestBody(call: VendoraCall, input: Body, model: string | unde
     case "messages":
     case "count_tokens": {
       const { request } = plainMessages(named);
-      return withoutDependents({ ...request, messages: withImageData(request.messages ?? []) });
+      const { output_config } = request;
+      const { effort } = fieldsOf(output_config);
+      return withoutDependents({
+        ...request,
+        messages: withImageData(request.messages ?? []),
+        ...(effort != null && {
+          output_config: { ...fieldsOf(output_config), effort: knownEffort(effort) },
+        }),
+      });
     }
     case "chat_completions":
       return strictChat(input.stream === true ? withUsage(named) : named);

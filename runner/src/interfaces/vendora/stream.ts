@@ -10,6 +10,7 @@ import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { external, Failure } from "../../containers/failure.ts";
 import { parseBoundedJson } from "../bounded-json.ts";
+import { nonFiniteNumbers, nonFiniteText } from "../non-finite.ts";
 import { findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
 import { withModelName } from "./request.ts";
 
@@ -101,8 +102,11 @@ export class VendoraStream {
     const values = parse(data);
     if (values instanceof Failure) this.#close(values);
     else if (values) for (const value of values) this.#event(value);
-    else
-      this.#close(external(`the container sent an event that is not a JSON object: ${head(data)}`));
+    else {
+      const found = nonFiniteNumbers(data);
+      const problem = `the container sent an event that is not a JSON object: ${head(data)}`;
+      this.#close(external(found ? nonFiniteText(found) : problem));
+    }
   }
 
   #event(value: Record<string, Json>): void {

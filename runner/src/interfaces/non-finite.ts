@@ -1,6 +1,6 @@
-/** NaN and Infinity in a container's report: Python writes them into JSON, which has neither. */
+/** NaN and Infinity in a container's answer: Python writes them into JSON, which has neither. */
 import { randomUUID } from "node:crypto";
-import { stringEnd } from "../../../../src/lib/json-marks.ts";
+import { stringEnd } from "../../../src/lib/json-marks.ts";
 
 const QUOTE_OR_NUMBER = /"|-?(?:NaN|Infinity)/g;
 
@@ -40,6 +40,10 @@ export function nonFiniteNumbers(text: string): NonFinite | undefined {
     return undefined;
   }
 }
+
+/** What is wrong with them, for the model's publisher. */
+export const nonFiniteText = ({ number, place }: NonFinite): string =>
+  `the model returned ${number} in ${place}, which JSON has no number for: return null or a string instead`;
 
 function placeOf(value: unknown, wanted: string): string | undefined {
   if (value === wanted) return "";
