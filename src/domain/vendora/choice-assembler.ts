@@ -1,4 +1,5 @@
 /** Assembles the choices of a chat from their pieces. */
+import { isObject } from "../../lib/json.ts";
 import type { ChatDelta } from "../../protocol/vendora/chat.ts";
 import type { Logprobs, StreamedChoice } from "./chat-choice.ts";
 
@@ -61,8 +62,12 @@ class Whole {
   /** Strings are appended; of anything else the last value counts. */
   #merge(name: string, value: unknown) {
     const before = this.#message[name];
-    this.#message[name] =
-      TEXTS.has(name) && typeof before === "string" ? `${before}${value ?? ""}` : value;
+    if (name === "function_call" && isObject(before) && isObject(value)) {
+      const args = [before, value].map((one) => one.arguments ?? "").join("");
+      this.#message[name] = { name: before.name || value.name, arguments: args };
+    } else
+      this.#message[name] =
+        TEXTS.has(name) && typeof before === "string" ? `${before}${value ?? ""}` : value;
   }
 
   #call({ index: told, function: called, ...piece }: Call) {

@@ -62,7 +62,32 @@ export function reminder(content: Json | undefined, type = "text"): Json {
 }
 
 export const strictTurns = (messages: LocatedMessage[]): LocatedMessage[] =>
-  withJoinedTurns(withTextResults(withResultsAfterCalls(withJoinedTurns(messages))));
+  withJoinedTurns(withTextResults(withResultsAfterCalls(withJoinedTurns(messages)))).map((one) => ({
+    ...one,
+    message: withObjectArguments(one.message),
+  }));
+
+function withObjectArguments(message: Fields): Fields {
+  if (!Array.isArray(message.tool_calls)) return message;
+  const tool_calls = message.tool_calls.map(fieldsOf).map((call) => {
+    const called = fieldsOf(call.function);
+    if (!isFields(call.function)) return call;
+    return { ...call, function: { ...called, arguments: objectText(called.arguments) } };
+  });
+  return { ...message, tool_calls };
+}
+
+/** The arguments of an earlier call: servers parse them, and those of a call that was cut off are no object. */
+export function objectText(args: Json | undefined): string {
+  if (isFields(args)) return JSON.stringify(args);
+  const text = textOf(args);
+  try {
+    if (isFields(JSON.parse(text))) return text;
+  } catch {
+    // They are passed on as a text.
+  }
+  return JSON.stringify(text === "" ? {} : { input: text });
+}
 
 /** vLLM reads the first; the chat templates of most models, SGLang and llama.cpp read the second. */
 export const reasoningFields = (text: string): Fields => ({

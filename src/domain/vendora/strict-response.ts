@@ -3,7 +3,14 @@ import { withPlainTools } from "./plain-tools.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 import { historyPart, kindOfItem } from "./response-messages.ts";
 import { knownEffort, withoutDependents } from "./strict-fields.ts";
-import { isSystemRole, joinedContent, placed, reminder, splitSystem } from "./strict-messages.ts";
+import {
+  isSystemRole,
+  joinedContent,
+  objectText,
+  placed,
+  reminder,
+  splitSystem,
+} from "./strict-messages.ts";
 
 /** @throws NotSupportedByChat */
 export function strictResponse(asked: Fields): Fields {
@@ -55,7 +62,7 @@ function withKnownParts(item: Fields): Fields {
     return { ...item, content: content.map((part) => historyPart(fieldsOf(part), "output_text")) };
   if (type === "function_call_output" && Array.isArray(output))
     return { ...item, output: output.map((part) => historyPart(fieldsOf(part), "input_text")) };
-  return item;
+  return type === "function_call" ? { ...item, arguments: objectText(item.arguments) } : item;
 }
 
 const textIn = ({ content }: Fields): string =>

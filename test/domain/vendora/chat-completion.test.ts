@@ -34,6 +34,15 @@ test("text, whole or in pieces, is a message; the prediction says its usage", ()
   expect(completed(["He", "", "llo"], metrics)).toEqual(expected);
 });
 
+test("the pieces of a function_call are joined, too", () => {
+  const pieces = [{ name: "f", arguments: "" }, { arguments: '{"a":' }, { arguments: "1}" }];
+  const completion = completed(
+    pieces.map((function_call) => ({ choices: [{ index: 0, delta: { function_call } }] })),
+  );
+  const message = { function_call: { name: "f", arguments: '{"a":1}' } };
+  expect(completion).toMatchObject({ choices: [{ message }] });
+});
+
 test("no output is an empty message", () => {
   expect(completed([])).toEqual({
     ...OBJECT,

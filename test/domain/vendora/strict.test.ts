@@ -237,8 +237,31 @@ describe("turns", () => {
   test("without text are empty: a result of a tool, and a system message", () => {
     const asked = [user("Hi"), assistant(null, { tool_calls: [call("a")] }), result("a", null)];
     const { messages } = strictChat({ tools: [fn], messages: [system(null), ...asked] });
-    expect(messages).toEqual([...asked.slice(0, 2), result("a", "")]);
+    expect(messages).toMatchObject([...asked.slice(0, 2), result("a", "")]);
   });
+});
+
+test.each([
+  ['{"city":"Rome"}', '{"city":"Rome"}'],
+  ["", "{}"],
+  ['{"city":"Ro', '{"input":"{\\"city\\":\\"Ro"}'],
+  ["[1]", '{"input":"[1]"}'],
+])("arguments of an earlier call are an object: %s", (given, expected) => {
+  const item = { type: "function_call", call_id: "a", name: "clock", arguments: given };
+  const called = { id: "a", type: "function", function: { name: "clock", arguments: given } };
+  const said = { role: "assistant", content: null, tool_calls: [called] };
+  const chats = [
+    strictChat({ tools: [fn], messages: [user("Hi"), said] }),
+    chatRequestOf({ tools: [plain], input: [user("Hi"), item] }),
+  ];
+  for (const chat of chats) {
+    expect(chat.messages).toMatchObject([
+      {},
+      { tool_calls: [{ function: { arguments: expected } }] },
+    ]);
+    expect(objectionTo(chat)).toBeUndefined();
+  }
+  expect(strictResponse({ input: [item] }).input).toEqual([{ ...item, arguments: expected }]);
 });
 
 test("a response has parts of unknown types as text where the server has responses", () => {

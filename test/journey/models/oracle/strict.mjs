@@ -31,6 +31,10 @@ export function objectionTo(chat) {
     if (["user", "assistant"].includes(role) && messages[n - 1]?.role === role)
       return "Conversation roles must alternate user/assistant/user/assistant/...";
     if (role !== "tool") {
+      for (const call of tool_calls ?? []) {
+        const problem = objectionToArguments(call.function?.arguments);
+        if (problem) return problem;
+      }
       called = new Set((tool_calls ?? []).map(({ id }) => id));
       continue;
     }
@@ -39,4 +43,13 @@ export function objectionTo(chat) {
     if (!called.has(tool_call_id)) return `Tool call id ${tool_call_id} was not called`;
   }
   return undefined;
+}
+
+function objectionToArguments(text) {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" ? undefined : "Arguments must be an object.";
+  } catch ({ message }) {
+    return message;
+  }
 }
