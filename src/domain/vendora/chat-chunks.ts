@@ -7,6 +7,7 @@ import {
   type ChatCompletion,
   chatChunk,
   chatCompletion,
+  chatUsage,
 } from "../../protocol/vendora/chat.ts";
 import { valuesIn } from "./output-values.ts";
 import { TranslationFailed } from "./translation.ts";
@@ -60,7 +61,7 @@ function isPlainChunk(value: unknown): value is ChatChunk {
     isObject(value) &&
     Array.isArray(value.choices) &&
     value.choices.every(isPlainChoice) &&
-    (isNothing(value.usage) || chatChunk.shape.usage.safeParse(value.usage).success)
+    (isNothing(value.usage) || chatUsage.safeParse(value.usage).success)
   );
 }
 

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
+import { chatUsage } from "../../protocol/vendora/chat.ts";
 import { type CompletionChunk, completionChunk } from "../../protocol/vendora/completion.ts";
 import { valuesIn } from "./output-values.ts";
 import { TranslationFailed } from "./translation.ts";
@@ -32,7 +33,7 @@ function isPlainChunk(value: unknown): value is CompletionChunk {
     isObject(value) &&
     Array.isArray(value.choices) &&
     value.choices.every(isPlainChoice) &&
-    (isNothing(value.usage) || completionChunk.shape.usage.safeParse(value.usage).success)
+    (isNothing(value.usage) || chatUsage.safeParse(value.usage).success)
   );
 }
 

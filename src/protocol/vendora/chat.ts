@@ -4,6 +4,7 @@
  * are validated; the rest is passed to the model. Containers' responses are parsed leniently.
  */
 import { z } from "zod";
+import { isObject, withoutNulls } from "../../lib/json.ts";
 import { json, orNull } from "../common.ts";
 import { webhook } from "../webhook.ts";
 
@@ -63,18 +64,35 @@ export const chatUsage = z.looseObject({
 });
 export type ChatUsage = z.infer<typeof chatUsage>;
 
-const choice = { index: z.int().nonnegative().default(0), finish_reason: z.string().nullish() };
+/** As servers tell it: null is a count that they do not know. */
+export const toldUsage = z
+  .preprocess((usage) => (isObject(usage) ? withoutNulls(usage) : usage), chatUsage)
+  .nullish();
+
+/** Null as absent, as some servers have it. */
+export const choiceIndex = z
+  .int()
+  .nonnegative()
+  .nullish()
+  .transform((index) => index ?? 0);
+
+const choice = { index: choiceIndex, finish_reason: z.string().nullish() };
 
 /** A chunk of a stream. */
 export const chatChunk = z.looseObject({
-  choices: z.array(z.looseObject({ ...choice, delta: messageContent.default({}) })),
-  usage: chatUsage.nullish(),
+  choices: z.array(
+    z.looseObject({
+      ...choice,
+      delta: messageContent.nullish().transform((delta): ChatDelta => delta ?? {}),
+    }),
+  ),
+  usage: toldUsage,
 });
 export type ChatChunk = z.infer<typeof chatChunk>;
 
 /** A whole response. */
 export const chatCompletion = z.looseObject({
   choices: z.array(z.looseObject({ ...choice, message: messageContent })).min(1),
-  usage: chatUsage.nullish(),
+  usage: toldUsage,
 });
 export type ChatCompletion = z.infer<typeof chatCompletion>;

@@ -1,7 +1,7 @@
 /** Completions of the vendora convention: the text that follows a prompt. */
 import { z } from "zod";
 import { json } from "../common.ts";
-import { chatRequest, chatUsage, vendoraModelName, vendoraWebhook } from "./chat.ts";
+import { chatRequest, choiceIndex, toldUsage, vendoraModelName, vendoraWebhook } from "./chat.ts";
 import { textsOrTokens } from "./prompt.ts";
 
 /** The body of POST /vendora/completions. */
@@ -21,11 +21,11 @@ export type CompletionRequest = z.infer<typeof completionRequest>;
 export const completionChunk = z.looseObject({
   choices: z.array(
     z.looseObject({
-      index: z.int().nonnegative().default(0),
+      index: choiceIndex,
       text: z.string().nullish(),
       finish_reason: z.string().nullish(),
     }),
   ),
-  usage: chatUsage.nullish(),
+  usage: toldUsage,
 });
 export type CompletionChunk = z.infer<typeof completionChunk>;

@@ -99,6 +99,14 @@ test.each<[Json, RegExp]>([
   expect(() => chunksOf(output)).toThrow(message);
 });
 
+test("null is absent: a choice's index and delta, and counts", () => {
+  const usage = { prompt_tokens: 3, completion_tokens: null, total_tokens: null };
+  const choices = [{ index: null, delta: null, finish_reason: "stop" }];
+  expect(chunksOf({ choices, usage })).toEqual([
+    { choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage: { prompt_tokens: 3 } },
+  ]);
+});
+
 test("a list is its items, in turn", () => {
   const told = chunksOf(["on", [" and", { choices: [{ index: 0, delta: { content: " on" } }] }]]);
   expect(told.map(({ choices }) => choices[0]?.delta.content)).toEqual(["on", " and", " on"]);
