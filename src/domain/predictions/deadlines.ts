@@ -31,6 +31,12 @@ const RETURN_SECONDS = 10;
 export const heardBeforeRestart = (lastFrameAt: number, now: number, { lease_seconds }: Patience) =>
   Math.max(lastFrameAt, now - Math.max(0, lease_seconds - RETURN_SECONDS) * 1000);
 
+/**
+ * How long a restarted object waits for the caller that its restart has cut off. A Worker that is still
+ * connected to the caller resumes the stream within 4 s (services/vendora/log-reader.ts).
+ */
+const CALLER_MS = 10_000;
+
 /** A live runner connects sooner. After this a second attempt is offered to another runner. */
 const SECOND_MS = 1_000;
 
@@ -39,6 +45,7 @@ const REDISPATCH_FACTOR = 20;
 
 export type Deadline =
   | { kind: "wait"; at: number } // Prefer: wait=n, cancel
+  | { kind: "caller"; at: number }
   | { kind: "queue"; at: number }
   | { kind: "redispatch"; at: number }
   | { kind: "connect"; at: number }
@@ -96,8 +103,10 @@ function ownDeadlines(
     return [{ kind: "retention", at: (state.completed_at ?? 0) + spec.retention_seconds * 1000 }];
   }
   const all: Deadline[] = [];
-  if (spec.cancel_at !== null && state.cancel_requested_at === null) {
-    all.push({ kind: "wait", at: spec.cancel_at });
+  if (state.cancel_requested_at === null) {
+    if (spec.cancel_at !== null) all.push({ kind: "wait", at: spec.cancel_at });
+    if (state.caller_lost_at !== null)
+      all.push({ kind: "caller", at: state.caller_lost_at + CALLER_MS });
   }
   const { attempt } = state;
   if (!attempt) {

@@ -331,6 +331,24 @@ export class PredictionLife {
     return true;
   }
 
+  /**
+   * The object was restarted, which breaks the connection to a caller that is waiting.
+   * @returns whether that must be saved
+   */
+  loseCaller(now: number): boolean {
+    const isKnown = this.#state.caller_lost_at !== null;
+    if (this.terminal || !this.spec.cancel_on_disconnect || isKnown) return false;
+    this.#state.caller_lost_at = now;
+    return true;
+  }
+
+  /** The caller follows it. @returns whether that must be saved */
+  callerFollows(): boolean {
+    if (this.#state.caller_lost_at === null) return false;
+    this.#state.caller_lost_at = null;
+    return true;
+  }
+
   /** The runner has not obeyed a cancel in time: the prediction ends without it. */
   enforceCancel(now: number): void {
     if (!this.terminal && this.#state.cancel_requested_at !== null) this.#end("canceled", now);

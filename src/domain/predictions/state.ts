@@ -91,6 +91,8 @@ export interface PredictionSpec {
   retention_seconds: number;
   /** When to cancel it if it has not ended (`Prefer: wait=n, cancel`, vendora calls). */
   cancel_at: number | null;
+  /** Whether it is canceled when its caller disconnects: a vendora call without an Idempotency-Key. */
+  cancel_on_disconnect: boolean;
   claim: Claim | null;
   /** Whether its row is written only when it lasts or has ended (short-run.ts). */
   row_held: boolean;
@@ -112,6 +114,8 @@ export interface PredictionState extends AttemptsState {
   readonly dispatches: number;
   readonly dispatched_at: number;
   readonly cancel_requested_at: number | null;
+  /** When its object was restarted, if its caller has not followed it again since. */
+  readonly caller_lost_at: number | null;
   readonly completed_at: number | null;
   readonly setup_seconds: number | null;
   readonly execution_seconds: number | null;
@@ -159,6 +163,7 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   dispatches: 0,
   dispatched_at: spec.created_at,
   cancel_requested_at: null,
+  caller_lost_at: null,
   completed_at: null,
   setup_seconds: null,
   execution_seconds: null,

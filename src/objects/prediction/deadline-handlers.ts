@@ -21,6 +21,9 @@ export function handleDeadline(
     case "wait":
       cancel(record, effects, "the wait its caller allowed is over");
       return;
+    case "caller":
+      cancel(record, effects, "its caller has disconnected");
+      return;
     case "redispatch":
       return effects.dispatch(record, now);
     case "connect":

@@ -417,6 +417,10 @@ export class PredictionObject extends DurableObject<Bindings> {
     // That a runner has connected is not saved until it reports: its channel tells it.
     for (const attempt of this.#effects.channels.attempts)
       this.#record?.life.confirmAttempt(attempt);
+    if (this.#record?.life.loseCaller(Date.now())) {
+      this.#record.save();
+      this.#effects.alarm.arm(this.#record);
+    }
     return this.#record;
   }
 }

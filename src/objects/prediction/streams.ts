@@ -61,6 +61,7 @@ export class Streams {
       return new Response(null, { status: 204 });
     if (this.#subscribers.size >= settings(this.#env).maxReaders)
       return tooMany("of the prediction");
+    if (leave && record.life.callerFollows()) record.save();
     const onLeave = leave && (() => void this.#cancel());
     // It may have left during the creation: the stream of a response nobody reads is never canceled.
     if (signal.aborted) onLeave?.();

@@ -107,7 +107,7 @@ async function create(
   // Its object has died before it stored anything, as when a deploy restarts it: another one begins.
   const brokeOff = !result && !(failure instanceof TimedOut);
   if (brokeOff && spec.object_number < MAX_OBJECTS && !parts)
-    return create(services, withNextObject(request), {});
+    return create(services, withNextObject(request), { follow });
   if (result && "taken" in result) {
     if (parts) await discard();
     return findTaken(services, request, result.taken, onInputSent);

@@ -116,6 +116,7 @@ export async function createResolved(
     waits: waitSeconds > 0 && follow === undefined,
     origin,
     cancelAfterSeconds,
+    cancelOnDisconnect: follow?.leave === "cancel" && claim === null,
     claim,
     files,
     storedInput: storedInputOf(large),

@@ -40,6 +40,7 @@ export interface SpecDetails {
   origin: string;
   /** Null for never. */
   cancelAfterSeconds: number | null;
+  cancelOnDisconnect: boolean;
   claim: Claim | null;
   files: InputFile[];
   storedInput: StoredValue | null;
@@ -60,6 +61,7 @@ export async function predictionSpec(
     waits,
     origin,
     cancelAfterSeconds,
+    cancelOnDisconnect,
     claim,
     files,
     storedInput,
@@ -136,6 +138,7 @@ export async function predictionSpec(
     queue_timeout_seconds: settings.queueTimeoutSeconds,
     retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
     cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
+    cancel_on_disconnect: cancelOnDisconnect,
   };
 }
 

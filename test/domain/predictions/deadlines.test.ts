@@ -49,6 +49,20 @@ test("of a restarted object the lease goes on from the last frame, or for 10 s",
   expect(heardBeforeRestart(0, NOW, { ...PATIENCE, lease_seconds: 2 })).toBe(NOW);
 });
 
+test("a restarted object waits 10 s for the caller that its restart has cut off", () => {
+  const lost = running({ cancel_on_disconnect: true });
+  expect(at(deadlines(lost, NOW))).not.toHaveProperty("caller");
+  lost.loseCaller(NOW);
+  // Restarted once more before the caller was back.
+  lost.loseCaller(NOW + 5_000);
+  expect(at(deadlines(lost, NOW))).toMatchObject({ caller: 10 });
+  lost.callerFollows();
+  expect(at(deadlines(lost, NOW))).not.toHaveProperty("caller");
+  const other = running();
+  other.loseCaller(NOW);
+  expect(at(deadlines(other, NOW))).not.toHaveProperty("caller");
+});
+
 describe("while it waits", () => {
   test("the queue time and the next dispatch", () => {
     const waiting = life();

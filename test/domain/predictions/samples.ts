@@ -37,6 +37,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   queue_timeout_seconds: 3_600,
   retention_seconds: 86_400,
   cancel_at: null,
+  cancel_on_disconnect: false,
   claim: null,
   row_held: false,
   object_number: 1,

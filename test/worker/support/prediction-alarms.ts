@@ -1,4 +1,5 @@
 /** A prediction just before each of its deadlines, and what must have come of it in the end. */
+import { abortAllDurableObjects } from "cloudflare:test";
 import { expect } from "vitest";
 import type { Deadline } from "../../../src/domain/predictions/deadlines.ts";
 import type { TaskStatus } from "../../../src/protocol/prediction.ts";
@@ -7,7 +8,7 @@ import { services } from "./accounts.ts";
 import { newEndpoint } from "./endpoints.ts";
 import { eventually } from "./eventually.ts";
 import { keysBelow, storeFile } from "./files.ts";
-import { inAccount, objectOf, rowOf, tablesOf } from "./objects.ts";
+import { changeSpec, inAccount, objectOf, rowOf, tablesOf } from "./objects.ts";
 import { addressOf, exchanged, freshPath, script } from "./receiver.ts";
 import type { FakeRunner } from "./runner.ts";
 import { statusOf } from "./short-runs.ts";
@@ -95,6 +96,18 @@ export const ALARMS: Record<Deadline["kind"], Row> = {
       const prefer = { prefer: "wait=0, cancel" };
       const { id } = (await client.create({ model, input: {} }, prefer)).body;
       advance(1);
+      return { id };
+    },
+    check: ends("canceled"),
+  },
+  caller: {
+    async make(world) {
+      const id = await world.waiting();
+      const object = await objectOf(id);
+      await changeSpec(object, (spec) => ({ ...spec, cancel_on_disconnect: true }));
+      await abortAllDurableObjects();
+      await world.client.status(id);
+      advance(11);
       return { id };
     },
     check: ends("canceled"),
