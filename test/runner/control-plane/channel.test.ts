@@ -366,7 +366,7 @@ test("release hands the job back without a frame of events", async () => {
   reporter.setup({ phase: "starting" });
   expect(await channel.ended).toEqual({ kind: "released" });
   await prediction.until(() => plane.openSockets === 0 && prediction.releases.length === 1);
-  expect(prediction.releases).toEqual(["shutting down"]);
+  expect(prediction.releases).toEqual([{ type: "release", reason: "shutting down" }]);
   expect(prediction.frames).toEqual([]);
 });
 
