@@ -162,6 +162,7 @@ function callIn(
   { "idempotency-key": idempotencyKey }: z.infer<typeof callHeaders>,
   webhook: ImageRequest["webhook"],
 ) {
-  const { target, sentFiles: sent, releaseBody: onInputSent } = c.var;
-  return { target, origin: new URL(c.req.url).origin, idempotencyKey, sent, onInputSent, webhook };
+  const { target, sentFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+  const { origin } = new URL(c.req.url);
+  return { target, origin, idempotencyKey, sent, source, onInputSent, webhook };
 }

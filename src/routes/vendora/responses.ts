@@ -202,8 +202,8 @@ responseRoutes.openapi(create, async (c) => {
   }
   const begin = () => {
     const { webhook, ...request } = c.req.valid("json");
-    const { sentFiles: sent, releaseBody: onInputSent } = c.var;
-    const call = { target, webhook, origin, idempotencyKey, sent, onInputSent, socket };
+    const { sentFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+    const call = { target, webhook, origin, idempotencyKey, sent, source, onInputSent, socket };
     return beginResponse(services, caller, request, call);
   };
   const beginning = async () => {

@@ -62,7 +62,7 @@ export async function beginResponse(
   {
     socket,
     ...call
-  }: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "sent" | "onInputSent"> & {
+  }: Omit<Call, "call" | "body" | "id" | "background" | "retentionSeconds"> & {
     /** That the request has come over. */
     socket?: SocketContext | undefined;
   },
