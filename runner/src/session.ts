@@ -162,7 +162,10 @@ export class Session {
       log.info("declined", { prediction: order.prediction_id, reason: place });
       return source.declined({ handout, reason: place });
     }
-    const onReceipt = (receipt: string) => source.connected(receipt);
+    const onReceipt = (receipt: string) => {
+      source.connected(receipt);
+      this.#snapshots.changed();
+    };
     slots.start(new Job({ order, place, controlPlane, settings, onReceipt, log }));
   }
 

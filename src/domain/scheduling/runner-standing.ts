@@ -1,11 +1,12 @@
 /**
  * Which runners of a pool connect for the jobs that they take. A runner that connects to a prediction gets a
- * receipt, which it presents with its next claim. Until then the job is unconfirmed, and a runner
- * may have as many of these as slots. A missed job, one whose runner has not connected in time, counts
+ * receipt, which it presents with its next claim. Until then the job is unconfirmed, and allowances.ts says
+ * how many of these a runner may have. A missed job, one whose runner has not connected in time, counts
  * against it: after three the runner is suspended, each time for longer. A declined job counts half:
  * one now and then is ordinary, but who declines all holds each up. Starts that fail have a count of
  * their own (failed-starts.ts).
  */
+import { Allowances, type Holder } from "./allowances.ts";
 import { FailedStarts } from "./failed-starts.ts";
 
 /** An unconfirmed job is forgotten this long after its prediction must have reported it. */
@@ -28,6 +29,12 @@ interface Standing {
   suspendedUntil: number;
 }
 
+/** Who has an unconfirmed job. */
+interface Held extends Holder {
+  /** Whether it was proven when it got it. */
+  isProven: boolean;
+}
+
 /** A runner that gets no jobs. */
 export interface Suspension {
   /** Unix ms. */
@@ -45,7 +52,10 @@ const goodStanding = (): Omit<Standing, "unconfirmed"> => ({
 
 export class RunnerStanding {
   readonly #standings = new Map<string, Standing>();
-  readonly #holders = new Map<string, string>();
+  readonly #holders = new Map<string, Held>();
+  /** How many unconfirmed jobs the runners of a token have that were not proven when they got them. */
+  readonly #shared = new Map<string, number>();
+  readonly #allowances = new Allowances();
   readonly failedStarts = new FailedStarts();
   readonly #forgottenMs: number;
 
@@ -54,16 +64,22 @@ export class RunnerStanding {
     this.#forgottenMs = connectSeconds * 1000 + LATE_REPORT_MS;
   }
 
-  recordHandout(runnerId: string, receipt: string, now: number): void {
+  recordHandout(holder: Holder, receipt: string, now: number): void {
+    const { runnerId, token } = holder;
     this.#standingOf(runnerId).unconfirmed.set(receipt, now);
-    this.#holders.set(receipt, runnerId);
+    if (this.#holders.has(receipt)) return;
+    const isProven = this.#allowances.isProven(runnerId);
+    this.#holders.set(receipt, { runnerId, token, isProven });
+    if (!isProven) this.#shared.set(token, (this.#shared.get(token) ?? 0) + 1);
   }
 
   /** A runner presents receipts; those of other runners are ignored. */
   recordConnected(runnerId: string, receipts: readonly string[]): void {
     for (const receipt of receipts) {
-      if (this.#holders.get(receipt) !== runnerId) continue;
+      const holder = this.#holders.get(receipt);
+      if (holder?.runnerId !== runnerId) continue;
       this.#settle(receipt);
+      this.#allowances.reported(holder);
       const standing = this.#standingOf(runnerId);
       standing.weight = Math.max(0, standing.weight - 1);
       if (standing.weight === 0) standing.suspensions = 0;
@@ -81,14 +97,22 @@ export class RunnerStanding {
     return this.#count(receipt, DECLINED_WEIGHT, now);
   }
 
-  /** The job is no longer needed, through no fault of the runner. @returns its id */
+  /** Another runner has reported first. It is asked less, and never suspended for it. @returns its id */
   recordDismissed(receipt: string): string | undefined {
-    return this.#settle(receipt);
+    const holder = this.#settle(receipt);
+    if (holder) this.#allowances.silent(holder);
+    return holder?.runnerId;
+  }
+
+  /** It was never sent to the runner. */
+  recordUnsent(receipt: string): void {
+    this.#settle(receipt);
   }
 
   /** An operator has resumed or removed it: its misses are forgotten. */
   reset(runnerId: string): void {
     this.failedStarts.reset(runnerId);
+    this.#allowances.forget(runnerId);
     const standing = this.#standings.get(runnerId);
     if (!standing) return;
     Object.assign(standing, goodStanding());
@@ -96,8 +120,20 @@ export class RunnerStanding {
   }
 
   /** The runner that has an unconfirmed job. */
-  holderOf(receipt: string): string | undefined {
+  holderOf(receipt: string): Holder | undefined {
     return this.#holders.get(receipt);
+  }
+
+  /** Whether it has reported on a job since it was silent. */
+  isProven(runnerId: string): boolean {
+    return this.#allowances.isProven(runnerId);
+  }
+
+  /** How many more jobs a runner may be handed, whatever it has room for. */
+  allowance(holder: Holder, now: number): number {
+    const own = this.unconfirmed(holder.runnerId, now).size;
+    const shared = this.#shared.get(holder.token) ?? 0;
+    return this.#allowances.left(holder, { own, shared });
   }
 
   /** The unconfirmed jobs of a runner, by their receipts. */
@@ -124,8 +160,10 @@ export class RunnerStanding {
   }
 
   #count(receipt: string, weight: number, now: number): string | undefined {
-    const runnerId = this.#settle(receipt);
-    if (runnerId === undefined) return undefined;
+    const holder = this.#settle(receipt);
+    if (!holder) return undefined;
+    const { runnerId } = holder;
+    if (weight === MISS_WEIGHT) this.#allowances.silent(holder);
     const standing = this.#standingOf(runnerId);
     if (now - standing.missedAt < MISS_WINDOW_MS) return runnerId;
     standing.missedAt = now;
@@ -139,14 +177,22 @@ export class RunnerStanding {
     return runnerId;
   }
 
-  #settle(receipt: string): string | undefined {
-    const runnerId = this.#holders.get(receipt);
+  #settle(receipt: string): Held | undefined {
+    const holder = this.#holders.get(receipt);
+    if (!holder) return undefined;
+    const { runnerId, token, isProven } = holder;
     this.#holders.delete(receipt);
-    if (runnerId === undefined) return undefined;
+    if (!isProven) this.#giveBack(token);
     const standing = this.#standingOf(runnerId);
     standing.unconfirmed.delete(receipt);
     this.#deleteIfGood(runnerId, standing);
-    return runnerId;
+    return holder;
+  }
+
+  #giveBack(token: string): void {
+    const left = (this.#shared.get(token) ?? 0) - 1;
+    if (left > 0) this.#shared.set(token, left);
+    else this.#shared.delete(token);
   }
 
   #standingOf(runnerId: string): Standing {

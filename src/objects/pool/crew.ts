@@ -46,6 +46,8 @@ export class Crew {
   readonly #left = new LRUCache<string, string>({ max: 10_000 });
   /** Until when runners are suspended, each with a timer. */
   readonly #comingBack = new Map<string, number>();
+  /** Runners that get no job because of others with their token. */
+  readonly #short = new Set<string>();
   #sweep: number | null = null;
 
   constructor(options: CrewOptions) {
@@ -76,6 +78,14 @@ export class Crew {
     return isKnown && runner.isExpected && this.#takes(runner, Date.now());
   }
 
+  /** Whether it may be handed another job, whatever its box was told when that was decided. */
+  isAllowed(runner: PoolRunner): boolean {
+    const now = Date.now();
+    if (this.#standing.allowance(runner.holder, now) > 0) return true;
+    this.#update(runner, now);
+    return false;
+  }
+
   // ---- what they tell
 
   /** What it told before it left may come afterwards. It is back when it polls again. */
@@ -93,6 +103,7 @@ export class Crew {
     const previous = this.#runners.get(runner_id);
     // It has connected for these, also where there is no room for what it tells.
     this.#standing.recordConnected(runner_id, snapshot.heard);
+    if (snapshot.heard.length > 0) this.#updateShort(telling.token_id, now);
     for (const receipt of snapshot.heard) previous?.settle(receipt);
     // What comes late tells nothing, and what is kept stays as large as it was.
     const fitted = previous?.isLate(telling)
@@ -164,7 +175,9 @@ export class Crew {
 
   /** Hands it a job, now or when it is back. */
   hand(runner: PoolRunner, handed: Handed): void {
-    runner.expect(handed, Date.now());
+    const now = Date.now();
+    runner.expect(handed, now);
+    this.#standing.recordHandout(runner.holder, receiptOf(handed.offered.lease.secret), now);
     if (runner.poll) this.#answer(runner, [handed]);
     else runner.held.push(handed);
   }
@@ -172,7 +185,7 @@ export class Crew {
   #answer(runner: PoolRunner, handed: Handed[]): void {
     const now = Date.now();
     for (const { offered } of handed)
-      this.#standing.recordHandout(runner.id, receiptOf(offered.lease.secret), now);
+      this.#standing.recordHandout(runner.holder, receiptOf(offered.lease.secret), now);
     runner.poll?.answer(handed);
   }
 
@@ -189,23 +202,28 @@ export class Crew {
     const now = Date.now();
     for (const { number, offered } of unclaimed) {
       runner.settle(receiptOf(offered.lease.secret));
+      this.#standing.recordUnsent(receiptOf(offered.lease.secret));
       this.#state.dropped(runner.id, number, now);
     }
     this.#update(runner, now);
+    if (unclaimed.length > 0) this.#updateShort(runner.holder.token, now);
     this.#options.onUnclaimed(unclaimed);
   }
 
   // ---- what becomes of hand-outs
 
-  holderOf(receipt: string): string | undefined {
+  holderOf(receipt: string): PoolRunner["holder"] | undefined {
     return this.#standing.holderOf(receipt);
   }
 
   missed(receipt: string): void {
     const now = Date.now();
-    const runnerId = this.#standing.recordMissed(receipt, now) ?? this.#unheld(receipt);
-    this.#settled(runnerId, receipt);
-    if (runnerId !== undefined) this.#comeBack(runnerId, now);
+    const holder = this.holderOf(receipt);
+    if (!holder) return;
+    if (this.#unheld(holder.runnerId, receipt)) this.#standing.recordUnsent(receipt);
+    else this.#standing.recordMissed(receipt, now);
+    this.#settled(holder, receipt);
+    this.#comeBack(holder.runnerId, now);
   }
 
   /** Once its suspension is over, if it is suspended. */
@@ -224,7 +242,11 @@ export class Crew {
   }
 
   dismissed(receipt: string): void {
-    this.#settled(this.#standing.recordDismissed(receipt) ?? this.#unheld(receipt), receipt);
+    const holder = this.holderOf(receipt);
+    if (!holder) return;
+    if (this.#unheld(holder.runnerId, receipt)) this.#standing.recordUnsent(receipt);
+    else this.#standing.recordDismissed(receipt);
+    this.#settled(holder, receipt);
   }
 
   /** Its machine failed to start a container. */
@@ -251,24 +273,31 @@ export class Crew {
     this.#update(runner, now);
   }
 
-  /** It may still be held for a runner that is expected back. @returns that runner's id */
-  #unheld(receipt: string): string | undefined {
-    for (const { id, held } of this.#runners.values()) {
-      const at = held.findIndex(({ offered }) => receiptOf(offered.lease.secret) === receipt);
-      if (at < 0) continue;
-      held.splice(at, 1);
-      return id;
-    }
-    return undefined;
+  /** It may still be held for a runner that is expected back. @returns whether it was */
+  #unheld(runnerId: string, receipt: string): boolean {
+    const { held = [] } = this.#runners.get(runnerId) ?? {};
+    const at = held.findIndex(({ offered }) => receiptOf(offered.lease.secret) === receipt);
+    if (at >= 0) held.splice(at, 1);
+    return at >= 0;
   }
 
   /** One of its jobs takes no slot any more. */
-  #settled(runnerId: string | undefined, receipt: string): void {
-    const runner = runnerId === undefined ? undefined : this.#runners.get(runnerId);
-    if (!runner) return;
-    const settled = runner.settle(receipt);
-    if (settled) this.#state.lost(runner.id, settled.number, Date.now());
-    this.#update(runner, Date.now());
+  #settled({ runnerId, token }: PoolRunner["holder"], receipt: string): void {
+    const now = Date.now();
+    const runner = this.#runners.get(runnerId);
+    const settled = runner?.settle(receipt);
+    if (settled) this.#state.lost(runnerId, settled.number, now);
+    if (runner) this.#update(runner, now);
+    this.#updateShort(token, now);
+  }
+
+  /** More may be allowed with a token than before. */
+  #updateShort(token: string, now: number): void {
+    for (const id of this.#short) {
+      const runner = this.#runners.get(id);
+      if (!runner) this.#short.delete(id);
+      else if (runner.holder.token === token) this.#update(runner, now);
+    }
   }
 
   // ---- who is there
@@ -308,7 +337,10 @@ export class Crew {
   #end(runner: PoolRunner): void {
     this.#state.leave(runner.id, Date.now());
     runner.poll?.answer([]);
-    this.#options.onUnclaimed(runner.held.splice(0));
+    const unclaimed = runner.held.splice(0);
+    for (const { offered } of unclaimed)
+      this.#standing.recordUnsent(receiptOf(offered.lease.secret));
+    this.#options.onUnclaimed(unclaimed);
   }
 
   /** Those that are silent are taken for gone; a timer runs only while there is anybody. */
@@ -366,7 +398,7 @@ export class Crew {
     let free = 0;
     for (const runner of this.#runners.values())
       if (runner.poll && runner.serves(hardware) && this.#takes(runner, now))
-        free += this.#state.fleet.boxes.get(runner.id)?.freeSlots ?? 0;
+        free += this.#state.fleet.boxes.get(runner.id)?.unusedSlots ?? 0;
     return free;
   }
 
@@ -382,7 +414,10 @@ export class Crew {
     if (this.#runners.get(runner.id) !== runner) return;
     const lost = runner.settleAllBut(this.#standing.unconfirmed(runner.id, now));
     for (const { number } of lost) this.#state.lost(runner.id, number, now);
-    this.#state.report(runner.view(declined), now);
+    const allowance = this.#standing.allowance(runner.holder, now);
+    if (allowance > 0 || this.#standing.isProven(runner.id)) this.#short.delete(runner.id);
+    else this.#short.add(runner.id);
+    this.#state.report(runner.view(allowance, declined), now);
     this.#state.setTakes(runner.id, this.#takes(runner, now));
   }
 }

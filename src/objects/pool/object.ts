@@ -96,7 +96,7 @@ export class PoolObject extends DurableObject<Bindings> {
    * @param receipt of the first attempt
    */
   offerSecond(offered: OfferedJob, job: WaitingJob, receipt: string): boolean {
-    const first = this.#crew.holderOf(receipt);
+    const first = this.#crew.holderOf(receipt)?.runnerId;
     return this.#line.offerNow({ job, since: Date.now(), offered }, first);
   }
 

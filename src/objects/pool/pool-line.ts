@@ -201,6 +201,7 @@ export class PoolLine {
   assign(): void {
     const now = Date.now();
     const { handouts, until } = handOut(this.#state, now);
+    let isRefused = false;
     for (const { ask, box, number, stop } of handouts) {
       const waiting = this.#jobs.get(ask.id);
       const runner = this.#crew.get(box);
@@ -210,11 +211,18 @@ export class PoolLine {
         this.#state.withdraw(ask.id);
         continue;
       }
+      if (!this.#crew.isAllowed(runner)) {
+        isRefused = true;
+        this.#jobs.set(ask.id, waiting);
+        this.#state.dropped(box, number, now);
+        continue;
+      }
       if (stop.length > 0) this.#names.addImages(runner.snapshot.containers);
       const place = { runner, number, stop: [...stop] };
       if (waiting.offered) this.#hand(place, waiting, waiting.offered);
       else this.#ctx.waitUntil(this.#open(waiting, place));
     }
+    if (isRefused) return this.assign();
     clearTimeout(this.#nextLook);
     this.#nextLook =
       until === null ? null : setTimeout(() => this.assign(), Math.max(0, until - now));
@@ -234,7 +242,7 @@ export class PoolLine {
       // If it is not answered, an attempt may be open for nobody: the prediction expires it.
       const offered = await predictionWithId(this.#env, id)?.openAttempt(unplaced ?? undefined);
       this.#tries.delete(id);
-      if (offered && this.#crew.isUsable(runner)) {
+      if (offered && this.#crew.isUsable(runner) && this.#crew.isAllowed(runner)) {
         this.#storedJobs.remove(id);
         this.#waitTimes.add(job.hardware, Date.now() - since);
         return this.#hand(place, waiting, offered);

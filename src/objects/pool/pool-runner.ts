@@ -115,6 +115,10 @@ export class PoolRunner {
     return { runner_id: this.id, session: this.session, pool: this.#pool };
   }
 
+  get holder() {
+    return { runnerId: this.id, token: this.#token };
+  }
+
   /** What it takes of the memory of its pool. */
   get memory() {
     return { token: this.#token, size: toldSize(this.#snapshot, this.#images) };
@@ -291,19 +295,24 @@ export class PoolRunner {
     );
   }
 
-  /** @param declined numbers of hand-outs that it has no place for, as it has just told */
-  view(declined: readonly number[] = []): BoxView {
+  /**
+   * @param allowance how many more jobs it may be handed
+   * @param declined numbers of hand-outs that it has no place for, as it has just told
+   */
+  view(allowance: number, declined: readonly number[] = []): BoxView {
     const { handed, devices, containers, max_containers } = this.#snapshot;
     const isDeclined = new Set(declined);
+    const handouts = this.#jobs.filter((number) => !isDeclined.has(number));
     return {
       id: this.id,
       classes: this.#known?.hardware ?? [],
       slots: this.slots,
+      jobs_max: handouts.length + this.#unseen + allowance,
       containers_max: max_containers,
       // One that is lost stays counted with the container that has it.
       gpus: devices.filter(({ lost, holder }) => !lost || holder !== null).length,
       handed,
-      handouts: this.#jobs.filter((number) => !isDeclined.has(number)),
+      handouts,
       declined,
       containers: containers.map(({ name, phase_ms, idle_ms, runs_ms, ...container }) => ({
         ...container,

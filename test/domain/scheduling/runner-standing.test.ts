@@ -4,11 +4,13 @@ import { describe, expect, test } from "vitest";
 import { RunnerStanding } from "../../../src/domain/scheduling/runner-standing.ts";
 import { NOW } from "../predictions/samples.ts";
 
+const held = (runnerId: string) => ({ runnerId, token: "t" });
+
 /** Takes one and is not heard of it, time after time. */
 function misses(conduct: RunnerStanding, times: number, from: number, runner = "r"): number {
   let now = from;
   for (let n = 0; n < times; n++) {
-    conduct.recordHandout(runner, `${runner} ${now}`, now);
+    conduct.recordHandout(held(runner), `${runner} ${now}`, now);
     now += 5_000;
     conduct.recordMissed(`${runner} ${now - 5_000}`, now);
   }
@@ -17,9 +19,9 @@ function misses(conduct: RunnerStanding, times: number, from: number, runner = "
 
 test("what was handed out is unheard until its receipt comes, is missed, or is forgotten", () => {
   const conduct = new RunnerStanding(5);
-  for (const receipt of ["a", "b", "c"]) conduct.recordHandout("r", receipt, NOW);
+  for (const receipt of ["a", "b", "c"]) conduct.recordHandout(held("r"), receipt, NOW);
   expect(conduct.unconfirmed("r", NOW).size).toBe(3);
-  expect(conduct.holderOf("a")).toBe("r");
+  expect(conduct.holderOf("a")).toMatchObject(held("r"));
   conduct.recordConnected("r", ["a", "no such"]);
   expect(conduct.unconfirmed("r", NOW).size).toBe(2);
   expect(conduct.recordMissed("b", NOW)).toBe("r");
@@ -31,14 +33,14 @@ test("what was handed out is unheard until its receipt comes, is missed, or is f
 
 test("nothing is forgotten while its prediction may still wait, however patient that is", () => {
   const conduct = new RunnerStanding(60);
-  conduct.recordHandout("r", "a", NOW);
+  conduct.recordHandout(held("r"), "a", NOW);
   expect(conduct.unconfirmed("r", NOW + 61_000).size).toBe(1);
   expect(conduct.recordMissed("a", NOW + 61_000)).toBe("r");
 });
 
 test("a receipt is worth nothing to another runner", () => {
   const conduct = new RunnerStanding(5);
-  conduct.recordHandout("r", "a", NOW);
+  conduct.recordHandout(held("r"), "a", NOW);
   conduct.recordConnected("thief", ["a"]);
   expect(conduct.unconfirmed("r", NOW).size).toBe(1);
 });
@@ -47,7 +49,7 @@ test("a runner that declines all is set aside after six, one that also works is 
   const conduct = new RunnerStanding(5);
   const declines = (runner: string, n: number) => {
     const at = NOW + n * 5_000;
-    conduct.recordHandout(runner, `${runner} ${n}`, at);
+    conduct.recordHandout(held(runner), `${runner} ${n}`, at);
     expect(conduct.recordDeclined(`${runner} ${n}`, at)).toBe(runner);
     return conduct.suspendedUntil(runner, at);
   };
@@ -55,7 +57,7 @@ test("a runner that declines all is set aside after six, one that also works is 
   expect(until).toEqual([null, null, null, null, null, NOW + 35_000]);
   for (let n = 0; n < 20; n++) {
     expect(declines("full", n)).toBeNull();
-    conduct.recordHandout("full", "works", NOW);
+    conduct.recordHandout(held("full"), "works", NOW);
     conduct.recordConnected("full", ["works"]);
   }
 });
@@ -82,7 +84,7 @@ describe("a runner that takes and never works", () => {
     let now = misses(conduct, 3, NOW);
     now = conduct.suspendedUntil("r", now) ?? now;
     for (let n = 0; n < 6; n++) {
-      conduct.recordHandout("r", `${n}`, now);
+      conduct.recordHandout(held("r"), `${n}`, now);
       conduct.recordConnected("r", [`${n}`]);
     }
     now = misses(conduct, 2, now);
@@ -96,7 +98,7 @@ describe("a runner that takes and never works", () => {
     let now = misses(conduct, 3, NOW);
     now = misses(conduct, 1, conduct.suspendedUntil("r", now) ?? now);
     expect(conduct.suspendedUntil("r", now)).not.toBeNull();
-    conduct.recordHandout("r", "held", now);
+    conduct.recordHandout(held("r"), "held", now);
     conduct.reset("r");
     conduct.reset("nobody");
     expect(conduct.suspendedUntil("r", now)).toBeNull();
@@ -112,7 +114,7 @@ describe("a runner that takes and never works", () => {
     const conduct = new RunnerStanding(5);
     let now = NOW;
     for (let n = 0; n < 5; n++) {
-      conduct.recordHandout("r", `${n}`, now);
+      conduct.recordHandout(held("r"), `${n}`, now);
       conduct.recordConnected("r", [`${n}`]);
       now = misses(conduct, 1, now);
     }
@@ -123,7 +125,7 @@ describe("a runner that takes and never works", () => {
 test("all that a dying runner had taken count as one", () => {
   const conduct = new RunnerStanding(5);
   const receipts = Array.from({ length: 8 }, (_, n) => `${n}`);
-  for (const receipt of receipts) conduct.recordHandout("r", receipt, NOW);
+  for (const receipt of receipts) conduct.recordHandout(held("r"), receipt, NOW);
   for (const receipt of receipts) conduct.recordMissed(receipt, NOW + 5_000);
   expect(conduct.suspendedUntil("r", NOW + 5_000)).toBeNull();
 });
@@ -131,7 +133,7 @@ test("all that a dying runner had taken count as one", () => {
 test("what was taken from it in favour of another counts for nothing", () => {
   const conduct = new RunnerStanding(5);
   for (let n = 0; n < 9; n++) {
-    conduct.recordHandout("r", `${n}`, NOW + n * 6_000);
+    conduct.recordHandout(held("r"), `${n}`, NOW + n * 6_000);
     expect(conduct.recordDismissed(`${n}`)).toBe("r");
   }
   expect(conduct.suspendedUntil("r", NOW + 60_000)).toBeNull();
@@ -148,7 +150,7 @@ test("in every order: who is heard of all is never set aside, and nothing is cou
       const conduct = new RunnerStanding(5);
       let now = NOW;
       for (const { runner, receipt, after } of acts) {
-        conduct.recordHandout(runner, `${runner} ${receipt}`, now);
+        conduct.recordHandout(held(runner), `${runner} ${receipt}`, now);
         now += after;
         if (runner === "good") conduct.recordConnected("good", [`good ${receipt}`]);
         else conduct.recordMissed(`bad ${receipt}`, now);

@@ -46,6 +46,35 @@ test("one that takes all and says that it has nothing is set aside after three, 
   await polling;
 });
 
+test("one that takes all that it can and reports nothing delays four jobs of eight, by a second", async () => {
+  const world = await newWorld();
+  for (let n = 1; n <= 8; n++) await world.waiting();
+  await lineOf(world, 8);
+  const liar = await boaster(world);
+  const hoarded: Job[] = [];
+  while (hoarded.length < 4) hoarded.push(...(await liar.claim(NONE)));
+  const polling = liar.poll(NONE);
+  const healthy = await world.runner(8);
+  const served = new Set<string>();
+  const serve = async () => {
+    for (const job of await healthy.claim({ free: 8 - served.size })) {
+      served.add(job.prediction_id);
+      await healthy.connect(job);
+    }
+  };
+  while (served.size < 4) await serve();
+  await lineOf(world, 0);
+  for (const { prediction_id } of hoarded) {
+    const serving = serve();
+    await openPolls(world, 996 + 8 - served.size);
+    await passes(1.1, prediction_id);
+    await serving;
+  }
+  expect(served.size).toBe(8);
+  await pool(world).removeRunner(liar.id, liar.session);
+  await polling;
+});
+
 describe("one that declines everything, and tells something else each time", () => {
   let changes = 0;
 

@@ -31,6 +31,7 @@ test("in turn among accounts, first come first served within one", async () => {
   for (let n = 0; n < 5; n++) {
     const [job] = await one.claim({ free: 1 });
     order.push(job?.prediction_id ?? "none");
+    if (job) await one.connect(job);
   }
   expect(order).toEqual([mine[0], theirs, mine[1], mine[2], mine[3]]);
 });
@@ -69,7 +70,10 @@ test("a runner with room for many gets many, each once", async () => {
   const one = await world.runner(6);
   const got: string[] = [];
   while (got.length < 6)
-    got.push(...(await one.claim({ free: 6 - got.length })).map((job) => job.prediction_id));
+    for (const job of await one.claim({ free: 6 - got.length })) {
+      got.push(job.prediction_id);
+      await one.connect(job);
+    }
   expect(got.toSorted()).toEqual(ids.toSorted());
   expect((await pool(world).status()).waiting).toBe(0);
 });

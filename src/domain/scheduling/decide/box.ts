@@ -45,6 +45,8 @@ export class Box {
   classes: ReadonlySet<string> = new Set();
   freeGpus = 0;
   freeSlots = 0;
+  /** Also those that it gets no job for before it has reported on others. */
+  unusedSlots = 0;
   freeContainers = 0;
   /** Of containers that no job uses. */
   idleGpus = 0;
@@ -223,7 +225,7 @@ export class Box {
   }
 
   #count(): void {
-    const { slots, gpus, containers_max, handed, handouts } = this.#view;
+    const { slots, jobs_max = slots, gpus, containers_max, handed, handouts } = this.#view;
     let held = 0;
     this.idleGpus = 0;
     this.idleContainers = 0;
@@ -240,7 +242,8 @@ export class Box {
     // Below zero while something stops and what replaces it is told already.
     this.freeGpus = Math.max(0, gpus - held);
     this.freeContainers = Math.max(0, containers_max - this.containers.size);
-    this.freeSlots = Math.max(0, slots - runs);
+    this.unusedSlots = Math.max(0, slots - runs);
+    this.freeSlots = Math.max(0, Math.min(slots, jobs_max) - runs);
   }
 }
 

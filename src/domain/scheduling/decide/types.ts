@@ -52,6 +52,8 @@ export interface BoxView {
   classes: readonly string[];
   /** How many jobs it may have at a time. */
   slots: number;
+  /** The same while it has not reported on jobs that it was handed; by default as many as slots. */
+  jobs_max?: number;
   /** The last number of a hand-out that it had received by then; 0 before the first. */
   handed: number;
   /** Of the jobs that it has: the numbers of their hand-outs. */
