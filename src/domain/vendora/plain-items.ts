@@ -57,18 +57,20 @@ function keyOf(tool: Json): string {
 const CALL = /_call$/;
 const RESULT = /_output$/;
 
+/** Types of hosted tools are shorter. */
+const MAX_TYPE = 100;
+
 class ItemReader {
   readonly #names: ToolNames;
   /** The types of hosted tools that the container has. */
-  readonly #hosted: string[];
+  readonly #hosted: Set<string>;
   readonly #calls = new Set<string>();
   readonly #results = new Set<string>();
 
   constructor(all: Placed[], tools: Json | undefined) {
     this.#names = new ToolNames(tools);
-    this.#hosted = listOf(tools)
-      .map((tool) => textOf(fieldsOf(tool).type))
-      .filter((type) => type !== "" && !CALLER_TOOLS.includes(type));
+    const types = listOf(tools).map((tool) => textOf(fieldsOf(tool).type));
+    this.#hosted = new Set(types.filter((type) => type !== "" && !CALLER_TOOLS.includes(type)));
     for (const { entry } of all) {
       const isResult = RESULT.test(textOf(entry.type));
       (isResult ? this.#results : this.#calls).add(callIdOf(entry));
@@ -114,10 +116,15 @@ class ItemReader {
           "a conversation is compacted with POST /v1/vendora/responses/compact.",
         );
       default:
-        return this.#hosted.some((one) => textOf(type).startsWith(one))
-          ? [item]
-          : this.#asFunction(item);
+        return this.#isHosted(textOf(type)) ? [item] : this.#asFunction(item);
     }
+  }
+
+  /** Whether it begins as a type of the tools: not compared with each, as both may be tens of thousands. */
+  #isHosted(type: string): boolean {
+    for (let length = 1; length <= Math.min(type.length, MAX_TYPE); length++)
+      if (this.#hosted.has(type.slice(0, length))) return true;
+    return false;
   }
 
   #asFunction(item: Fields): Fields[] | undefined {

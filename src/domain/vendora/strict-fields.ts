@@ -47,9 +47,9 @@ export function withoutDependents(request: Fields): Fields {
  * @param choice the mode, and the tools that it allows
  */
 export function allowedTools(tools: Json[], { mode, tools: allowed }: Fields): Fields {
-  const names = listOf(allowed).map(nameOf);
+  const names = new Set(listOf(allowed).map(nameOf));
   return {
-    tools: tools.filter((tool) => names.includes(nameOf(tool))),
+    tools: tools.filter((tool) => names.has(nameOf(tool))),
     tool_choice: mode ?? "auto",
   };
 }

@@ -102,7 +102,11 @@ function withResultsAfterCalls(messages: LocatedMessage[]): LocatedMessage[] {
   const turns = messages.filter((one) => {
     const { role, tool_call_id, tool_calls } = one.message;
     const caller = role === "tool" ? callers.get(tool_call_id) : undefined;
-    if (caller) results.set(caller, [...(results.get(caller) ?? []), one]);
+    if (caller) {
+      const others = results.get(caller) ?? [];
+      others.push(one);
+      results.set(caller, others);
+    }
     for (const call of listOf(tool_calls)) callers.set(fieldsOf(call).id, one);
     return !caller;
   });
@@ -133,14 +137,15 @@ function withTextResults(messages: LocatedMessage[]): LocatedMessage[] {
 
 /** Templates expect that the user and the assistant take turns. */
 function withJoinedTurns(messages: LocatedMessage[]): LocatedMessage[] {
-  const all: LocatedMessage[] = [];
+  const turns: { first: LocatedMessage; more: LocatedMessage[] }[] = [];
   for (const one of messages) {
-    const last = all.at(-1);
-    if (last && last.message.role === one.message.role && [last, one].every(isJoinable))
-      all[all.length - 1] = joined(last, one);
-    else all.push(one);
+    const turn = turns.at(-1);
+    const isSame = turn?.first.message.role === one.message.role;
+    if (turn && isSame && [turn.first, one].every(isJoinable)) turn.more.push(one);
+    else turns.push({ first: one, more: [] });
   }
-  return all;
+  // All at once: with each further message a long text would be copied again.
+  return turns.map(({ first, more }) => joined(first, more));
 }
 
 const TEXTS = ["reasoning", "reasoning_content", "refusal"];
@@ -158,22 +163,26 @@ function isJoinable({ message }: LocatedMessage): boolean {
   );
 }
 
-function joined(one: LocatedMessage, next: LocatedMessage): LocatedMessage {
-  const [a, b] = [one.message, next.message];
-  const contents = [a.content, b.content].filter((content) => content != null && content !== "");
-  const calls = [...listOf(a.tool_calls), ...listOf(b.tool_calls)];
+function joined(one: LocatedMessage, more: LocatedMessage[]): LocatedMessage {
+  if (more.length === 0) return one;
+  const turn = [one, ...more];
+  const all = turn.map(({ message }) => message);
+  const contents = all.map(({ content }) => content);
+  const told = contents.filter((content) => content != null && content !== "");
+  const calls = all.flatMap(({ tool_calls }) => listOf(tool_calls));
   const texts = TEXTS.map(
-    (name) => [name, [textOf(a[name]), textOf(b[name])].filter(Boolean)] as const,
+    (name) => [name, all.map((message) => textOf(message[name])).filter(Boolean)] as const,
   )
-    .filter(([, both]) => both.length > 0)
-    .map(([name, both]) => [name, both.join("\n")]);
+    .filter(([, said]) => said.length > 0)
+    .map(([name, said]) => [name, said.join("\n")]);
   const message: Fields = {
-    role: a.role ?? null,
-    content: contents.length > 0 ? joinedContent(contents, "\n") : (a.content ?? b.content ?? null),
+    role: one.message.role ?? null,
+    content:
+      told.length > 0 ? joinedContent(told, "\n") : (contents.find((c) => c != null) ?? null),
     ...(calls.length > 0 && { tool_calls: calls }),
     ...Object.fromEntries(texts),
   };
-  return { ...one, message, callPaths: [...one.callPaths, ...next.callPaths] };
+  return { ...one, message, callPaths: turn.flatMap(({ callPaths }) => callPaths) };
 }
 
 /** @param type of a text part */

@@ -1,5 +1,9 @@
 /** Reads the tool calls of a chat from their pieces, for all conventions. */
 import type { ChatDelta } from "../../protocol/vendora/chat.ts";
+import { TranslationFailed } from "./translation.ts";
+
+/** Each piece is compared with all calls. Models call tens of tools at a time. */
+const MAX_CALLS = 1_000;
 
 type Told = NonNullable<ChatDelta["tool_calls"]>[number];
 
@@ -76,6 +80,8 @@ export class ToolCallReader {
   }
 
   #begin({ id, index }: Told): ToolCall {
+    if (this.#calls.length === MAX_CALLS)
+      throw new TranslationFailed(`the model called more than ${MAX_CALLS} tools at once`);
     const isTaken = this.#calls.some((call) => call.told.id === id);
     const told = { id: id ?? "", index: index ?? undefined };
     const numbers = this.#calls.map((call) => call.number);

@@ -313,3 +313,19 @@ test("only the reasoning of the tool loop under way is passed on", () => {
     { role: "tool" },
   ]);
 });
+
+test("tens of thousands of messages in a row are joined at once", () => {
+  const content = "x".repeat(100);
+  const messages = Array.from({ length: 100_000 }, () => ({ role: "user", content }));
+  const { messages: joined } = strictChat({ messages });
+  expect(joined).toEqual([
+    { role: "user", content: messages.map((one) => one.content).join("\n") },
+  ]);
+});
+
+test("tens of thousands of results of one call follow it at once", () => {
+  const call = { role: "assistant", content: null, tool_calls: [{ id: "a", type: "function" }] };
+  const result = { role: "tool", tool_call_id: "a", content: "" };
+  const messages = [call, ...Array.from({ length: 100_000 }, () => result)];
+  expect(strictChat({ messages }).messages).toHaveLength(100_001);
+});
