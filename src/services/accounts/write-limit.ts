@@ -6,6 +6,7 @@ import { waitUntil } from "cloudflare:workers";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import { withBindings } from "../../env.ts";
 import { ProblemError } from "../../errors.ts";
+import { whenClientLeaves } from "../../lib/current-request.ts";
 import { logger } from "../../log.ts";
 import { accountAt } from "../../objects/account/stub.ts";
 import { database } from "../../storage/database.ts";
@@ -41,17 +42,22 @@ export async function withinWriteLimit<Result>(
   };
   await charge(cost);
   const meter = new Meter(cost, charge);
+  let isSettled = false;
+  const settle = async () => {
+    if (isSettled) return;
+    isSettled = true;
+    const { difference } = meter;
+    if (difference.rows === 0 && difference.bytes === 0) return;
+    await account.settleWrites(difference).catch((error) => {
+      logger.warn("Charge for writes not corrected", { user_id: userId, error });
+    });
+  };
+  // A body that breaks off was charged with its whole length.
+  whenClientLeaves(settle);
   try {
     return await task(meteredServices(services, meter));
   } finally {
-    const { difference } = meter;
-    if (difference.rows !== 0 || difference.bytes !== 0) {
-      waitUntil(
-        account.settleWrites(difference).catch((error) => {
-          logger.warn("Charge for writes not corrected", { user_id: userId, error });
-        }),
-      );
-    }
+    waitUntil(settle());
   }
 }
 

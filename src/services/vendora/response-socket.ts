@@ -6,7 +6,7 @@
 
 import { createParser } from "eventsource-parser";
 import { z } from "zod";
-import { exactText, parseExact } from "../../lib/exact-json.ts";
+import { exactText, numberIn, parseExact } from "../../lib/exact-json.ts";
 import { exceededBound } from "../../lib/json-scan.ts";
 import { type VendoraError, vendoraErrorBody } from "../../protocol/vendora/error.ts";
 import { responseItem } from "../../protocol/vendora/response.ts";
@@ -246,8 +246,10 @@ type Read =
 function messageIn(text: string): Read {
   const message = parsed(text);
   const { data, error } = responseCreate.safeParse(message);
-  if (data) return { created: data, lane: data.stream_id };
   const lane = responseLane.safeParse(message).data?.stream_id;
+  // A number with all of its digits is a string here.
+  if (numberIn(lane) !== undefined) return { wrong: "stream_id", lane: undefined };
+  if (data) return { created: data, lane };
   const [field] = error.issues[0]?.path ?? [];
   return { wrong: field === "background" || field === "stream_id" ? field : "type", lane };
 }

@@ -3,7 +3,10 @@ import { createExecutionContext, evictDurableObject, runInDurableObject } from "
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Bindings, settings } from "../../../src/env.ts";
+import { duringRequest } from "../../../src/lib/current-request.ts";
 import type { Upload } from "../../../src/protocol/upload.ts";
+import { withinWriteLimit } from "../../../src/services/accounts/write-limit.ts";
+import { getServices } from "../../../src/services/services.ts";
 import worker from "../../../src/worker.ts";
 import { newModel, pathOf } from "../support/catalogue.ts";
 import { Client, ORIGIN, type Refusal } from "../support/client.ts";
@@ -60,7 +63,7 @@ async function limitedUser() {
   const account = (await accountOf(user_id)) ?? expect.fail();
   await setRates(account, LOW);
   restore = () => setRates(account, usual);
-  return { client, plain, username, account };
+  return { client, plain, user_id, username, account };
 }
 
 let restore = async () => {};
@@ -115,6 +118,30 @@ test("what a route declares and does not write is given back", async () => {
       expect(status).toBe(200);
     });
   }
+});
+
+test("a request that breaks off gives back what it has not written, though it never ends", async () => {
+  const { client, user_id } = await limitedUser();
+  const broken = new AbortController();
+  const settling: Promise<unknown>[] = [];
+  const request = {
+    signal: broken.signal,
+    waitUntil: (one: Promise<unknown>) => void settling.push(one),
+  };
+  const cost = { rows: 3_000, bytes: 400_000 };
+  const begun = new Promise<void>((resolve) => {
+    const task = () => {
+      resolve();
+      return new Promise<never>(() => {});
+    };
+    void duringRequest(request, () => withinWriteLimit(getServices(limited), user_id, cost, task));
+  });
+  await begun;
+  const create = () => client.json("POST", "/v1/models", { name: unique("after") });
+  expect((await create()).status).toBe(429);
+  broken.abort();
+  await Promise.all(settling);
+  expect((await create()).status).toBe(200);
 });
 
 test("parts of several uploads share what the account may send, also after its object has restarted", async () => {

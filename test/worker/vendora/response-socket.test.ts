@@ -86,6 +86,15 @@ test("what is no call is an error, and the socket stays", async () => {
   webSocket.close();
 });
 
+test("a number as its lane is refused, and comes back in no event", async () => {
+  const { webSocket, messages, until } = await connected();
+  webSocket.send('{"type":"response.create","stream_id":1.0,"input":"Hi"}');
+  await until("error");
+  expect(messages).toMatchObject([{ status: 400, error: { param: "stream_id" } }]);
+  expect(JSON.stringify(messages)).not.toContain("exact-");
+  webSocket.close();
+});
+
 test("one that need not wait is refused in its lane", async () => {
   const { webSocket, messages, create, until } = await connected();
   for (let n = 0; n < 18; n++) create({ stream_id: `lane-${n}` });

@@ -12,6 +12,9 @@ export const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 const ANSWER_MS = 5_000;
 
+/** What `cat` of a hostile image prints may have no end. */
+const MAX_BYTES = 1024 * 1024;
+
 /** Undefined if it cannot be read. */
 export async function listeningIn(container: Dockerode.Container): Promise<string[] | undefined> {
   const tables = (await readInside(container)) ?? (await readOutside(container));
@@ -24,10 +27,23 @@ async function readInside(container: Dockerode.Container): Promise<string | unde
     const options = { Cmd: ["cat", ...TABLES], AttachStdout: true, Tty: true };
     const exec = await container.exec(options);
     const output = await exec.start({ Tty: true });
-    const tables = await withTimeout(text(output), ANSWER_MS, "output of cat");
+    const reading = text(bounded(output));
+    // A timeout leaves a stream that nobody reads on, and its connection.
+    const tables = await withTimeout(reading, ANSWER_MS, "output of cat").finally(() =>
+      output.destroy(),
+    );
     return isTable(tables) ? tables : undefined;
   } catch {
     return undefined;
+  }
+}
+
+async function* bounded(output: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let size = 0;
+  for await (const chunk of output) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error("the output of cat is too large");
+    yield chunk;
   }
 }
 
