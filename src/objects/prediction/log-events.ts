@@ -1,6 +1,6 @@
 /** Events of the log, encoded once: to be counted, stored, and sent to readers. */
 import { withoutSeparators } from "../../lib/json-marks.ts";
-import { itemsOf } from "../../lib/json-text.ts";
+import { valueEnd } from "../../lib/json-text.ts";
 import { encodeJsonEvent } from "../../lib/sse.ts";
 import type { LogEvent, StoredValue } from "../../protocol/event.ts";
 
@@ -51,24 +51,34 @@ export const encodeEvents = (events: LogEvent[], texts?: string[]): EncodedEvent
     return { event, json, size: sizeOf(logEvent, json), notes: notesIn(logEvent) };
   });
 
-const [HEAD, DATA] = ['{"event":"', '","data":'];
+const [HEAD, DATA, FINISH] = ['{"event":"', '","data":', ',"finish":'];
 
 /**
  * The names and the data of events in a frame or in a row of the log, as it was written.
+ * @param text without spaces between values
  * @param from where their list begins
- * @returns undefined where they are written in another way
+ * @returns undefined where they are written in another way, such as with more members
  */
 export function writtenEvents(text: string, from: number): WrittenEvent[] | undefined {
   const events: WrittenEvent[] = [];
-  for (const span of itemsOf(text, from)) {
-    const named = span.from + HEAD.length;
-    const end = text.indexOf('"', named);
-    const event = NAMES.get(text.slice(named, end));
-    if (!event || !text.startsWith(HEAD, span.from) || !text.startsWith(DATA, end))
-      return undefined;
-    events.push({ event, json: text.slice(end + DATA.length, span.to - 1) });
+  let at = from + 1;
+  while (text.startsWith(HEAD, at)) {
+    const end = text.indexOf('"', at + HEAD.length);
+    const event = NAMES.get(text.slice(at + HEAD.length, end));
+    if (!event || !text.startsWith(DATA, end)) return undefined;
+    const to = valueEnd(text, end + DATA.length);
+    if (text.charAt(to) !== "}") return undefined;
+    events.push({ event, json: text.slice(end + DATA.length, to) });
+    at = to + 1;
+    if (text.charAt(at) === ",") at += 1;
   }
-  return events;
+  return text.charAt(at) === "]" && hasNoOther(text, at + 1) ? events : undefined;
+}
+
+/** Whether nothing but the end of a run follows: of two lists JSON.parse takes the second. */
+function hasNoOther(text: string, at: number): boolean {
+  const isFinish = text.startsWith(FINISH, at);
+  return (isFinish ? valueEnd(text, at + FINISH.length) : at) === text.length - 1;
 }
 
 type WrittenEvent = Pick<NumberedEvent, "event" | "json">;

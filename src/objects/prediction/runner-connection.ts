@@ -2,6 +2,7 @@
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { heardBeforeRestart, type Patience } from "../../domain/predictions/deadlines.ts";
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
+import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
 import { waitsAgain } from "../../domain/predictions/state.ts";
 import { logger } from "../../log.ts";
 import { CLOSE, type Finish, type ReleaseFrame, type ReportReply } from "../../protocol/channel.ts";
@@ -126,7 +127,9 @@ export class RunnerConnection {
   /** Remembers the values that a frame names. @returns whether it ends a run that has named any */
   #isChecked(frame: ReadFrame): frame is ReadEvents & { finish: Finish } {
     if (frame.type !== "events") return false;
-    for (const { event, data } of frame.events) if (event === "stored") this.#named.add(data.name);
+    // More were not stored, so that those that are remembered are not all there.
+    for (const { event, data } of frame.events)
+      if (event === "stored" && this.#named.size <= MAX_STORED_OBJECTS) this.#named.add(data.name);
     return frame.finish !== undefined && this.#named.size > 0;
   }
 
