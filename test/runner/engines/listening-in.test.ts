@@ -1,6 +1,6 @@
 // Where a container listens, as a program of its image tells it.
 import { Readable } from "node:stream";
-import type Dockerode from "dockerode";
+import Dockerode from "dockerode";
 import { expect, test } from "vitest";
 import { listeningIn } from "../../../runner/src/engines/docker/listening-in.ts";
 
@@ -11,10 +11,10 @@ test("a program of the image that prints without end is not read on", async () =
       for (; printed < 100; printed++) yield Buffer.alloc(64 * 1024, "x");
     })(),
   );
-  const container: Pick<Dockerode.Container, "exec" | "inspect"> = {
+  const container = Object.assign(new Dockerode().getContainer("c"), {
     exec: async () => ({ start: async () => output }),
     inspect: () => Promise.reject(new Error("not here")),
-  };
+  });
   expect(await listeningIn(container)).toBeUndefined();
   expect(printed).toBeLessThan(30);
   expect(output.destroyed).toBe(true);
