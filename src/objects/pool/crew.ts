@@ -9,11 +9,10 @@ import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
 import type { Handout } from "../../domain/scheduling/decide/types.ts";
 import type { FailedInARow, FailedStart } from "../../domain/scheduling/failed-starts.ts";
 import { RunnerStanding, type Suspension } from "../../domain/scheduling/runner-standing.ts";
-import type { WaitingJob } from "../../protocol/queue.ts";
 import type { HeldPoll } from "./held-poll.ts";
 import type { KnownRunner } from "./known-runners.ts";
 import { type Declination, type Handed, PoolRunner } from "./pool-runner.ts";
-import type { Holder, PoolTelling } from "./rpc-types.ts";
+import type { PoolTelling } from "./rpc-types.ts";
 import type { RunnerEvents } from "./runner-events.ts";
 import { StoredRunners } from "./stored-runners.ts";
 import { ToldMemory } from "./told-memory.ts";
@@ -78,7 +77,7 @@ export class Crew {
     return isKnown && runner.isExpected && this.#takes(runner, Date.now());
   }
 
-  /** Whether it may be handed another job, whatever its box was told when that was decided. */
+  /** Whether a runner may have another job now: one decision may give several runners what they share. */
   isAllowed(runner: PoolRunner): boolean {
     const now = Date.now();
     if (this.#standing.allowance(runner.holder, now) > 0) return true;
@@ -150,7 +149,7 @@ export class Crew {
     const ready = runner.held.splice(0, fits);
     const rest = runner.held.splice(0);
     // Before the rest is placed: an open poll would get it, though there is no room for it.
-    if (ready.length > 0) this.#answer(runner, ready);
+    if (ready.length > 0) runner.poll?.answer(ready);
     this.#takeBack(runner, rest);
   }
 
@@ -178,15 +177,8 @@ export class Crew {
     const now = Date.now();
     runner.expect(handed, now);
     this.#standing.recordHandout(runner.holder, receiptOf(handed.offered.lease.secret), now);
-    if (runner.poll) this.#answer(runner, [handed]);
+    if (runner.poll) runner.poll.answer([handed]);
     else runner.held.push(handed);
-  }
-
-  #answer(runner: PoolRunner, handed: Handed[]): void {
-    const now = Date.now();
-    for (const { offered } of handed)
-      this.#standing.recordHandout(runner.holder, receiptOf(offered.lease.secret), now);
-    runner.poll?.answer(handed);
   }
 
   /** Unless it polls again it is not handed anything more. */
@@ -372,24 +364,6 @@ export class Crew {
   /** The starts that its machine has failed since the last that succeeded. */
   failedStarts(runnerId: string): FailedInARow | null {
     return this.#standing.failedStarts.of(runnerId) ?? null;
-  }
-
-  /** Those that have its image, those with a container that has room for it first. */
-  holders({
-    hardware,
-    image,
-    container_key,
-  }: Pick<WaitingJob, "hardware" | "image" | "container_key">): Holder[] {
-    return [...this.#runners.values()]
-      .filter((runner) => runner.serves(hardware))
-      .map((runner) => ({
-        runner_id: runner.id,
-        isWarm: runner.isWarm(container_key),
-        hasImage: runner.images.has(image),
-      }))
-      .filter(({ isWarm, hasImage }) => isWarm || hasImage)
-      .map(({ runner_id, isWarm }) => ({ runner_id, isWarm }))
-      .toSorted((a, b) => Number(b.isWarm) - Number(a.isWarm));
   }
 
   /** For how many jobs those have room that poll. @param hardware for a class; by default for any */

@@ -191,12 +191,21 @@ export class PoolObject extends DurableObject<Bindings> {
     return this.#logs.read(runnerId, Date.now());
   }
 
-  /** The runners that need not download an image, as they told last. At most so many. */
+  /** The runners that need not download an image, as they told last, the warm ones first. At most so many. */
   holders(
     job: Pick<WaitingJob, "hardware" | "image" | "container_key">,
     most: number,
   ): PoolHolders {
-    const holders = this.#crew.holders(job);
+    const holders = [...this.#crew.all]
+      .filter((runner) => runner.serves(job.hardware))
+      .map((runner) => ({
+        runner_id: runner.id,
+        isWarm: runner.isWarm(job.container_key),
+        hasImage: runner.images.has(job.image),
+      }))
+      .filter(({ isWarm, hasImage }) => isWarm || hasImage)
+      .map(({ runner_id, isWarm }) => ({ runner_id, isWarm }))
+      .toSorted((a, b) => Number(b.isWarm) - Number(a.isWarm));
     return { runners: holders.slice(0, most), more: Math.max(0, holders.length - most) };
   }
 
