@@ -136,7 +136,7 @@ class Scenario {
   }
 
   async #finish({ lease }: Job): Promise<void> {
-    const body = { reports: [{ lease, frame: FRAME }] };
+    const body = { reports: [{ lease, frame: JSON.stringify(FRAME) }] };
     const text = await this.#ask(() => this.#runner.client.post("/v1/runner/reports", body));
     if (text === undefined) return;
     const { receipt } = reportsResponse.parse(JSON.parse(text)).replies[0] ?? {};
@@ -170,6 +170,7 @@ class Scenario {
       if (!isRead && status === 200) return void (await response.body?.cancel());
       const text = await response.text();
       if (status < 300) return text;
+      expect([status, text]).not.toEqual([422, expect.anything()]);
       if (status < 500) return undefined;
       expect([status, text]).toEqual([503, expect.stringContaining("urn:auspex:")]);
       expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);

@@ -74,7 +74,9 @@ const ROWS: Record<string, Row> = {
   },
   "POST /v1/runner/reports": {
     act: ({ runner, job: { lease } }) =>
-      runner.client.post("/v1/runner/reports", { reports: [{ lease, frame: FRAME }] }),
+      runner.client.post("/v1/runner/reports", {
+        reports: [{ lease, frame: JSON.stringify(FRAME) }],
+      }),
   },
   "GET /v1/runner/input": { act: ({ runner, job }) => readInput(runner, job) },
   "GET /v1/runner/files/:source/:name": {

@@ -191,9 +191,9 @@ describe("an image of messages", () => {
   const encoded = { type: "base64", media_type: "image/png", data: base64 };
   const messagesOf = (...content: Json[]) => [{ role: "user", content }];
 
-  async function sent(...content: Json[]) {
+  async function sent(messages: Json) {
     const { client: caller, model: seer, fleet } = await newVendora();
-    const body = { model: seer, max_tokens: 9, messages: messagesOf(...content) };
+    const body = { model: seer, max_tokens: 9, messages };
     const [response, job] = await Promise.all([
       caller.post("/v1/vendorb/messages", body),
       answer(fleet, completion("on")),
@@ -204,10 +204,9 @@ describe("an image of messages", () => {
 
   test("is a file as a data URI is, also of a tool's result", async () => {
     const image = { type: "image", source: encoded };
-    const { input, files, prediction_id } = await sent(image, {
-      ...{ type: "tool_result", tool_use_id: "a" },
-      content: [image],
-    });
+    const { input, files, prediction_id } = await sent(
+      messagesOf(image, { type: "tool_result", tool_use_id: "a", content: [image] }),
+    );
     const at = ["messages", 0, "content"];
     const facts = expect.objectContaining({
       key: expect.stringContaining(`${prediction_id}/data-`),
@@ -220,13 +219,24 @@ describe("an image of messages", () => {
     expect(JSON.stringify(input).length).toBeLessThan(2_000);
   });
 
+  const toolUse = { type: "tool_use", id: "a", name: "b", input: { data: base64 } };
+
   test.each<[string, Json]>([
-    ["a document", { type: "document", source: { ...encoded, media_type: "application/pdf" } }],
-    ["a tool's input", { type: "tool_use", id: "a", name: "b", input: { data: base64 } }],
-    ["of no media type", { type: "image", source: { ...encoded, media_type: "?" } }],
-  ])("is not %s, which stays as it is", async (_, block) => {
-    const { input, files } = await sent(block);
-    expect(input?.messages).toEqual(messagesOf(block));
+    [
+      "a document",
+      messagesOf({ type: "document", source: { ...encoded, media_type: "application/pdf" } }),
+    ],
+    [
+      "a tool's input",
+      [
+        { role: "assistant", content: [toolUse] },
+        ...messagesOf({ type: "tool_result", tool_use_id: "a", content: "c" }),
+      ],
+    ],
+    ["of no media type", messagesOf({ type: "image", source: { ...encoded, media_type: "?" } })],
+  ])("is not %s, which stays as it is", async (_, messages) => {
+    const { input, files } = await sent(messages);
+    expect(input?.messages).toEqual(messages);
     expect(files).toEqual([]);
     expect(await strays()).toEqual([]);
   });

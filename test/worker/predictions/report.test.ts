@@ -169,7 +169,8 @@ test.each([
 test("a request without any, or with too many, is a 422", async () => {
   const { runner, job } = await taken();
   const statusOf = async (count: number) => {
-    const reports = Array.from({ length: count }, () => ({ lease: job.lease, frame: FRAME }));
+    const report = { lease: job.lease, frame: JSON.stringify(FRAME) };
+    const reports = Array.from({ length: count }, () => report);
     return (await runner.client.json("POST", "/v1/runner/reports", { reports })).status;
   };
   expect([await statusOf(0), await statusOf(MAX_REPORTS + 1)]).toEqual([422, 422]);
