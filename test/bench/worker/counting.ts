@@ -38,9 +38,9 @@ export class PredictionObject extends Prediction {
     return super.alarm();
   }
 
-  override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): void {
+  override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     counts.object_messages += 1;
-    super.webSocketMessage(socket, message);
+    return super.webSocketMessage(socket, message);
   }
 }
 

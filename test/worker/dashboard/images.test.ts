@@ -50,7 +50,7 @@ describe("an image", () => {
       JSON.stringify({
         schemaVersion: 2,
         mediaType: MEDIA_TYPES.ociIndex,
-        manifests: [{ mediaType: MEDIA_TYPES.ociManifest, digest: amd, size: 1 }],
+        manifests: [images.entry(amd)],
       }),
       MEDIA_TYPES.ociIndex,
     );

@@ -184,19 +184,16 @@ describe("weights of Cog", () => {
           annotations: { "run.cog.weight.target": target, ...annotations },
         };
         const text = JSON.stringify(manifest);
-        return { digest: await images.put(`cog-weight.${n}`, text), size: text.length };
+        return images.entry(await images.put(`cog-weight.${n}`, text));
       }),
     );
     const unknown = { os: "unknown", architecture: "unknown" };
     const manifests = [
       {
-        mediaType: MEDIA_TYPES.ociManifest,
-        digest: image,
-        size: 1,
+        ...images.entry(image),
         platform: { os: "linux", architecture: "amd64" },
       },
       ...weights.map((weight, n) => ({
-        mediaType: MEDIA_TYPES.ociManifest,
         ...weight,
         artifactType: WEIGHT,
         platform: unknown,

@@ -275,8 +275,12 @@ describe("a file in parts, from a runner", () => {
     expect(await keysBelow(id)).toHaveLength(1);
     advance(2 * DAY);
     await sweep();
-    expect(await uploadRow(begun.id)).toBeNull();
+    // The row counts toward FILES_GB for as long as the file is there.
+    expect(await uploadRow(begun.id)).toMatchObject({ size: bytes.length });
     expect(await keysBelow(id)).toHaveLength(1);
+    await remove(world, id);
+    await eventually(async () => expect(await uploadRow(begun.id)).toBeNull());
+    expect(await keysBelow(id)).toEqual([]);
   });
 
   test("is nobody else's: neither its owner's upload nor another prediction's", async () => {

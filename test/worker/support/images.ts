@@ -11,6 +11,8 @@ import { newUser, unique } from "./world.ts";
 export class Images {
   readonly #repository: Repository;
   readonly #client: Client;
+  /** In bytes, by digest. */
+  readonly #manifestSizes = new Map<string, number>();
   readonly versions: string;
 
   /** @param model `owner/name` */
@@ -36,7 +38,15 @@ export class Images {
   async put(tag: string, manifest: string, type: string = MEDIA_TYPES.ociManifest) {
     const response = await this.#repository.putManifest(tag, manifest, type);
     expect(response.status, await response.clone().text()).toBe(201);
-    return digestOf(manifest);
+    const digest = digestOf(manifest);
+    this.#manifestSizes.set(digest, bytesOf(manifest).length);
+    return digest;
+  }
+
+  /** The entry of an index that names a manifest which was put here. */
+  entry(digest: string) {
+    const size = this.#manifestSizes.get(digest) ?? expect.fail(`${digest} was not put here`);
+    return { mediaType: MEDIA_TYPES.ociManifest, digest, size };
   }
 
   publish(request: object): Promise<Version> {
