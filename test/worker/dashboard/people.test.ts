@@ -113,7 +113,9 @@ describe("the page of a user", () => {
       const { html } = await visitor.look(page);
       const [, storage = ""] =
         /<section aria-labelledby="storage-title">(.*?)<\/section>/s.exec(html) ?? [];
-      expect(textOf(storage)).toMatch(/^ Storage Images 0 bytes of .* Database [1-9]/);
+      expect(textOf(storage)).toMatch(
+        /^ Storage Files 0 bytes of .* Images 0 bytes of .* Database [1-9]/,
+      );
       const [, usage = ""] =
         /<section aria-labelledby="usage-title">(.*?)<\/section>/s.exec(html) ?? [];
       expect(textOf(usage)).not.toContain("Database");

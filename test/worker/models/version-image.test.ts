@@ -72,7 +72,7 @@ describe("an image of Cog", () => {
     const { images } = await newImages();
     const digest = await images.push("part", cog(COG_0_9));
     const platform = { os: "linux", architecture: "amd64" };
-    const manifests = [{ mediaType: MEDIA_TYPES.ociManifest, digest, size: 500, platform }];
+    const manifests = [{ ...images.entry(digest), platform }];
     const index = await images.put(
       "latest",
       JSON.stringify({ schemaVersion: 2, manifests }),
