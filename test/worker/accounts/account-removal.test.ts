@@ -92,7 +92,7 @@ test("finds what was made at the same moment", async () => {
   const left = async () =>
     (await rowsNaming([user_id])).map(([table]) => table).filter((name) => !/^user/.test(name));
   // And what that weighs.
-  expect(await left()).toEqual(["account_bytes", "uploads"]);
+  expect(await left()).toEqual(["account_bytes", "uploads", "file_bytes"]);
   expect(await keysBelow(user_id)).toEqual([]);
   advance(48 * HOUR);
   await sweep();

@@ -33,8 +33,8 @@ test("texts, addresses, lists and whole numbers that are taken", () => {
     return [
       ...(body ? boundless(body, `${id} body`) : []),
       ...parametersOf(operation)
-        // It is compared, and never looked into.
-        .filter(({ name }) => name !== "if-none-match")
+        // If-None-Match is only compared, and a Prefer that cannot be used is ignored.
+        .filter(({ name }) => name !== "if-none-match" && name !== "prefer")
         .flatMap(({ name, schema = {} }) => [...boundless(schema, `${id} ${name}`)]),
     ];
   });

@@ -139,7 +139,7 @@ describe.each(Object.entries(LISTS))("%s", (_, list) => {
       const other = cursor[at] === "A" ? "B" : "A";
       await expectRefused(list, cursor.slice(0, at) + other + cursor.slice(at + 1));
     }
-    for (const bad of ["", "x", ".", `${cursor}.`, cursor.toLowerCase(), "x".repeat(1_001)])
+    for (const bad of ["x", ".", `${cursor}.`, cursor.toLowerCase(), "x".repeat(1_001)])
       await expectRefused(list, bad);
   });
 });

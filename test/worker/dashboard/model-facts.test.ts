@@ -109,7 +109,7 @@ describe("how many wait, and why,", () => {
   it("is on the page of the owner, with whom to ask for what would help", async () => {
     const { model, visitor } = await waiting();
     expect(await read(visitor, model)).toMatch(
-      /the longest for .*No hw-\S+ runner is accepting work.*Ask an operator for one\./,
+      /the longest for .*No runner of hw-\S+ is taking work\. Ask an operator for one\./,
     );
   });
 

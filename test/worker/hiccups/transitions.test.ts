@@ -38,6 +38,11 @@ const NOT_HERE = [
   "AccountObject.keyHolder",
   // test/worker/backups/interruptions.test.ts
   "AccountObject.restore",
+  // test/worker/accounts/write-limit.test.ts
+  "AccountObject.chargeWrites",
+  "AccountObject.settleWrites",
+  // test/worker/scheduling/failed-starts.test.ts
+  "PoolObject.startFailed",
 ];
 
 expectFailures();

@@ -3,20 +3,22 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import { storeValue } from "../support/files.ts";
 import { logRowsOf, objectOf } from "../support/objects.ts";
-import { newWorld } from "../support/world.ts";
+import { newWorld, type World } from "../support/world.ts";
 
 const TOO_MUCH = {
   status: "failed",
   error: { source: "internal", message: "The runner sent more than a prediction may have." },
 };
 
-const { client, begun } = await newWorld();
-let run: Awaited<ReturnType<typeof begun>>;
+let client: World["client"];
+let run: Awaited<ReturnType<World["begun"]>>;
 /** The number of its last frame: the first one said that the container is ready. */
 let seq: number;
 
 beforeEach(async () => {
-  run = await begun();
+  const world = await newWorld();
+  client = world.client;
+  run = await world.begun();
   seq = 1;
 });
 

@@ -96,7 +96,7 @@ describe("a response that is silent", () => {
     const begun = await begin();
     const text = await twoMinutes(begun);
     expect(text.match(new RegExp(REPEAT, "gm"))).toHaveLength(4);
-    const headers = { "content-type": "text/event-stream" };
+    const headers = { "content-type": "text/event-stream; charset=utf-8" };
     const events = await checked(new Response(text, { headers }));
     const { sequence_number: last } = events.find(({ type }) => type.endsWith("delta")) ?? {};
     const repeats = events.filter(({ type }) => type === "response.in_progress").slice(1);

@@ -147,7 +147,8 @@ export class Verdict {
       if (Object.keys(content).length > 0) yield "no body where one is declared";
       return;
     }
-    const media = content[type] ?? content["*/*"];
+    const [bare = type] = type.split("; charset=");
+    const media = content[type] ?? content[bare] ?? content["*/*"];
     if (!media) yield `${type} is not declared`;
     else if (media.schema && !isBinary(media.schema) && type.endsWith("json"))
       yield* this.#schemaFaults(media.schema, text);
