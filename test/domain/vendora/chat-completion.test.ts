@@ -35,7 +35,11 @@ test("text, whole or in pieces, is a message; the prediction says its usage", ()
 });
 
 test("the pieces of a function_call are joined, too", () => {
-  const pieces = [{ name: "f", arguments: "" }, { arguments: '{"a":' }, { arguments: "1}" }];
+  const pieces: Json[] = [
+    { name: "f", arguments: "" },
+    { arguments: '{"a":' },
+    { arguments: "1}" },
+  ];
   const completion = completed(
     pieces.map((function_call) => ({ choices: [{ index: 0, delta: { function_call } }] })),
   );

@@ -10,7 +10,7 @@ const telling = (number: number, phase_ms: number) => {
   return { runner_id: "r", session: "s", pool: "cpu", token_id: "t", snapshot };
 };
 const timesOf = (runner: PoolRunner) => {
-  const [container] = runner.view().containers;
+  const [container] = runner.view(0).containers;
   return [container?.since, ...(container?.runs ?? [])];
 };
 
