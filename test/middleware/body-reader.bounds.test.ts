@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ValidationFailure } from "../../src/domain/schemas/validation.ts";
 import { ProblemError } from "../../src/errors.ts";
+import { duringRequest } from "../../src/lib/current-request.ts";
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES } from "../../src/middleware/body-reader.ts";
 
 const MIB = 1024 * 1024;
@@ -29,6 +30,8 @@ function sent({ owner = "ada", maxBytes = MAX_BODY_BYTES, headers = {} } = {}) {
   const reader = new BodyReader(request, { ...ADA, owner, maxBytes });
   return {
     reader,
+    /** Reads it as a request of the Worker does: what it holds ends with its client. */
+    read: () => duringRequest({ signal: leaving.signal, waitUntil: () => {} }, () => reader.json()),
     leave: () => leaving.abort(),
     /** Spaces, which are JSON as far as they go. */
     come: (bytes: number, piece = bytes) => {
@@ -178,8 +181,8 @@ describe("of all bodies", () => {
 
   test("those whose senders have gone hold nothing", async () => {
     for (let n = 0; n < 10; n++) {
-      const { reader, come, leave } = sent();
-      outcomeOf(reader.json());
+      const { read, come, leave } = sent();
+      outcomeOf(read());
       await come(9 * MIB, MIB);
       leave();
     }

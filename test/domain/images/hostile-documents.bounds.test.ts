@@ -48,12 +48,13 @@ function publish(text: string): string | undefined {
   return faultOfSchemas(schemas);
 }
 
-/** The best of three, so that what else this machine does counts less. */
+/** The least of three, in ms of processor time: what else the machine does does not count. */
 function bestOfThree(run: () => void): number {
   const times = Array.from({ length: 3 }, () => {
-    const began = performance.now();
+    const before = process.threadCpuUsage();
     run();
-    return performance.now() - began;
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1_000;
   });
   return Math.min(...times);
 }
@@ -61,7 +62,7 @@ function bestOfThree(run: () => void): number {
 const TOO_LONG = /at most 100000 characters as JSON/;
 const TOO_MANY = /at most 4000 objects and lists/;
 const LONG_NAMES = /their names are too long/;
-const STEPS = /takes more than 10000 steps/;
+const STEPS = /takes more than 1000000 steps/;
 const FINE = /^$/;
 
 describe.each(["3.0.2", "3.1.0"])("a document of OpenAPI %s", (version) => {

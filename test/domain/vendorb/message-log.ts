@@ -1,6 +1,7 @@
 /** The log of a messages call, and what becomes of it: its stream, and the same as a whole. */
 import { expect } from "vitest";
 import { MessageStream, messageOf } from "../../../src/domain/vendorb/message-stream.ts";
+import { exactText } from "../../../src/lib/exact-json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics } from "../../../src/protocol/event.ts";
 import { checkedEvents, checkedMessage, type MessageEvent } from "../../published/vendorb.ts";
@@ -26,7 +27,9 @@ export function told(outputs: Json[], asked: Asked = {}) {
     ...stream.take({ event: "done", data: { status: "succeeded", metrics } }),
   ];
   const events = checkedEvents(raw);
-  const message = checkedMessage(messageOf(headOf(asked), outputs, metrics));
+  // As it is sent: numbers and names that were marked meanwhile are themselves again.
+  const sent: unknown = JSON.parse(exactText(messageOf(headOf(asked), outputs, metrics)));
+  const message = checkedMessage(sent);
   expect(assembled(events)).toEqual(message);
   return { events, message };
 }
