@@ -91,7 +91,8 @@ const Suspend = ({ username, isOneself }: { username: string; isOneself: boolean
       <strong>Suspend account</strong>
       <small>
         Within 10 seconds its tokens stop working, its sessions and streams end, and its predictions
-        are canceled. It is no longer an operator. Models and files are kept. It can be restored.
+        are canceled. It is no longer an operator. Models and files are kept, and others can run its
+        public models unless you make them private. It can be restored.
       </small>
     </div>
     {isOneself ? (
@@ -103,7 +104,7 @@ const Suspend = ({ username, isOneself }: { username: string; isOneself: boolean
       >
         <label class="choice">
           <input type="checkbox" name="models" value="hide" />
-          <span>Make its models private, so that nobody can run them</span>
+          <span>Make its models private</span>
         </label>
         <Submit kind="danger">Suspend account</Submit>
       </Form>
