@@ -250,7 +250,7 @@ describe("the view of pictures", () => {
     const moments = await Moments.of(visitor, PLACES);
     await running(visitor);
     await page.getByText("Waiting for a machine…").waitFor();
-    await page.getByText("No runner of cpu is taking work.").waitFor();
+    await page.getByText("No cpu runner is accepting work.").waitFor();
     await turn("resume");
     await page.locator(".media-item img").waitFor();
     await page.locator('.media-run[aria-busy="false"]').waitFor();
