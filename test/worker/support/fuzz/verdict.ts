@@ -48,9 +48,9 @@ const PROBLEM_BELOW: Record<string, ResponseObject> = {
   "/v1/vendorb/": conventionProblem("VendorbError"),
 };
 
-/** A create with `stream: true` answers with the events of streamPrediction, which documents them. */
+/** Creates with `stream: true` answer with the events of streamPrediction, which documents them. */
 const isStreamed = (id: string, { headers }: Received): boolean =>
-  id === "createPrediction" &&
+  id.startsWith("createPrediction") &&
   headers.get("content-type")?.startsWith("text/event-stream") === true;
 
 export class Verdict {
