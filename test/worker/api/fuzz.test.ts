@@ -251,6 +251,14 @@ async function makeOwned(): Promise<void> {
 const makeWaiting = (model: string) =>
   make("POST", "/predictions", { model, input: { text: "a" } }, { prefer: "wait=0" });
 
+/** An item has an address only once a list of its conversation has named it. */
+async function makeItem(): Promise<void> {
+  const body = { items: [{ role: "user", content: "a" }] };
+  const made = await make("POST", "/vendora/conversations", body);
+  const id = made && /"id":"(conv_\w+)"/.exec(made.text)?.[1];
+  if (id) await make("GET", `/vendora/conversations/${id}/items`);
+}
+
 /** Chance seldom sends all parts of one and completes it. */
 async function makeFile(): Promise<void> {
   const [token] = tokensOf({ ...callers, others: [] });
@@ -322,6 +330,7 @@ test("they come further than the door: every operation has done what it is for",
     await makeOwned();
     await makeFile();
     await makeBefore();
+    await makeItem();
     // Among others, since what they are about may have to be made first.
     const wanted = withoutSuccess().map((one) => ({
       weight: MISSING_WEIGHT,
