@@ -58,7 +58,7 @@ const anyPlan = weighed(operations);
 
 /** What waits for a model; of most nobody takes the work, and whoever leaves cancels it. */
 const CALL =
-  /\/v1\/vendor[ab]\/(?:audio|chat|completions|embeddings|images|messages|moderations|rerank|responses(?:$|\?))/;
+  /\/v1\/vendor[ab]\/(?:audio|chat|completions|embeddings|images|messages|moderations|rerank|responses(?:\/compact)?(?:$|\?))/;
 const CALL_MS = 500;
 /** When it is looked for what has not succeeded yet: on a slow machine an answer may take that long. */
 const PATIENT_CALL_MS = 3_000;
