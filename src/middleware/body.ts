@@ -99,7 +99,11 @@ async function parse(
   if (!sender) {
     const text = await reader.decode([json]);
     // An output may have any number: it is not parsed here, only its frame is.
-    return kept(c, c.var.runner ? JSON.parse(text) : parsedJson(text));
+    if (c.var.runner) return kept(c, JSON.parse(text));
+    const body = parsedJson(text);
+    // `modelInBody` reads a small body before its sender is known, and so before `takesFilesOf` is set.
+    if (!c.var.caller) c.set("sentBody", { value: body, text: oneLineJson(text) });
+    return kept(c, body);
   }
   const { origin } = new URL(c.req.url);
   const { pieces, sent } = await takeFiles(c.var.services, origin, sender, json);

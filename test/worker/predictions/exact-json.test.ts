@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { memberText, oneLineJson } from "../../../src/lib/json-text.ts";
 import { claimResponse } from "../../../src/protocol/runner.ts";
 import { awkwardJson, spaced } from "../../support/awkward-json.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld } from "../support/world.ts";
 
 const { client, model, runner } = await newWorld();
@@ -48,6 +49,21 @@ test("an input and its outputs keep their digits and the order of their names", 
     }),
     { numRuns: 20 },
   );
+});
+
+test("a create whose token is in no cache keeps the digits of its input", async () => {
+  stopClock();
+  const input = '{"seed":18446744073709551615,"t":1.0,"2":1,"1":2}';
+  const body = `{"model":"${model}","input":${input}}`;
+  // The model is looked up with the token, so the body is read before its sender is known.
+  const headers = { ...JSON_TYPE, "content-length": String(body.length) };
+  advance(11);
+  const created = await client.fetch("/v1/predictions", { method: "POST", headers, body });
+  startClock();
+  expect(memberText(await created.text(), "input")).toBe(input);
+  const { job } = await claimed();
+  const finish = '{"status":"succeeded","output":"none"}';
+  await one.report(job.lease, `{"type":"events","seq":1,"events":[],"finish":${finish}}`);
 });
 
 test("the output of a run that was only reported is stored as it was written", async () => {
