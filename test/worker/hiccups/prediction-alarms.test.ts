@@ -15,22 +15,24 @@ import { alarmOf } from "../support/webhooks.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 interface Made {
+  world: World;
   due: Due;
   object: () => DurableObjectStub<PredictionObject>;
 }
 
 expectFailures();
 
-const workOf = (world: World, { make, check }: Row) => ({
+const workOf = (shared: World, { make, check, hasSilentRunner }: Row) => ({
   async prepare() {
+    const world = hasSilentRunner ? await newWorld(OPTIONS) : shared;
     const due = await make(world);
     const { id } = await objectOf(due.id);
-    return { due, object: () => env.PREDICTION.get(id) };
+    return { world, due, object: () => env.PREDICTION.get(id) };
   },
   act: ({ object }: Made) => goesOff(object),
   // Not the account's, which looks after what it has not heard of: that is a second net.
   repeat: ({ object }: Made) => goesOff(object),
-  async check({ due, object }: Made) {
+  async check({ world, due, object }: Made) {
     if ((await alarmOf(object())) === null) expect(await tablesOf(object())).toEqual([]);
     await check(world, due);
   },

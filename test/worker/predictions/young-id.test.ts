@@ -4,9 +4,13 @@ import { afterEach, expect, test, vi } from "vitest";
 import { AccountObject } from "../../../src/objects/account/object.ts";
 import { pause } from "../support/eventually.ts";
 import { accountOf, objectOf } from "../support/objects.ts";
+import { startClock, stopClock } from "../support/time.ts";
 import { newWorld } from "../support/world.ts";
 
-afterEach(() => void vi.restoreAllMocks());
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
 
 const { client, waiting, user_id } = await newWorld();
 const row = (await (await objectOf(await waiting())).getRow()) ?? expect.fail("it has no row");
@@ -45,6 +49,7 @@ test.each([
 });
 
 test("an account that makes up ids is soon told at once", async () => {
+  stopClock();
   const all = (count: number) => Promise.all(Array.from({ length: count }, () => get(young())));
   // Those that are under way together are not counted yet.
   await all(210);
