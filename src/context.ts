@@ -16,7 +16,6 @@ export interface AppEnv {
     caller: Caller;
     runner: RunnerCaller;
     /** What the runner proves its next calls with. */
-    pass: string | undefined;
     operator: true | undefined;
     /** The model whose images a runner's grant opens. */
     granted: string | undefined;

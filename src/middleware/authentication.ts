@@ -9,7 +9,6 @@ import { conventionOf, ProblemError } from "../errors.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
-import { PASS_HEADER } from "../protocol/runner.ts";
 import {
   authenticate,
   authenticateOperator,
@@ -19,7 +18,7 @@ import {
 import type { Caller } from "../services/accounts/caller.ts";
 import { isValidSignature } from "../services/files/signed-urls.ts";
 import { findTokenToCreate } from "../services/predictions/cold-start.ts";
-import { callerByPass } from "../services/runners/passes.ts";
+import { isSeenRunner } from "../services/runners/runners.ts";
 import type { Services } from "../services/services.ts";
 import { fileKey } from "../storage/files/files.ts";
 import type { NamedModel } from "./named-model.ts";
@@ -107,21 +106,8 @@ export const identifyUser = (c: Context<AppEnv>, token: string): Promise<Caller>
   identify(c, authenticate, { token });
 
 /** Requires a runner token. Not limited by address: a fleet behind one polls, reports and reconnects together. */
-export const requireRunnerToken = createMiddleware<AppEnv>(async (c, next) => {
-  c.set("runner", await identify(c, authenticateRunner));
-  await next();
-});
-
-/** The same. With a pass as well, D1 is not asked about it. */
 export const requireRunner = createMiddleware<AppEnv>(async (c, next) => {
-  const pass = c.req.header(PASS_HEADER);
-  const known =
-    pass === undefined
-      ? undefined
-      : await callerByPass(c.var.services, { token: bearer(c), pass }, backgroundOf(c));
-  if (!known) return requireRunnerToken(c, next);
-  c.set("runner", known.caller);
-  c.set("pass", known.pass);
+  c.set("runner", await identify(c, authenticateRunner));
   await next();
 });
 
@@ -135,14 +121,14 @@ export const limitRunnerToken = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /**
- * For what runners tell their pool, which is one object for all of them, and works on each snapshot. Each
- * runner is limited, by the pass that it was given: a token may have a thousand that are well.
+ * For what runners report to their pool, which is one object for all of them and works on each snapshot. Each
+ * runner is limited, since a token may have a thousand that are well. An ID that this isolate has not seen with
+ * the token counts against the token, so that made-up IDs are no way around the limit.
  */
-export const limitRunner = createMiddleware<AppEnv>(async (c, next) => {
-  const { runner_id, token_id } = c.var.runner;
-  await limitRate(c, "token", runner_id ?? token_id);
-  await next();
-});
+export async function limitRunner(c: Context<AppEnv>, runnerId = ""): Promise<void> {
+  const { runner } = c.var;
+  await limitRate(c, "token", isSeenRunner(runner, runnerId) ? runnerId : runner.token_id);
+}
 
 /** Requires the operator's token. Not limited: scripts set up a whole deployment at once. */
 export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {

@@ -8,7 +8,6 @@ import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { rateHeaders } from "../domain/accounts/rate-limit.ts";
 import { conventionOf } from "../errors.ts";
-import { PASS_HEADER } from "../protocol/runner.ts";
 import { isNotStored } from "./conditional.ts";
 import { CONTENT_LEFT_OUT_HEADER, PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER } from "./vendora.ts";
 
@@ -48,14 +47,13 @@ export const responseHeaders = createMiddleware<AppEnv>(async (c, next) => {
   if (isNotStored(c.res)) headers.set("cache-control", "no-store");
 });
 
-/** Also reports the limit that the request has come closest to, and gives a runner its next pass. */
+/** Also reports the limit that the request has come closest to. */
 function headersOf(c: Context<AppEnv>): [string, string][] {
-  const [rate, pass] = [c.get("rate"), c.get("pass")];
+  const rate = c.get("rate");
   const convention = conventionOf(c);
   return Object.entries({
     ...ALWAYS,
     ...(rate && rateHeaders(rate, convention, Date.now())),
     ...(convention === "vendorb" && { "request-id": c.get("requestId") }),
-    ...(pass && { [PASS_HEADER]: pass }),
   });
 }

@@ -17,9 +17,6 @@
  * 4. POST /v1/runner/telemetry: every `telemetry_seconds`. The response says whether to drain.
  *    POST /v1/runner/log, only when it is asked for (runner-log.ts).
  *
- * Responses may have a pass, which the runner sends with its next calls, beside the token. It proves for
- * 10 s that the token is valid; after that, the next response has another.
- *
  * `auspex-runner check` calls GET /v1/runner/hardware/{identifier}, which describes the hardware class
  * that the machine should match, or returns 403 if the token does not allow it.
  */
@@ -40,9 +37,6 @@ export const RUNNER_PROTOCOL = 2;
 
 /** The header with the lease of a job. */
 export const LEASE_HEADER = "x-auspex-lease";
-
-/** The header with a runner's pass, in responses and in the calls after them. */
-export const PASS_HEADER = "x-auspex-pass";
 
 export const containerInterface = z.enum(["cog", "vendora"]);
 export type ContainerInterface = z.infer<typeof containerInterface>;

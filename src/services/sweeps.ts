@@ -10,7 +10,7 @@ import { sweepListings } from "./models/prediction-counts.ts";
 import { reEncrypt } from "./re-encrypt.ts";
 import { sweepRegistry } from "./registry/sweep-registry.ts";
 import { sweepPools } from "./runners/pools.ts";
-import { sweepRevokedRunners, sweepRevokedTokens } from "./runners/revocation.ts";
+import { sweepRevokedRunners } from "./runners/revocation.ts";
 import type { Services } from "./services.ts";
 import { sweepShares } from "./shares/shares.ts";
 import { sweepSessions } from "./sign-in/sweep.ts";
@@ -24,7 +24,6 @@ export const SWEEPS = {
   sessions: sweepSessions,
   shares: sweepShares,
   suspended: sweepSuspended,
-  revoked_tokens: sweepRevokedTokens,
   revoked_runners: sweepRevokedRunners,
   pools: sweepPools,
   encryption: reEncrypt,

@@ -1,4 +1,4 @@
-/** Caches of one isolate. No entry is older than 10 s, so a revoked token stops working within 10 s. */
+/** Caches of one isolate. While D1 answers no entry is older than 10 s, so a revoked token stops working within 10 s. */
 import { LRUCache } from "lru-cache";
 
 const TTL_MS = 10_000;
@@ -14,13 +14,19 @@ interface Limits<Value> {
   max: number;
   /** For values that may be large: the size of one, and the limit of all together. */
   sized?: { of: (value: Value) => number; max: number };
+  /** How old a value may be while loading it anew fails; 10 s by default. */
+  failingMs?: number;
 }
 
 /** A cache whose values are loaded elsewhere, together with others. */
-export function cache<Key extends string, Value extends object>({ max, sized }: Limits<Value>) {
+export function cache<Key extends string, Value extends object>({
+  max,
+  sized,
+  failingMs = TTL_MS,
+}: Limits<Value>) {
   const values = new LRUCache<Key, Value>({
     max,
-    ttl: TTL_MS,
+    ttl: failingMs,
     ...clock,
     ...(sized && { maxSize: sized.max, sizeCalculation: sized.of }),
   });
@@ -28,7 +34,9 @@ export function cache<Key extends string, Value extends object>({ max, sized }: 
   return {
     /** @param maxAgeMs how old it may be */
     known: (key: Key, maxAgeMs = TTL_MS): Value | undefined =>
-      TTL_MS - values.getRemainingTTL(key) < maxAgeMs ? values.get(key) : undefined,
+      failingMs - values.getRemainingTTL(key) < maxAgeMs ? values.get(key) : undefined,
+    /** However old it is, up to `failingMs`. */
+    lastKnown: (key: Key): Value | undefined => values.get(key),
     /**
      * To be called before values are loaded.
      * @returns keeps one; undefined for a miss. Unless any was forgotten meanwhile: it may be outdated
@@ -67,9 +75,15 @@ export function cached<Key extends string, Value extends object, Source>(
       const known = values.known(key, maxAgeMs);
       if (known) return known;
       const keep = values.loading();
-      const value = await load(source, key);
-      keep(key, value);
-      return value;
+      try {
+        const value = await load(source, key);
+        keep(key, value);
+        return value;
+      } catch (error) {
+        const last = limits.failingMs === undefined ? undefined : values.lastKnown(key);
+        if (last) return last;
+        throw error;
+      }
     },
   };
 }

@@ -7,7 +7,6 @@ import {
   claimResponse,
   inputResponse,
   LEASE_HEADER,
-  PASS_HEADER,
   runnerUpload,
   type SessionRequest,
   type StateRequest,
@@ -51,8 +50,6 @@ const POLL_GRACE_MS = 10_000;
 export class ControlPlane {
   readonly url: string;
   readonly #headers: Record<string, string>;
-  /** From the response to the call that was sent last: a long poll has an old one. */
-  #pass: { text: string; sentAt: number } | undefined;
   readonly #service: JsonClient;
   readonly #reports: Reports;
 
@@ -64,11 +61,7 @@ export class ControlPlane {
       "accept-encoding": "identity",
       "user-agent": `auspex-runner/${VERSION}`,
     };
-    this.#service = new JsonClient(
-      this.url,
-      () => this.#credentials(),
-      (headers, sentAt) => this.#keepPass(headers[PASS_HEADER], sentAt),
-    );
+    this.#service = new JsonClient(this.url, this.#headers);
     this.#reports = new Reports(async (content) => {
       const call = { content, timeoutMs: CALL_TIMEOUT_MS };
       return (await this.#service.call("/v1/runner/reports", reportsResponse, call)).replies;
@@ -115,7 +108,7 @@ export class ControlPlane {
   /** Reads a stored input file. The caller reads it to the end or aborts. */
   async file(lease: string, key: string, signal: AbortSignal): Promise<Response> {
     const response = await fetch(`${this.url}/v1/runner/files/${key}`, {
-      headers: this.#credentials(lease),
+      headers: { ...this.#headers, [LEASE_HEADER]: lease },
       // The token is for the configured address only.
       redirect: "manual",
       signal,
@@ -156,21 +149,8 @@ export class ControlPlane {
   channel(lease: string): ChannelAddress {
     return {
       url: `${this.url.replace(/^http/, "ws")}/v1/runner/channel`,
-      headers: this.#credentials(lease),
+      headers: { ...this.#headers, [LEASE_HEADER]: lease },
     };
-  }
-
-  #credentials(lease?: string): Record<string, string> {
-    return {
-      ...this.#headers,
-      ...(this.#pass !== undefined && { [PASS_HEADER]: this.#pass.text }),
-      ...(lease !== undefined && { [LEASE_HEADER]: lease }),
-    };
-  }
-
-  #keepPass(text: string | string[] | undefined, sentAt: number): void {
-    if (typeof text === "string" && sentAt >= (this.#pass?.sentAt ?? 0))
-      this.#pass = { text, sentAt };
   }
 }
 

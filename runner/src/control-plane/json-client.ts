@@ -2,7 +2,6 @@
  * JSON over HTTP to one service: one attempt per call, validated answers, errors with the service's
  * message.
  */
-import type { IncomingHttpHeaders } from "node:http";
 import { z } from "zod";
 import { problem, validationError } from "../../../src/protocol/common.ts";
 import { HttpClient } from "../lib/http-client.ts";
@@ -30,23 +29,18 @@ export interface Call {
   parse?: (text: string) => unknown;
 }
 
-/** Called with the headers of each response, and when its call was sent. */
-type OnHeaders = (headers: IncomingHttpHeaders, sentAt: number) => void;
-
 export class JsonClient {
   readonly #base: string;
   readonly #path: string;
-  readonly #headers: () => Record<string, string>;
-  readonly #onHeaders: OnHeaders | undefined;
+  readonly #headers: Record<string, string>;
   readonly #http: HttpClient;
 
-  /** @param headers sent with the next call, including the token */
-  constructor(base: string, headers: () => Record<string, string>, onHeaders?: OnHeaders) {
+  /** @param headers sent with each call, including the token */
+  constructor(base: string, headers: Record<string, string>) {
     const url = new URL(base);
     this.#base = base;
     this.#path = url.pathname.replace(/\/$/, "");
     this.#headers = headers;
-    this.#onHeaders = onHeaders;
     this.#http = new HttpClient(url, IDLE_TIMEOUT_MS);
   }
 
@@ -65,18 +59,15 @@ export class JsonClient {
   async #send(path: string, call: Call) {
     const { method, body, content, isOnce, headers, timeoutMs, signal } = call;
     const sent = content ?? (body === undefined ? undefined : JSON.stringify(body));
-    const sentAt = performance.now();
     try {
-      const answer = await this.#http.call(`${this.#path}${path}`, {
+      return await this.#http.call(`${this.#path}${path}`, {
         method: method ?? (sent === undefined ? "GET" : "POST"),
-        headers: { ...this.#headers(), "content-type": "application/json", ...headers },
+        headers: { ...this.#headers, "content-type": "application/json", ...headers },
         body: sent,
         timeoutMs,
         ...(signal && { signal }),
         ...(isOnce && { isOnce }),
       });
-      this.#onHeaders?.(answer.headers, sentAt);
-      return answer;
     } catch (error) {
       signal?.throwIfAborted();
       throw noAnswer(this.#base, error);

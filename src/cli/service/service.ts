@@ -39,7 +39,7 @@ export class Service {
   constructor(access: Access, options: ServiceOptions) {
     this.access = access;
     this.#options = options;
-    this.#client = new JsonClient(access.url, () => headersFor(access));
+    this.#client = new JsonClient(access.url, headersFor(access));
   }
 
   /** @param path below /v1. @param parse as of Call. @throws ControlPlaneError; the signal's reason */

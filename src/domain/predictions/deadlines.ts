@@ -2,7 +2,7 @@
  * The deadlines of a prediction. They are computed from its state rather than stored, so they are
  * never out of step with it. An object has one alarm, which is set to the earliest of them.
  */
-import { TOKEN_MS } from "../runners/pass.ts";
+import { TOKEN_MS } from "../accounts/access-checks.ts";
 import type { Attempt } from "./attempts.ts";
 import type { PredictionLife } from "./life.ts";
 

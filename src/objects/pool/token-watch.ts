@@ -1,12 +1,13 @@
 /** Ends a poll when the token that it came with is revoked. */
-import { TOKEN_MS } from "../../domain/runners/pass.ts";
+import { TOKEN_MS } from "../../domain/accounts/access-checks.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
-import { accessKnownAt } from "../runner/access.ts";
+import { runnerTokenKnownAt } from "../../storage/accounts/reader-access.ts";
+import { database } from "../../storage/database.ts";
 import type { PoolClaim } from "./rpc-types.ts";
 
 /**
- * Asks every 10 s whether the runner may still connect. If nobody knows, the poll goes on.
+ * Asks D1 every 10 s whether the token is valid. The poll goes on while D1 does not answer.
  * @returns a function that stops it
  */
 export function watchToken(
@@ -16,8 +17,8 @@ export function watchToken(
 ): () => void {
   let stopped = false;
   const lookUp = async () => {
-    const knownAt = await accessKnownAt(env, { runner_id, token_id }).catch((error) => {
-      logger.warn("Runner's access not known", { runner_id, error });
+    const knownAt = await runnerTokenKnownAt(database(env.DB), token_id).catch((error) => {
+      logger.warn("Runner token not checked", { runner_id, error });
       return Date.now();
     });
     if (stopped) return;

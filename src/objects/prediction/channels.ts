@@ -3,12 +3,12 @@
  * platform answers pings for it. Each carries the number of its attempt; normally there is one.
  */
 import type { OpenChannel } from "../../domain/predictions/deadlines.ts";
-import { type LeaseHolder, parseLease } from "../../domain/predictions/lease.ts";
+import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { CLOSE, type DownFrame, PING, PONG } from "../../protocol/channel.ts";
-import type { RunnerIdentity } from "../runner/access.ts";
 
-interface Attachment extends RunnerIdentity {
+interface Attachment {
   attempt: number;
+  token_id: string;
   accepted_at: number;
   token_known_at: number;
 }
@@ -37,16 +37,8 @@ export class Channels {
     const { 0: client, 1: server } = new WebSocketPair();
     this.#ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG));
     this.#ctx.acceptWebSocket(server);
-    const { lease, token_id, token_known_at } = holder;
-    // It was found valid: no other gets here.
-    const runner_id = parseLease(lease)?.runnerId ?? "";
-    const attachment: Attachment = {
-      attempt,
-      accepted_at: now,
-      runner_id,
-      token_id,
-      token_known_at,
-    };
+    const { token_id, token_known_at } = holder;
+    const attachment: Attachment = { attempt, accepted_at: now, token_id, token_known_at };
     server.serializeAttachment(attachment);
     send(server, { type: "welcome", ...welcome });
     return new Response(null, { status: 101, webSocket: client });
@@ -72,7 +64,7 @@ export class Channels {
   }
 
   /** The open channel of an attempt, or null. */
-  open(attempt: number): (OpenChannel & RunnerIdentity) | null {
+  open(attempt: number): (OpenChannel & Pick<Attachment, "token_id">) | null {
     // The last one: an older one may still be closing.
     const socket = this.#openOf(attempt).at(-1);
     if (!socket) return null;

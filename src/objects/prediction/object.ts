@@ -13,8 +13,9 @@ import { hasStoredInput, type PredictionSpec } from "../../domain/predictions/st
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { ReportReply } from "../../protocol/channel.ts";
+import { runnerTokenKnownAt } from "../../storage/accounts/reader-access.ts";
+import { database } from "../../storage/database.ts";
 import { ReplacementCheck } from "../replacement-check.ts";
-import { accessKnownAt, type RunnerIdentity } from "../runner/access.ts";
 import { cancel } from "./cancel.ts";
 import { contentStream } from "./content.ts";
 import { enterContent } from "./content-places.ts";
@@ -97,7 +98,7 @@ export class PredictionObject extends DurableObject<Bindings> {
       this.#creation = undefined;
     },
   });
-  readonly #accessKnownAt = (of: RunnerIdentity) => accessKnownAt(this.env, of);
+  readonly #tokenKnownAt = (id: string) => runnerTokenKnownAt(database(this.env.DB), id);
 
   // ---- for the API
 
@@ -367,7 +368,7 @@ export class PredictionObject extends DurableObject<Bindings> {
         else if (due.kind === "forget") await this.#removal.forget(record);
         else if (due.kind === "second") await this.#handouts.openSecond(record);
         else if (due.kind === "token")
-          await this.#connection.checkToken(record, this.#accessKnownAt);
+          await this.#connection.checkToken(record, this.#tokenKnownAt);
         else handleDeadline(record, due.kind, now, this.#effects, this.#connection);
       }
       // An account that takes it no more is closed: nobody would remove its data.

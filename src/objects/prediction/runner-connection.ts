@@ -8,7 +8,6 @@ import { logger } from "../../log.ts";
 import { CLOSE, type Finish, type ReleaseFrame, type ReportReply } from "../../protocol/channel.ts";
 import { MAX_NOTES, MAX_OUTPUTS } from "../../protocol/event.ts";
 import type { Limits } from "../../protocol/runner.ts";
-import type { RunnerIdentity } from "../runner/access.ts";
 import { close, fence, send } from "./channels.ts";
 import type { Effects } from "./effects.ts";
 import { MAX_FRAME_UNITS } from "./entries.ts";
@@ -208,19 +207,19 @@ export class RunnerConnection {
   }
 
   /**
-   * A channel is closed when the token of its runner is revoked. If nobody knows whether it is, the run
-   * goes on, and it is asked again 10 s later.
+   * Closes the channel when the token of its runner is revoked. While `lookUp` fails the run goes on, and the
+   * token is looked up again 10 s later.
    */
   async checkToken(
     record: PredictionRecord,
-    lookUp: (runner: RunnerIdentity) => Promise<number | undefined>,
+    lookUp: (tokenId: string) => Promise<number | undefined>,
   ): Promise<void> {
     const { number } = record.life.state.attempt ?? { number: 0 };
     const { channels } = this.#effects;
     const channel = channels.open(number);
     if (!channel) return;
-    const knownAt = await lookUp(channel).catch((error) => {
-      logger.warn("Runner's access not known", { prediction_id: record.life.spec.id, error });
+    const knownAt = await lookUp(channel.token_id).catch((error) => {
+      logger.warn("Runner token not checked", { prediction_id: record.life.spec.id, error });
       return Date.now();
     });
     if (knownAt !== undefined) return channels.renewToken(number, knownAt);

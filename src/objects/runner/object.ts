@@ -25,9 +25,7 @@ const keyOf = ({ hour }: HistoryHour) => `${HISTORY}${hour % HOURS}`;
 export class RunnerObject extends createDurable() {
   declare state: DurableObjectState & { env: Bindings };
   presence: Presence | null = null;
-  /** For good: a runner has one token. It may be told before its first session has begun. */
-  revoked = false;
-  /** For good as well: when it comes back, it is a new one. A late registration must not revive this one. */
+  /** For good: when it comes back, it is a new one. A late registration must not revive this one. */
   removed = false;
   /** The last ones that have registered, the last of all first. */
   processes: string[] = [];
@@ -39,10 +37,10 @@ export class RunnerObject extends createDurable() {
   /**
    * A process of this runner has started. It stays drained if an operator has drained it.
    * @returns the session that the process has already, if it has registered before; null when another
-   * process has come after it, the runner was removed, or its token is revoked
+   * process has come after it, or the runner was removed
    */
   beginSession(session: string, request: NewSession): Presence | null {
-    if (this.revoked || this.removed) return null;
+    if (this.removed) return null;
     const { protocol: _, process, takes_over, ...runner } = request;
     const place = process === undefined ? -1 : this.processes.indexOf(process);
     if (place > 0) return null;
@@ -131,19 +129,6 @@ export class RunnerObject extends createDurable() {
   }
 
   getPresence(): Presence | null {
-    return this.presence;
-  }
-
-  /** The presence, while the runner may connect. */
-  confirm(): Presence | null {
-    return this.revoked ? null : this.presence;
-  }
-
-  /** Its token is revoked. The answer leaves once this is stored. @param by as above */
-  revoke(by?: string | null): Presence | null {
-    if (!this.revoked) this.add("token_revoked", { by });
-    this.revoked = true;
-    void this.persist();
     return this.presence;
   }
 

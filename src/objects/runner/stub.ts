@@ -59,8 +59,6 @@ type Method =
   | "getPresence"
   | "history"
   | "tellEvents"
-  | "confirm"
-  | "revoke"
   | "remove";
 
 /** @param ms how long it may take to answer */
@@ -78,7 +76,7 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
   const call = async (method: Method, ...args: unknown[]) =>
     presence.parse(await repeated(() => callOnce(method, args)));
   return {
-    /** Null when another process has come after it; or, as `confirm` tells, it was removed or revoked. */
+    /** Null when another process has come after it, or it was removed. */
     beginSession: (session: string, request: NewSession) =>
       call("beginSession", session, boundedSession(request)),
     report: (telemetry: TelemetryRequest) => call("report", boundedReport(telemetry)),
@@ -87,9 +85,6 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
     getPresence: () => call("getPresence"),
     tellEvents: (events: RunnerEvent[]) => call("tellEvents", events),
     history: async () => history.parse(await repeated(() => callOnce("history", []))),
-    /** Null when its token is revoked, or it was deleted. */
-    confirm: () => call("confirm"),
-    revoke: (by: string | null) => call("revoke", by),
     /** Null when it was deleted. */
     remove: (since: number) => call("remove", since),
   };

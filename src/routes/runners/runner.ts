@@ -1,14 +1,10 @@
 /** /v1/runner: the API for runners (see protocol/runner.ts). */
 import { type Context, Hono } from "hono";
+import type { z } from "zod";
 import type { AppEnv } from "../../context.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { ProblemError } from "../../errors.ts";
-import {
-  limitRunner,
-  limitRunnerToken,
-  requireRunner,
-  requireRunnerToken,
-} from "../../middleware/authentication.ts";
+import { limitRunner, limitRunnerToken, requireRunner } from "../../middleware/authentication.ts";
 import { MAX_BODY_BYTES } from "../../middleware/body-reader.ts";
 import { reportsRequest } from "../../protocol/channel.ts";
 import {
@@ -46,29 +42,30 @@ const wholeFile = createUpload.omit({ size: true });
 
 export const runnerRoutes = new Hono<AppEnv>()
   .basePath("/runner")
-  .get("/hardware/:identifier", requireRunnerToken, async (c) =>
+  .get("/hardware/:identifier", requireRunner, async (c) =>
     c.json(await readServedHardware(c.var.services, c.var.runner, c.req.param("identifier"))),
   )
-  .post("/sessions", requireRunnerToken, limitRunnerToken, async (c) => {
+  .post("/sessions", requireRunner, limitRunnerToken, async (c) => {
     const { origin } = new URL(c.req.url);
     // First: the rest may have another shape.
     await requireProtocol(c.var.services, (await parseBody(c, spokenProtocol)).protocol, origin);
     const request = await parseBody(c, sessionRequest);
-    const { session, pass } = await beginSession(c.var.services, c.var.runner, request);
-    c.set("pass", pass);
-    return c.json(session);
+    return c.json(await beginSession(c.var.services, c.var.runner, request));
   })
   .use(requireRunner)
-  .post("/jobs/claim", limitRunner, async (c) =>
-    claim(c.var.services, c.var.runner, await parseBody(c, claimRequest), c.req.raw.signal),
-  )
-  .post("/state", limitRunner, async (c) =>
-    c.json(await tellState(c.var.services, c.var.runner, await parseBody(c, stateRequest))),
-  )
-  .post("/log", limitRunner, async (c) => {
+  .post("/jobs/claim", async (c) => {
+    const request = await limitedBody(c, claimRequest);
+    return claim(c.var.services, c.var.runner, request, c.req.raw.signal);
+  })
+  .post("/state", async (c) => {
+    const request = await limitedBody(c, stateRequest);
+    return c.json(await tellState(c.var.services, c.var.runner, request));
+  })
+  .post("/log", async (c) => {
     if (Number(c.req.header("content-length")) > MAX_RUNNER_LOG_BYTES)
       throw new ProblemError("too_large", `A log has at most ${MAX_RUNNER_LOG_BYTES} bytes.`);
-    await takeLog(c.var.services, c.var.runner, await parseBody(c, runnerLogRequest));
+    const request = await limitedBody(c, runnerLogRequest);
+    await takeLog(c.var.services, c.var.runner, request);
     return c.json({});
   })
   .get("/channel", (c) => {
@@ -119,6 +116,19 @@ export const runnerRoutes = new Hono<AppEnv>()
       await reportTelemetry(c.var.services, c.var.runner, await parseBody(c, telemetryRequest)),
     ),
   );
+
+/** The body of a call that reaches the runner's pool. An invalid one counts against the token. */
+async function limitedBody<T extends { runner_id: string }>(
+  c: Context<AppEnv>,
+  schema: z.ZodType<T>,
+): Promise<T> {
+  const request = await parseBody(c, schema).catch(async (error) => {
+    await limitRunner(c);
+    throw error;
+  });
+  await limitRunner(c, request.runner_id);
+  return request;
+}
 
 function holderOf(c: Context<AppEnv>): LeaseHolder {
   const { token_id, token_known_at } = c.var.runner;

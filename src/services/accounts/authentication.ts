@@ -2,7 +2,7 @@
 import { LRUCache } from "lru-cache";
 import { isToken, sha256, type TokenKind, timingSafeEqual } from "../../domain/accounts/token.ts";
 import { ProblemError } from "../../errors.ts";
-import { forgetRunnerAccess } from "../../objects/runner/access.ts";
+import { forgetRunnerTokenChecks } from "../../storage/accounts/reader-access.ts";
 import {
   findRunnerToken,
   findToken,
@@ -44,12 +44,15 @@ const accessTokens = cached({ max: 10_000 }, async (lookUp: LookUp, token: strin
   if (row && isUnexpired(row)) recordUse(lookUp, markTokenUsed, row);
   return row;
 });
-const runnerTokens = cached({ max: 10_000 }, async (lookUp: LookUp, token: string) => {
-  const known_at = Date.now();
-  const row = await find(lookUp, token, "ausr", ({ db }, hash) => findRunnerToken(db, hash));
-  if (row) recordUse(lookUp, markRunnerTokenUsed, row);
-  return row && { ...row, known_at };
-});
+const runnerTokens = cached(
+  { max: 10_000, failingMs: 60_000 },
+  async (lookUp: LookUp, token: string) => {
+    const known_at = Date.now();
+    const row = await find(lookUp, token, "ausr", ({ db }, hash) => findRunnerToken(db, hash));
+    if (row) recordUse(lookUp, markRunnerTokenUsed, row);
+    return row && { ...row, known_at };
+  },
+);
 
 const findTokenAlone = ({ db }: Services, hash: string) => findToken(db, hash);
 
@@ -103,7 +106,7 @@ export async function authenticate(
   return { token_id: id, token_name: name, user_id, scopes, models, priority };
 }
 
-/** Asks D1 about the token; with a pass that is not needed (runners/passes.ts). @throws ProblemError unauthenticated */
+/** @throws ProblemError unauthenticated */
 export async function authenticateRunner(
   services: Services,
   token: string,
@@ -111,15 +114,8 @@ export async function authenticateRunner(
 ): Promise<RunnerCaller> {
   const row = await runnerTokens.get({ services, check }, token);
   if (!row) throw unknownRunnerToken();
-  const { id, hash, known_at, hardware } = row;
-  return {
-    token_id: id,
-    token_hash: hash,
-    token_known_at: known_at,
-    runner_id: undefined,
-    pool: undefined,
-    hardware,
-  };
+  const { id, known_at, hardware } = row;
+  return { token_id: id, token_known_at: known_at, hardware };
 }
 
 export const unknownRunnerToken = () =>
@@ -147,7 +143,8 @@ export const accessEnded = () =>
 /** After a change of tokens or accounts: this isolate applies it at once, the others within 10 s. */
 export const forgetTokens = accessTokens.forgetAll;
 
+/** Likewise. */
 export function forgetRunnerTokens(): void {
   runnerTokens.forgetAll();
-  forgetRunnerAccess();
+  forgetRunnerTokenChecks();
 }

@@ -16,13 +16,8 @@ export interface Caller extends Principal {
 
 export interface RunnerCaller {
   token_id: string;
-  /** SHA-256 of the token. Its runners' passes are bound to it. */
-  token_hash: string;
-  /** When the token was last confirmed valid, Unix ms: at most 10 s ago. */
+  /** When D1 last confirmed the token, Unix ms: at most 10 s ago, or 60 s while D1 fails. */
   token_known_at: number;
-  /** The runner that the pass names, and the pool of its session. Undefined without a pass. */
-  runner_id: string | undefined;
-  pool: string | undefined;
-  /** The hardware classes that the token allows; none with a pass, by which nobody begins a session. */
+  /** The hardware classes that the token allows. */
   hardware: string[];
 }

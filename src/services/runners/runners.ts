@@ -1,7 +1,6 @@
 /** The calls of runners: sessions, jobs, channels, inputs, telemetry. */
 import { v7 as uuid } from "uuid";
 import { type LeaseHolder, parseLease } from "../../domain/predictions/lease.ts";
-import { signPass } from "../../domain/runners/pass.ts";
 import { runCommand } from "../../domain/runners/runner-version.ts";
 import { notFound, ProblemError } from "../../errors.ts";
 import { POLL_SECONDS, type TellingProblem } from "../../objects/pool/rpc-types.ts";
@@ -67,9 +66,14 @@ const REFUSALS = new Map<number, TellingProblem>([
 ]);
 
 /** A removed runner is forgotten at once in that isolate, and within 10 s elsewhere. */
-export const runnerCache = cached({ max: 10_000 }, ({ db }: Services, id: string) =>
-  findRunner(db, id),
+export const runnerCache = cached(
+  { max: 10_000, failingMs: 60_000 },
+  ({ db }: Services, id: string) => findRunner(db, id),
 );
+
+/** Whether this isolate has seen the runner with this token within a minute. */
+export const isSeenRunner = ({ token_id }: RunnerCaller, runnerId: string): boolean =>
+  runnerCache.lastKnown(runnerId)?.token_id === token_id;
 
 /**
  * @param origin of this deployment, as the runner reaches it
@@ -88,15 +92,12 @@ export async function requireProtocol(
   );
 }
 
-/**
- * @returns also what the runner proves its calls with
- * @throws ProblemError forbidden, not_found, conflict, session_superseded, unauthenticated, unavailable
- */
+/** @throws ProblemError forbidden, not_found, conflict, session_superseded, unauthenticated, unavailable */
 export async function beginSession(
   services: Services,
   caller: RunnerCaller,
   request: SessionRequest,
-): Promise<{ session: SessionResponse; pass: string | undefined }> {
+): Promise<SessionResponse> {
   const { env, db, settings } = services;
   const { version } = (await readManifest(env)).runner;
   const pool = await readServedPool(services, caller, request.hardware);
@@ -119,23 +120,18 @@ export async function beginSession(
   const runner = runnerAt(env, saved.id);
   const presence = await runner.beginSession(uuid(), { ...request, pool });
   if (!presence)
-    throw (await runner.confirm()) ? superseded() : await shutOut(db, saved.id, caller);
-  const { token_id, token_hash } = caller;
-  const pass = { token_id, runner_id: saved.id, pool, known_at: now };
+    throw (await runner.getPresence()) ? superseded() : await shutOut(db, saved.id, caller);
   return {
-    session: {
-      runner_id: saved.id,
-      session: presence.session,
-      pool,
-      latest_version: version,
-      settings: {
-        poll_seconds: POLL_SECONDS,
-        ping_seconds: settings.patience.lease_seconds / PINGS_PER_LEASE,
-        lease_seconds: settings.patience.lease_seconds,
-        telemetry_seconds: settings.telemetrySeconds,
-      },
+    runner_id: saved.id,
+    session: presence.session,
+    pool,
+    latest_version: version,
+    settings: {
+      poll_seconds: POLL_SECONDS,
+      ping_seconds: settings.patience.lease_seconds / PINGS_PER_LEASE,
+      lease_seconds: settings.patience.lease_seconds,
+      telemetry_seconds: settings.telemetrySeconds,
     },
-    pass: await signPass(settings.secretKeys, pass, token_hash),
   };
 }
 
@@ -261,7 +257,6 @@ async function requireOwnRunner(
   caller: RunnerCaller,
   id: string,
 ): Promise<string> {
-  if (caller.runner_id === id && caller.pool !== undefined) return caller.pool;
   const row = await runnerCache.get(services, id);
   if (row?.token_id !== caller.token_id) throw notFound("A runner of this token with this id");
   return row.pool;

@@ -1,9 +1,9 @@
-/** Whether those who read streams still may: a cache of tokens and sessions by id. */
+/** Whether the tokens and sessions of long calls (streams, polls, channels, pulls) are still valid: caches by ID. */
 import { RECENT_CHECK_MS } from "../../domain/accounts/access-checks.ts";
 import { cached } from "../cache.ts";
 import type { Database } from "../database.ts";
 import { findLiveSession } from "./sign-in.ts";
-import { findLiveToken } from "./tokens.ts";
+import { findLiveToken, isRunnerToken } from "./tokens.ts";
 
 const tokens = cached({ max: 10_000 }, findLiveToken);
 
@@ -24,3 +24,19 @@ export async function isLive(db: Database, { kind, id }: Credential): Promise<bo
   const found = await BY_KIND[kind].get(db, id, RECENT_CHECK_MS);
   return found !== undefined && (found.expires_at === null || found.expires_at > Date.now());
 }
+
+/**
+ * Checks of runner tokens by ID. A refusal is cached as well, or a revoked token could make its runners' pulls
+ * ask D1 about each layer.
+ */
+const runnerTokenChecks = cached({ max: 10_000 }, async (db: Database, id: string) => {
+  const at = Date.now();
+  return { at: (await isRunnerToken(db, id)) ? at : undefined };
+});
+
+/** @returns when the token was last known to be valid, Unix ms, at most 10 s ago; undefined if it is revoked */
+export const runnerTokenKnownAt = async (db: Database, id: string): Promise<number | undefined> =>
+  (await runnerTokenChecks.get(db, id))?.at;
+
+/** After a revocation: this isolate applies it at once, the others within 10 s. */
+export const forgetRunnerTokenChecks = runnerTokenChecks.forgetAll;

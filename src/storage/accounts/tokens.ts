@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, isNotNull, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, runnerTokens, tokens, users } from "../schema/index.ts";
@@ -65,7 +65,6 @@ export const findRunnerToken = (db: Database, hash: string) =>
   db
     .select({
       id: runnerTokens.id,
-      hash: runnerTokens.hash,
       hardware: runnerTokens.hardware,
       last_used_at: runnerTokens.last_used_at,
     })
@@ -177,19 +176,3 @@ export async function revokeRunnerToken(db: Database, id: string, now: number): 
     .returning({ id: runnerTokens.id });
   return revoked.length > 0;
 }
-
-/**
- * Revoked ones whose runners' objects may not all know it. Any of them: some that can never be told must not
- * keep the others waiting.
- */
-export const listUntoldTokens = (db: Database, limit: number) =>
-  db
-    .select({ id: runnerTokens.id })
-    .from(runnerTokens)
-    .where(and(isNotNull(runnerTokens.revoked_at), isNull(runnerTokens.told_at)))
-    .orderBy(sql`random()`)
-    .limit(limit)
-    .all();
-
-export const markTokenTold = (db: Database, id: string, now: number) =>
-  db.update(runnerTokens).set({ told_at: now }).where(eq(runnerTokens.id, id));

@@ -103,24 +103,27 @@ export async function listNewestRunners(db: Database, limit: number): Promise<Ru
   return [...live, ...shutOut].slice(0, limit);
 }
 
-/** Those whose objects had been told by then that their token is revoked: any of them, as of untold tokens. */
-export const listShutOutRunners = (db: Database, toldBefore: number, limit: number) =>
+/**
+ * Runners whose token was revoked before then. In random order: those whose objects never answer must not keep
+ * the others waiting.
+ */
+export const listShutOutRunners = (db: Database, revokedBefore: number, limit: number) =>
   db
     .select({ id: runners.id })
     .from(runnerTokens)
     .innerJoin(runners, eq(runners.token_id, runnerTokens.id))
-    .where(lt(runnerTokens.told_at, toldBefore))
+    .where(lt(runnerTokens.revoked_at, revokedBefore))
     .orderBy(sql`random()`)
     .limit(limit)
     .all();
 
 /** Revoked tokens that nothing refers to. */
-export const deleteRevokedTokens = (db: Database, toldBefore: number) =>
+export const deleteRevokedTokens = (db: Database, revokedBefore: number) =>
   db
     .delete(runnerTokens)
     .where(
       and(
-        lt(runnerTokens.told_at, toldBefore),
+        lt(runnerTokens.revoked_at, revokedBefore),
         notExists(
           db.select({ id: runners.id }).from(runners).where(eq(runners.token_id, runnerTokens.id)),
         ),

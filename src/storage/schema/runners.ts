@@ -14,12 +14,8 @@ export const runnerTokens = sqliteTable(
     created_at: integer().notNull(),
     last_used_at: integer(),
     revoked_at: integer(),
-    /** When the objects of all its runners had been told that it is revoked. */
-    told_at: integer(),
   },
-  (t) => [
-    index("runner_tokens_untold").on(t.id).where(sql`revoked_at IS NOT NULL AND told_at IS NULL`),
-  ],
+  (t) => [index("runner_tokens_revoked").on(t.revoked_at).where(sql`revoked_at IS NOT NULL`)],
 );
 
 export const runners = sqliteTable(

@@ -3,11 +3,10 @@ import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import { isRetryable } from "../../../runner/src/control-plane/error.ts";
 import { problemDetail, retryAfterMs } from "../../../runner/src/control-plane/json-client.ts";
 import { retryCall } from "../../../runner/src/control-plane/retry.ts";
-import { PASS_HEADER } from "../../../src/protocol/runner.ts";
 import { runnerSnapshot } from "../../protocol/runner-snapshot.ts";
 import { type Answer, FakeControlPlane } from "../support/fake-control-plane.ts";
 
-const CLAIM = {
+const _CLAIM = {
   runner_id: "r",
   session: "s",
   pool: "cpu",
@@ -41,28 +40,6 @@ test("shows the token and the lease, and parses the answer", async () => {
   expect(await client.input("l", never)).toEqual({ a: 1 });
   expect(headers).toMatchObject({ authorization: "Bearer ausr_secret", "x-auspex-lease": "l" });
   expect(client.channel("l").url).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\/v1\/runner\/channel$/);
-});
-
-test("sends the pass of the call that was sent last, not of a poll that was sent before it", async () => {
-  const passes = ["first", undefined, "newer"];
-  const sent: unknown[] = [];
-  plane.endpoints.set("/v1/runner/input", (_body, { headers }) => {
-    const pass = passes[sent.push(headers[PASS_HEADER]) - 1];
-    return { body: { input: {} }, ...(pass !== undefined && { headers: { [PASS_HEADER]: pass } }) };
-  });
-  const end = Promise.withResolvers<void>();
-  plane.endpoints.set("/v1/runner/jobs/claim", async () => {
-    await end.promise;
-    return { body: { jobs: [] }, headers: { [PASS_HEADER]: "of the poll" } };
-  });
-  await client.input("l", never);
-  await client.input("l", never);
-  const polling = client.claim(CLAIM, 30, never);
-  await client.input("l", never);
-  end.resolve();
-  await polling;
-  expect(sent).toEqual([undefined, "first", "first"]);
-  expect(client.channel("l").headers).toMatchObject({ [PASS_HEADER]: "newer" });
 });
 
 test.each([

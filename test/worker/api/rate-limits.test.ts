@@ -6,6 +6,8 @@ import { app } from "../../../src/app.ts";
 import { newToken } from "../../../src/domain/accounts/token.ts";
 import type { Bindings } from "../../../src/env.ts";
 import type { FileAddress } from "../../../src/protocol/file.ts";
+import { sessionResponse } from "../../../src/protocol/runner.ts";
+import { runnerSnapshot } from "../../protocol/runner-snapshot.ts";
 import type { Client } from "../support/client.ts";
 import { ORIGIN } from "../support/client.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
@@ -345,21 +347,40 @@ describe("a runner token", () => {
   });
 });
 
-test("a runner is limited in what it tells its pool, and no other runner by that", async () => {
-  const token = await newRunnerToken("cpu");
-  const tell = (path: string, pass = "") => {
-    const init = { method: "POST", body: "{}", headers: { "x-auspex-pass": pass } };
-    return ask(`/v1/runner/${path}`, newAddress(), token, init);
-  };
-  const body = JSON.stringify(sessionBody("cpu", "one"));
-  const begun = await ask("/v1/runner/sessions", newAddress(), token, { method: "POST", body });
-  const pass = begun.headers.get("x-auspex-pass") ?? "";
-  let asked = 0;
-  const response = await askUntilRefused(LIMITS.token, () =>
-    tell(asked++ % 2 ? "state" : "jobs/claim", pass),
-  );
-  await expectRefusal(response, "this token");
-  expect((await tell("state")).status).toBe(422);
+describe("calls of runners that reach their pool", () => {
+  async function limitedRunner() {
+    const token = await newRunnerToken("cpu");
+    const begin = async (name: string) => {
+      const init = { method: "POST", body: JSON.stringify(sessionBody("cpu", name)) };
+      const response = await ask("/v1/runner/sessions", newAddress(), token, init);
+      return sessionResponse.parse(await response.json());
+    };
+    const tell = (session: object) => {
+      const body = JSON.stringify({ ...session, pool: "cpu", snapshot: runnerSnapshot() });
+      return ask("/v1/runner/state", newAddress(), token, { method: "POST", body });
+    };
+    return { begin, tell };
+  }
+
+  test("one runner at its limit leaves another runner of the token its own", async () => {
+    const { begin, tell } = await limitedRunner();
+    const [one, two] = [await begin("one"), await begin("two")];
+    await tell(one);
+    expect((await tell(two)).status).toBe(200);
+    await expectRefusal(await askUntilRefused(LIMITS.token, () => tell(one)), "this token");
+    expect((await tell(two)).status).toBe(200);
+  });
+
+  test.each([
+    [
+      "made-up runner IDs",
+      () => ({ runner_id: crypto.randomUUID(), session: crypto.randomUUID() }),
+    ],
+    ["bodies that are invalid", () => ({ runner_id: 1 })],
+  ])("%s count against the limit of the token", async (_, body) => {
+    const { tell } = await limitedRunner();
+    await expectRefusal(await askUntilRefused(LIMITS.token, () => tell(body())), "this token");
+  });
 });
 
 describe("not limited", () => {

@@ -4,8 +4,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { grantEnd } from "../../../src/domain/registry/grant.ts";
 import { ownRepository } from "../../../src/domain/registry/own-image.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
-import { forgetGrantedTokens, grantedModel } from "../../../src/services/registry/pull-grants.ts";
+import { grantedModel } from "../../../src/services/registry/pull-grants.ts";
 import { getServices } from "../../../src/services/services.ts";
+import { forgetRunnerTokenChecks } from "../../../src/storage/accounts/reader-access.ts";
 import { revoke, revokeInDatabase } from "../support/fleet.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
@@ -74,7 +75,7 @@ describe("a grant", () => {
 
   test("is refused within 10 s by an isolate that has not heard of it", async () => {
     const { world, model_id, image } = await granted();
-    forgetGrantedTokens();
+    forgetRunnerTokenChecks();
     await grantedModel(services, grantOf(image));
     await revokeInDatabase(world.runnerToken);
     expect(await grantedModel(services, grantOf(image))).toBe(model_id);

@@ -12,7 +12,6 @@ import {
   claimResponse,
   type Job,
   LEASE_HEADER,
-  PASS_HEADER,
   RUNNER_PROTOCOL,
   type SessionRequest,
   type SessionResponse,
@@ -35,23 +34,6 @@ export const sessionBody = (hardware: string | string[], name: string, slots = 1
   machine: { cpus: 1, memory_gb: 1, gpus: [] },
 });
 
-/** Sends the pass that it was given last. */
-class RunnerClient extends Client {
-  pass: string | undefined;
-
-  override async fetch(
-    path: string,
-    init: RequestInit & { headers?: Record<string, string> } = {},
-  ): Promise<Response> {
-    const headers: Record<string, string> = {};
-    if (this.pass !== undefined) headers[PASS_HEADER] = this.pass;
-    Object.assign(headers, init.headers);
-    const response = await super.fetch(path, { ...init, headers });
-    this.pass = response.headers.get(PASS_HEADER) ?? this.pass;
-    return response;
-  }
-}
-
 /** Enough for any class of the tests. */
 const DEVICES = Array.from({ length: 8 }, (_, n) => ({
   id: `GPU-${n}`,
@@ -69,7 +51,7 @@ export type SnapshotChanges = Partial<RunnerSnapshot> & { free?: number; warm?: 
 export type PollChanges = SnapshotChanges & Partial<Omit<ClaimRequest, "snapshot">>;
 
 export class FakeRunner {
-  readonly client: RunnerClient;
+  readonly client: Client;
   readonly id: string;
   readonly session: string;
   /** The first of its classes, and their pool. */
@@ -83,7 +65,7 @@ export class FakeRunner {
   readonly #handouts: number[] = [];
 
   private constructor(
-    client: RunnerClient,
+    client: Client,
     { runner_id, session, pool }: SessionResponse,
     { hardware: [hardware = ""], slots }: Pick<SessionRequest, "hardware" | "slots">,
   ) {
@@ -103,7 +85,7 @@ export class FakeRunner {
     slots = 1,
     changes: Partial<SessionRequest> = {},
   ): Promise<FakeRunner> {
-    const client = new RunnerClient(token);
+    const client = new Client(token);
     const request = sessionBody(hardware, name, slots);
     const { status, body } = await client.json("POST", "/v1/runner/sessions", {
       ...request,

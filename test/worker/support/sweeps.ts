@@ -132,18 +132,7 @@ export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups" | "database_sp
       expect(await run("SELECT id FROM examples WHERE id = ?", id)).toEqual([]);
     };
   },
-  async revoked_tokens() {
-    const { runner } = await newWorld();
-    const { id } = await runner();
-    const [token] = await run("SELECT token_id FROM runners WHERE id = ?", id);
-    await run("UPDATE runner_tokens SET revoked_at = ? WHERE id = ?", Date.now(), token?.token_id);
-    return async () => {
-      const rows = await run("SELECT told_at FROM runner_tokens WHERE id = ?", token?.token_id);
-      expect(rows).not.toEqual([{ told_at: null }]);
-      expect(await runnerAt(env, id).confirm()).toBeNull();
-    };
-  },
-  /** One whose object was told a day ago. */
+  /** A runner whose token was revoked a day ago. */
   async revoked_runners() {
     const { runner } = await newWorld();
     const { id } = await runner();
