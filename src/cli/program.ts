@@ -8,7 +8,6 @@ import { logsCommand } from "./commands/logs.ts";
 import { modelsCommand } from "./commands/models.ts";
 import { predictionsCommand } from "./commands/predictions.ts";
 import { publishCommand } from "./commands/publish.ts";
-import { relayCommand } from "./commands/relay.ts";
 import { runCommand } from "./commands/run.ts";
 import type { Host } from "./commands/session.ts";
 import { tagsCommand } from "./commands/tags.ts";
@@ -55,7 +54,6 @@ export function createProgram(host: Host, { printsMisuse }: ProgramOptions): Com
     variablesCommand,
     hardwareCommand,
     uploadCommand,
-    relayCommand,
   ]) {
     const command = create(host);
     program.addCommand(command);

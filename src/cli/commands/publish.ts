@@ -5,10 +5,10 @@ import { type Model, type Version, version, visibility } from "../../protocol/mo
 import { containerInterface } from "../../protocol/runner.ts";
 import { checkImage } from "../check/check-image.ts";
 import { endOf, Misuse } from "../failure.ts";
-import { type Pushed, type PushOptions, pushImage } from "../image/push-image.ts";
+import { type ImageSource, type Pushed, type PushOptions, pushImage } from "../image/push-image.ts";
 import { PushProgress } from "../image/push-progress.ts";
 import { choice, repeated, tagOption } from "../options.ts";
-import { type BuiltImage, buildImage, findEngine } from "../publish/build.ts";
+import { buildImage, findEngine } from "../publish/build.ts";
 import { completedVersion } from "../publish/completed-version.ts";
 import { findModel, requireHardware, requireVisibility } from "../publish/model.ts";
 import { modelName, readProject } from "../publish/project.ts";
@@ -32,12 +32,14 @@ a break: what was sent is not sent again.
   auspex publish story --model ada/story --message "Longer stories" --wait
   auspex publish --image vllm/vllm-openai:v0.28.0 --model qwen --hardware l40s
   auspex publish --image acme/llm-server --model qwen --interface vendora
+  auspex publish --archive image.tar --model qwen
   auspex publish --check --env HF_TOKEN`;
 
 export const publishCommand = (host: Host) =>
   newServiceCommand("publish", "Build a model, push its image, and make it a version")
     .argument("[folder]", "with a cog.yaml or a Dockerfile", ".")
-    .option("--image <reference>", "an image that there is, instead of building one")
+    .option("--image <reference>", "publish an existing image instead of building one")
+    .option("--archive <path>", "publish from an archive of docker save or an OCI layout")
     .option("--model <name>", "owner/name or name (default: auspex.json's, or the folder's)")
     .option("-m, --message <text>", "release notes", "Published with auspex")
     .option("--hardware <class>", "hardware for it (default: the model's)")
@@ -58,9 +60,13 @@ export const publishCommand = (host: Host) =>
         throw new Misuse(`--message has at most ${MAX_NOTES} characters.`);
       if (options.env && !options.check)
         throw new Misuse("--env is for --check. What runners set are the model's variables.");
+      if (options.archive !== undefined && options.check)
+        throw new Misuse(
+          "--check needs an image in Docker or Podman: run docker load --input FILE, then publish with --image.",
+        );
       requireVariables(options.env ?? []);
       const model = modelName(project, options.model, await usernameOf(service));
-      const source = { project, image: options.image };
+      const source = { project, image: options.image, archive: options.archive };
       const engine = await findEngine(source, options.engine, signal);
       const hardware = options.hardware ?? manifest.hardware;
       if (hardware !== undefined) await requireHardware(service, hardware);
@@ -82,16 +88,22 @@ export const publishCommand = (host: Host) =>
       const own = found ? hardware : undefined;
       const spoken = options.interface;
       const configuration = configurationOf({ manifest, spoken, hardware: own, latest });
-      const told = options.check
-        ? await checkImage({
-            ...{ ...built, given: manifest, configuration, inherited: latest?.configuration },
-            ...{ variables: options.env ?? [], display, signal },
-          })
-        : {};
+      const told =
+        options.check && built.local
+          ? await checkImage({
+              ...{
+                ...built.local,
+                given: manifest,
+                configuration,
+                inherited: latest?.configuration,
+              },
+              ...{ variables: options.env ?? [], display, signal },
+            })
+          : {};
       const target = found ?? (await make());
       if (!found) display.say(`Made ${model} (${target.visibility}).`);
       const to = { name: model, model: target.id, tag: options.tag };
-      const { digest, compressedSize } = await push(session, built, to);
+      const { digest, compressedSize } = await push(session, built.source, to);
       const body = newVersion({ digest, notes: options.message, manifest, configuration, told });
       const made = await createVersion(service, model, latest?.number ?? 0, body);
       const reference = `${model}:${made.number}`;
@@ -162,7 +174,7 @@ async function started(session: ServiceSession, model: string, made: Version): P
 
 async function push(
   session: ServiceSession,
-  { engine, image }: BuiltImage,
+  source: ImageSource,
   to: Pick<PushOptions, "name" | "model" | "tag">,
 ): Promise<Pushed> {
   const { access, display, signal, folders, onRetry } = session;
@@ -172,8 +184,7 @@ async function push(
   const hide = display.show(progress);
   try {
     const pushed = await pushImage({
-      engine,
-      image,
+      source,
       access,
       ...to,
       scratch,

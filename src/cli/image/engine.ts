@@ -2,14 +2,13 @@
  * The container engine of this machine, by its own command: so it is whichever the user has chosen,
  * Docker Desktop and a remote one included.
  */
-import type { Readable } from "node:stream";
 import { z } from "zod";
 import { type ImageConfig, imageConfig } from "../../protocol/oci.ts";
 import { Failure, Misuse } from "../failure.ts";
 import { quoted } from "../ui/shell.ts";
+import { PLATFORM, readArchive, tarEntries } from "./archive.ts";
 import { answers, outputOf, start, watched } from "./program.ts";
-
-export const PLATFORM = "linux/amd64";
+import type { ImageSource } from "./push-image.ts";
 
 const ENGINES = ["docker", "podman"] as const;
 export type EngineName = (typeof ENGINES)[number];
@@ -90,11 +89,24 @@ export class Engine {
     );
   }
 
-  /** The image as a tar, in the format of `docker save`. @returns also its end */
-  save(reference: string, signal: AbortSignal): { archive: Readable; ended: Promise<void> } {
+  /** Reads the image out of the engine. */
+  source(reference: string): ImageSource {
     const format = this.name === "podman" ? ["--format", "docker-archive"] : [];
     const command = [this.name, "save", ...format, reference];
-    const { stdout, ended } = start(command, { signal });
-    return { archive: stdout, ended };
+    return {
+      async read(onLarge, signal) {
+        const { stdout, ended } = start(command, { signal });
+        try {
+          const archive = await readArchive(tarEntries(stdout, signal), onLarge);
+          await ended;
+          return archive;
+        } catch (error) {
+          signal.throwIfAborted();
+          // The engine's own failure says more than that its archive breaks off.
+          await ended;
+          throw error;
+        }
+      },
+    };
   }
 }

@@ -1,26 +1,22 @@
 /**
- * Pushes an image out of a container engine. It is read with `save` and sent by this program, with every
- * engine: docker and podman send a layer in one request, which zones refuse, and to push through the
- * relay their daemon must reach this machine's loopback, which Docker Desktop's does not. It costs one
- * reading of the image; in return a push goes on after any break, since this program's digests are the
- * same each time.
+ * Pushes an image out of a container engine or an archive. This program sends the layers of every engine
+ * itself: docker and podman send a layer in one request, which zones refuse. It costs one reading of the
+ * image; in return a push goes on after any break, since this program's digests are the same each time.
  */
-import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import pLimit from "p-limit";
 import { z } from "zod";
 import { compressedSize } from "../../domain/images/compressed-size.ts";
-import { MEDIA_TYPES } from "../../protocol/oci.ts";
+import { MEDIA_TYPES, manifest } from "../../protocol/oci.ts";
 import type { Access } from "../access/access.ts";
 import { Failure } from "../failure.ts";
 import { bufferContent, fileContent } from "../registry/content.ts";
 import { RegistryClient } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
 import { Notes } from "../state/notes.ts";
-import { type Archive, readArchive } from "./archive.ts";
-import type { Engine } from "./engine.ts";
+import { type Archive, type Blob, digestOf, type OnLarge, SAVE_AGAIN } from "./archive.ts";
 import { type Layer, layer, packLayer, skip } from "./layer.ts";
 import type { PushProgress } from "./push-progress.ts";
 
@@ -31,10 +27,12 @@ const STALE_MS = 90 * 24 * 3_600_000;
 
 const imageConfig = z.object({ rootfs: z.object({ diff_ids: z.array(z.string()) }) });
 
+export interface ImageSource {
+  read(onLarge: OnLarge, signal: AbortSignal): Promise<Archive>;
+}
+
 export interface PushOptions {
-  engine: Engine;
-  /** What the engine calls it. */
-  image: string;
+  source: ImageSource;
   access: Access;
   /** `owner/name` */
   name: string;
@@ -81,13 +79,12 @@ class ImagePush {
   async run(): Promise<Pushed> {
     await this.#notes.sweep(STALE_MS);
     try {
-      const archive = await this.#read();
+      const archive = await this.#options.source.read(this.#onLarge, this.#signal);
       const layers = await this.#layersOf(archive);
-      const config = { digest: digestOf(archive.config), size: archive.config.length };
-      await this.#sendConfig(config.digest, archive.config);
+      await this.#sendConfig(archive.config);
       await Promise.all(this.#sending.values());
       this.#signal.throwIfAborted();
-      return await this.#pushManifest(config, layers);
+      return await this.#pushManifest(archive, layers);
     } catch (error) {
       this.#failed.abort(error);
       throw error;
@@ -97,29 +94,10 @@ class ImagePush {
     }
   }
 
-  async #read(): Promise<Archive> {
-    const { engine, image } = this.#options;
-    const { archive, ended } = engine.save(image, this.#signal);
-    try {
-      const read = await readArchive(archive, this.#onLarge, this.#signal);
-      await ended;
-      return read;
-    } catch (error) {
-      this.#signal.throwIfAborted();
-      // An archive that breaks off is the engine's failure, which says more.
-      await ended;
-      throw error;
-    }
-  }
-
   /** A path is made of what it holds, in each format: what a layer became can be known by it. */
-  readonly #onLarge = async (
-    path: string,
-    bytes: AsyncIterable<Buffer>,
-    size: number,
-  ): Promise<void> => {
-    const known = await this.#notes.find([path]);
-    if (!known || !(await this.#isThere(known))) return this.#pack(path, bytes, size);
+  readonly #onLarge: OnLarge = async (path, bytes, size, blob) => {
+    const known = blob ?? (await this.#notes.find([path]));
+    if (!known || !(await this.#isThere(known))) return this.#pack(path, bytes, size, blob);
     this.#layers.set(path, known);
     if (!this.#sending.has(known.digest)) {
       this.#sending.set(known.digest, Promise.resolve());
@@ -136,13 +114,20 @@ class ImagePush {
     });
   }
 
-  async #pack(path: string, bytes: AsyncIterable<Buffer>, size: number): Promise<void> {
+  async #pack(
+    path: string,
+    bytes: AsyncIterable<Buffer>,
+    size: number,
+    blob: Blob | undefined,
+  ): Promise<void> {
     const { scratch, progress } = this.#options;
     const file = join(scratch, String(this.#layers.size));
     const { add, end } = progress.reading(size);
-    const packed = await packLayer(counted(bytes, add), file, this.#signal).finally(end);
+    const packed = await packLayer(counted(bytes, add), file, this.#signal, blob).finally(end);
+    if (blob && packed.digest !== blob.digest)
+      throw new Failure(`${path} of the archive is damaged. ${SAVE_AGAIN}`);
     this.#layers.set(path, packed);
-    await this.#notes.save([path], packed);
+    if (!blob) await this.#notes.save([path], packed);
     await this.#send(packed, file);
   }
 
@@ -162,17 +147,17 @@ class ImagePush {
     this.#sending.set(blob.digest, sending);
   }
 
-  async #sendConfig(digest: string, bytes: Buffer): Promise<void> {
+  async #sendConfig({ digest, bytes }: Archive["config"]): Promise<void> {
     if (!(await this.#repository.hasBlob(digest)))
       await this.#repository.pushBlob(digest, bufferContent(bytes));
   }
 
   /** All layers in their order. @throws Failure if one is not what the image says */
   async #layersOf({ config, layers }: Archive): Promise<Layer[]> {
-    for (const { path, small } of layers)
+    for (const { path, small, blob } of layers)
       if (small && !this.#layers.has(path))
-        await this.#pack(path, Readable.from([small]), small.length);
-    const { diff_ids } = imageConfig.parse(JSON.parse(config.toString())).rootfs;
+        await this.#pack(path, Readable.from([small]), small.length, blob);
+    const { diff_ids } = imageConfig.parse(JSON.parse(config.bytes.toString())).rootfs;
     return Promise.all(
       layers.map(async ({ path }, index) => {
         const found = this.#layers.get(path);
@@ -186,21 +171,24 @@ class ImagePush {
     );
   }
 
-  async #pushManifest(config: Pick<Layer, "digest" | "size">, layers: Layer[]): Promise<Pushed> {
-    const manifest = {
-      schemaVersion: 2,
-      mediaType: MEDIA_TYPES.ociManifest,
-      config: { mediaType: MEDIA_TYPES.ociConfig, ...config },
-      layers: layers.map(({ mediaType, digest, size }) => ({ mediaType, digest, size })),
-    };
-    const body = Buffer.from(JSON.stringify(manifest));
-    await this.#repository.pushManifest(this.#options.tag, manifest.mediaType, body);
-    return { digest: digestOf(body), compressedSize: compressedSize(manifest) };
+  async #pushManifest({ config, ...archive }: Archive, layers: Layer[]): Promise<Pushed> {
+    const { mediaType, bytes } = archive.manifest ?? ociManifest(config, layers);
+    await this.#repository.pushManifest(this.#options.tag, mediaType, bytes);
+    const size = compressedSize(manifest.parse(JSON.parse(bytes.toString())));
+    return { digest: digestOf(bytes), compressedSize: size };
   }
 }
 
-const digestOf = (bytes: Buffer): string =>
-  `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+function ociManifest({ digest, bytes }: Archive["config"], layers: Layer[]) {
+  const mediaType = MEDIA_TYPES.ociManifest;
+  const text = JSON.stringify({
+    schemaVersion: 2,
+    mediaType,
+    config: { mediaType: MEDIA_TYPES.ociConfig, digest, size: bytes.length },
+    layers: layers.map(({ mediaType, digest, size }) => ({ mediaType, digest, size })),
+  });
+  return { mediaType, bytes: Buffer.from(text) };
+}
 
 async function* counted(
   bytes: AsyncIterable<Buffer>,

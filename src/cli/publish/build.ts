@@ -1,39 +1,46 @@
-/** Makes the image that is published, or finds the one that there is. */
+/** Builds the image that is published, or finds it in an engine or an archive. */
 
 import { Failure, Misuse } from "../failure.ts";
+import { ArchiveFile } from "../image/archive-file.ts";
 import { Engine } from "../image/engine.ts";
 import { answers, watched } from "../image/program.ts";
+import type { ImageSource } from "../image/push-image.ts";
 import type { Display } from "../ui/display.ts";
 import type { Project } from "./project.ts";
 
 export interface Source {
   project: Project;
-  /** Of an image that there is. */
+  /** The path of an archive of `docker save` or of an OCI layout. */
+  archive: string | undefined;
+  /** The name of an existing image, in the engine or in the archive. */
   image: string | undefined;
 }
 
 export interface BuildOptions extends Source {
-  engine: Engine;
-  /** What to call the one that is built. */
+  /** Undefined for an archive. */
+  engine: Engine | undefined;
+  /** The tag of an image that is built. */
   tag: string;
   display: Display;
   signal: AbortSignal;
 }
 
 export interface BuiltImage {
-  engine: Engine;
-  image: string;
+  source: ImageSource;
+  /** Where it can be started. */
+  local?: { engine: Engine; image: string };
 }
 
-/** What it takes to get the image, before anything is made. @throws Failure */
+/** Finds what is needed to get the image, before anything is created. @throws Failure */
 export async function findEngine(
-  { project, image }: Source,
+  { project, image, archive }: Source,
   name: string | undefined,
   signal: AbortSignal,
-): Promise<Engine> {
+): Promise<Engine | undefined> {
+  if (archive !== undefined) return undefined;
   if (image === undefined && project.builder === undefined)
     throw new Misuse(
-      `${project.folder} has neither a cog.yaml nor a Dockerfile. auspex init makes one; --image publishes an image that there is.`,
+      `${project.folder} has no cog.yaml and no Dockerfile. Create one with auspex init, or publish an existing image with --image or --archive.`,
     );
   if (image !== undefined || project.builder !== "cog") return Engine.find(name, signal);
   // Cog builds with Docker.
@@ -46,7 +53,12 @@ export async function findEngine(
 
 /** For the platform of runners. @throws Failure */
 export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
-  const { project, image, engine, tag, display, signal } = options;
+  const { project, image, archive, engine, tag, display, signal } = options;
+  if (archive !== undefined) {
+    display.say(`Reading ${archive}`);
+    return { source: await ArchiveFile.open(archive, image, signal) };
+  }
+  if (!engine) throw new Error("no engine");
   const show = (text: string) => display.say(text.replace(/\n$/, ""));
   if (image !== undefined) {
     if (!(await engine.has(image))) {
@@ -67,5 +79,5 @@ export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
   }
   const built = image ?? tag;
   await engine.requirePlatform(built);
-  return { engine, image: built };
+  return { source: engine.source(built), local: { engine, image: built } };
 }

@@ -92,10 +92,6 @@ export class BlobUpload {
     return this.#offset;
   }
 
-  get chunkBytes(): number {
-    return this.#state.chunkBytes;
-  }
-
   /** Appends the content from this place on. @throws ControlPlaneError; the signal's reason */
   async append(content: Content, from = 0): Promise<void> {
     const base = this.#offset - from;

@@ -9,7 +9,7 @@ import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { manifest } from "../../../src/protocol/oci.ts";
 import { COMMAND } from "../../processes/packages.ts";
-import { archiveOf, type Format, fakeDocker } from "../support/archives.ts";
+import { archiveOf, type Format, fakeDocker, layoutOf } from "../support/archives.ts";
 import { Home } from "../support/command.ts";
 import { Edge } from "../support/edge.ts";
 import { FakeDeployment } from "../support/fake-deployment.ts";
@@ -320,6 +320,36 @@ test("--interface says what an image's server speaks, and leaves the rest as it 
   expect(made).toEqual([configuration, vendora, vendora]);
 });
 
+test("an archive is published without an engine, and again without sending anything", async () => {
+  home.environment.PATH = "/nowhere";
+  const file = join(home.folder, "image.tar");
+  writeFileSync(file, await archiveOf("podman", layers));
+  const first = await home.run(["publish", "--archive", file, "--model", "story", "--json"]);
+  expect(first.code, first.err).toBe(0);
+  const { digest, tars } = pushed();
+  expect(tars.map((tar, index) => tar.equals(layers[index] ?? tar))).toEqual(Array(5).fill(true));
+  edge.bodies.length = 0;
+  const again = await home.run(["publish", "--archive", file, "--model", "story", "--json"]);
+  expect(JSON.parse(again.out)).toMatchObject({ number: 2, digest });
+  expect(patched()).toBe(0);
+});
+
+test("an OCI layout keeps its manifest and blobs; a damaged layer is not sent", async () => {
+  const file = join(home.folder, "image.tar");
+  const { bytes, digest } = await layoutOf(layers.slice(0, 3));
+  writeFileSync(file, bytes);
+  const args = ["publish", "--archive", file, "--model", "story"];
+  const { code, out, err } = await home.run([...args, "--json"]);
+  expect(code, err).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ number: 1, digest });
+  expect(pushed().digest).toBe(digest);
+  deployment.registry.blobs.clear();
+  writeFileSync(file, bytes.fill(1, MIB, MIB + 10));
+  const damaged = await home.run([...args, "--model", "other"]);
+  expect(damaged).toMatchObject({ code: 1, err: expect.stringContaining(" is damaged. Save the") });
+  expect(deployment.models.get("other")?.versions).toEqual([]);
+});
+
 test("a cog.yaml is built by Cog, which must be there", async () => {
   await useEngine("oci");
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
@@ -362,7 +392,9 @@ test("what cannot be published says what to do, before anything is built", async
     expect(ended).toMatchObject({ code, out: "", err: expect.stringMatching(message) });
   };
   await says(["nowhere"], 2, /There is no folder nowhere/);
-  await says(["empty"], 2, /neither a cog\.yaml nor a Dockerfile.*auspex init/);
+  await says(["empty"], 2, /no cog\.yaml and no Dockerfile.*auspex init/);
+  await says(["--archive", "none.tar", "--model", "a"], 2, /There is no file or folder none\.tar/);
+  await says(["--archive", "a.tar", "--check"], 2, /docker load --input FILE/);
   await says(
     ["story", "--model", "bob/story"],
     2,
@@ -419,7 +451,7 @@ test("what cannot be published makes no model, and builds nothing", async () => 
   mkdirSync(join(home.folder, "empty"));
   writeFileSync(join(home.folder, "story/auspex.json"), '{"interfaces": "vendora"}');
   expect(await refused(["story"])).toContain('Unrecognized key: "interfaces"');
-  expect(await refused(["empty"])).toContain("neither a cog.yaml nor a Dockerfile");
+  expect(await refused(["empty"])).toContain("no cog.yaml and no Dockerfile");
   expect(existsSync(join(home.folder, "bin/calls")) ? calls() : "").not.toContain("build");
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
 });

@@ -41,6 +41,27 @@ export async function archiveOf(format: Format, layers: Buffer[]): Promise<Buffe
   return bytes;
 }
 
+/** The tar of an OCI layout with an image of these layers, and the digest of its manifest. */
+export async function layoutOf(layers: Buffer[]): Promise<{ bytes: Buffer; digest: string }> {
+  const archive = pack();
+  const bytes = buffer(archive);
+  const add = (mediaType: string, content: Buffer | string) => {
+    archive.entry({ name: `blobs/sha256/${hex(content)}` }, content);
+    return { mediaType, digest: `sha256:${hex(content)}`, size: content.length };
+  };
+  const type = (name: string) => `application/vnd.oci.image.${name}`;
+  const diff_ids = layers.map((one) => `sha256:${hex(one)}`);
+  const image = { architecture: "amd64", os: "linux", rootfs: { type: "layers", diff_ids } };
+  const listed = layers.map((one) => add(type("layer.v1.tar"), one));
+  const config = add(type("config.v1+json"), JSON.stringify(image));
+  const text = JSON.stringify({ schemaVersion: 2, config, layers: listed });
+  const manifest = add(type("manifest.v1+json"), text);
+  const index = { schemaVersion: 2, manifests: [manifest] };
+  archive.entry({ name: "index.json" }, JSON.stringify(index));
+  archive.finalize();
+  return { bytes: await bytes, digest: manifest.digest };
+}
+
 function pathOf(format: Format, layer: Buffer, stored: Buffer, index: number): string {
   switch (format) {
     case "classic":
