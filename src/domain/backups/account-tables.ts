@@ -19,6 +19,7 @@ export const ACCOUNT_TABLE_NAMES = [
 export const NOT_IN_COPIES: Record<string, string> = {
   conversations:
     "which objects its conversations are: what was said in them is in no backup either",
+  files: "what predictions have in R2, which is in no backup either",
   keys: "Idempotency-Keys, of one day",
   deliveries: "how webhooks fared lately: the objects of the predictions are new, and know of none",
   removals: "when data of short runs is removed, of which nothing is left after a restore",

@@ -40,6 +40,7 @@ import type {
   Usage,
   UsageRow,
 } from "./rpc-types.ts";
+import { type NewFile, StoredFiles } from "./stored-files.ts";
 import { createTables } from "./tables.ts";
 import { Upkeep } from "./upkeep.ts";
 import {
@@ -67,7 +68,8 @@ export class AccountObject extends DurableObject<Bindings> {
       await this.env.COUNTS.sendBatch(messages.map((body) => ({ body })));
     },
   );
-  readonly #rows = new PredictionRows(this.ctx.storage.sql, (endedAt) =>
+  readonly #files = new StoredFiles(this.ctx.storage.sql, this.env.DB);
+  readonly #rows = new PredictionRows(this.ctx.storage.sql, this.#files, (endedAt) =>
     this.#counters.usageDay(endedAt),
   );
   readonly #keys = new Keys(this.ctx.storage.sql, this.env, (id, objectId) =>
@@ -203,6 +205,28 @@ export class AccountObject extends DurableObject<Bindings> {
     this.#writes.settle(difference, Date.now());
   }
 
+  // ---- the bytes of its files
+
+  /** As StoredFiles.add. */
+  addFile(userId: string, file: NewFile): Promise<number> {
+    return this.#files.add(userId, file);
+  }
+
+  /** Storing it has failed. */
+  removeFile(key: string): void {
+    this.#files.remove(key);
+  }
+
+  /** As StoredFiles.declare, for an upload that D1 is about to have. */
+  declareUpload(size: number): number {
+    return this.#files.declare(size);
+  }
+
+  /** The bytes of its files, without uploads. */
+  fileBytes(): number {
+    return this.#files.bytes;
+  }
+
   // ---- conversations
 
   /** @returns false if the account takes none: it is closed, or has as many as it may */
@@ -307,6 +331,7 @@ export class AccountObject extends DurableObject<Bindings> {
     sql.exec("DELETE FROM removals");
     sql.exec("DELETE FROM keys");
     sql.exec("DELETE FROM deliveries");
+    sql.exec("DELETE FROM files");
   }
 
   #publish(): void {

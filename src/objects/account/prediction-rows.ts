@@ -4,6 +4,7 @@ import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/p
 import { priceOf } from "../../domain/predictions/price.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
+import type { StoredFiles } from "./stored-files.ts";
 
 const COLUMNS = [
   "id",
@@ -69,10 +70,12 @@ type Before = Pick<
 
 export class PredictionRows {
   readonly #sql: SqlStorage;
+  readonly #files: StoredFiles;
   readonly #usageDay: (endedAt: number) => string;
 
-  constructor(sql: SqlStorage, usageDay: (endedAt: number) => string) {
+  constructor(sql: SqlStorage, files: StoredFiles, usageDay: (endedAt: number) => string) {
     this.#sql = sql;
+    this.#files = files;
     this.#usageDay = usageDay;
   }
 
@@ -118,6 +121,7 @@ export class PredictionRows {
 
   markRemoved(id: string): void {
     this.#sql.exec("UPDATE predictions SET data_removed = 1, due_at = NULL WHERE id = ?", id);
+    this.#files.removeOf(id);
   }
 
   /** Marks it as failed: nothing of it ever ran, and its caller got an error. */
@@ -143,6 +147,7 @@ export class PredictionRows {
   deleteTo(last: string): void {
     this.#sql.exec("DELETE FROM predictions WHERE id <= ?", last);
     this.#sql.exec("DELETE FROM deliveries WHERE prediction_id <= ?", last);
+    this.#files.removeOf("", last);
   }
 
   /** Looks at it again at this time. */
@@ -155,6 +160,7 @@ export class PredictionRows {
    * @returns its model
    */
   discard(id: string, objectId: string): string | undefined {
+    this.#files.removeOf(id);
     return this.#sql
       .exec<{ model_id: string }>(
         `DELETE FROM predictions WHERE id = ? AND object_id = ? AND status = 'pending'

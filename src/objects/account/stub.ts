@@ -13,8 +13,9 @@ export const newAccountObjectId = (env: Bindings) =>
 export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
   bounded(() => env.ACCOUNT.get(env.ACCOUNT.idFromString(objectId)), {
     ms,
-    // All that it has: rows are written by their revisions or times, and a key by who claims it. A charge that
-    // is made twice only lasts until the bucket has filled again.
+    // All that it has: rows are written by their revisions or times, a key by who claims it, and a file by its key.
+    // A charge that is made twice only lasts until the bucket has filled again, and an upload that is declared twice
+    // until the object reads D1.
     repeatable: [
       "put",
       "claim",
@@ -29,6 +30,10 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
       "usagePage",
       "chargeWrites",
       "settleWrites",
+      "addFile",
+      "removeFile",
+      "declareUpload",
+      "fileBytes",
       "copy",
       "restore",
       "addConversation",

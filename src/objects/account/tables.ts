@@ -108,6 +108,7 @@ CREATE TABLE IF NOT EXISTS counts (
 CREATE TABLE IF NOT EXISTS removals (
   due_at INTEGER NOT NULL, kept_seconds INTEGER NOT NULL, ended_from INTEGER NOT NULL,
   made_from INTEGER NOT NULL, PRIMARY KEY (due_at, kept_seconds, ended_from, made_from)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (key TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS deliveries (
   prediction_id TEXT NOT NULL, sequence INTEGER NOT NULL, endpoint_id TEXT NOT NULL, event TEXT NOT NULL,
   at INTEGER NOT NULL, url TEXT, state TEXT NOT NULL, attempts INTEGER NOT NULL, status INTEGER, error TEXT,

@@ -72,7 +72,8 @@ export async function continueWrite(
 }
 
 function writeGrantOf({ life }: PredictionRecord): WriteGrant {
-  const { id, user_id, url, limits, timeout_seconds, retention_seconds } = life.spec;
+  const { id, user_id, account_object, url, limits, timeout_seconds, retention_seconds } =
+    life.spec;
   const keep_seconds = timeout_seconds + retention_seconds;
-  return { id, user_id, url, output_bytes: limits.output_bytes, keep_seconds };
+  return { id, user_id, account_object, url, output_bytes: limits.output_bytes, keep_seconds };
 }

@@ -118,6 +118,7 @@ export interface EventDeliveries
 export interface WriteGrant {
   id: string;
   user_id: string;
+  account_object: string;
   url: string;
   /** The size limit of all its outputs together. */
   output_bytes: number;

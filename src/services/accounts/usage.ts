@@ -102,12 +102,18 @@ async function tokenNames(db: Services["db"], userId: string): Promise<Map<strin
 
 /** What the caller's account has stored, and how much it may have. */
 export async function getOwnStorage(
-  { db, settings }: Services,
+  services: Services,
   { user_id }: Pick<Caller, "user_id">,
 ): Promise<UserUsage> {
-  const { stored, arriving, database } = await findImageBytes(db, user_id, PART_BYTES);
+  const { db, settings } = services;
+  const [{ stored, arriving, database }, uploads, account] = await Promise.all([
+    findImageBytes(db, user_id, PART_BYTES),
+    findFileBytes(db, user_id),
+    findAccount(services, user_id),
+  ]);
+  const files = (await account?.fileBytes()) ?? 0;
   return {
-    files: { bytes: await findFileBytes(db, user_id), max_bytes: settings.fileBytes },
+    files: { bytes: uploads + files, max_bytes: settings.fileBytes },
     images: { bytes: stored + arriving, max_bytes: settings.imageBytes },
     database: { bytes: database, max_bytes: settings.accountBytes },
   };

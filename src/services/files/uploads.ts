@@ -8,7 +8,6 @@ import { madeName } from "../../domain/files/media-types.ts";
 import { largestUpload, partCount, partSizeFor } from "../../domain/files/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, notFound, ProblemError } from "../../errors.ts";
-import { byteText } from "../../lib/byte-text.ts";
 import { whenClientLeaves } from "../../lib/current-request.ts";
 import { Utf8Check } from "../../lib/utf8-check.ts";
 import type { SignedQuery } from "../../protocol/file.ts";
@@ -34,10 +33,12 @@ import {
   type UploadRow,
 } from "../../storage/files/uploads.ts";
 import { isSuspended, requireAccess, SUSPENDED } from "../accounts/access.ts";
+import { findAccount } from "../accounts/account-object.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import { chargeRows, withinWriteLimit } from "../accounts/write-limit.ts";
 import type { Services } from "../services.ts";
+import { noFileRoom } from "./file-quota.ts";
 import { type PartTarget, requireSignature } from "./signed-urls.ts";
 
 /** Per account: R2 stores the parts of each. */
@@ -79,6 +80,8 @@ export async function beginUpload(
     ]);
   }
   const now = Date.now();
+  const account = await findAccount(services, user_id);
+  const others = (await account?.declareUpload(size)) ?? 0;
   const facts = { mime_type, name: name ?? madeName("file", mime_type) };
   const multipart_id = await beginMultipart(env.FILES, key, facts);
   const row: UploadRow = {
@@ -105,7 +108,7 @@ export async function beginUpload(
     ...quotaOf(services, user_id),
     ...(!bounded && { max_bytes: UNLIMITED, max_total_bytes: UNLIMITED }),
     max_pending: bounded ? MAX_PENDING : UNLIMITED,
-    max_file_bytes: settings.fileBytes,
+    max_file_bytes: settings.fileBytes - others,
   };
   // Nobody else knows of it yet, and it would count until it expires.
   if (bounded) whenClientLeaves(() => removeUploads(services, [row]));
@@ -116,20 +119,14 @@ export async function beginUpload(
   });
   if (inserted) return row;
   await abortMultipart(env.FILES, row);
-  const used = await findFileBytes(db, user_id);
-  if (used + size > settings.fileBytes) throw noRoom(used, row, settings.fileBytes);
+  const used = others + (await findFileBytes(db, user_id));
+  // A runner is told in a way that fails the run, which would fail again.
+  const code = bounded ? "conflict" : "too_large";
+  if (used + size > settings.fileBytes) throw noFileRoom(code, used, size, settings.fileBytes);
   throw new ProblemError(
     "too_many_requests",
     `You have ${MAX_PENDING} pending uploads. Complete or delete some; a pending upload expires after ${settings.uploadSeconds / 3_600} h.`,
     { "retry-after": "60" },
-  );
-}
-
-/** A runner is told in a way that fails the run, which would fail again. */
-function noRoom(used: number, { size, prediction_id }: UploadRow, max: number): ProblemError {
-  return new ProblemError(
-    prediction_id === null ? "conflict" : "too_large",
-    `The files of this account take ${byteText(used)} of ${byteText(max)}, and this one has ${byteText(size)}. Delete uploads and predictions that you no longer need, or ask the operator to raise FILES_GB.`,
   );
 }
 

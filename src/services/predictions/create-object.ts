@@ -1,5 +1,5 @@
 /** Creates the object of a prediction, which writes its row and claims its Idempotency-Key. */
-import type { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import { TimedOut } from "../../lib/timeout.ts";
 import { accountAt } from "../../objects/account/stub.ts";
 import {
@@ -22,7 +22,7 @@ import { refusalProblem, unavailable } from "./create-problems.ts";
 import type { CreatedPrediction, CreateOptions, Follow } from "./creation.ts";
 import { refusedReader } from "./event-log.ts";
 import { rememberLocation } from "./predictions.ts";
-import { bytesOfParts, discardPrediction, type InputParts, storeInput } from "./stored-input.ts";
+import { bytesSent, discardPrediction, type InputParts, storeInput } from "./stored-input.ts";
 
 /** The largest input that is held, here and by its object, while its caller waits for the end, as JSON text. */
 const HELD_CHARS = 16 * 1024;
@@ -84,11 +84,11 @@ async function create(
     const known = spec.claim && (await accountAt(env, spec.account_object).keyHolder(spec.claim));
     if (known === "conflict") throw refusalProblem(services, spec, "conflict");
     if (known) return findTaken(services, request, known.object_id, onInputSent);
-    const cost = { rows: 0, bytes: bytesOfParts(parts) };
+    const cost = { rows: 0, bytes: bytesSent(parts) };
     await withinWriteLimit(services, spec.user_id, cost, (metered) =>
       storeInput(metered, spec, objectId.toString(), parts).catch(async (error) => {
         await discard();
-        throw unavailable(spec, error);
+        throw error instanceof ProblemError ? error : unavailable(spec, error);
       }),
     );
   }

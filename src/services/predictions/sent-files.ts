@@ -27,11 +27,16 @@ export interface OwnFile {
   key: string;
   name: string;
   mime_type: string;
-  /** Bytes, the key of the file that it is a copy of, or parts that R2 has already. */
-  content: Uint8Array<ArrayBuffer> | string | UploadedParts;
+  content: Uint8Array<ArrayBuffer> | CopiedFile | UploadedParts;
   /** As of FileFacts. */
   data_uri?: true;
   is_utf8?: boolean;
+}
+
+/** A file in R2 that it becomes a copy of. */
+interface CopiedFile {
+  source: string;
+  size: number;
 }
 
 /** A multipart upload in R2 that is not complete, so that it is no file yet. */
@@ -55,7 +60,7 @@ export interface SentFiles {
 }
 
 /** As much as a body has: each copy is stored anew, and a name of a file costs its sender nothing. */
-export const MAX_COPIED_BYTES = 10 * 1024 * 1024;
+const MAX_COPIED_BYTES = 10 * 1024 * 1024;
 
 /** The longest that a prediction waits and runs, beside its retention. */
 export const WORK_MS = 2 * 86_400_000;
@@ -186,7 +191,8 @@ export async function withCopies<Input extends Json>(
     const { name, mime_type } = stored;
     const key = fileKey(id, madeName(sentName("earlier", copies.size + 1, ""), mime_type));
     const known = copies.get(stored.key);
-    const copy = known ?? { key, name, mime_type, content: stored.key, data_uri: true };
+    const content = { source: stored.key, size: stored.size };
+    const copy = known ?? { key, name, mime_type, content, data_uri: true };
     copies.set(stored.key, copy);
     if (!known) bytes += stored.size;
     if (bytes > MAX_COPIED_BYTES) throw invalid(["body", "input"], TOO_MUCH);

@@ -8,13 +8,15 @@ import {
   completeMultipart,
   deleteAll,
   factsOf,
+  fileKey,
   getFile,
   putFile,
   putValue,
   valueKey,
 } from "../../storage/files/files.ts";
+import { withinFileQuota } from "../files/file-quota.ts";
 import type { Services } from "../services.ts";
-import { MAX_COPIED_BYTES, type OwnFile } from "./sent-files.ts";
+import type { OwnFile } from "./sent-files.ts";
 
 /** The largest input, as JSON text, that its object stores itself. */
 const MAX_INLINE_BYTES = 1024 * 1024;
@@ -38,40 +40,50 @@ export function largeInput(text: string): Uint8Array | null {
 export const storedInputOf = (text: Uint8Array | null): StoredValue | null =>
   text && { name: INPUT_NAME, size: text.byteLength };
 
-/** The most that R2 is sent of them: of a file that it has in parts nothing more. */
-export function bytesOfParts({ text, files }: InputParts): number {
-  const sizes = files.map(({ content }) =>
-    content instanceof Uint8Array ? content.byteLength : 0,
-  );
-  const copies = files.some(({ content }) => typeof content === "string") ? MAX_COPIED_BYTES : 0;
-  return sizes.reduce((sum, size) => sum + size, (text?.byteLength ?? 0) + copies);
-}
+const sizeOf = ({ content }: OwnFile): number =>
+  content instanceof Uint8Array ? content.byteLength : content.size;
 
-/** Writes the row first: without it nobody would know what to delete. */
+const isInR2 = ({ content }: OwnFile): boolean => "multipart_id" in content;
+
+const bytesOf = ({ text, files }: InputParts): number =>
+  files.reduce((sum, file) => sum + sizeOf(file), text?.byteLength ?? 0);
+
+/** The bytes that R2 does not have yet: of a file in parts none. */
+export const bytesSent = ({ text, files }: InputParts): number =>
+  bytesOf({ text, files: files.filter((file) => !isInR2(file)) });
+
+/**
+ * Writes the row first: without it nobody would know what to delete.
+ * @throws ProblemError conflict when the account has no room for files
+ */
 export async function storeInput(
-  { env }: Services,
+  services: Services,
   spec: PredictionSpec,
   objectId: string,
-  { text, files }: InputParts,
+  parts: InputParts,
 ): Promise<void> {
+  const { env } = services;
   const isTaken = await accountAt(env, spec.account_object).put(initialRow(spec, objectId));
   if (!isTaken) throw new Error("the account takes no predictions");
-  await Promise.all([
-    text && putValue(env.FILES, valueKey(spec.id, INPUT_NAME), text),
-    ...files.map((file) => storeFile(env.FILES, file)),
-  ]);
+  const counted = { ...spec, key: fileKey(spec.id, INPUT_NAME), bytes: bytesOf(parts) };
+  await withinFileQuota(services, counted, "conflict", async () => {
+    await Promise.all([
+      parts.text && putValue(env.FILES, valueKey(spec.id, INPUT_NAME), parts.text),
+      ...parts.files.map((file) => storeFile(env.FILES, file)),
+    ]);
+  });
 }
 
 async function storeFile(bucket: R2Bucket, { key, content, ...facts }: OwnFile) {
-  if (typeof content === "object" && "multipart_id" in content) {
+  if ("multipart_id" in content) {
     const { multipart_id, etags } = content;
     if (await completeMultipart(bucket, { key, multipart_id }, etags)) return;
     throw new Error(`the parts of ${key} have been deleted meanwhile`);
   }
-  const original = typeof content === "string" ? await getFile(bucket, content) : undefined;
-  const body = typeof content === "string" ? original?.body : content;
-  if (!body) throw new Error(`${content} has been deleted meanwhile`);
-  await putFile(bucket, key, body, { ...(original && factsOf(original)), ...facts });
+  if (content instanceof Uint8Array) return putFile(bucket, key, content, facts);
+  const original = await getFile(bucket, content.source);
+  if (!original) throw new Error(`${content.source} has been deleted meanwhile`);
+  await putFile(bucket, key, original.body, { ...factsOf(original), ...facts });
 }
 
 /** Deletes what was written for a prediction that was not created. If that fails its account does it. */

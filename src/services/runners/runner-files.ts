@@ -20,6 +20,7 @@ import { findUpload } from "../../storage/files/uploads.ts";
 import { streamOfLength } from "../../storage/write-meter.ts";
 import { withinWriteLimit } from "../accounts/write-limit.ts";
 import { assembleParts, markComplete } from "../files/complete-upload.ts";
+import { withinFileQuota } from "../files/file-quota.ts";
 import { fileResponse } from "../files/file-response.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
 import { partUrls } from "../files/upload-view.ts";
@@ -53,11 +54,13 @@ export async function storeFile(
 ): Promise<string> {
   const prediction = await beginStoring(services, holder);
   const key = newKey(prediction, facts.name);
-  const cost = { rows: 0, bytes: size };
-  await withinWriteLimit(services, prediction.user_id, cost, ({ env }) =>
-    putFile(env.FILES, key, body, facts),
-  );
-  await requireActiveAttempt(services, holder, key);
+  const { user_id } = prediction;
+  await withinFileQuota(services, { ...prediction, key, bytes: size }, "too_large", async () => {
+    await withinWriteLimit(services, user_id, { rows: 0, bytes: size }, ({ env }) =>
+      putFile(env.FILES, key, body, facts),
+    );
+    await requireActiveAttempt(services, holder, key);
+  });
   return fileUrl(services, prediction, key);
 }
 
@@ -72,7 +75,8 @@ export async function storeValue(
   body: ReadableStream,
   size: number,
 ): Promise<string> {
-  const { id, user_id, output_bytes } = await beginStoring(services, holder);
+  const prediction = await beginStoring(services, holder);
+  const { id, user_id, output_bytes } = prediction;
   if (size > output_bytes) {
     throw new ProblemError(
       "too_large",
@@ -82,14 +86,16 @@ export async function storeValue(
   const name = crypto.randomUUID();
   const key = valueKey(id, name);
   const check = { failed: false };
-  await withinWriteLimit(services, user_id, { rows: 0, bytes: size }, ({ env }) =>
-    putValue(env.FILES, key, checked(body, size, check)),
-  ).catch((error) => {
-    // Anything else may be tried again.
-    if (!check.failed) throw error;
-    throw new ProblemError("bad_request", "A value must be JSON in one line.");
+  await withinFileQuota(services, { ...prediction, key, bytes: size }, "too_large", async () => {
+    await withinWriteLimit(services, user_id, { rows: 0, bytes: size }, ({ env }) =>
+      putValue(env.FILES, key, checked(body, size, check)),
+    ).catch((error) => {
+      // Anything else may be tried again.
+      if (!check.failed) throw error;
+      throw new ProblemError("bad_request", "A value must be JSON in one line.");
+    });
+    await requireActiveAttempt(services, holder, key);
   });
-  await requireActiveAttempt(services, holder, key);
   return name;
 }
 

@@ -12,10 +12,14 @@ import {
   beginUpload,
   isUnderWay,
   MIB,
+  postFile,
   postUpload,
+  postValue,
   rowOfUpload,
   sendPart,
+  storeFile,
   storeInParts,
+  storeValue,
   uploaded,
   uploadRow,
 } from "../support/files.ts";
@@ -26,6 +30,8 @@ const { fileBytes, databaseBytes } = limits;
 afterEach(() => {
   Object.assign(limits, { fileBytes, databaseBytes });
 });
+
+const upload = (size: number) => ({ size, mime_type: "text/plain" });
 
 const filesOf = async (client: Client) =>
   (await client.ok<UserUsage>("GET", "/v1/user/usage")).files;
@@ -64,6 +70,61 @@ test("large outputs count until their prediction is deleted, and fail a run that
   expect((await postUpload(runner, job, "", facts)).status).toBe(413);
   await channel.succeed(url);
   expect((await filesOf(world.client)).bytes).toBe(1_000);
+  await world.client.ok("DELETE", `/v1/predictions/${id}`);
+  expect((await filesOf(world.client)).bytes).toBe(0);
+});
+
+test("files and values that a run stores in one request count until its data is removed", async () => {
+  const world = await newWorld();
+  const { id, runner, job, channel } = await world.begun();
+  const url = await storeFile(runner, job, new Uint8Array(900));
+  const value = await storeValue(runner, job, "x".repeat(98));
+  expect((await filesOf(world.client)).bytes).toBe(1_000);
+  limits.fileBytes = 1_500;
+  const refused = await postFile(runner, job, new Uint8Array(501));
+  expect(refused.status).toBe(413);
+  expect(await refused.text()).toContain("FILES_GB");
+  expect((await postValue(runner, job, JSON.stringify("x".repeat(500)))).status).toBe(413);
+  expect((await world.client.refused("/v1/uploads", upload(501))).status).toBe(409);
+  await beginUpload(world.client, 500);
+  expect((await postFile(runner, job, new Uint8Array(1))).status).toBe(413);
+  await channel.report([value]);
+  await channel.succeed(url);
+  await world.client.ok("DELETE", `/v1/predictions/${id}`);
+  expect((await filesOf(world.client)).bytes).toBe(500);
+});
+
+test("a value that is refused as JSON does not count", async () => {
+  const world = await newWorld();
+  const { runner, job } = await world.begun();
+  expect((await postValue(runner, job, '"never ends')).status).toBe(400);
+  expect((await filesOf(world.client)).bytes).toBe(0);
+});
+
+test("deleting an upload makes room for a run at once", async () => {
+  const world = await newWorld();
+  const { runner, job } = await world.begun();
+  await storeFile(runner, job, new Uint8Array(1));
+  limits.fileBytes = 1_000;
+  const { id } = await beginUpload(world.client, 999);
+  expect((await postFile(runner, job, new Uint8Array(1))).status).toBe(413);
+  await world.client.ok("DELETE", `/v1/uploads/${id}`);
+  expect((await postFile(runner, job, new Uint8Array(1))).status).toBe(200);
+});
+
+test("a large input and its data URIs count until the prediction is deleted, and need room", async () => {
+  const world = await newWorld();
+  const picture = `data:image/png;base64,${new Uint8Array(200_000).toBase64()}`;
+  const input = { picture, text: "x".repeat(1_100_000) };
+  const id = await world.waiting(input);
+  const { bytes } = await filesOf(world.client);
+  expect(bytes).toBeGreaterThan(1_300_000);
+  expect(bytes).toBeLessThan(1_301_000);
+  limits.fileBytes = 1_500_000;
+  const refused = await world.client.refused("/v1/predictions", { model: world.model, input });
+  expect(refused.status).toBe(409);
+  expect((await filesOf(world.client)).bytes).toBe(bytes);
+  await world.client.cancel(id);
   await world.client.ok("DELETE", `/v1/predictions/${id}`);
   expect((await filesOf(world.client)).bytes).toBe(0);
 });

@@ -17,9 +17,12 @@ const NOT_HERE = [
   // Nothing waits for it, and what is lost is told with the next change.
   "AccountObject.recordDeliveries",
   "AccountObject.listDeliveries",
-  ...["find", "list", "unfinished", "usage", "usagePage", "copy", "isEmpty"].map(
+  ...["find", "list", "unfinished", "usage", "usagePage", "copy", "isEmpty", "fileBytes"].map(
     (name) => `AccountObject.${name}`,
   ),
+  "AccountObject.declareUpload",
+  // A file that stays counted is counted until the data of its prediction is removed.
+  "AccountObject.removeFile",
   "PoolObject.explain",
   "PoolObject.outlook",
   "PoolObject.waitOf",
