@@ -5,7 +5,6 @@ import { parsePrefer } from "../../src/domain/predictions/prefer.ts";
 import { formFields } from "../../src/domain/schemas/input-form.ts";
 import { validateInput } from "../../src/domain/schemas/json-schema.ts";
 import { Meter } from "../../src/domain/schemas/json-schema-meter.ts";
-import { toRe2 } from "../../src/domain/schemas/pattern.ts";
 import { PatternMatcher } from "../../src/domain/schemas/pattern-matcher.ts";
 import { exceededBound } from "../../src/lib/json-scan.ts";
 import type { Json } from "../../src/protocol/common.ts";
@@ -68,10 +67,10 @@ export const CASES: Case[] = [
     }),
   ),
   ...[
-    ["(?:(?:.+){16}){16}", "a".repeat(36)],
+    ["(?:(?:a+){16}){16}", "a".repeat(36)],
     ["^(?:a?){200}a{200}$", "a".repeat(200)],
     ["(a|b)*a(a|b){150}$", "ab".repeat(5_000)],
-    ["(.*)*x", "a".repeat(10_000)],
+    ["(a*)*x", "a".repeat(10_000)],
   ].map(([pattern = "", text = ""]) => ({
     what: `pattern: ${pattern}`,
     hostile: matches(pattern, text),
@@ -79,8 +78,8 @@ export const CASES: Case[] = [
   })),
   ...["a{1000}".repeat(1_000), "a".repeat(10_000_000)].map((pattern) => ({
     what: `pattern: ${pattern.length} characters`,
-    hostile: () => toRe2(pattern),
-    ordinary: () => toRe2("[a-z]{2,8}"),
+    hostile: matches(pattern, ""),
+    ordinary: matches(WORDS, ""),
   })),
   ...["allOf", "anyOf", "oneOf"].map((keyword) => ({
     what: `schema: ${keyword} that doubles at each level`,

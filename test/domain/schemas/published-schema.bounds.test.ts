@@ -64,7 +64,7 @@ describe("what a validation may cost", () => {
     ["what must not be", { not: { items: { pattern: "^(a+)+$" } } }, ["a"], ["a value_error"]],
     [
       "a long name",
-      { patternProperties: { "a.*b": {} }, additionalProperties: false },
+      { patternProperties: { "a[a-z]*b": {} }, additionalProperties: false },
       { ["a".repeat(1_000_000)]: 1 },
       [`a.${"a".repeat(1_000)}… extra_forbidden`],
     ],
