@@ -27,7 +27,7 @@ export interface BuildOptions extends Source {
 
 export interface BuiltImage {
   source: ImageSource;
-  /** Where it can be started. */
+  /** The engine that has the image and can start it. */
   local?: { engine: Engine; image: string };
 }
 

@@ -6,7 +6,6 @@ import { ROOT } from "../bundle.ts";
 import { misused, readAddress, readCommandLine, readNumber } from "../command-line.ts";
 import { messageOf } from "../refusal.ts";
 import { runChecks } from "./check.ts";
-import { longCall } from "./long-call.ts";
 import { pages } from "./pages.ts";
 import { readmeCalls } from "./readme.ts";
 import { brokenStream, streamAcrossDeploy } from "./stream.ts";
@@ -16,7 +15,6 @@ import { webhook } from "./webhook.ts";
 const USAGE = `OPERATOR_TOKEN=… npm run verify -- https://auspex.example.com [options]
 
   --deploy             runs npm run deploy in the middle of a stream
-  --seconds n          the length of the long calls (default: 590; the plain one 380 at most)
   --webhook-url https://…  a tunnel to this machine, where a webhook is to arrive
   --webhook-port n     where the tunnel ends (default: 8788)`;
 
@@ -24,7 +22,6 @@ const { values, positionals } = readCommandLine(USAGE, {
   allowPositionals: true,
   options: {
     deploy: { type: "boolean", default: false },
-    seconds: { type: "string", default: "590" },
     "webhook-url": { type: "string" },
     "webhook-port": { type: "string", default: "8788" },
   },
@@ -34,7 +31,6 @@ async function main([address]: string[], operatorToken: string | undefined): Pro
   if (!address) return misused(USAGE, "Which deployment? Name its address.");
   if (!operatorToken) return misused(USAGE, "Set OPERATOR_TOKEN to the deployment's.");
   const url = readAddress(USAGE, address);
-  const seconds = readNumber(USAGE, "seconds", values.seconds);
   const webhookPort = readNumber(USAGE, "webhook-port", values["webhook-port"], { most: 65_535 });
   const tunnel = values["webhook-url"]?.replace(/\/$/, "");
   const checks = [
@@ -42,7 +38,6 @@ async function main([address]: string[], operatorToken: string | undefined): Pro
     readmeCalls,
     brokenStream,
     webhook({ url: tunnel, port: tunnel ? webhookPort : 0 }),
-    longCall(seconds),
     streamAcrossDeploy(values.deploy ? () => deploy(url) : undefined),
   ];
   console.log(`Checking ${url} with a runner on this machine and the user ${NAME} …\n`);

@@ -3,7 +3,7 @@
  * use, tokens, a runner on this machine with example models. All but the user's name is removed at the
  * end, and what a visit that was killed has left, at the next one.
  */
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
@@ -11,9 +11,8 @@ import { listModels, type ModelFolder } from "../../../runner/src/engines/proces
 import { runnerState } from "../../protocol/fleet.ts";
 import { newToken, runnerToken } from "../../protocol/operator.ts";
 import { VERIFIER } from "../../protocol/user.ts";
-import { ROOT } from "../bundle.ts";
 import { CallFailed, Client } from "../client.ts";
-import { copyExample, SHARED } from "../examples.ts";
+import { copyExample } from "../examples.ts";
 import { type RunnerProcess, startRunner } from "../runner.ts";
 
 export const NAME = VERIFIER;
@@ -52,7 +51,6 @@ export class Visit {
     const folder = await mkdtemp(join(tmpdir(), "auspex-verify-"));
     const examples = join(folder, "models");
     for (const name of EXAMPLES) await copyExample(name, join(examples, name));
-    await copyPatient(join(examples, "patient"));
     const process = startRunner({
       url,
       token: runner.token,
@@ -114,12 +112,6 @@ export class Visit {
     }
     if (left.length > 0) throw new Error(left.join("; "));
   }
-}
-
-/** A model that no example is: one that is silent for as long as it is asked to. */
-async function copyPatient(folder: string): Promise<void> {
-  await cp(join(ROOT, "src/dev/verify/patient"), folder, { recursive: true });
-  await cp(join(SHARED, "vendora.mjs"), join(folder, "vendora.mjs"));
 }
 
 /** It may be there already. */

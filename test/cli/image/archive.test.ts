@@ -100,7 +100,7 @@ function layout(images: { name?: string; layer: string; platforms: string[] }[])
 
 const blobOf = (layer: string) => `blobs/${sha256(layer).replace(":", "/")}`;
 
-test("of the platforms of an image, that of runners is taken", async () => {
+test("an archive with several platforms gives the image for runners", async () => {
   const both = [
     ["arm", "arm64"],
     ["amd", "amd64"],
@@ -116,7 +116,7 @@ test("of the platforms of an image, that of runners is taken", async () => {
   expect(manifest?.mediaType).toBe(MEDIA_TYPES.ociManifest);
 });
 
-test("of several images, --image names one, with or without its tag latest", async () => {
+test("--image names one of several images, with or without its tag latest", async () => {
   const files = saved(["one", "amd64"], ["two", "amd64"]);
   await expect(read(await tarOf(files))).rejects.toThrow(
     "The archive has several images: one:latest, two:latest. Choose one with --image NAME.",

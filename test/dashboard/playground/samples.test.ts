@@ -23,14 +23,14 @@ test("JavaScript writes JSON as people do", () => {
   expect(literal({ long, list: [] })).toBe(`{\n  long: "${long}",\n  list: [],\n}`);
 });
 
-test("each way to call a model is shown for versions that can be called so, in four languages", () => {
+test("each way to call a model is shown for versions that can be called so, in each language", () => {
   const run = { origin: "https://auspex.test", model: "demo/it", input: {} };
   const titlesWith = (...flags: (keyof Compatibilities)[]) => {
     const on = Object.fromEntries(flags.map((flag) => [flag, true]));
     const samples = codeSamples({ ...run, compatibilities: newCompatibilities.parse(on) });
     const titles = [...new Set(samples.map(({ title }) => title))];
     expect(samples.map(({ language }) => language)).toEqual(
-      titles.flatMap(() => ["python", "js", "curl", "go"]),
+      titles.flatMap(() => ["python", "js", "curl"]),
     );
     return titles;
   };
@@ -66,54 +66,4 @@ test("a terminal is shown the address of a picture, and other clients save its b
     expect(code).toContain(wanted);
     expect(code).not.toContain(other);
   }
-});
-
-test("Go asks for each stream that it reads", () => {
-  const samples = codeSamples({
-    origin: "https://auspex.test",
-    model: "demo/it",
-    input: {},
-    compatibilities: newCompatibilities.parse({
-      vendora_chat_completions: true,
-      vendora_responses: true,
-      vendora_embeddings: true,
-    }),
-  });
-  const streams = samples.flatMap(({ id, language, code }) => {
-    const [, sent = "{}"] = /NewReader\(`([^`]*)`\)/.exec(code) ?? [];
-    return language === "go" ? [[id, JSON.parse(sent).stream === true]] : [];
-  });
-  expect(Object.fromEntries(streams)).toEqual({
-    "predictions-go": true,
-    "chat-go": true,
-    "responses-go": true,
-    "messages-go": true,
-    "embeddings-go": false,
-  });
-});
-
-test("Go has the input in a raw string, which nothing in it ends", () => {
-  const input = { text: "a `backtick`, \\ and \n", mark: "\ufeff" };
-  const compatibilities = newCompatibilities.parse({ vendora_audio_transcriptions: true });
-  const samples = codeSamples({
-    origin: "https://auspex.test",
-    model: "demo/it",
-    input,
-    compatibilities,
-  });
-  const codeOf = (id: string) => samples.find((sample) => sample.id === id)?.code ?? "";
-  const [, sent = ""] = /NewReader\(`([^`]*)`\)/.exec(codeOf("predictions-go")) ?? [];
-  expect(JSON.parse(sent)).toEqual({ model: "demo/it", input, stream: true });
-  expect(sent).not.toContain("\ufeff");
-  const imports = (code: string) =>
-    [...(/import \((.*?)\)/s.exec(code)?.[1] ?? "").matchAll(/"([\w/]+)"/g)].map(([, one]) => one);
-  for (const id of ["predictions-go", "transcriptions-go"]) {
-    // What is imported and not used is an error to Go, as is what is used and not imported.
-    const code = codeOf(id);
-    const used = new Set([...code.matchAll(/\b([a-z]+)\.[A-Z]/g)].map(([, one]) => one));
-    const packages = imports(code).map((one) => one?.split("/").at(-1));
-    for (const one of packages) expect(used).toContain(one);
-    expect(imports(code)).toEqual(imports(code).toSorted());
-  }
-  expect(codeOf("transcriptions-go")).toContain('form.CreateFormFile("file", "speech.wav")');
 });

@@ -41,13 +41,11 @@ async function left() {
 }
 const NOTHING = { tokens: [], runnerTokens: [], classes: [], runners: [] };
 
-test("checks all that it can, says what it was not asked for, and removes what it made", async () => {
-  const { code, output } = await verify({ OPERATOR_TOKEN }, world.access.url, "--seconds", "4");
+test("npm run verify runs every check but the deploy, and removes what it created", async () => {
+  const { code, output } = await verify({ OPERATOR_TOKEN }, world.access.url);
   expect(code, output).toBe(0);
-  for (const row of ["Pages", "README's call", "Stream, broken off", "Webhook", "Calls of 4 s"])
+  for (const row of ["Pages", "README's call", "Stream, broken off", "Webhook"])
     expect(output).toMatch(new RegExp(`^${row} +ok `, "m"));
-  for (const how of ["streamed", "plain"])
-    expect(output).toMatch(new RegExp(`${how}: answered after [4-9] s, “This took 4 s\\.”`));
   expect(output).toContain("arrived on this machine, with a signature that verifies");
   expect(output).toMatch(/^Stream across a deploy +left out .* say --deploy/m);
   expect(await left()).toEqual(NOTHING);

@@ -1,7 +1,6 @@
 /** Code samples that make the same call as the playground. */
 import type { Compatibilities } from "../../../protocol/model.ts";
 import { type ApiId, BODIES, type Input } from "./bodies.ts";
-import { goSample } from "./go.ts";
 import { JAVASCRIPT } from "./javascript.ts";
 import { PYTHON } from "./python.ts";
 import { shellSample } from "./shell.ts";
@@ -19,13 +18,12 @@ export interface SampleOptions {
   compatibilities: Compatibilities;
 }
 
-export type Language = "python" | "js" | "curl" | "go";
+export type Language = "python" | "js" | "curl";
 
 export const LANGUAGES: Record<Language, string> = {
   python: "Python",
   js: "JavaScript",
   curl: "curl",
-  go: "Go",
 };
 
 export interface CodeSample {
@@ -85,7 +83,6 @@ export function codeSamples(options: SampleOptions): CodeSample[] {
       sample("python", PYTHON[id](origin, body)),
       sample("js", JAVASCRIPT[id](origin, body)),
       sample("curl", shellSample(id, origin, body)),
-      sample("go", goSample(id, origin, body)),
     ];
   });
 }
