@@ -4,11 +4,11 @@ import { browserIsThere } from "./browser/support/chromium.ts";
 import bounds from "./projects/bounds.ts";
 import browser from "./projects/browser.ts";
 import journey from "./projects/journey.ts";
-import { RetriedReporter } from "./projects/retried.ts";
 import rules from "./projects/rules.ts";
 import runner from "./projects/runner.ts";
 import { Sequencer } from "./projects/sequence.ts";
 import { root } from "./projects/shared.ts";
+import { TimesReporter } from "./projects/times.ts";
 import worker from "./projects/worker.ts";
 
 const projects = [rules, bounds, worker, runner, journey, ...(browserIsThere ? [browser] : [])];
@@ -18,6 +18,6 @@ export default defineConfig({
   test: {
     projects,
     sequence: { sequencer: Sequencer },
-    reporters: ["default", new RetriedReporter()],
+    reporters: ["default", new TimesReporter()],
   },
 });

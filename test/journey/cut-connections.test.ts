@@ -13,13 +13,14 @@ import { type Relay, startRelay } from "../../src/dev/relay.ts";
 import type { Seed } from "../../src/dev/seed.ts";
 import { PART_BYTES } from "../../src/domain/registry/chunk.ts";
 import { upload } from "../../src/protocol/upload.ts";
+import { sized } from "../support/sized.ts";
 import { USERNAME } from "./support/access.ts";
 import { startWorker } from "./support/deployment.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 
 const MIB = 1024 * 1024;
-const TIMES = 100;
+const TIMES = sized(20, 100);
 const MAX_STREAMS = 4;
 /** Connections that stand at the same time. */
 const AT_ONCE = 20;

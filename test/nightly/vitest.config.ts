@@ -1,16 +1,11 @@
-/** What runs each night: the newest versions of others' programs, installed when it runs. */
+/** What runs each night: all of what is too long for every change, and the newest versions of others' programs. */
 import { defineConfig } from "vitest/config";
-import { REAL_PROCESSES, root } from "../projects/shared.ts";
+
+process.env.AUSPEX_NIGHTLY = "1";
+const { default: config } = await import("../vitest.config.ts");
+const { default: agents } = await import("../projects/agents.ts");
 
 export default defineConfig({
-  root,
-  test: {
-    name: "nightly",
-    include: ["test/nightly/**/*.test.ts"],
-    globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
-    ...REAL_PROCESSES,
-    setupFiles: "test/processes/patience.ts",
-    testTimeout: 300_000,
-    hookTimeout: 600_000,
-  },
+  ...config,
+  test: { ...config.test, projects: [...(config.test?.projects ?? []), agents] },
 });

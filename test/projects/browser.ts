@@ -1,12 +1,13 @@
 /** People at the dashboard, in a Chromium. */
 import { defineProject } from "vitest/config";
-import { BROWSER, root } from "./shared.ts";
+import { BROWSER, filesOf, isNightly, root } from "./shared.ts";
 
 export default defineProject({
   root,
   test: {
     name: "browser",
-    include: ["test/browser/**/*.test.ts"],
+    ...filesOf(["browser"], ["test/browser/pages.test.ts"]),
+    provide: { isNightly },
     globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
     ...BROWSER,
     setupFiles: "test/processes/patience.ts",

@@ -1,12 +1,13 @@
 /** All of it as real processes: the Worker in workerd, runners, models. */
 import { defineProject } from "vitest/config";
-import { REAL_PROCESSES, root } from "./shared.ts";
+import { filesOf, isNightly, REAL_PROCESSES, root } from "./shared.ts";
 
 export default defineProject({
   root,
   test: {
     name: "journey",
-    include: ["test/journey/**/*.test.ts"],
+    ...filesOf(["journey"], ["test/journey/cut-connections.test.ts"]),
+    provide: { isNightly },
     globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
     ...REAL_PROCESSES,
     setupFiles: "test/processes/patience.ts",

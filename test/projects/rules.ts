@@ -1,22 +1,24 @@
 /** Pure rules: no process, no network, no clock but a fake one. */
 import { defineProject } from "vitest/config";
-import { BOUNDS, RULES, root } from "./shared.ts";
+import { BOUNDS, filesOf, RULES, root } from "./shared.ts";
+
+const files = filesOf([
+  "dashboard",
+  "dev",
+  "domain",
+  "lib",
+  "middleware",
+  "objects",
+  "protocol",
+  "storm",
+]);
 
 export default defineProject({
   root,
   test: {
     name: "rules",
-    include: [
-      "dashboard",
-      "dev",
-      "domain",
-      "lib",
-      "middleware",
-      "objects",
-      "protocol",
-      "storm",
-    ].map((folder) => `test/${folder}/**/*.test.ts`),
-    exclude: BOUNDS,
+    include: files.include,
+    exclude: [...files.exclude, ...BOUNDS],
     ...RULES,
     isolate: false,
   },

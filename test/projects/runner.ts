@@ -1,12 +1,12 @@
 /** What runs on machines of users: the agent that runs models, and the command, against services of the tests. */
 import { defineProject } from "vitest/config";
-import { REAL_PROCESSES, root } from "./shared.ts";
+import { filesOf, REAL_PROCESSES, root } from "./shared.ts";
 
 export default defineProject({
   root,
   test: {
     name: "runner",
-    include: ["test/runner/**/*.test.ts", "test/cli/**/*.test.ts"],
+    ...filesOf(["runner", "cli"]),
     globalSetup: "test/processes/packages.ts",
     ...REAL_PROCESSES,
     setupFiles: "test/processes/patience.ts",

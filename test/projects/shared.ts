@@ -1,6 +1,7 @@
 import { readFileSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type {} from "../support/sized.ts";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -33,21 +34,31 @@ function hasRoom(): boolean {
 }
 
 /**
- * Of a test of real processes, in CI only: a machine that stands still for seconds, a port that is taken,
- * a registry of the world that does not answer. Which ones needed it is told at the end (retried.ts).
+ * Set by `npm run test:nightly`, which runs the files named `*.nightly.test.ts`, and some others at full size
+ * (test/support/sized.ts).
  */
-const RETRIES = process.env.CI ? 1 : 0;
+export const isNightly = process.env.AUSPEX_NIGHTLY !== undefined;
+
+/**
+ * @param folders below `test`
+ * @param sized files of these that do more at night
+ */
+export function filesOf(folders: string[], sized: string[] = []) {
+  const nightly = folders.map((folder) => `test/${folder}/**/*.nightly.test.ts`);
+  if (isNightly) return { include: [...nightly, ...sized], exclude: [] };
+  return { include: folders.map((folder) => `test/${folder}/**/*.test.ts`), exclude: nightly };
+}
 
 /**
  * Four groups, one after the other, on two processors; by itself vitest takes one worker less than
  * there are. Real processes wait as well as work, and the Worker waits for its objects; rules only
  * compute, and another worker would only import the same once more.
  */
-export const REAL_PROCESSES = { maxWorkers: 4, sequence: { groupOrder: 0 }, retry: RETRIES };
+export const REAL_PROCESSES = { maxWorkers: 4, sequence: { groupOrder: 0 } };
 export const RULES = { maxWorkers: 2, sequence: { groupOrder: 1 } };
 export const WORKER = { maxWorkers: 3, sequence: { groupOrder: 2 } };
 /** Not beside containers: Chromium gives up all its requests when a network comes or goes on the machine. */
-export const BROWSER = { maxWorkers: 4, sequence: { groupOrder: 3 }, retry: RETRIES };
+export const BROWSER = { maxWorkers: 4, sequence: { groupOrder: 3 } };
 
-/** Pure rules that take seconds. */
+/** Pure rules that take seconds, at night a minute. */
 export const BOUNDS = ["test/**/*.bounds.test.ts", "test/**/*.property.test.ts"];

@@ -1,7 +1,7 @@
 /** The Worker itself, in workerd, with a D1, R2, queues and objects of its own for each file. */
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineProject } from "vitest/config";
-import { root, WORKER } from "./shared.ts";
+import { filesOf, isNightly, root, WORKER } from "./shared.ts";
 
 const PASSWORDS = `${root}test/worker/support/passwords.ts`;
 
@@ -56,7 +56,8 @@ export default defineProject({
     isolate: false,
     ...WORKER,
     globalSetup: ["test/worker/support/assets-setup.ts", "test/worker/support/receiver-setup.ts"],
-    include: ["test/worker/**/*.test.ts"],
+    ...filesOf(["worker"], ["test/worker/api/fuzz.test.ts", "test/worker/registry/fuzz.test.ts"]),
+    provide: { isNightly },
     setupFiles: ["test/worker/support/setup.ts"],
     // Only what does not end at all is to be noticed, however busy the machine is.
     testTimeout: 60_000,

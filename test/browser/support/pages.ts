@@ -21,7 +21,7 @@ export interface PageContent {
 }
 
 /** The operator owns everything but the bare model, which is the only thing of a newcomer. */
-type PageVisitor = "nobody" | "newcomer" | "operator";
+export type PageVisitor = "nobody" | "newcomer" | "operator";
 
 interface PageVisit {
   to: PageVisitor[];

@@ -1,4 +1,4 @@
-/** What the playground shows as code; that it does what it says is seen in test/journey/calls.test.ts. */
+/** What the playground shows as code; that it does what it says is seen in test/journey/calls.nightly.test.ts. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { literal } from "../../../src/dashboard/playground/code/literal.ts";

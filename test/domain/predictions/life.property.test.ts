@@ -5,6 +5,7 @@ import { MAX_LOST_ATTEMPTS, PredictionLife } from "../../../src/domain/predictio
 import { isTerminal, type PredictionState } from "../../../src/domain/predictions/state.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { TaskStatus } from "../../../src/protocol/prediction.ts";
+import { sized } from "../../support/sized.ts";
 import { NOW, SECRET, specWith } from "./samples.ts";
 
 const RANK: Record<TaskStatus, number> = {
@@ -204,7 +205,7 @@ test("in every order: one owner, one end, no way back", () => {
         return { model, real: life };
       }, commands);
     }),
-    { numRuns: 500 },
+    { numRuns: sized(200, 500) },
   );
 });
 

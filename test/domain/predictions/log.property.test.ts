@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MAX_AHEAD } from "../../../src/objects/prediction/log.ts";
 import { LOG_FLUSH_MS } from "../../../src/objects/prediction/log-writer.ts";
 import type { EventsFrame } from "../../../src/protocol/channel.ts";
+import { sized } from "../../support/sized.ts";
 import { Disk, Machine } from "./log-machine.ts";
 import { SECRET } from "./samples.ts";
 
@@ -372,7 +373,7 @@ test.each([
           if (!world.lossy) expect(seen).toEqual(stored);
         }
       }),
-      { numRuns: 500, examples: [[UNSTARTED_AND_GONE], [ALL_LOST]] },
+      { numRuns: sized(100, 500), examples: [[UNSTARTED_AND_GONE], [ALL_LOST]] },
     );
   },
   60_000,

@@ -6,6 +6,7 @@ import { inputChecker } from "../../../src/domain/schemas/input-form-check.ts";
 import { fillForm, readForm } from "../../../src/domain/schemas/input-form-values.ts";
 import { schemaShape } from "../../../src/domain/schemas/json-schema-shape.ts";
 import type { Json } from "../../../src/protocol/common.ts";
+import { sized } from "../../support/sized.ts";
 import { field } from "./filled-field.ts";
 import { object, type Schema, wholeIssues } from "./json-schemas.ts";
 
@@ -111,7 +112,7 @@ describe("an input that is shown in its form", () => {
         );
         expect(wholeIssues(schema, input)).toEqual([]);
       }),
-      { numRuns: 1_000 },
+      { numRuns: sized(200, 1_000) },
     );
   });
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type BegunTry, Outbox, type OutboxEvent } from "../../../src/domain/webhooks/outbox.ts";
 import type { Outcome } from "../../../src/domain/webhooks/outcome.ts";
+import { sized } from "../../support/sized.ts";
 import { all, happening, outputOnly, own, rules } from "./outbox-samples.ts";
 
 const destinations = [own, all, outputOnly];
@@ -184,7 +185,7 @@ it("tells everybody all that must be told, in an order that can be found again",
       }
     }),
     {
-      numRuns: 500,
+      numRuns: sized(100, 500),
       // The later output, which superseded two, was refused for good.
       examples: [[REFUSED]],
     },

@@ -6,6 +6,7 @@ import { operationsIn } from "../../../src/openapi/document.ts";
 import { findSignature } from "../../../src/openapi/parameters.ts";
 import type { DocumentedOperation } from "../../../src/openapi/types.ts";
 import { userA } from "../../../src/protocol/user.ts";
+import { sized } from "../../support/sized.ts";
 import { backups, makeBackup, withKey, withoutKey } from "../support/backups.ts";
 import { VERSION } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
@@ -25,7 +26,7 @@ import { allPredictions } from "../support/state.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 
 const SEED = 20_261_120;
-const REQUESTS = 8_000;
+const REQUESTS = sized(1_000, 8_000);
 const AT_ONCE = 16;
 
 /** More is made than is deleted, so that there is something to find. */

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
 import { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
 import type { ContainerView, Handout } from "../../../../src/domain/scheduling/decide/types.ts";
+import { sized } from "../../../support/sized.ts";
 import { ask, box, NOW } from "./samples.ts";
 
 const GPUS: Record<string, number> = { cpu: 0, l40s: 1, "l40s-x2": 2 };
@@ -130,6 +131,6 @@ test("no box is handed more than it has room for, and in the end every job has r
       expect([...run.values()].every((times) => times === 1)).toBe(true);
       expect(run.size).toBe(asked - withdrawn.size);
     }),
-    { numRuns: 1000 },
+    { numRuns: sized(100, 1_000) },
   );
 });

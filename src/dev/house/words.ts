@@ -1,0 +1,96 @@
+/**
+ * `npm run words`, a part of `npm run lint`: finds comments whose first sentence does not name its subject, and
+ * test titles that cannot stand alone in a log. Fails when there are more than `MOST`, which only ever falls.
+ */
+import { readSources } from "./sources.ts";
+
+/** How many are left. A change that removes some lowers these numbers. */
+const MOST = { comments: 2_960, titles: 1_470 };
+
+/** By the reason: what the first sentence of a comment begins with. */
+const COMMENTS: [reason: string, pattern: RegExp][] = [
+  [
+    "begins with a clause instead of its subject",
+    /^(What|Who|Whoever|Whatever|Whose|Whom|Which|Where|How (?:long|often|many|much|far) (?:it|they|that|one))\b(?!.*\?)/,
+  ],
+  [
+    "begins with a pronoun",
+    /^(It|Its|They|Them|Their|Those|These|That|One that|One who|Ones|Such|The same|Both|None|Nobody|Anybody|Somebody|Everybody|He|She)\b/,
+  ],
+  ["begins with an adverbial", /^(Of|By|With|To|From|As|In|For|At|On)\b[^,.;:]{2,60},\s/],
+  ["has no main clause", /^(Of|By|As of|As for)\b[^,]*$/],
+  [
+    "has an idiom",
+    /\b(for ever|of late|whosoever|anew|thereof|hereof|whereof|is told to|are told|was told|is said of|tells of|come to nothing|no more than that|so that nobody|beside the|and be it)\b/i,
+  ],
+];
+
+const TITLES: typeof COMMENTS = [
+  [
+    "has no subject",
+    /^(are|is|was|were|has|have|does|do|of|who|what|whose|whoever|by|that|which|as|to be|not|may|can|until|unless|if)\b/i,
+  ],
+];
+
+const TITLE = /\b(?:test|it)(?:\.each\([^)]*\))?\(\s*["'`]([^"'`]+)["'`]/;
+
+export interface Place {
+  path: string;
+  line: number;
+  kind: keyof typeof MOST;
+  reason: string;
+  text: string;
+}
+
+/** The comments and titles to rewrite. */
+export function oddPlaces(): Place[] {
+  return readSources("src", "runner", "test").flatMap(({ path, lines }) => {
+    const comments = commentsIn(lines).map((one) => ({ ...one, kind: "comments" as const }));
+    const titles = path.startsWith("test/") ? titlesIn(lines) : [];
+    return [...comments, ...titles].flatMap(({ line, text, kind }) => {
+      const rules = kind === "titles" ? TITLES : COMMENTS;
+      const [reason] = rules.find(([, pattern]) => pattern.test(text)) ?? [];
+      return reason === undefined ? [] : [{ path, line, kind, reason, text }];
+    });
+  });
+}
+
+/** The first sentence of each comment. */
+function commentsIn(lines: string[]) {
+  const comments: { line: number; text: string }[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const text = lines[at]?.trim() ?? "";
+    const end = text.startsWith("/*")
+      ? lines.findIndex((one, n) => n >= at && one.includes("*/"))
+      : -1;
+    if (end !== -1) {
+      const block = lines
+        .slice(at, end + 1)
+        .map((one) => one.replace(/^\s*(\/\*+|\*(?!\/))?|\*\/.*$/g, "").trim());
+      comments.push({ line: at + 1, text: firstSentence(block.join(" ")) });
+      at = end;
+    } else if (text.startsWith("//") && !lines[at - 1]?.trim().startsWith("//"))
+      comments.push({ line: at + 1, text: firstSentence(text.slice(2)) });
+  }
+  return comments.filter(({ text }) => text !== "" && !text.startsWith("@"));
+}
+
+const firstSentence = (text: string) => text.trim().split(/(?<=[.:]) /, 1)[0] ?? "";
+
+const titlesIn = (lines: string[]) =>
+  lines.flatMap((text, at) => {
+    const [, title] = TITLE.exec(text) ?? [];
+    return title === undefined ? [] : [{ line: at + 1, text: title, kind: "titles" as const }];
+  });
+
+if (import.meta.main) {
+  const places = oddPlaces();
+  for (const kind of ["comments", "titles"] as const) {
+    const found = places.filter((place) => place.kind === kind);
+    console.log(`${found.length} ${kind} to rewrite, of at most ${MOST[kind]}`);
+    if (found.length <= MOST[kind] && !process.argv.includes("--list")) continue;
+    for (const { path, line, reason, text } of found)
+      console.log(`${path}:${line}: ${reason}: ${text}`);
+    if (found.length > MOST[kind]) process.exitCode = 1;
+  }
+}

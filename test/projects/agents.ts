@@ -1,0 +1,16 @@
+/** Agents of others, in their newest versions, which are installed when it runs. */
+import { defineProject } from "vitest/config";
+import { REAL_PROCESSES, root } from "./shared.ts";
+
+export default defineProject({
+  root,
+  test: {
+    name: "agents",
+    include: ["test/nightly/**/*.test.ts"],
+    globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
+    ...REAL_PROCESSES,
+    setupFiles: "test/processes/patience.ts",
+    testTimeout: 300_000,
+    hookTimeout: 600_000,
+  },
+});

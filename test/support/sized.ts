@@ -1,0 +1,11 @@
+/** How much a test does: a part for every change, all of it at night (CONTRIBUTING.md). */
+import { inject } from "vitest";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    isNightly: boolean;
+  }
+}
+
+export const sized = (every: number, nightly: number): number =>
+  inject("isNightly") ? nightly : every;
