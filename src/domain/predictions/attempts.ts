@@ -45,7 +45,7 @@ export interface AttemptsState {
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** How often the count of stored objects is saved: what an evicted object forgets is less. */
-const STORED_SAVE_INTERVAL = 100;
+export const STORED_SAVE_INTERVAL = 100;
 
 export const NO_ATTEMPTS: AttemptsState = {
   attempt: null,

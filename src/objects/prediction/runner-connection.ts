@@ -1,8 +1,7 @@
 /** The runner of the current attempt: its frames, its channel and its lease. */
-import type { Attempt } from "../../domain/predictions/attempts.ts";
+import { type Attempt, STORED_SAVE_INTERVAL } from "../../domain/predictions/attempts.ts";
 import { heardBeforeRestart, type Patience } from "../../domain/predictions/deadlines.ts";
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
-import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
 import { waitsAgain } from "../../domain/predictions/state.ts";
 import { logger } from "../../log.ts";
 import { CLOSE, type Finish, type ReleaseFrame, type ReportReply } from "../../protocol/channel.ts";
@@ -83,9 +82,12 @@ export class RunnerConnection {
     if (parsed === "depth") return this.#refuse(record, socket, TOO_DEEP);
     if (parsed === "values") return this.#refuse(record, socket, TOO_MANY);
     if (!parsed) return close(socket, CLOSE.badFrame, "not a frame of the channel's protocol");
+    const attempt = this.#effects.channels.attemptOf(socket);
+    if (this.#namesTooMany(record, attempt, parsed))
+      return this.#refuse(record, socket, NOT_STORED);
     const checking = this.#isChecked(parsed) ? this.#checked(record, parsed) : undefined;
     const frame = checking ? await checking : parsed;
-    const reply = this.#take(record, this.#effects.channels.attemptOf(socket), frame);
+    const reply = this.#take(record, attempt, frame);
     switch (reply?.type) {
       case "refused":
         return close(socket, CLOSE.badFrame, reply.reason);
@@ -111,6 +113,10 @@ export class RunnerConnection {
       return { type: "fenced", reason: "the attempt has ended" };
     }
     const { number } = attempt;
+    if (this.#namesTooMany(record, number, frame)) {
+      this.#fail(record, number, NOT_STORED);
+      return { type: "fenced", reason: NOT_STORED };
+    }
     const checked = this.#isChecked(frame) ? await this.#checked(record, frame) : frame;
     const refused = this.#take(record, number, checked);
     await this.#effects.ending;
@@ -123,13 +129,20 @@ export class RunnerConnection {
     return { ...reply, receipt: receiptOf(attempt.secret) };
   }
 
-  /** Remembers the values that a frame names. @returns whether it ends a run that has named any */
+  /**
+   * Remembers the values that a frame names. At the end of the run, each one that is missing costs a write to R2.
+   * @returns whether they are more than the attempt has stored
+   */
+  #namesTooMany(record: PredictionRecord | undefined, number: number, frame: ReadFrame): boolean {
+    if (frame.type !== "events" || !record?.life.acceptsFrom(number)) return false;
+    for (const { event, data } of frame.events) if (event === "stored") this.#named.add(data.name);
+    const attempt = record.life.expectedAttempts.find((one) => one.number === number);
+    return this.#named.size > (attempt?.stored ?? 0) + STORED_SAVE_INTERVAL;
+  }
+
+  /** @returns whether a frame ends a run that has named any value */
   #isChecked(frame: ReadFrame): frame is ReadEvents & { finish: Finish } {
-    if (frame.type !== "events") return false;
-    // More were not stored, so that those that are remembered are not all there.
-    for (const { event, data } of frame.events)
-      if (event === "stored" && this.#named.size <= MAX_STORED_OBJECTS) this.#named.add(data.name);
-    return frame.finish !== undefined && this.#named.size > 0;
+    return frame.type === "events" && frame.finish !== undefined && this.#named.size > 0;
   }
 
   /** The end of a run whose values are not there is its failure. */
@@ -178,11 +191,14 @@ export class RunnerConnection {
 
   /** Ends a run whose frame exceeds the bounds: sending it again would not help. */
   #refuse(record: PredictionRecord | undefined, socket: WebSocket, message: string): void {
-    if (record?.life.acceptsFrom(this.#effects.channels.attemptOf(socket))) {
-      record.life.fail("internal", message, Date.now());
-      this.#effects.commit(record);
-    }
+    if (record) this.#fail(record, this.#effects.channels.attemptOf(socket), message);
     fence(socket, message);
+  }
+
+  #fail(record: PredictionRecord, attempt: number, message: string): void {
+    if (!record.life.acceptsFrom(attempt)) return;
+    record.life.fail("internal", message, Date.now());
+    this.#effects.commit(record);
   }
 
   /** A channel has closed: the lease counts from here, unless another channel has replaced it. */

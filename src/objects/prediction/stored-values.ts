@@ -4,6 +4,9 @@ import type { PredictionRecord } from "./record.ts";
 
 const encoder = new TextEncoder();
 
+/** The values that are written to R2 at a time. */
+const AT_ONCE = 50;
+
 /**
  * Whether R2 has all of these. In the place of those that it has not, null is stored: readers of the others would
  * break off there.
@@ -14,10 +17,14 @@ export async function areStored(
   names: Set<string>,
 ): Promise<boolean> {
   const missing = new Set([...names].map((name) => valueKey(predictionId, name)));
-  for await (const keys of listValues(files, predictionId))
-    for (const key of keys) missing.delete(key);
-  for (const key of missing) await putValue(files, key, encoder.encode("null"));
-  return missing.size === 0;
+  for await (const page of listValues(files, predictionId))
+    for (const key of page) missing.delete(key);
+  const keys = [...missing];
+  for (let at = 0; at < keys.length; at += AT_ONCE)
+    await Promise.all(
+      keys.slice(at, at + AT_ONCE).map((key) => putValue(files, key, encoder.encode("null"))),
+    );
+  return keys.length === 0;
 }
 
 /** @returns undefined when it does not exist */

@@ -268,3 +268,16 @@ test("a run that ends with a value which it has not stored fails, and the rest c
   expect({ status, output }).toEqual({ status: "failed", output: ["a", null, "b"] });
   expect(error).toMatchObject({ source: "internal", message: expect.stringContaining("stored") });
 });
+
+test("a run that names far more values than it has stored fails with the frame that does", async () => {
+  const world = await newWorld();
+  const { id, channel } = await world.begun();
+  const names = Array.from({ length: 101 }, () => crypto.randomUUID());
+  const events = names.map((name) => ({ event: "stored", data: { name, size: 10 } }));
+  await channel.report([{ event: "output", data: "a" }]);
+  channel.send({ type: "events", seq: 2, events });
+  await channel.closed;
+  const { status, output, error } = await world.client.get(id);
+  expect({ status, output }).toEqual({ status: "failed", output: ["a"] });
+  expect(error?.message).toContain("not stored");
+});
