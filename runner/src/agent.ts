@@ -1,6 +1,6 @@
 /**
  * The life of the runner: one session with the control plane after another; the jobs, which outlive
- * sessions; the process before it and the one after it; and the drain at the end.
+ * sessions; and the drain at the end.
  */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -10,7 +10,6 @@ import { onAbort, sleep } from "../../src/lib/timeout.ts";
 import { RUNNER_PROTOCOL, type SessionResponse } from "../../src/protocol/runner.ts";
 import {
   ControlPlaneError,
-  endsSession,
   messageOf,
   RegistrationRefused,
   statusOf,
@@ -20,15 +19,14 @@ import { SnapshotSource } from "./control-plane/snapshot-source.ts";
 import type { Executor } from "./jobs/executor.ts";
 import { Slots } from "./jobs/slots.ts";
 import { Session, type SessionOptions } from "./session.ts";
-import type { Successor } from "./succession/door.ts";
-import { Tenure, type TenureOptions } from "./succession/tenure.ts";
 import { VERSION } from "./version.ts";
 
-export interface AgentOptions
-  extends Omit<SessionOptions, "slots" | "source" | "succession">,
-    TenureOptions {
+export interface AgentOptions extends Omit<SessionOptions, "slots" | "source"> {
   executor: Executor;
+  /** How long running jobs may go on after `stop`. */
   drainSeconds: number;
+  /** Finish the running jobs, however long they take, then end and leave idle containers to the next process. */
+  reload: AbortSignal;
   /** End immediately. */
   kill: AbortSignal;
 }
@@ -46,7 +44,8 @@ export class Agent {
   /** The same each time that it registers. */
   readonly #process = randomUUID();
   readonly #source: SnapshotSource;
-  readonly #tenure: Tenure;
+  /** Aborted when no more jobs are to be claimed. */
+  readonly #end: AbortSignal;
   /** Aborted when what still runs is given up. */
   readonly #deadline: AbortSignal;
   /** What changes for its session. @param jobs whether it may be which jobs it has */
@@ -55,16 +54,12 @@ export class Agent {
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    const { predecessor, drainSeconds, stop, kill } = options;
+    const { drainSeconds, reload, stop, kill } = options;
     const drained = new AbortController();
     onAbort(stop, () => setTimeout(() => drained.abort(), drainSeconds * 1_000).unref());
     this.#deadline = AbortSignal.any([kill, drained.signal]);
-    this.#slots = new Slots(options.runner.slots, () => predecessor?.state?.running.length ?? 0);
-    this.#tenure = new Tenure(
-      options,
-      () => this.#slots.ids,
-      (successor) => this.#succeeded(successor),
-    );
+    this.#end = AbortSignal.any([stop, reload]);
+    this.#slots = new Slots(options.runner.slots);
     this.#source = new SnapshotSource({ slots: this.#slots, executor: options.executor });
   }
 
@@ -73,15 +68,14 @@ export class Agent {
    * continue.
    */
   async run(): Promise<void> {
-    const { executor, predecessor, stop } = this.#options;
-    const end = AbortSignal.any([stop, this.#tenure.over]);
-    // Also which jobs the process before this one has.
-    executor.onChange = () => this.#changed(predecessor !== undefined);
-    this.#slots.onChange = () => this.#changed(true);
-    await executor.open(predecessor);
+    const { executor, reload, stop } = this.#options;
+    const end = this.#end;
+    executor.onChange = () => this.#onChange(false);
+    this.#slots.onChange = () => this.#onChange(true);
+    await executor.open();
     try {
       while (!end.aborted) {
-        const again = await this.#runSession(await this.#register(end));
+        const again = await this.#runSession(await this.#register());
         if (!again) return;
         await sleep(backoffMs(1, REREGISTER_DELAY), end);
       }
@@ -89,37 +83,18 @@ export class Agent {
       if (!end.aborted) throw error;
     } finally {
       await this.#drain();
-      await this.#tenure.end(this.#deadline);
-      await executor.close(this.#deadline);
-      this.#tenure.close();
+      await executor.close({ leavesIdle: reload.aborted && !stop.aborted });
     }
   }
 
-  #changed(jobs: boolean): void {
-    this.#onChange(jobs);
-    this.#tenure.changed();
-  }
-
-  /** What has not begun goes back to the queue, from which the new process gets it. */
-  #succeeded(successor: Successor): void {
-    const { executor, log } = this.#options;
-    log.info("another process takes over, finishing the running predictions", {
-      running: this.#slots.ids.length,
-    });
-    executor.handOver(successor);
-    this.#slots.drain("the runner was updated");
-    // Its session is over, which it hears as soon as it asks.
-    this.#changed(true);
-  }
-
-  async #register(end: AbortSignal): Promise<SessionResponse> {
-    const { controlPlane, runner, machine, predecessor, log } = this.#options;
+  async #register(): Promise<SessionResponse> {
+    const { controlPlane, runner, machine, log } = this.#options;
+    const end = this.#end;
     const request = {
       protocol: RUNNER_PROTOCOL,
       version: VERSION,
       machine,
       process: this.#process,
-      takes_over: predecessor !== undefined,
       ...runner,
     };
     try {
@@ -133,7 +108,6 @@ export class Agent {
           }),
       });
       log.info("registered", { runner: session.runner_id, name: runner.name });
-      await this.#tenure.begin();
       this.#warnIfOutdated(session);
       return session;
     } catch (error) {
@@ -154,23 +128,18 @@ export class Agent {
   /** Runs one session. @returns true if the control plane no longer knows it */
   async #runSession(response: SessionResponse): Promise<boolean> {
     const { runner, log } = this.#options;
-    const succession = this.#tenure.over;
     const session = new Session(response, {
       ...this.#options,
       slots: this.#slots,
       source: this.#source,
-      succession,
+      stop: this.#end,
     });
     this.#onChange = (jobs) => session.changed(jobs);
     try {
       await session.run(() => this.#drain());
       return false;
     } catch (error) {
-      const status = statusOf(error);
-      // It may have registered, and not have said so yet.
-      if (status === 409) await this.#tenure.decided(this.#deadline);
-      if (endsSession(error) && succession.aborted) return false;
-      switch (status) {
+      switch (statusOf(error)) {
         case 404:
           log.warn("session unknown to the control plane, registering again");
           return true;

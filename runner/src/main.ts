@@ -10,25 +10,28 @@ import { messageOf, RegistrationRefused } from "./control-plane/error.ts";
 import { DRIVER_ADVICE } from "./devices/nvidia-smi.ts";
 import { checkEngine } from "./engines/docker/check.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
+import { lock } from "./lib/lock.ts";
 import { createLog } from "./lib/log.ts";
 import { LogRing } from "./lib/log-ring.ts";
-import { becomeMainProcess, isService } from "./lib/service-manager.ts";
 import { surviveUnhandledRejections } from "./lib/unhandled-rejections.ts";
 import { parseArguments } from "./settings/arguments.ts";
 import { help } from "./settings/help.ts";
 import {
+  adoptionOf,
   capacityOf,
   engineOptions,
   fileOptions,
   gpuSource,
+  identityOf,
   readSettings,
   type Settings,
   SettingsError,
-  successionOf,
   weightOptions,
 } from "./settings/read-settings.ts";
-import { takeSeat } from "./succession/take-seat.ts";
 import { VERSION } from "./version.ts";
+
+/** The exit code after a reload, which `Restart=` in runner/systemd tells from an end (EX_TEMPFAIL). */
+const RELOADED = 75;
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArguments();
@@ -53,7 +56,7 @@ async function run(settings: Settings): Promise<number> {
   const ring = new LogRing([settings.token]);
   const log = createLog({ level: settings.log_level, format: settings.log_format, ring });
   const { name, hardware, engine } = settings;
-  const { stop, kill } = signals();
+  const { stop, kill, reload } = signals();
   surviveUnhandledRejections(log);
   const gpus = gpuSource(settings);
   const found = await gpus.list().catch((error: unknown) => {
@@ -63,31 +66,26 @@ async function run(settings: Settings): Promise<number> {
   const capacity = capacityOf(settings, found.length);
   const { slots } = capacity;
   const { url } = settings;
-  log.info("starting", { version: VERSION, name, hardware, engine, ...capacity, url });
+  const { pid } = process;
+  log.info("starting", { version: VERSION, pid, name, hardware, engine, ...capacity, url });
   const options = engineOptions(settings, capacity);
-  const taken = await takeSeat({ ...successionOf(settings, options), log, stop });
-  if (!taken) return 0;
-  const { seat, predecessor, open: openDoor } = taken;
-  if (predecessor)
-    log.info(
-      "another process of this runner is there, and goes on until this one is ready to take over",
-    );
+  const isAlone = await lock(identityOf(settings, options), stop, () =>
+    log.warn(
+      "another process of this runner is running, waiting until it ends. Send it SIGUSR2 to update it, or give this one its own --name",
+    ),
+  );
+  if (!isAlone) return 0;
   const controlPlane = new ControlPlane(settings);
   const agent = new Agent({
     runner: { name, hardware, engine, slots },
     machine: await readMachine(found),
     drainSeconds: settings.drain_seconds,
     controlPlane,
-    seat,
-    predecessor,
-    isMainProcess: isService(),
-    openDoor,
-    onSucceeded: () => becomeMainProcess(log),
     executor: createExecutor({
       engine: options,
       gpus,
       name,
-      seat,
+      adoption: adoptionOf(settings, options),
       ...capacity,
       controlPlane,
       files: fileOptions(settings),
@@ -97,13 +95,14 @@ async function run(settings: Settings): Promise<number> {
     }),
     log,
     ring,
+    reload,
     stop,
     kill,
   });
   try {
     await agent.run();
     log.info("stopped");
-    return 0;
+    return reload.aborted && !stop.aborted ? RELOADED : 0;
   } catch (error) {
     // These say what to do; any other is a defect, and logged in full.
     const isKnown = error instanceof RegistrationRefused || error instanceof Failure;
@@ -112,16 +111,21 @@ async function run(settings: Settings): Promise<number> {
   }
 }
 
-/** The first signal drains the runner, the second ends it, the third exits at once. */
-function signals(): { stop: AbortSignal; kill: AbortSignal } {
+/**
+ * The first SIGTERM or SIGINT drains the runner, the second ends it, the third exits at once. SIGUSR2 reloads
+ * it; not SIGHUP, which a process also gets when its terminal closes.
+ */
+function signals() {
+  const reload = new AbortController();
   const [stop, kill] = [new AbortController(), new AbortController()];
   const onSignal = () => {
     if (kill.signal.aborted) process.exit(1);
     (stop.signal.aborted ? kill : stop).abort();
   };
   process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
+  process.on("SIGUSR2", () => reload.abort());
   whenNpxEnds(() => stop.abort());
-  return { stop: stop.signal, kill: kill.signal };
+  return { stop: stop.signal, kill: kill.signal, reload: reload.signal };
 }
 
 const PARENT_CHECK_MS = 500;

@@ -1,8 +1,7 @@
 /**
  * One session of the runner with the control plane: it polls for jobs, tells what it has, and reports, until
- * it is to stop, another process takes over, or the control plane ends it.
+ * it is to stop, or the control plane ends it.
  */
-import { onAbort } from "../../src/lib/timeout.ts";
 import type {
   Job as JobOrder,
   Machine,
@@ -16,12 +15,11 @@ import { Poller } from "./control-plane/poller.ts";
 import type { SnapshotSource } from "./control-plane/snapshot-source.ts";
 import { Snapshots } from "./control-plane/snapshots.ts";
 import { type RunnerState, Telemetry } from "./control-plane/telemetry.ts";
-import type { Executor, Place } from "./jobs/executor.ts";
+import type { Executor } from "./jobs/executor.ts";
 import { Job } from "./jobs/job.ts";
 import type { Slots } from "./jobs/slots.ts";
 import type { Log } from "./lib/log.ts";
 import type { LogRing } from "./lib/log-ring.ts";
-import type { Predecessor } from "./succession/predecessor.ts";
 
 /** Limits of the telemetry and claim requests. */
 const MAX_WARM = 200;
@@ -33,8 +31,6 @@ export interface SessionOptions {
   machine: Machine;
   controlPlane: ControlPlane;
   executor: Executor;
-  /** The process before this one, if it goes on with its runs. */
-  predecessor?: Predecessor | undefined;
   slots: Slots;
   source: SnapshotSource;
   log: Log;
@@ -42,8 +38,6 @@ export interface SessionOptions {
   ring: LogRing;
   /** Claim no more jobs, finish the running ones, then end. */
   stop: AbortSignal;
-  /** Aborted when another process has taken over. */
-  succession: AbortSignal;
 }
 
 export class Session {
@@ -75,21 +69,19 @@ export class Session {
    * @throws when the control plane has ended it
    */
   async run(drain: () => Promise<void>): Promise<void> {
-    const { slots, log, stop, succession } = this.#options;
+    const { slots, log, stop } = this.#options;
     const [poller, telemetry] = [this.#poller, this.#telemetry];
     const end = new AbortController();
     const reporting = Promise.race([telemetry.run(end.signal), this.#snapshots.run(end.signal)]);
     const polling = poller.run(AbortSignal.any([stop, end.signal]));
-    const forget = onAbort(succession, () => poller.finish());
     try {
       await Promise.race([polling, reporting]);
-      if (!succession.aborted) log.info("draining", { running: slots.ids.length });
+      log.info("draining", { running: slots.ids.length });
       // First, so that no released job is handed to this runner again.
       await telemetry.announce("draining");
       await Promise.race([drain(), reporting]);
       await telemetry.announce("stopped");
     } finally {
-      forget();
       end.abort();
       await Promise.allSettled([polling, reporting]);
     }
@@ -151,13 +143,11 @@ export class Session {
 
   /** What has no place is declined before a channel is opened for it. */
   #start(order: JobOrder): void {
-    const { executor, controlPlane, slots, source, succession, log } = this.#options;
+    const { executor, controlPlane, slots, source, log } = this.#options;
     const { settings } = this.#session;
     const { handout, stop } = order;
     source.received(handout);
-    const found = executor.place(order, stop);
-    // Nobody would hear that it is declined: the session is another process's.
-    const place = succession.aborted && typeof found === "string" ? GIVEN_BACK : found;
+    const place = executor.place(order, stop);
     if (typeof place === "string") {
       log.info("declined", { prediction: order.prediction_id, reason: place });
       return source.declined({ handout, reason: place });
@@ -170,8 +160,7 @@ export class Session {
   }
 
   #makeTelemetry(): Telemetry {
-    const { runner, machine, controlPlane, executor, predecessor, slots, log, stop } =
-      this.#options;
+    const { runner, machine, controlPlane, executor, slots, log, stop } = this.#options;
     const { runner_id, session, settings } = this.#session;
     const poller = this.#poller;
     let paused = false;
@@ -182,7 +171,7 @@ export class Session {
         session,
         state: stop.aborted || paused ? "draining" : "ready",
         slots: runner.slots,
-        running: [...slots.ids, ...(predecessor?.state?.running ?? [])].slice(0, MAX_RUNNING),
+        running: slots.ids.slice(0, MAX_RUNNING),
         warm: distinct(executor.warm().map(({ model }) => model)).slice(0, MAX_WARM),
       }),
       load: () => readLoad(machine.gpus.length > 0),
@@ -200,11 +189,5 @@ export class Session {
     return telemetry;
   }
 }
-
-/** Of a job that is released before it runs. */
-const GIVEN_BACK: Place = {
-  run: async () => ({ status: "canceled", output: "none" }),
-  leave() {},
-};
 
 const distinct = (texts: string[]): string[] => [...new Set(texts)];

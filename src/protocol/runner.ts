@@ -97,8 +97,6 @@ export const sessionRequest = spokenProtocol.extend({
    * replace the session of its own process, or of the one after it.
    */
   process: uuid.optional(),
-  /** The process before it still runs, and hands over what it has: that one was not lost. */
-  takes_over: z.boolean().optional(),
 });
 export type SessionRequest = z.infer<typeof sessionRequest>;
 

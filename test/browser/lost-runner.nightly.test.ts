@@ -30,7 +30,7 @@ it("its log says that it cannot be asked, keeps its lines, and is asked for by i
 
   const taken = page.getByText(/^The last (\d+ lines|line), as of/);
   const before = await taken.innerText();
-  const next = await site.world.update(runner);
+  const next = site.world.update(runner);
   await expect.poll(() => taken.innerText(), { timeout: 30_000 }).not.toBe(before);
   await page.getByRole("button", { name: "Ask again" }).waitFor();
   await site.world.retire(next);

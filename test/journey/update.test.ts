@@ -1,4 +1,4 @@
-/** A runner that is updated while it works: another process of it takes over, and nobody notices. */
+/** A runner that is updated while it works: it is reloaded, and its next process goes on. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { listModels } from "../../runner/src/engines/process/model-folder.ts";
 import { EXAMPLES } from "../../src/dev/examples.ts";
@@ -8,7 +8,7 @@ import { dockerIsUp } from "../runner/support/containers.ts";
 import { USERNAME } from "./support/access.ts";
 import { pixelsOf, SAMPLE } from "./support/duotone.ts";
 import { endOf } from "./support/end.ts";
-import { expectNoneTwice, GpuWorld } from "./support/gpus.ts";
+import { GpuWorld } from "./support/gpus.ts";
 import type { Runner } from "./support/runner.ts";
 import { uploadFile } from "./support/upload-file.ts";
 import { World } from "./support/world.ts";
@@ -22,52 +22,31 @@ describe("with processes", () => {
   afterEach(() => gpus.world.retireAll());
   afterAll(() => gpus.world.close());
 
-  it("its runs end where they are, and their GPUs count until then", async () => {
+  it("a reloaded runner finishes its running predictions, and the next process runs what waits", async () => {
     const { world } = gpus;
     const old = await gpus.box("box", { gpus: 2 });
     const held = await world.create("one", { gate: "open" });
     await held.until(({ data }) => JSON.stringify(data).includes('"ready"'));
     const idle = await gpus.succeeds(await world.create("two", {}), 1);
-    const next = await world.update(old);
-    await old.says(/another process takes over/);
-    const during = await gpus.succeeds(await world.create("two", {}), 1);
-    // Its other GPU is taken: this one has to wait for it.
-    const waiting = await world.create("one", {});
-    const [state] = await world.runnerStates();
-    expect(state?.running).toContain(held.id);
+    const next = world.update(old);
+    await next.says(/another process of this runner is running/);
+    await old.says(/ draining /);
+    const waiting = await world.create("two", {});
     expect(old.ended).toBe(false);
     old.open("one", "open");
-    const first = await gpus.succeeds(held, 1);
+    await gpus.succeeds(held, 1);
+    // Models of the process engine end with their process.
     const last = await gpus.succeeds(waiting, 1);
-    expect(during.pid).not.toBe(idle.pid);
-    expectNoneTwice([first, idle, during, last]);
+    expect(last.pid).not.toBe(idle.pid);
     await old.ends();
-    await next.says(/the process before this one has ended/);
     expect((await world.runnerStates()).map(({ state }) => state)).toEqual(["ready"]);
   });
 
-  it("what has not begun goes to the new process", async () => {
-    const { world } = gpus;
-    const old = await gpus.box("box", { gpus: 1, slots: 2 });
-    const held = await world.create("one", { gate: "open" });
-    await held.until(({ data }) => JSON.stringify(data).includes('"ready"'));
-    const waiting = await world.create("two", {});
-    await world.update(old);
-    old.open("one", "open");
-    await gpus.succeeds(held, 1);
-    await gpus.succeeds(waiting, 1);
-    await old.ends();
-  });
-
-  it("one that cannot start leaves the old one as it is", async () => {
+  it("a second process waits, and the first goes on, until the first is reloaded", async () => {
     const { world } = gpus;
     const old = await gpus.box("box", { gpus: 1 });
-    const broken = old.next({ token: "ausr_unknown" });
-    await broken.says(/rejected the runner token/);
-    await broken.ends();
-    await gpus.succeeds(await world.create("one", {}), 1);
-    const other = old.next({ environment: { AUSPEX_PRETEND_GPUS: "2" } });
-    await other.says(/other settings \([^)]*pretend_gpus\)/);
+    const other = old.next();
+    await other.says(/another process of this runner is running/);
     await gpus.succeeds(await world.create("one", {}), 1);
     other.signal("SIGTERM");
     await other.ends();
@@ -118,9 +97,7 @@ describe.runIf(dockerIsUp)("with containers", () => {
     return pixelsOf(Buffer.from(await answer.arrayBuffer()));
   };
 
-  it("containers go from one process to the next, in the middle of a stream", {
-    timeout: 120_000,
-  }, async () => {
+  it("an update loads no idle model again", { timeout: 120_000 }, async () => {
     const old = await world.runner("boxed");
     const image = await uploadFile(world.client, SAMPLE);
     const made = await picture(image);
@@ -129,52 +106,38 @@ describe.runIf(dockerIsUp)("with containers", () => {
     const containers = await containersOf(old);
     expect(containers).toHaveLength(2);
 
-    const next = await world.update(old);
-    await old.says(/another process takes over/);
-    // It uploads to the old process, which passes that on.
-    expect(await picture(image)).toEqual(made);
-    expect(stream.events.at(-1)?.event).not.toBe("done");
+    const next = world.update(old);
     const { output } = await endOf(world, stream, "succeeded");
     expect(output).toHaveLength(400);
     expect(stream.attempts).toHaveLength(1);
-
     await old.ends();
-    await next.says(/the process before this one has ended/);
-    // Nobody but the new process has the port by now.
+    await next.says(/adopted idle containers .*count=2/);
+    // The container uploads to the port that it knows from the old process.
     expect(await picture(image)).toEqual(made);
     await endOf(world, await world.create("story", { max_tokens: 3, seed: 7 }), "succeeded");
     expect(await containersOf(next)).toEqual(containers);
 
-    const third = await world.update(next);
-    await next.ends();
-    await third.says(/the process before this one has ended/);
+    const third = world.update(next);
+    await third.says(/adopted idle containers .*count=2/);
     expect(await picture(image)).toEqual(made);
     expect(await containersOf(third)).toEqual(containers);
+
+    await third.kill();
+    const fourth = world.update(third);
+    await fourth.says(/ registered /);
+    expect(await containersOf(fourth)).toEqual([""]);
   });
 
-  it("what a process that was killed has left goes, and what lives stays", {
-    timeout: 120_000,
-  }, async () => {
+  it("containers of a runner with other settings are removed", { timeout: 60_000 }, async () => {
     const old = await world.runner("boxed");
     await endOf(world, await world.create("story", { max_tokens: 3 }), "succeeded");
-    // 80 s each: neither ends by itself while processes are started and killed.
-    const long = { max_tokens: 2_000, delay_ms: 40 };
-    const stream = await world.create("story", long);
-    await stream.first("output");
-    const next = await world.update(old);
-    const other = await world.create("story", long);
-    await other.first("output");
-    expect(await containersOf(old)).toHaveLength(2);
-    await next.kill();
-    const third = await world.update(old);
-    expect(await containersOf(old)).toHaveLength(1);
-    expect(await world.cancel(stream.id)).toBe(202);
-    await endOf(world, stream, "canceled");
-    expect(stream.attempts).toHaveLength(1);
-    await endOf(world, other, "failed");
+    old.signal("SIGUSR2");
     await old.ends();
-    await third.says(/the process before this one has ended/);
-    await endOf(world, await world.create("story", { max_tokens: 3 }), "succeeded");
-    expect(await containersOf(third)).toHaveLength(1);
+    expect(await containersOf(old)).toEqual([expect.stringMatching(/./)]);
+    const next = old.next({ environment: { AUSPEX_PIDS: "500" } });
+    await next.says(/ registered /);
+    expect(await containersOf(next)).toEqual([""]);
+    next.signal("SIGTERM");
+    await next.ends();
   });
 });

@@ -3,8 +3,6 @@ import { Agent, type AgentOptions } from "../../runner/src/agent.ts";
 import { ControlPlane } from "../../runner/src/control-plane/client.ts";
 import type { Place } from "../../runner/src/jobs/executor.ts";
 import { LogRing } from "../../runner/src/lib/log-ring.ts";
-import type { Household, Successor } from "../../runner/src/succession/door.ts";
-import type { PredecessorState } from "../../runner/src/succession/messages.ts";
 import { VERSION } from "../../runner/src/version.ts";
 import {
   claimRequest,
@@ -65,6 +63,7 @@ afterEach(() => plane.stop());
 
 function agent(run: Place["run"], slots = 2, more: Partial<AgentOptions> = {}) {
   const [stop, kill] = [new AbortController(), new AbortController()];
+  const reload = new AbortController();
   const it = new Agent({
     runner: { name: "box", hardware: ["cpu"], engine: "process", slots },
     machine: { cpus: 1, memory_gb: 1, gpus: [] },
@@ -73,11 +72,12 @@ function agent(run: Place["run"], slots = 2, more: Partial<AgentOptions> = {}) {
     executor: fakeExecutor(run),
     log: silentLog,
     ring: new LogRing(),
+    reload: reload.signal,
     stop: stop.signal,
     kill: kill.signal,
     ...more,
   });
-  return { run: it.run(), stop, kill };
+  return { run: it.run(), reload, stop, kill };
 }
 
 function give(): ReturnType<FakeControlPlane["prediction"]> {
@@ -179,300 +179,35 @@ test("superseded by another process, it finishes its work and ends", async () =>
   expect(prediction.finish?.status).toBe("succeeded");
 });
 
-test("another process takes over: what runs finishes, what starts goes back, and nobody is warned", async () => {
+test("reloaded, it finishes what runs however long that takes, and leaves idle containers", async () => {
   const gate = Promise.withResolvers<void>();
-  const executor = fakeExecutor(async (_order, reporter, { abandon }) => {
-    if (running.frames.length === 0) {
-      reporter.output("begun");
-      await gate.promise;
-      return DONE;
-    }
-    await new Promise((resolve) => abandon.addEventListener("abort", resolve));
-    return { status: "canceled", output: "none" };
+  const executor = fakeExecutor(async (_order, reporter) => {
+    reporter.output("begun");
+    await gate.promise;
+    return DONE;
   });
-  const handOver = vi.spyOn(executor, "handOver");
-  const closed = vi.spyOn(executor, "close");
-  const warn = vi.spyOn(silentLog, "warn");
-  let household: Household | undefined;
-  const door = {
-    open: async () => {},
-    changed: vi.fn(),
-    decided: async () => {},
-    shut: vi.fn(),
-    close: vi.fn(),
-    successor: undefined as Successor | undefined,
-  };
-  const it = agent(async () => DONE, 3, {
-    executor,
-    openDoor: async (opened) => {
-      household = opened;
-      return door;
-    },
-  });
+  const close = vi.spyOn(executor, "close");
+  const it = agent(async () => DONE, 1, { executor, drainSeconds: 0 });
   const running = give();
   await running.until(() => running.frames.length === 1);
-  const starting = give();
-  await starting.until(() => starting.frames.length === 1);
-  expect(household?.state().running).toHaveLength(2);
-  const successor = { port: 1, isThere: true, give: async () => true, released() {} };
-  claim = () => ({ status: 409 });
-  executor.place = () => "no room";
-  door.successor = successor;
-  household?.succeeded(successor);
-  expect(handOver).toHaveBeenCalledWith(successor);
-  await starting.until(() => starting.releases.length === 1);
-  const late = give();
-  await late.until(() => late.releases.length === 1);
-  expect(closed).not.toHaveBeenCalled();
+  it.reload.abort();
+  await vi.waitFor(() => expect(states.at(-1)).toBe("draining"), { interval: 1 });
+  expect(close).not.toHaveBeenCalled();
   gate.resolve();
   await it.run;
   expect(running.finish?.status).toBe("succeeded");
-  expect(closed).toHaveBeenCalledOnce();
-  expect(door.close).toHaveBeenCalledOnce();
-  expect(warn.mock.calls.map(([message]) => message)).toEqual(["released", "released"]);
-  vi.restoreAllMocks();
-});
-
-test("one that takes over says so once it is registered, and leaves the slots that are in use", async () => {
-  const said: string[] = [];
-  const state: PredecessorState = {
-    process: "p",
-    ports: [],
-    running: ["01990000-0000-7000-8000-cccccccccccc"],
-    containers: [],
-    handed: [],
-  };
-  const predecessor = {
-    state: state as PredecessorState | undefined,
-    onChange() {},
-    onContainer() {},
-    ended: Promise.resolve(),
-    listening: async () => {},
-    released: async () => {},
-    registered: () => void said.push("registered"),
-    close: () => void said.push("closed"),
-  };
-  const executor = fakeExecutor(async () => DONE);
-  const reported: string[][] = [];
-  plane.endpoints.set("/v1/runner/telemetry", (body) => {
-    reported.push(telemetryRequest.parse(body).running);
-    return { body: { draining: false } };
-  });
-  const onSucceeded = vi.fn();
-  const it = agent(async () => DONE, 2, { executor, predecessor, onSucceeded });
-  await vi.waitFor(() => expect(polls).toEqual([1]), { interval: 1 });
-  expect(onSucceeded).toHaveBeenCalledOnce();
-  await vi.waitFor(() => expect(reported[0]).toEqual(state.running), { interval: 1 });
-  predecessor.state = undefined;
-  executor.onChange();
-  await vi.waitFor(() => expect(told.at(-1)?.slots).toBe(2), { interval: 1 });
-  wake();
-  it.stop.abort();
-  await it.run;
-  expect(said).toEqual(["registered", "closed"]);
-});
-
-/** As if another process could come in. */
-function fakeDoor() {
-  const decided = Promise.withResolvers<void>();
-  const opened: Household[] = [];
-  const door = {
-    open: async () => {},
-    changed() {},
-    shut: vi.fn(),
-    close: vi.fn(),
-    decided: (): Promise<void> => decided.promise,
-    successor: undefined as Successor | undefined,
-  };
-  const successor = { port: 1, isThere: true, give: async () => true, released() {} };
-  const openDoor = async (household: Household) => {
-    opened.push(household);
-    return door;
-  };
-  const succeed = () => {
-    door.successor = successor;
-    decided.resolve();
-    opened[0]?.succeeded(successor);
-  };
-  return { door, opened, openDoor, decided, succeed };
-}
-
-test("nobody can take over before it is registered, and the process before it has ended", async () => {
-  const { opened, openDoor, decided } = fakeDoor();
-  const answer = Promise.withResolvers<Answer>();
-  const register = vi.fn(() => answer.promise);
-  plane.endpoints.set("/v1/runner/sessions", register);
-  const executor = fakeExecutor(async () => DONE);
-  const settled = Promise.withResolvers<void>();
-  executor.settled = vi.fn(() => settled.promise);
-  const it = agent(async () => DONE, 1, { executor, openDoor });
-  await vi.waitFor(() => expect(register).toHaveBeenCalled(), { interval: 1 });
-  expect(executor.settled).not.toHaveBeenCalled();
-  answer.resolve(registered);
-  await vi.waitFor(() => expect(polls).toEqual([1]), { interval: 1 });
-  expect(opened).toEqual([]);
-  settled.resolve();
-  await vi.waitFor(() => expect(opened).toHaveLength(1), { interval: 1 });
-  decided.resolve();
-  wake();
-  it.stop.abort();
-  await it.run;
-});
-
-test("a door that opens when it has ended is closed", async () => {
-  const { door, openDoor } = fakeDoor();
-  const executor = fakeExecutor(async () => DONE);
-  const settled = Promise.withResolvers<void>();
-  executor.settled = () => settled.promise;
-  const it = agent(async () => DONE, 1, { executor, openDoor });
-  await vi.waitFor(() => expect(polls).toEqual([1]), { interval: 1 });
-  wake();
-  it.stop.abort();
-  await it.run;
-  settled.resolve();
-  await vi.waitFor(() => expect(door.close).toHaveBeenCalled(), { interval: 1 });
-});
-
-test("succeeded by a process that has another token, and so is another runner: it asks for no more", async () => {
-  const { opened, openDoor, succeed } = fakeDoor();
-  const it = agent(async () => DONE, 1, { openDoor });
-  await vi.waitFor(() => expect(opened).toHaveLength(1), { interval: 1 });
-  await vi.waitFor(() => expect(polls).toEqual([1]), { interval: 1 });
-  succeed();
-  // Its session is as good as ever.
-  wake();
-  await it.run;
-  expect(polls).toEqual([1]);
   expect(states.at(-1)).toBe("stopped");
+  expect(close).toHaveBeenCalledExactlyOnceWith({ leavesIdle: true });
 });
 
-test("succeeded while its session is unknown, it does not register again", async () => {
-  const { opened, openDoor, succeed } = fakeDoor();
-  let sessions = 0;
-  plane.endpoints.set("/v1/runner/sessions", () =>
-    ++sessions === 1 ? registered : { status: 503 },
-  );
-  const it = agent(async () => DONE, 1, { openDoor });
-  await vi.waitFor(() => expect(opened).toHaveLength(1), { interval: 1 });
-  claim = () => ({ status: 404 });
-  wake();
-  await vi.waitFor(() => expect(sessions).toBeGreaterThan(1), { interval: 1, timeout: 5_000 });
-  succeed();
-  await it.run;
-});
-
-test("its session is over before it hears why: what it has waits for that", async () => {
-  const { opened, openDoor, succeed } = fakeDoor();
+test("stopped after a reload, it leaves no containers", async () => {
   const executor = fakeExecutor(async () => DONE);
   const close = vi.spyOn(executor, "close");
-  const warn = vi.spyOn(silentLog, "warn");
-  const it = agent(async () => DONE, 1, { executor, openDoor });
-  await vi.waitFor(() => expect(opened).toHaveLength(1), { interval: 1 });
-  await vi.waitFor(() => expect(polls).toEqual([1]), { interval: 1 });
-  claim = () => ({ status: 409 });
-  wake();
-  await vi.waitFor(() => expect(polls).toHaveLength(2), { interval: 1 });
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(close).not.toHaveBeenCalled();
-  succeed();
-  await it.run;
-  expect(warn).not.toHaveBeenCalled();
-  vi.restoreAllMocks();
-});
-
-test("stopped while another process is about to take over, it waits for that, but not for ever", async () => {
-  const { door, opened, openDoor } = fakeDoor();
-  const executor = fakeExecutor(async () => DONE);
-  const close = vi.spyOn(executor, "close");
-  const it = agent(async () => DONE, 1, { executor, openDoor, drainSeconds: 0.2 });
-  await vi.waitFor(() => expect(opened).toHaveLength(1), { interval: 1 });
-  wake();
-  it.stop.abort();
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(door.shut).toHaveBeenCalledOnce();
-  expect(close).not.toHaveBeenCalled();
-  await it.run;
-  expect(close).toHaveBeenCalledOnce();
-});
-
-test("stopped after it was succeeded, it gives its runs up when the time to drain is over", async () => {
-  const { opened, openDoor, succeed } = fakeDoor();
-  const it = agent(
-    async (_order, reporter, { abandon }) => {
-      reporter.output("half");
-      await new Promise((resolve) => abandon.addEventListener("abort", resolve));
-      return { status: "canceled", output: "none" };
-    },
-    2,
-    { openDoor, drainSeconds: 0.05 },
-  );
-  const prediction = give();
-  await prediction.until(() => prediction.frames.length === 1);
-  await vi.waitFor(() => expect(opened).toHaveLength(1), { interval: 1 });
-  plane.endpoints.set("/v1/runner/telemetry", () => ({ status: 409 }));
-  plane.endpoints.set("/v1/runner/state", () => ({ status: 409 }));
-  claim = () => ({ status: 409 });
-  succeed();
-  wake();
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const it = agent(async () => DONE, 1, { executor });
+  it.reload.abort();
   it.stop.abort();
   await it.run;
-  expect(prediction.finish).toMatchObject({ status: "failed", error: { source: "internal" } });
-});
-
-test.each([
-  [true, false],
-  [false, true],
-])(
-  "stopped as its service's main process (%s), it outlasts the one before it",
-  async (isMainProcess, closes) => {
-    const ended = Promise.withResolvers<void>();
-    const predecessor = {
-      state: { process: "p", ports: [], running: [], containers: [], handed: [] },
-      onChange() {},
-      onContainer() {},
-      ended: ended.promise,
-      listening: async () => {},
-      released: async () => {},
-      registered() {},
-      close() {},
-    };
-    const executor = fakeExecutor(async () => DONE);
-    const close = vi.spyOn(executor, "close");
-    const it = agent(async () => DONE, 1, { executor, predecessor, isMainProcess });
-    await vi.waitFor(() => expect(polls).toEqual([1]), { interval: 1 });
-    wake();
-    it.stop.abort();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(close).toHaveBeenCalledTimes(closes ? 1 : 0);
-    ended.resolve();
-    await it.run;
-    expect(close).toHaveBeenCalledOnce();
-  },
-);
-
-test("its service manager knows of it before the process before it may end", async () => {
-  const said: string[] = [];
-  const predecessor = {
-    state: undefined,
-    onChange() {},
-    onContainer() {},
-    ended: Promise.resolve(),
-    listening: async () => {},
-    released: async () => {},
-    registered: () => void said.push("registered"),
-    close() {},
-  };
-  const onSucceeded = async () => {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    said.push("main process");
-  };
-  const it = agent(async () => DONE, 1, { predecessor, onSucceeded });
-  await vi.waitFor(() => expect(polls).toEqual([1]), { interval: 1 });
-  wake();
-  it.stop.abort();
-  await it.run;
-  expect(said).toEqual(["main process", "registered"]);
+  expect(close).toHaveBeenCalledExactlyOnceWith({ leavesIdle: false });
 });
 
 test("a session that is unknown is begun again, by the same process", async () => {

@@ -24,8 +24,8 @@ export class Activity {
     this.#enter("ready");
   }
 
-  /** It was ready already, under another process: how long that took says nothing. */
-  resumed(): void {
+  /** An adopted container was ready before: how long its setup took is not known. */
+  adopted(): void {
     this.#enter("ready");
   }
 

@@ -2,11 +2,10 @@
  * One container, from its pull to its end, and its users:
  *
  * starting → ready → ended. Runs join and leave it while it is ready. It stops when it has been
- * idle for its idle time, when it is retired and its last run has left, or on request. Or another
- * process takes it over while it is idle.
+ * idle for its idle time, when it is retired and its last run has left, or on request. A reload leaves it
+ * running while it is idle.
  */
 import { settlesWithin, untilAborted } from "../../../src/lib/timeout.ts";
-import type { JobHardware } from "../../../src/protocol/runner.ts";
 import type { ContainerState } from "../../../src/protocol/runner-state.ts";
 import type { Device } from "../devices/device.ts";
 import type { Lease } from "../devices/ledger.ts";
@@ -20,8 +19,8 @@ import type { OutputFiles } from "../files/output-files.ts";
 import type { OutputServer } from "../files/output-server.ts";
 import type { Outcome, Session, Timing } from "../interfaces/interface.ts";
 import type { Log } from "../lib/log.ts";
-import type { HandedContainer } from "../succession/messages.ts";
 import { Activity } from "./activity.ts";
+import type { LeftContainer } from "./adoption.ts";
 import { asFailure, external, type Failure, internal } from "./failure.ts";
 import { Launch, type LaunchParts } from "./launch.ts";
 import type { Measures } from "./measures.ts";
@@ -57,8 +56,8 @@ export interface ContainerPlan {
   lease: Lease;
   /** Resolves when those whose GPUs and memory it takes over have ended. */
   room: Promise<unknown>;
-  /** Started by the process before this one. */
-  handed?: HandedContainer;
+  /** Set for an adopted container. */
+  left?: LeftContainer;
 }
 
 export class Container {
@@ -79,8 +78,6 @@ export class Container {
   readonly #ready = Promise.withResolvers<Session>();
   readonly #exit = new AbortController();
   readonly #halt = new AbortController();
-  /** Resolves when another process has it. */
-  readonly #away = Promise.withResolvers<void>();
   #running: RunningContainer | undefined;
   #session: Session | undefined;
   readonly #activity: Activity;
@@ -94,18 +91,16 @@ export class Container {
   #isStuck = false;
   #idle: NodeJS.Timeout | undefined;
   #idleMs = 0;
-  /** Whether its start goes on without users. Undefined: unless its last one is abandoned. */
-  #loadsOn: boolean | undefined;
 
-  constructor({ id, specification, lease, room, handed }: ContainerPlan, parts: ContainerParts) {
+  constructor({ id, specification, lease, room, left }: ContainerPlan, parts: ContainerParts) {
     this.id = id;
     this.lease = lease;
     this.#specification = specification;
     this.#parts = parts;
     this.#activity = new Activity(specification.key, parts.measures);
-    this.#occupancy = new Occupancy(handed?.has_run === true);
+    this.#occupancy = new Occupancy(left?.has_run === true);
     this.reference = referenceOf(specification.image);
-    this.files = parts.outputs.createServer(handed?.upload_url);
+    this.files = parts.outputs.createServer(left?.upload_url);
     // A start that fails while nobody waits for it is logged where it fails.
     this.#ready.promise.catch(() => {});
     this.#launch = new Launch(parts, {
@@ -118,7 +113,7 @@ export class Container {
       ended: this.#exit.signal,
       signal: this.#halt.signal,
     });
-    this.ended = this.#lifecycle(handed);
+    this.ended = this.#lifecycle(left);
   }
 
   get key(): string {
@@ -131,17 +126,8 @@ export class Container {
     return `${owner}/${name}:${version_number}`;
   }
 
-  get hardware(): JobHardware {
-    return this.#specification.hardware;
-  }
-
   get gpus(): readonly Device[] {
     return this.lease.gpus;
-  }
-
-  /** By which another process would find it. */
-  get engineId(): string | undefined {
-    return this.#running?.transfer?.handle.id;
   }
 
   /** Whether it is going to end without anybody's doing, and release what it holds. */
@@ -238,7 +224,7 @@ export class Container {
   }
 
   #isKept(isAbandoned: boolean): boolean {
-    return this.#session ? this.#idleMs > 0 : (this.#loadsOn ?? !isAbandoned);
+    return this.#session ? this.#idleMs > 0 : !isAbandoned;
   }
 
   /** It is kept for so long without a run. */
@@ -247,43 +233,19 @@ export class Container {
     this.#idle = setTimeout(() => void this.stop(), ms).unref();
   }
 
-  /**
-   * Another process takes over. A start goes on without users only if its server is started: to begin
-   * with another one would take as long again.
-   */
-  awaited(): void {
-    this.#loadsOn = this.#launch.hasServer;
-    if (this.users === 0 && !this.#session && !this.#loadsOn) void this.stop();
-  }
-
   /** Resolves when it is ready, or will not be. */
   get ready(): Promise<unknown> {
     return this.#ready.promise.catch(() => undefined);
   }
 
-  /** Whether another process may have it. */
-  get isIdle(): boolean {
-    return this.isReady && this.users === 0 && !this.#occupancy.isSuspect;
-  }
-
-  /**
-   * Takes no more runs here.
-   * @returns what another process needs to go on with it; undefined if it cannot be handed on
-   */
-  handOn(): HandedContainer | undefined {
-    const handed = this.#launch.handed;
-    if (!this.isIdle || !handed) return undefined;
-    this.#retired = true;
-    clearTimeout(this.#idle);
-    const { idleMs } = this.#activity;
-    const left = Math.max(this.#idleMs - idleMs, 0);
-    return { ...handed, name: this.id, idle_ms: left, has_run: this.#occupancy.hasBeenUsed };
-  }
-
-  /** Another process has it. */
-  handedOn(): void {
-    this.#running?.transfer?.leave();
-    this.#away.resolve();
+  /** @returns what the next process needs to adopt the container; undefined if it is not idle */
+  get left(): LeftContainer | undefined {
+    const { left } = this.#launch;
+    const isIdle = this.isReady && this.users === 0 && !this.#occupancy.isSuspect;
+    if (!isIdle || !left) return undefined;
+    const idle_until = Date.now() + this.#idleMs - this.#activity.idleMs;
+    const gpus = this.gpus.map(({ id }) => id);
+    return { ...left, name: this.id, gpus, idle_until, has_run: this.#occupancy.hasBeenUsed };
   }
 
   /** Reports the progress so far and from now on, until it is ready. */
@@ -351,10 +313,10 @@ export class Container {
     this.#killReason = reason;
   }
 
-  async #lifecycle(handed: HandedContainer | undefined): Promise<void> {
+  async #lifecycle(left: LeftContainer | undefined): Promise<void> {
     try {
-      this.#session = handed ? await this.#launch.resume(handed) : await this.#launch.start();
-      if (handed) this.#resumed(handed.idle_ms);
+      this.#session = left ? await this.#launch.adopt(left) : await this.#launch.start();
+      if (left) this.#adopted(left);
       else this.#activity.ready();
       this.#setup.publish({ phase: "ready" });
       this.#ready.resolve(this.#session);
@@ -364,20 +326,12 @@ export class Container {
       this.#retire(failure);
       if (this.#alive) await this.#waitForEnd(this.#alive.kill(), KILL_TIMEOUT_MS);
     }
-    const isAway = await this.#end();
+    await this.#running?.exited;
     this.#retired = true;
     clearTimeout(this.#idle);
     this.#session?.close();
-    if (isAway) this.#launch.leave();
-    else await this.#launch.release();
+    await this.#launch.release();
     await this.files.close();
-  }
-
-  /** @returns whether another process has it */
-  #end(): Promise<boolean> {
-    const away = this.#away.promise.then(() => true);
-    const exited = Promise.resolve(this.#running?.exited).then(() => false);
-    return Promise.race([away, exited]);
   }
 
   #begun(running: RunningContainer): void {
@@ -385,9 +339,9 @@ export class Container {
     void running.exited.then((exit) => this.#exit.abort(this.#exitReason(exit)));
   }
 
-  #resumed(idleMs: number): void {
-    this.#activity.resumed();
-    this.#idleMs = idleMs;
+  #adopted({ idle_until }: LeftContainer): void {
+    this.#activity.adopted();
+    this.#idleMs = Math.max(idle_until - Date.now(), 0);
     if (this.users === 0) this.#rest();
   }
 

@@ -1,13 +1,12 @@
 /** Creates the executor: engine, callback server, interfaces, files and container pool. */
 import { join } from "node:path";
-import { untilAborted } from "../../../src/lib/timeout.ts";
 import type { ContainerInterface } from "../../../src/protocol/runner.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import type { DeviceSource } from "../devices/device.ts";
 import { DeviceWatch } from "../devices/device-watch.ts";
 import { Ledger } from "../devices/ledger.ts";
 import { DockerEngine } from "../engines/docker/docker-engine.ts";
-import { type Engine, type EnginePredecessor, referenceOf } from "../engines/engine.ts";
+import { type Engine, referenceOf } from "../engines/engine.ts";
 import type { EngineOptions } from "../engines/options.ts";
 import { ProcessEngine } from "../engines/process/process-engine.ts";
 import { type FileOptions, InputFiles } from "../files/input-files.ts";
@@ -18,13 +17,10 @@ import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces
 import { VendoraInterface } from "../interfaces/vendora/vendora.ts";
 import type { Executor, JobOrder, RunnableJob, RunReporter, RunSignals } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
-import { ONLY_SEAT, type Seat } from "../lib/seat.ts";
-import type { Successor } from "../succession/door.ts";
-import type { Predecessor } from "../succession/predecessor.ts";
 import { type WeightOptions, Weights } from "../weights/weights.ts";
+import { type LeftContainers, takeLeft, writeLeft } from "./adoption.ts";
 import { CallbackServer } from "./callback-server.ts";
 import type { Container } from "./container.ts";
-import { Inheritance } from "./inheritance.ts";
 import { Measures } from "./measures.ts";
 import { MemoryWatch } from "./memory-watch.ts";
 import { ContainerPlace } from "./place.ts";
@@ -50,7 +46,8 @@ export interface ExecutorOptions {
   weights: WeightOptions;
   log: Log;
   timing?: Partial<Timing>;
-  seat?: Seat;
+  /** The folder in which a reload describes the containers that it leaves, and the hash of their settings. */
+  adoption?: { folder: string; settings: string };
   tunnels?: TunnelOptions;
   /** Between two measurements of the containers' memory. */
   memoryIntervalMs?: number;
@@ -58,13 +55,12 @@ export interface ExecutorOptions {
 
 export function createExecutor(options: ExecutorOptions): Executor {
   const { name, slots, containers = slots, engine: engineOptions, log } = options;
-  const { seat = ONLY_SEAT } = options;
   const timing = { ...DEFAULT_TIMING, ...options.timing };
-  const weights = new Weights(options.weights, log, seat);
+  const weights = new Weights(options.weights, log);
   const engine: Engine =
     engineOptions.kind === "docker"
-      ? new DockerEngine(name, engineOptions, log, [weights], seat)
-      : new ProcessEngine(engineOptions, log, seat);
+      ? new DockerEngine(name, engineOptions, log, [weights])
+      : new ProcessEngine(engineOptions, log);
   const server = new CallbackServer();
   const interfaces: Record<ContainerInterface, ServerInterface> = {
     cog: new CogInterface(new CogWebhooks(server), timing),
@@ -79,16 +75,11 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const pool = new ContainerPool(ledger, () => executor.onChange());
   const source = options.gpus ?? { list: async () => [] };
   const devices = new DeviceWatch(source, ledger, log, () => pool.devicesChanged());
-  const inputs = new InputFiles(server, options.controlPlane, { ...options.files, seat });
+  const inputs = new InputFiles(server, options.controlPlane, options.files);
   const outputs = new OutputFiles(server, options.controlPlane, log, {
     directory: join(options.files.cache, "outputs"),
     max_file_bytes: options.files.max_file_bytes,
-    seat,
   });
-  const closed = new AbortController();
-  let inheritance: Inheritance | undefined;
-  let settled = Promise.resolve();
-  let successor: Successor | undefined;
   let images: string[] = [];
   let refreshTimer: NodeJS.Timeout | undefined;
 
@@ -115,21 +106,19 @@ export function createExecutor(options: ExecutorOptions): Executor {
     log,
   });
 
-  const inherit = (predecessor: Predecessor) => {
-    const found = new Inheritance({
-      ledger,
-      predecessor,
-      server,
-      engine,
-      inputs,
-      log,
-      adopt: (handed, lease) => pool.adopt(handed, lease, partsOf(handed)),
-      retire: (names) => pool.retire(names),
-      onChange: () => executor.onChange(),
-    });
-    inheritance = found;
-    // It is given up when this one ends: the next one does it then.
-    settled = found.settled(closed.signal).catch(() => undefined);
+  /** Leaves idle containers for the next process. @returns the names of those that are left */
+  const leave = async (): Promise<string[]> => {
+    const left = options.adoption && engine.adopt ? pool.left() : [];
+    if (!options.adoption || left.length === 0) return [];
+    const { folder, settings } = options.adoption;
+    const { port } = server;
+    return writeLeft(folder, { settings, port, containers: left }).then(
+      () => left.map(({ name }) => name),
+      (error: unknown) => {
+        log.error("could not leave idle containers to the next process", { error: String(error) });
+        return [];
+      },
+    );
   };
 
   const run = async (
@@ -145,26 +134,31 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   const executor: Executor = {
     onChange() {},
-    async open(predecessor) {
+    async open() {
       await outputs.start();
       await inputs.start();
-      const before = predecessor && enginePredecessor(predecessor);
-      const { url, machine } = await engine.open((host) => server.listen(host), before);
+      let left: LeftContainers | undefined;
+      if (options.adoption)
+        left = await takeLeft(options.adoption.folder, options.adoption.settings);
+      const listen = (host: string) => server.listen(host, left?.port);
+      const { url, machine, kept = [] } = await engine.open(listen, left);
       server.setBaseUrl(url);
       ledger.machine = machine;
       await devices.start();
       logShares(ledger, log);
-      if (predecessor) inherit(predecessor);
-      if (engine.noMounts === undefined) await weights.start();
+      const adopted = left?.containers.filter(({ handle }) => kept.includes(handle.id)) ?? [];
+      const folders = adopted.flatMap(({ weights_folder }) => weights_folder ?? []);
+      if (engine.noMounts === undefined) await weights.start(folders);
+      for (const one of adopted) pool.adopt(one, partsOf(one));
+      if (left) log.info("adopted idle containers", { count: adopted.length });
       await refreshImages();
       refreshTimer = setInterval(() => void refreshImages(), IMAGES_INTERVAL_MS).unref();
       memory.start();
     },
-    settled: () => settled,
     warm: () => pool.warm(),
     images: () => images,
     state: () => ({
-      containers: [...(inheritance?.states() ?? []), ...pool.states()],
+      containers: pool.states(),
       devices: ledger.devices(),
       max_containers: containers,
     }),
@@ -176,48 +170,19 @@ export function createExecutor(options: ExecutorOptions): Executor {
       return new ContainerPlace({ container: found, run, leave });
     },
     run,
-    holdings: () => ({ ports: server.ports, containers: pool.held(), handed: [...pool.handed] }),
-    async letThrough(port) {
-      await engine.letThrough?.(port === undefined ? server.ports : [...server.ports, port]);
-    },
-    handOver(to) {
-      successor = to;
-      engine.succeeded?.();
-      server.forwardTo(to);
-      pool.handOver(to);
-    },
-    async close(kill = NEVER) {
+    async close({ leavesIdle = false } = {}) {
       clearInterval(refreshTimer);
       memory.stop();
       devices.stop();
-      await pool.handedOver(kill);
-      await pool.close();
-      closed.abort();
-      const isShared = () => successor?.isThere === true || inheritance?.isPending === true;
-      // First: the new process lets other ports through than this one's firewall's guard knows.
-      if (isShared()) await engine.close(pool.handed);
-      if (successor?.isThere) {
-        const drained = server.drain();
-        successor.released();
-        await untilAborted(drained, kill).catch(() => undefined);
-      }
+      const left = leavesIdle ? await leave() : [];
+      await pool.close(left);
       await server.close();
       await outputs.close();
-      // Who was there may have gone.
-      if (!isShared()) await engine.close();
+      await engine.close(left.length > 0);
     },
   };
   return executor;
 }
-
-const NEVER = new AbortController().signal;
-
-const enginePredecessor = (predecessor: Predecessor): EnginePredecessor | undefined =>
-  predecessor.state && {
-    ...predecessor.state,
-    held: predecessor.state.containers.flatMap(({ id }) => id ?? []),
-    listening: (port) => predecessor.listening(port),
-  };
 
 function logShares(ledger: Ledger, log: Log): void {
   if (ledger.devices().length > 0) log.info("resources per GPU", { ...ledger.share(1) });

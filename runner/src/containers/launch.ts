@@ -1,6 +1,6 @@
 /**
  * Makes a container's server ready: what it needs is fetched, its container started, its interface
- * connected. Or it was started by the process before this one, and is connected again.
+ * connected. An adopted container is connected again.
  */
 import { randomBytes } from "node:crypto";
 import { untilAborted } from "../../../src/lib/timeout.ts";
@@ -10,13 +10,14 @@ import { type Engine, ImageGone, type RunningContainer } from "../engines/engine
 import type { OutputServer } from "../files/output-server.ts";
 import type { ServerInterface, Session } from "../interfaces/interface.ts";
 import { ListenWatch } from "../interfaces/listen-watch.ts";
-import type { HandedContainer } from "../succession/messages.ts";
 import type { Weights } from "../weights/weights.ts";
+import type { LeftContainer } from "./adoption.ts";
+import type { Endpoint } from "./callback-server.ts";
 import { withAdvice } from "./failure.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import type { SetupListener } from "./setup-feed.ts";
 import type { Specification } from "./specification.ts";
-import { proxyVariables, type Tunnel, type Tunnels } from "./tunnels.ts";
+import { proxyVariables, type Tunnels } from "./tunnels.ts";
 
 export interface LaunchParts {
   engine: Engine;
@@ -46,7 +47,7 @@ export class Launch {
   #token = randomBytes(32).toString("base64url");
   #prepared: Prepared | undefined;
   /** Its proxy, if its version limits egress to listed hosts. */
-  #tunnel: Tunnel | undefined;
+  #tunnel: Endpoint | undefined;
   #running: RunningContainer | undefined;
 
   constructor(parts: LaunchParts, options: LaunchOptions) {
@@ -57,11 +58,6 @@ export class Launch {
   /** Known after the pull. */
   get imageBytes(): number | undefined {
     return this.#prepared?.imageBytes;
-  }
-
-  /** Whether its container is started, and its server will be ready without more. */
-  get hasServer(): boolean {
-    return this.#running !== undefined;
   }
 
   /** @throws Failure; the signal's reason */
@@ -103,29 +99,27 @@ export class Launch {
   }
 
   /** @throws Failure; the signal's reason */
-  async resume(handed: HandedContainer): Promise<Session> {
+  async adopt(left: LeftContainer): Promise<Session> {
     const { engine, weights, tunnels } = this.#parts;
     const { egress, image } = this.#options.specification;
-    if (!engine.adopt) throw new Error("this engine's containers are not handed on");
-    const running = engine.adopt(handed.handle, image);
+    if (!engine.adopt) throw new Error("this engine leaves no containers");
+    const running = engine.adopt(left.handle, image);
     this.#begun(running);
-    this.#token = handed.token;
-    if (typeof egress !== "string") this.#tunnel = tunnels.open(egress, handed.proxy_url);
-    const { weights_folder: folder, image_bytes: imageBytes } = handed;
-    const mounted = folder === undefined ? NOTHING : await weights.adopt(folder);
-    this.#prepared = { imageBytes, ...mounted };
+    this.#token = left.token;
+    if (typeof egress !== "string") this.#tunnel = tunnels.open(egress, left.proxy_url);
+    const { weights_folder: folder, image_bytes: imageBytes } = left;
+    this.#prepared = { imageBytes, ...(folder === undefined ? NOTHING : weights.adopt(folder)) };
     return this.#connect(running);
   }
 
-  /** What another process needs to go on with it; undefined if its container cannot be handed on. */
-  get handed() {
+  /** @returns what the next process needs to adopt the container; undefined if it ends with this process */
+  get left() {
     const { specification, files } = this.#options;
-    const handle = this.#running?.transfer?.handle;
+    const handle = this.#running?.handle;
     if (!handle || !this.#prepared) return undefined;
-    const { key, model, image, keys, interface: kind, hardware, egress } = specification;
+    const { model, image, keys, interface: kind, hardware, egress } = specification;
     const { folder, imageBytes } = this.#prepared;
     return {
-      key,
       model,
       image,
       keys,
@@ -146,11 +140,6 @@ export class Launch {
   async release(): Promise<void> {
     this.#tunnel?.close();
     await this.#prepared?.release();
-  }
-
-  /** Once the container is another process's. */
-  leave(): void {
-    this.#tunnel?.leave();
   }
 
   #begun(running: RunningContainer): void {

@@ -14,7 +14,7 @@ export class Occupancy {
   /** Failed runs after which it may be dying. */
   #pendingVerdicts = 0;
 
-  /** @param hasRun whether it was used before, under another process */
+  /** @param hasRun whether an adopted container was used before */
   constructor(hasRun: boolean) {
     this.#joins = hasRun ? 1 : 0;
   }

@@ -13,23 +13,13 @@ import type { JobHardware } from "../../../src/protocol/runner.ts";
 import type { ContainerState } from "../../../src/protocol/runner-state.ts";
 import type { Lease, Ledger } from "../devices/ledger.ts";
 import type { JobOrder, WarmContainer } from "../jobs/executor.ts";
-import type { HandedContainer, HeldContainer } from "../succession/messages.ts";
+import type { LeftContainer } from "./adoption.ts";
 import { Container, type ContainerParts } from "./container.ts";
 import { internal } from "./failure.ts";
 import { type Specification, specificationOf, specify } from "./specification.ts";
 import { type Waiter, Waiters } from "./waiters.ts";
 
 const NO_ROOM = "the containers of this runner leave no room for another one";
-
-const HANDED_OVER =
-  "the runner was updated while the prediction began: its container has gone to the new process";
-
-/** The process that takes over. */
-export interface Heir {
-  /** @returns false if it has gone */
-  give(container: HandedContainer): Promise<boolean>;
-  readonly isThere: boolean;
-}
 
 export class ContainerPool {
   /** In order of last use. */
@@ -38,8 +28,6 @@ export class ContainerPool {
   readonly #onChange: () => void;
   readonly #waiters = new Waiters();
   readonly #closed = new AbortController();
-  #heir: Heir | undefined;
-  readonly #handed: string[] = [];
   #change = Promise.withResolvers<void>();
 
   /** @param onChange called when what `states` returns may have changed */
@@ -56,16 +44,6 @@ export class ContainerPool {
 
   states(): ContainerState[] {
     return Array.from(this.#containers, ({ state }) => state);
-  }
-
-  /** For the process that takes over. */
-  held(): HeldContainer[] {
-    return Array.from(this.#containers, ({ state, hardware, gpus, engineId }) => ({
-      state,
-      hardware,
-      gpus: gpus.map(({ id }) => id),
-      ...(engineId !== undefined && { id: engineId }),
-    }));
   }
 
   /**
@@ -98,7 +76,6 @@ export class ContainerPool {
         if (container) return this.#joined(container);
         const problem = this.#ledger.problem(specification.hardware);
         if (problem !== undefined) throw internal(problem);
-        if (this.#heir && !this.#has(specification.key)) throw internal(HANDED_OVER);
         const leaving = this.#leaving(waiter).map((one) => one.stop());
         const end = AbortSignal.any([stop, this.#closed.signal]);
         const next = leaving.length > 0 ? Promise.all(leaving) : this.#change.promise;
@@ -111,10 +88,7 @@ export class ContainerPool {
   }
 
   leave(container: Container, ...how: Parameters<Container["leave"]>): void {
-    void container.leave(...how).then(() => {
-      this.#changed();
-      return this.#handOn(container);
-    });
+    void container.leave(...how).then(() => this.#changed());
     if (this.#containers.delete(container)) this.#containers.add(container);
     this.#changed();
   }
@@ -126,58 +100,26 @@ export class ContainerPool {
     this.#changed();
   }
 
-  /** Stops containers of these names once nothing runs in them. */
-  retire(names: readonly string[]): void {
-    for (const container of [...this.#containers])
-      if (names.includes(container.id)) container.retire();
-    this.#changed();
-  }
-
-  /** One of the process before this one. */
-  adopt(handed: HandedContainer, lease: Lease, parts: ContainerParts): void {
-    const plan = { id: handed.name, specification: specificationOf(handed), lease, handed };
+  /** Goes on with a container of the process before this one. */
+  adopt(left: LeftContainer, parts: ContainerParts): void {
+    const { name, hardware, gpus } = left;
+    const lease = this.#ledger.taken(name, hardware, gpus);
+    const plan = { id: name, specification: specificationOf(left), lease, left };
     this.#keep(new Container({ ...plan, room: Promise.resolve() }, parts), lease);
-    this.#changed();
+    // A GPU may have failed between the two processes.
+    this.devicesChanged();
   }
 
-  /**
-   * From now on no container is started here. Those that are idle, or become so, go to another process;
-   * what cannot go stops.
-   */
-  handOver(heir: Heir): void {
-    this.#heir = heir;
-    for (const container of this.#containers) {
-      container.awaited();
-      void container.ready.then(() => this.#handOn(container));
-    }
+  /** @returns what the next process needs to adopt the idle containers */
+  left(): LeftContainer[] {
+    return [...this.#containers].flatMap(({ left }) => left ?? []);
   }
 
-  /** Ids of the containers that have gone to another process. */
-  get handed(): readonly string[] {
-    return this.#handed;
-  }
-
-  /** Resolves when all have gone or ended, if nothing runs in them; or when there is nobody to have them. */
-  async handedOver(stop: AbortSignal): Promise<void> {
-    while (this.#heir?.isThere && this.#containers.size > 0 && !stop.aborted)
-      await untilAborted(this.#change.promise, stop).catch(() => undefined);
-  }
-
-  async #handOn(container: Container): Promise<void> {
-    if (!this.#heir || !container.isIdle) return;
-    const handed = container.handOn();
-    if (!handed) return container.stop();
-    // Before it is given: whoever asks what is this process's own must not be told that it is.
-    this.#handed.push(handed.handle.id);
-    if (await this.#heir.give(handed)) container.handedOn();
-    else await container.stop();
-    this.#changed();
-  }
-
-  /** Stops all containers; their runs fail. */
-  async close(): Promise<void> {
+  /** Stops all containers but those with these names; their runs fail. */
+  async close(left: readonly string[] = []): Promise<void> {
     this.#closed.abort(internal("the runner is stopping"));
-    await Promise.all([...this.#containers].map((container) => container.stop()));
+    const others = [...this.#containers].filter(({ id }) => !left.includes(id));
+    await Promise.all(others.map((container) => container.stop()));
   }
 
   /**
@@ -260,7 +202,6 @@ export class ContainerPool {
     ahead: readonly JobHardware[],
     room: Promise<unknown> = Promise.resolve(),
   ): Container | undefined {
-    if (this.#heir) return undefined;
     const id = randomUUID();
     const lease = this.#ledger.lease(id, specification.hardware, ahead);
     if (!lease) return undefined;
@@ -280,10 +221,6 @@ export class ContainerPool {
       lease.release();
       this.#changed();
     });
-  }
-
-  #has(key: string): boolean {
-    return [...this.#containers].some((one) => one.key === key && !one.isEnding);
   }
 
   /** Another container of this kind might be loaded for nothing. */

@@ -2,8 +2,8 @@
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { ContainerInterface, Job, JobHardware } from "../../../src/protocol/runner.ts";
 import type { JobOrder } from "../jobs/executor.ts";
-import type { HandedContainer } from "../succession/messages.ts";
 import type { WeightsRequest } from "../weights/weights.ts";
+import type { LeftContainer } from "./adoption.ts";
 
 export interface Specification extends WeightsRequest {
   /**
@@ -46,9 +46,8 @@ export const specify = ({
   listenSeconds: limits.listen_seconds,
 });
 
-/** Of one that is started already: what only a start needs is not handed on. */
+/** The specification of an adopted container, without what only a start needs. */
 export const specificationOf = ({
-  key,
   model,
   image,
   keys,
@@ -56,8 +55,8 @@ export const specificationOf = ({
   hardware,
   egress,
   max_concurrency,
-}: HandedContainer): Specification => ({
-  key,
+}: LeftContainer): Specification => ({
+  key: keys.container,
   model,
   image,
   keys,

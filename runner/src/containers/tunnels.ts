@@ -27,11 +27,6 @@ export interface TunnelOptions {
   permits?: (address: string) => boolean;
 }
 
-export interface Tunnel extends Endpoint {
-  /** Another process has the container: what is connected stays so. */
-  leave(): void;
-}
-
 export class Tunnels {
   readonly #server: CallbackServer;
   readonly #options: TunnelOptions;
@@ -43,9 +38,9 @@ export class Tunnels {
 
   /**
    * Opens a proxy for one container; closing it cuts its connections.
-   * @param url that a process before this one has opened
+   * @param url of an adopted container
    */
-  open(hosts: readonly string[], url?: string): Tunnel {
+  open(hosts: readonly string[], url?: string): Endpoint {
     const sockets = new Set<Socket>();
     const track = (socket: Socket) => {
       sockets.add(socket);
@@ -60,7 +55,6 @@ export class Tunnels {
     }, url);
     return {
       ...endpoint,
-      leave: endpoint.close,
       close: () => {
         endpoint.close();
         for (const socket of sockets) socket.destroy();

@@ -26,7 +26,6 @@ export class Poller {
   readonly #delays: Backoff;
   readonly #changes = new EventEmitter();
   #paused = false;
-  #finished = false;
   #poll: AbortController | undefined;
 
   constructor(options: PollerOptions) {
@@ -49,16 +48,10 @@ export class Poller {
     this.wake();
   }
 
-  /** It claims no more: it ends when the open poll is answered. */
-  finish(): void {
-    this.#finished = true;
-    this.wake();
-  }
-
   /** Ends with the signal; rejects if the control plane has ended the session. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
-    while (!signal.aborted && !this.#finished) {
+    while (!signal.aborted) {
       const mayClaim = !this.#paused && this.#options.hasRoom();
       try {
         if (mayClaim) await this.#claim(signal);

@@ -1,7 +1,7 @@
 /**
  * How a runner gets containers. The life of one:
  *
- * 1. `open`, once per runner, removes what an earlier process left and creates the network.
+ * 1. `open`, once per process, removes what an earlier process left and creates the network.
  * 2. `pull` gets the image.
  * 3. `start` starts the container; whether it is ready is up to its interface.
  * 4. `exited` resolves when it has ended, by itself or by `stop` or `kill`.
@@ -14,7 +14,6 @@ import { Failure } from "../containers/failure.ts";
 import type { Lease } from "../devices/ledger.ts";
 import type { Machine } from "../devices/share.ts";
 import type { Listening } from "../interfaces/listen-watch.ts";
-import type { ContainerHandle } from "../succession/messages.ts";
 
 /** `repository@digest`, as in the protocol. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
@@ -76,16 +75,15 @@ export interface Exit {
   reason?: Failure;
 }
 
-/** How another process goes on with a container. */
-export interface Transfer {
-  readonly handle: ContainerHandle;
-  /** Another process has it: its end is no business of this one. */
-  leave(): void;
+/** How the next process finds a container. */
+export interface ContainerHandle {
+  id: string;
+  address: string;
 }
 
 export interface RunningContainer {
-  /** Undefined if it ends with the process that started it. */
-  readonly transfer?: Transfer;
+  /** Undefined if the container ends with the process that started it. */
+  readonly handle?: ContainerHandle;
   /** Where the runner can reach its port. */
   readonly address: URL;
   readonly exited: Promise<Exit>;
@@ -107,37 +105,30 @@ export interface RunningContainer {
   kill(): Promise<void>;
 }
 
-/** What an engine knows of the process before this one, which is still there. */
-export interface EnginePredecessor {
-  process: string;
-  /** Its containers, and those that it has started, call it there. */
-  ports: readonly number[];
-  /** Ids of containers that it has started and handed on: they are not its own any more. */
-  handed: readonly string[];
-  /** Of containers that it has, some of which another process has started. */
-  held: readonly string[];
-  /** Resolves when its firewall lets containers through to this port. */
-  listening(port: number): Promise<void>;
+/** The containers that a reload has left. */
+export interface Left {
+  /** The port at which they call the runner. */
+  port: number;
+  containers: readonly { handle: ContainerHandle; image: Image }[];
 }
 
 export interface OpenEngine {
   url: URL;
   /** Where its containers run. */
   machine: Machine;
+  /** IDs of the containers that can be adopted. */
+  kept?: readonly string[];
 }
 
 export type ReportProgress = (progress: SetupProgress) => void;
 
 export interface Engine {
   /**
-   * Removes what an earlier process left and creates the network. `listen` opens the runner's
-   * callback server on the given address and returns its port. Resolves also to the URL by which
+   * Removes what an earlier process left, except containers to adopt, and creates the network. `listen` opens
+   * the runner's callback server on the given address and returns its port. Resolves also to the URL by which
    * containers reach the server, the only thing of this machine that they can reach.
    */
-  open(
-    listen: (host: string) => Promise<number>,
-    predecessor?: EnginePredecessor,
-  ): Promise<OpenEngine>;
+  open(listen: (host: string) => Promise<number>, left?: Left): Promise<OpenEngine>;
   /** `repository@digest` of the images on this machine. */
   images(): Promise<string[]>;
   /** Why it cannot mount anything into containers; undefined if it can. */
@@ -145,22 +136,16 @@ export interface Engine {
   /** @returns the size of the unpacked image in bytes */
   pull(request: ImageRequest, report: ReportProgress, signal: AbortSignal): Promise<number>;
   start(options: LaunchOptions, signal: AbortSignal): Promise<RunningContainer>;
-  /** A container that the process before this one has started; undefined if they end with their process. */
+  /** A container that `open` has kept. Undefined if containers end with the process that started them. */
   adopt?(handle: ContainerHandle, image: Image): RunningContainer;
   /**
    * Bytes of RAM that each container uses now, as far as that can be found out before the signal. Never
    * rejects.
    */
   memory(signal: AbortSignal): Promise<ReadonlyMap<RunningContainer, number>>;
-  /** Where containers may call: this process, and those before it or after it. */
-  letThrough?(ports: readonly number[]): Promise<void>;
-  /** Removes what the process before this one has left. @param adopted ids of containers that it has handed on */
-  predecessorEnded?(adopted: readonly string[]): Promise<void>;
-  /** Another process has taken over: images and what is kept of them are its business now. */
-  succeeded?(): void;
   /**
    * Undoes `open`, once all containers have ended.
-   * @param handed ids of containers that another process has, if one has taken over: what is shared with it stays
+   * @param leaves whether containers go on for the next process, behind the same firewall
    */
-  close(handed?: readonly string[]): Promise<void>;
+  close(leaves?: boolean): Promise<void>;
 }

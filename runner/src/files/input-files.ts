@@ -11,7 +11,6 @@ import { external, Failure } from "../containers/failure.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import type { RunnableJob } from "../jobs/executor.ts";
 import { Mutex } from "../lib/mutex.ts";
-import { ONLY_SEAT, type Seat, seatFolder, takeFolder } from "../lib/seat.ts";
 import { VERSION } from "../version.ts";
 import { CacheFull } from "./cache-failure.ts";
 import { RECORD_BYTES } from "./cache-record.ts";
@@ -33,7 +32,6 @@ export interface FileOptions {
   /** How long files are kept after their last use. */
   cache_ms: number;
   max_file_bytes: number;
-  seat?: Seat | undefined;
   /** Private CIDR ranges from which files may be fetched, over http too. */
   fetch_allow: string[];
 }
@@ -54,9 +52,6 @@ const PARALLEL = 4;
 
 export class InputFiles {
   readonly #server: CallbackServer;
-  /** Has a folder for each seat. */
-  readonly #folder: string;
-  readonly #seat: Seat;
   readonly #cache: FileCache;
   /** The bytes that the files of one run may take, so that no run fills the cache. */
   readonly #max: number;
@@ -67,9 +62,7 @@ export class InputFiles {
   constructor(server: CallbackServer, controlPlane: Pick<FileStore, "file">, options: FileOptions) {
     this.#server = server;
     const { cache_bytes: bytes, cache_ms: ageMs } = options;
-    this.#folder = join(options.cache, "inputs");
-    this.#seat = options.seat ?? ONLY_SEAT;
-    this.#cache = new FileCache(seatFolder(this.#folder, this.#seat.number), { bytes, ageMs });
+    this.#cache = new FileCache(join(options.cache, "inputs"), { bytes, ageMs });
     this.#max = Math.floor(bytes / 2);
     // A file that does not fit is not fetched at all.
     const max = Math.min(options.max_file_bytes, this.#max - RECORD_BYTES);
@@ -87,13 +80,7 @@ export class InputFiles {
 
   /** To be called before the first run. */
   async start(): Promise<void> {
-    await takeFolder(this.#folder, this.#seat);
     await this.#cache.start();
-  }
-
-  /** The process in the other seat has ended: its files go. */
-  async predecessorEnded(): Promise<void> {
-    await takeFolder(this.#folder, { ...this.#seat, isAlone: true });
   }
 
   /** @throws Failure for a file that cannot be fetched; the signal's reason */

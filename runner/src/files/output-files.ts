@@ -7,7 +7,6 @@ import { isImageCall } from "../interfaces/vendora/images.ts";
 import { type RunnableJob, type RunReporter, runIdOf } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";
-import type { Seat } from "../lib/seat.ts";
 import { textAt } from "./input-path.ts";
 import { type FolderLimits, OutputFolder } from "./output-folder.ts";
 import { OutputQueue, type StoredOutput } from "./output-queue.ts";
@@ -26,7 +25,6 @@ export interface OutputOptions {
   directory: string;
   /** The limit of one file. */
   max_file_bytes: number;
-  seat?: Seat | undefined;
 }
 
 export interface OutputRun {
@@ -52,7 +50,7 @@ export class OutputFiles {
     this.#server = server;
     this.#files = files;
     this.#log = log;
-    this.#folders = new ScratchFolders(directory, options.seat);
+    this.#folders = new ScratchFolders(directory);
     this.#bounds = { fileBytes, totalBytes: MAX_LARGE_FILES * fileBytes, count: MAX_FILES };
   }
 
@@ -63,7 +61,7 @@ export class OutputFiles {
 
   /**
    * Receives a container's uploads during its whole life.
-   * @param url that it uploads to, if another process has started it
+   * @param url of an adopted container
    */
   createServer(url?: string): OutputServer {
     return new OutputServer(this.#server, new OutputFolder(this.#folders, this.#bounds), url);
@@ -88,7 +86,7 @@ export class OutputFiles {
 
   /** To be called once all containers have ended. */
   close(): Promise<void> {
-    return this.#folders.clear();
+    return this.#folders.sweep();
   }
 }
 

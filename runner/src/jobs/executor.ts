@@ -7,9 +7,6 @@ import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import type { Measured, RunnerSnapshot } from "../../../src/protocol/runner-state.ts";
-import type { Successor } from "../succession/door.ts";
-import type { PredecessorState } from "../succession/messages.ts";
-import type { Predecessor } from "../succession/predecessor.ts";
 
 /** Receives what a run reports, in order. No method waits or throws. */
 export interface RunReporter {
@@ -73,17 +70,12 @@ export interface Place {
 /** What the pool is told of the containers. */
 export type ExecutorState = Pick<RunnerSnapshot, "containers" | "devices" | "max_containers">;
 
-/** What the process that takes over is told. */
-export type ExecutorHoldings = Pick<PredecessorState, "ports" | "containers" | "handed">;
-
 export interface Executor {
   /**
-   * Removes containers and processes that earlier processes of this runner have left.
-   * @param predecessor the process before this one, if it goes on with its runs
+   * Adopts the containers that a reload has left, and removes every other container and process of an earlier
+   * process of this runner.
    */
-  open(predecessor?: Predecessor): Promise<void>;
-  /** Resolves when the process before this one has ended, and what it has left is removed. */
-  settled(): Promise<void>;
+  open(): Promise<void>;
   /** The containers that are ready and have room for another run. */
   warm(): WarmContainer[];
   /** `repository@digest` of the images on this machine, as of the last refresh. */
@@ -100,11 +92,6 @@ export interface Executor {
   place(job: JobOrder, stop: readonly string[]): Place | string;
   /** As in a place, for which it waits. */
   run: Place["run"];
-  holdings(): ExecutorHoldings;
-  /** Containers may call another process at this port; undefined: it has gone. */
-  letThrough(port: number | undefined): Promise<void>;
-  /** Hands on what is idle, now and from now on, and starts nothing. */
-  handOver(successor: Successor): void;
-  /** Stops every container that was not handed on. Waits for those that are about to be. */
-  close(kill?: AbortSignal): Promise<void>;
+  /** Stops all containers. @param options.leavesIdle whether idle ones go on for the next process */
+  close(options?: { leavesIdle?: boolean }): Promise<void>;
 }

@@ -4,20 +4,13 @@ import type { Job } from "./job.ts";
 type Running = Pick<Job, "id" | "handout" | "run" | "releaseUnstarted" | "release">;
 
 export class Slots {
-  readonly #size: number;
-  readonly #elsewhere: () => number;
+  readonly size: number;
   readonly #running = new Map<Running, Promise<void>>();
   #drainReason: string | undefined;
   #onChange: () => void = () => {};
 
-  /** @param elsewhere how many jobs the process before this one still has */
-  constructor(size: number, elsewhere = () => 0) {
-    this.#size = size;
-    this.#elsewhere = elsewhere;
-  }
-
-  get size(): number {
-    return Math.max(0, this.#size - this.#elsewhere());
+  constructor(size: number) {
+    this.size = size;
   }
 
   get free(): number {

@@ -8,6 +8,7 @@ import path from "node:path";
 import type { ParseArgsOptionsConfig } from "node:util";
 import type { z } from "zod";
 import { MAX_CONTAINERS } from "../../../src/protocol/runner-state.ts";
+import { settingsHash } from "../containers/adoption.ts";
 import { messageOf } from "../control-plane/error.ts";
 import type { DeviceSource } from "../devices/device.ts";
 import { NvidiaSmi } from "../devices/nvidia-smi.ts";
@@ -15,7 +16,6 @@ import { PretendGpus } from "../devices/pretend.ts";
 import { SomeDevices } from "../devices/some-devices.ts";
 import { DEFAULT_SANDBOX, type EngineOptions, type Sandbox } from "../engines/options.ts";
 import type { FileOptions } from "../files/input-files.ts";
-import { termsOf } from "../succession/terms.ts";
 import type { WeightOptions } from "../weights/weights.ts";
 import {
   flagOf,
@@ -113,22 +113,16 @@ export const weightOptions = (settings: Settings): WeightOptions => ({
   url: settings.url,
 });
 
-/** Which process is to be the only one, and what another one must have been started with to take over. */
-export function successionOf(settings: Settings, engine: EngineOptions) {
-  const { name, cache_gb, gpu_devices, pretend_gpus, fetch_allow, url } = settings;
-  const folder = stateOf(settings);
-  const { cache } = fileOptions(settings);
-  const identity =
-    engine.kind === "docker" ? [engine.kind, engine.socket, name] : [engine.kind, folder];
-  const sandbox = engine.kind === "docker" ? engine.sandbox : {};
-  const files = { cache, cache_gb, fetch_allow };
-  const alike = { ...engine, ...sandbox, sandbox: undefined, ...files };
-  const gpus = { gpu_devices, pretend_gpus };
-  return {
-    identity: JSON.stringify(identity),
-    folder,
-    terms: termsOf({ ...alike, ...gpus, name, url }),
-  };
+/** @returns what only one process at a time may use */
+export const identityOf = (settings: Settings, { kind, ...engine }: EngineOptions): string =>
+  JSON.stringify("socket" in engine ? [kind, engine.socket, settings.name] : [kind, engine.state]);
+
+/** @returns the folder in which a reload describes idle containers, and the hash of their settings */
+export function adoptionOf(settings: Settings, engine: EngineOptions) {
+  const { name, url, gpu_devices, pretend_gpus } = settings;
+  const { cache, fetch_allow } = fileOptions(settings);
+  const alike = { engine, name, url, gpu_devices, pretend_gpus, cache, fetch_allow };
+  return { folder: stateOf(settings), settings: settingsHash(alike) };
 }
 
 const stateOf = ({ state, name }: Settings): string =>

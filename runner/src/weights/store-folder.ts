@@ -3,18 +3,17 @@
  *
  *   files/{account}/{name}         complete; named by the SHA-256 of the bytes, or of what identifies them
  *   files/{account}/{name}.part    on its way, with {name}.ranges (partial-file.ts)
- *   trash/{seat}-{uuid}            being written or removed by the process in that seat
+ *   trash/{uuid}                   being written or removed
  *   mounts/                        a folder for each container
  */
 import { randomUUID } from "node:crypto";
 import { renameSync, rmSync } from "node:fs";
 import { mkdir, readdir, rm, stat, statfs, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { isLeftIn, ONLY_SEAT, type Seat } from "../lib/seat.ts";
 
 const ACCOUNT = /^[0-9a-f]{64}$/;
 const FILE = /^([0-9a-f]{64})(\.part)?$/;
-const TRASH = /^([01])-[0-9a-f]{8}-[0-9a-f-]{27}$/;
+const TRASH = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 
 /** What an earlier process has left. */
 export interface StoredFile {
@@ -29,11 +28,9 @@ export interface StoredFile {
 
 export class StoreFolder {
   readonly root: string;
-  readonly #seat: Seat;
 
-  constructor(root: string, seat: Seat = ONLY_SEAT) {
+  constructor(root: string) {
     this.root = root;
-    this.#seat = seat;
   }
 
   get mounts(): string {
@@ -46,9 +43,7 @@ export class StoreFolder {
       await mkdir(join(this.root, kind), { recursive: true, mode: 0o700 });
     }
     for (const name of await readdir(join(this.root, "trash"))) {
-      const [, number] = TRASH.exec(name) ?? [];
-      if (number !== undefined && isLeftIn(this.#seat, Number(number)))
-        await rm(join(this.root, "trash", name), { recursive: true });
+      if (TRASH.test(name)) await rm(join(this.root, "trash", name), { recursive: true });
     }
   }
 
@@ -80,7 +75,7 @@ export class StoreFolder {
 
   /** A new path for what is being written. */
   temporary(): string {
-    return join(this.root, "trash", `${this.#seat.number}-${randomUUID()}`);
+    return join(this.root, "trash", randomUUID());
   }
 
   /** Renames first: to unlink 40 GB takes a while, and the same file may come again meanwhile. */

@@ -8,7 +8,6 @@ import { external, internal, ofMachine } from "../containers/failure.ts";
 import { messageOf } from "../control-plane/error.ts";
 import { gigabytes } from "../files/transfer.ts";
 import type { Log } from "../lib/log.ts";
-import { ONLY_SEAT, type Seat } from "../lib/seat.ts";
 import { type StoredFile, StoreFolder } from "./store-folder.ts";
 
 /** A file of an account, by its name in the store, with the size that is declared for it. */
@@ -78,8 +77,8 @@ export class WeightStore {
   #bytes = 0;
   #change = Promise.withResolvers<void>();
 
-  constructor(root: string, maxBytes: number, log: Log, seat: Seat = ONLY_SEAT) {
-    this.folder = new StoreFolder(root, seat);
+  constructor(root: string, maxBytes: number, log: Log) {
+    this.folder = new StoreFolder(root);
     this.#maxBytes = maxBytes;
     this.#log = log;
   }

@@ -14,7 +14,6 @@ import type { Mount, ReportProgress } from "../engines/engine.ts";
 import { asDiskFailure } from "../files/cache-failure.ts";
 import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";
-import { ONLY_SEAT, type Seat } from "../lib/seat.ts";
 import { AT_ONCE, type FetchContext, type RemoteFile, WeightFetcher } from "./fetch-weights.ts";
 import { WeightProgress } from "./progress.ts";
 import type { FileSource } from "./range-request.ts";
@@ -80,18 +79,18 @@ export class Weights implements EvictionSource {
   readonly #fetcher: WeightFetcher;
   readonly #folders: ScratchFolders;
 
-  constructor({ directory, bytes, url }: WeightOptions, log: Log, seat: Seat = ONLY_SEAT) {
+  constructor({ directory, bytes, url }: WeightOptions, log: Log) {
     this.folder = directory;
     this.#url = url;
-    this.#store = new WeightStore(directory, bytes, log, seat);
+    this.#store = new WeightStore(directory, bytes, log);
     this.#fetcher = new WeightFetcher(this.#store);
-    this.#folders = new ScratchFolders(this.#store.folder.mounts, seat);
+    this.#folders = new ScratchFolders(this.#store.folder.mounts);
   }
 
-  /** To be called before the first container, and once those of an earlier process are gone. */
-  async start(): Promise<void> {
+  /** To be called before the first container. @param adopted folders of adopted containers */
+  async start(adopted: readonly string[] = []): Promise<void> {
     await this.#store.start();
-    await this.#folders.sweep();
+    await this.#folders.sweep(adopted);
   }
 
   /** What is on the disk, for whoever watches that. */
@@ -124,10 +123,9 @@ export class Weights implements EvictionSource {
     });
   }
 
-  /** The folder of a container that another process has started. Its links keep what is in it. */
-  async adopt(folder: string): Promise<MountedWeights> {
-    const own = await this.#folders.adopt(folder);
-    return { mounts: [], folder: own, release: () => removeFolder(own) };
+  /** @param folder of an adopted container, whose hard links keep the files in it */
+  adopt(folder: string): MountedWeights {
+    return { mounts: [], folder, release: () => removeFolder(folder) };
   }
 
   /** @throws LostFile; Failure; the signal's reason */

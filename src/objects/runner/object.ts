@@ -41,7 +41,7 @@ export class RunnerObject extends createDurable() {
    */
   beginSession(session: string, request: NewSession): Presence | null {
     if (this.removed) return null;
-    const { protocol: _, process, takes_over, ...runner } = request;
+    const { protocol: _, process, ...runner } = request;
     const place = process === undefined ? -1 : this.processes.indexOf(process);
     if (place > 0) return null;
     if (place === 0 && this.presence) return this.presence;
@@ -49,8 +49,7 @@ export class RunnerObject extends createDurable() {
       this.processes = [process, ...this.processes].slice(0, MAX_PROCESSES);
     const now = Date.now();
     const before = this.presence;
-    const isAlive = takes_over && before && !this.isSilentSince(before.last_seen_at);
-    if (before && before.state !== "stopped" && !isAlive)
+    if (before && before.state !== "stopped")
       this.add("lost", { detail: String(before.last_seen_at) });
     this.add("started", { detail: runner.version });
     return this.keep({

@@ -44,7 +44,7 @@ export class Runner {
     });
   }
 
-  /** Another process of this runner, as its operator starts it to update it. */
+  /** Starts another process of this runner. */
   next(changes: Partial<RunnerOptions> = {}): Runner {
     return new Runner({ ...this.#options, ...changes });
   }

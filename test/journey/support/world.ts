@@ -121,11 +121,11 @@ export class World {
     return runner;
   }
 
-  /** Starts the process that takes a runner over. Resolves when it has registered. */
-  async update(runner: Runner): Promise<Runner> {
+  /** Reloads a runner, and starts its next process, which waits until the old one has ended. */
+  update(runner: Runner): Runner {
+    runner.signal("SIGUSR2");
     const next = runner.next();
     this.#runners.push(next);
-    await next.says(/ registered /);
     return next;
   }
 

@@ -242,7 +242,7 @@ describe("the engine", () => {
 
   it("removes what an earlier life has left, and nothing else", async () => {
     const state = join(directory, "state");
-    for (const folder of ["tmp/auspex-scratch-0-Abc123", "tmp/mine", "processes/mine"]) {
+    for (const folder of ["tmp/auspex-scratch-Abc123", "tmp/mine", "processes/mine"]) {
       mkdirSync(join(state, folder), { recursive: true });
     }
     writeFileSync(join(state, "processes/1"), "no process began then");

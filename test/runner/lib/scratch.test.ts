@@ -3,14 +3,13 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { ScratchFolders } from "../../../runner/src/lib/scratch.ts";
-import { ONLY_SEAT } from "../../../runner/src/lib/seat.ts";
 
 it("of a folder that others use too, only what has its own names goes", async () => {
   const root = mkdtempSync(join(tmpdir(), "auspex-scratch-test-"));
   const others = [
     "auspex-scratch-",
-    "my auspex-scratch-0-Abc123",
-    "auspex-scratch-0-Abc1234",
+    "my auspex-scratch-Abc123",
+    "auspex-scratch-Abc1234",
     "thesis",
   ];
   for (const name of others) mkdirSync(join(root, name));
@@ -25,19 +24,11 @@ it("of a folder that others use too, only what has its own names goes", async ()
   rmSync(root, { recursive: true });
 });
 
-it("what the process in the other seat has stays while that lives, and can be taken over", async () => {
+it("a sweep keeps the folders of adopted containers", async () => {
   const root = mkdtempSync(join(tmpdir(), "auspex-scratch-test-"));
-  const first = new ScratchFolders(root, { ...ONLY_SEAT, number: 0, isAlone: true });
-  const [kept, given] = [await first.make(), await first.make()];
-  writeFileSync(join(given, "file"), "");
-  const second = new ScratchFolders(root, { ...ONLY_SEAT, number: 1, isAlone: false });
-  await second.sweep();
-  const own = await second.adopt(given);
-  expect(readdirSync(own)).toEqual(["file"]);
-  expect(readdirSync(root).sort()).toEqual([basename(kept), basename(own)].sort());
-  await first.clear();
-  expect(readdirSync(root)).toEqual([basename(own)]);
-  await new ScratchFolders(root, { ...ONLY_SEAT, number: 0, isAlone: true }).sweep();
-  expect(readdirSync(root)).toEqual([]);
+  const folders = new ScratchFolders(root);
+  const [kept] = [await folders.make(), await folders.make()];
+  await new ScratchFolders(root).sweep([kept]);
+  expect(readdirSync(root)).toEqual([basename(kept)]);
   rmSync(root, { recursive: true });
 });

@@ -16,11 +16,11 @@ import { DeviceWatch } from "../../../runner/src/devices/device-watch.ts";
 import { Ledger } from "../../../runner/src/devices/ledger.ts";
 import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
 import type {
+  ContainerHandle,
   Engine,
   Exit,
   LaunchOptions,
   RunningContainer,
-  Transfer,
 } from "../../../runner/src/engines/engine.ts";
 import { InputFiles } from "../../../runner/src/files/input-files.ts";
 import { OutputFiles } from "../../../runner/src/files/output-files.ts";
@@ -53,12 +53,10 @@ const MACHINE = { memory_bytes: 64e9, cpus: 16 };
 
 export class FakeContainer implements RunningContainer {
   readonly address = new URL("http://127.0.0.1:9");
-  /** Whether another process has it. */
-  isAway = false;
-  transfer?: Transfer;
+  readonly handle?: ContainerHandle;
   readonly #exit = Promise.withResolvers<Exit>();
   readonly exited = this.#exit.promise;
-  /** Not of one that another process has started. */
+  /** Undefined for an adopted container. */
   readonly #launch: LaunchOptions | undefined;
   forgotten = 0;
   /** What it may open. */
@@ -66,10 +64,7 @@ export class FakeContainer implements RunningContainer {
 
   constructor(launch?: LaunchOptions, id?: string) {
     this.#launch = launch;
-    const leave = () => {
-      this.isAway = true;
-    };
-    if (id !== undefined) this.transfer = { handle: { id, address: this.address.href }, leave };
+    if (id !== undefined) this.handle = { id, address: this.address.href };
   }
 
   get launch(): LaunchOptions {
@@ -124,7 +119,7 @@ export function world(
   }[] = [];
   let held: Promise<void> | undefined;
   let loading: Promise<void> | undefined;
-  let isMovable = false;
+  let outlivesProcess = false;
   const engine: Engine = {
     noMounts: "it mounts nothing",
     open: async () => ({ url: new URL("http://127.0.0.1:9"), machine: MACHINE }),
@@ -135,7 +130,7 @@ export function world(
       return 1_234;
     },
     async start(launch) {
-      const id = isMovable ? `docker-${started.length}` : undefined;
+      const id = outlivesProcess ? `docker-${started.length}` : undefined;
       const container = new FakeContainer(launch, id);
       started.push(container);
       return container;
@@ -218,9 +213,9 @@ export function world(
     measures,
     started,
     runs,
-    /** Another process could go on with the containers that start from now on. */
-    movable() {
-      isMovable = true;
+    /** Containers that start from now on can be adopted by the next process. */
+    outliving() {
+      outlivesProcess = true;
     },
     /** Servers take until this is called to become ready. */
     load() {

@@ -50,7 +50,6 @@ export const fakePlace = (run: Place["run"]): Place => ({ run, leave: () => {} }
 
 export const fakeExecutor = (run: Place["run"]): Executor => ({
   open: async () => {},
-  settled: async () => {},
   warm: () => [],
   images: () => [],
   state: () => ({ containers: [], devices: [], max_containers: 1 }),
@@ -58,8 +57,5 @@ export const fakeExecutor = (run: Place["run"]): Executor => ({
   onChange() {},
   place: () => fakePlace(run),
   run,
-  holdings: () => ({ ports: [], containers: [], handed: [] }),
-  letThrough: async () => {},
-  handOver() {},
   close: async () => {},
 });

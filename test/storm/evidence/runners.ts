@@ -11,7 +11,7 @@ const GIVEN = ["models", "owners"];
  * The cache keeps input files, each with a record of where it is from, and the runner a list of the images that it
  * has pulled; all else is for as long as a prediction runs.
  */
-const KEPT = /^(?:cache\/inputs\/seat-[01]\/(?:files|sources)\/|images\.json$)/;
+const KEPT = /^(?:cache\/inputs\/(?:files|sources)\/|images\.json$)/;
 
 export async function leftoversOf(runner: StormRunner): Promise<Leftovers[]> {
   const { name } = runner;

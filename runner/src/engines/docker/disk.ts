@@ -37,7 +37,7 @@ export function watchDisk(options: DiskOptions): () => void {
   return repeat(intervalMs, async () => {
     for (const container of running()) {
       try {
-        const bytes = await writtenBytes(options.docker, container.id);
+        const bytes = await writtenBytes(options.docker, container.handle.id);
         if (bytes > maxBytes) await container.killFor(diskExceeded(maxBytes));
       } catch (error) {
         log.warn("could not check a container's disk usage", { error: messageOf(error) });

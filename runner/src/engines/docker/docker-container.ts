@@ -4,7 +4,7 @@ import { StringDecoder } from "node:string_decoder";
 import type Dockerode from "dockerode";
 import type { ContainerInterface } from "../../../../src/protocol/runner.ts";
 import { external, type Failure, internal } from "../../containers/failure.ts";
-import type { ContainerFile, Exit, RunningContainer, Transfer } from "../engine.ts";
+import type { ContainerFile, ContainerHandle, Exit, RunningContainer } from "../engine.ts";
 import { listeningOf } from "../listen-address.ts";
 import { extractFile } from "./archive.ts";
 import { onceBack } from "./away.ts";
@@ -36,10 +36,7 @@ export class DockerContainer implements RunningContainer {
   #logsSince = 0;
   #reason: Failure | undefined;
 
-  /** Another process has it. */
-  #isAway = false;
-
-  /** One that another process has started. */
+  /** A container that the process before this one has started. */
   static adopt(container: Dockerode.Container, address: URL): DockerContainer {
     return new DockerContainer(container, address);
   }
@@ -82,19 +79,8 @@ export class DockerContainer implements RunningContainer {
     }));
   }
 
-  get id(): string {
-    return this.#container.id;
-  }
-
-  get transfer(): Transfer {
-    const leave = () => {
-      this.#isAway = true;
-    };
-    return { handle: { id: this.id, address: this.address.href }, leave };
-  }
-
-  get isAway(): boolean {
-    return this.#isAway;
+  get handle(): ContainerHandle {
+    return { id: this.#container.id, address: this.address.href };
   }
 
   follow(listener: (text: string) => void): () => void {
@@ -161,7 +147,6 @@ export class DockerContainer implements RunningContainer {
 
   async #watch(): Promise<Exit> {
     await ignoreStatus([404], waitForExit(this.#container));
-    if (this.#isAway) return { description: "was handed on", logs: "" };
     const logs = await this.#lastLogs();
     const description = await this.#description();
     await ignoreStatus([404, 409], this.#container.remove({ force: true, v: true }));

@@ -5,14 +5,13 @@ import { type Failure, internal } from "../../containers/failure.ts";
 import { messageOf } from "../../control-plane/error.ts";
 import type { EvictionSource } from "../../disk/evictable.ts";
 import type { Log } from "../../lib/log.ts";
-import { ONLY_SEAT, type Seat } from "../../lib/seat.ts";
-import type { ContainerHandle } from "../../succession/messages.ts";
 import {
+  type ContainerHandle,
   type Engine,
-  type EnginePredecessor,
   ImageGone,
   type ImageRequest,
   type LaunchOptions,
+  type Left,
   type OpenEngine,
   type ReportProgress,
   type RunningContainer,
@@ -56,7 +55,6 @@ export class DockerEngine implements Engine {
   readonly #socket: string;
   readonly #docker: Dockerode;
   readonly #runner: string;
-  readonly #process: string;
   readonly #leftovers: Leftovers;
   readonly #port: number;
   readonly #sandbox: Sandbox;
@@ -83,13 +81,11 @@ export class DockerEngine implements Engine {
     options: DockerOptions,
     log: Log,
     others: readonly EvictionSource[] = [],
-    { process }: Seat = ONLY_SEAT,
   ) {
     this.#socket = options.socket ?? DEFAULT_SOCKET;
     this.#docker = new Dockerode({ socketPath: this.#socket });
     this.#runner = runner;
-    this.#process = process;
-    this.#leftovers = new Leftovers(this.#docker, { runner, process, log });
+    this.#leftovers = new Leftovers(this.#docker, runner, log);
     this.#port = options.port ?? 5_000;
     this.#firewallMode = options.firewall ?? "required";
     this.#sandbox = { ...DEFAULT_SANDBOX, ...options.sandbox };
@@ -107,10 +103,7 @@ export class DockerEngine implements Engine {
     });
   }
 
-  async open(
-    listen: (host: string) => Promise<number>,
-    predecessor?: EnginePredecessor,
-  ): Promise<OpenEngine> {
+  async open(listen: (host: string) => Promise<number>, left?: Left): Promise<OpenEngine> {
     this.#info = await this.#docker.info().catch((error: unknown) => {
       throw internal(`${noDocker(this.#socket, error)}: ${DOCKER_ADVICE}`);
     });
@@ -121,9 +114,6 @@ export class DockerEngine implements Engine {
     this.#diskBytes = await diskShare(info, { containers, sandbox });
     const { detail, advice } = describeIsolation(info, sandbox);
     this.#log[advice ? "warn" : "info"](detail, { advice });
-    await this.#leftovers.sweep(
-      (process, id) => predecessor !== undefined && isOf(predecessor, process, id),
-    );
     await this.#images.open(info);
     const networks = await Networks.open(this.#docker, this.#runner, this.#log);
     this.#networks = networks;
@@ -131,23 +121,22 @@ export class DockerEngine implements Engine {
     const { gateway } = networks.get("open");
     this.#hostAddress = gateway;
     const port = await this.#listen(listen, gateway);
-    // Its firewall's guard would take a rule that it does not know for broken.
-    await predecessor?.listening(port);
-    await this.#installFirewall(networks, [...(predecessor?.ports ?? []), port]);
+    const kept = await this.#leftovers.sweep(port === left?.port ? left.containers : []);
+    await this.#installFirewall(networks, port);
     const maxBytes = this.#diskBytes;
     if (maxBytes > 0) {
       this.#endDiskWatch = watchDisk({
         docker: this.#docker,
         maxBytes,
         intervalMs: this.#watchIntervalMs,
-        running: () => this.#own(),
+        running: () => [...this.#running],
         log: this.#log,
       });
     }
-    return { url: new URL(`http://${HOST_NAME}:${port}`), machine: machineOf(info) };
+    return { url: new URL(`http://${HOST_NAME}:${port}`), machine: machineOf(info), kept };
   }
 
-  async #installFirewall(networks: Networks, ports: number[]): Promise<void> {
+  async #installFirewall(networks: Networks, port: number): Promise<void> {
     if (this.#firewallMode === "off") {
       this.#log.warn("no firewall: containers can reach this machine and its private network");
       return;
@@ -155,7 +144,7 @@ export class DockerEngine implements Engine {
     const problem = await firewallProblem();
     if (problem !== undefined) throw internal(`${NO_FIREWALL}: ${problem}. ${FIREWALL_ADVICE}`);
     this.#firewall = new FirewallGuard({
-      rules: networks.rules(ports, this.#sandbox.egress),
+      rules: networks.rules(port, this.#sandbox.egress),
       intervalMs: this.#watchIntervalMs,
       onBreach: (reason) => this.#killAll(reason),
       log: this.#log,
@@ -163,13 +152,8 @@ export class DockerEngine implements Engine {
     await this.#firewall.install();
   }
 
-  async letThrough(ports: readonly number[]): Promise<void> {
-    const rules = this.#networks?.rules(ports, this.#sandbox.egress);
-    if (rules) await this.#firewall?.replace(rules);
-  }
-
   #killAll(reason: Failure): void {
-    for (const container of this.#own()) {
+    for (const container of this.#running) {
       container.killFor(reason).catch((error: unknown) => {
         this.#log.error("could not kill a container", { error });
       });
@@ -245,7 +229,7 @@ export class DockerEngine implements Engine {
           ...gpus.environment,
           ...listenVariables(kind, "0.0.0.0", port),
         },
-        labels: { ...this.#leftovers.labels, "auspex.image": referenceOf(image) },
+        labels: this.#leftovers.labels(image),
         user: this.#sandbox.user,
         host: {
           sandbox: { ...this.#sandbox, runtime: runtimeOf(this.#sandbox, hardware.identifier) },
@@ -288,36 +272,15 @@ export class DockerEngine implements Engine {
     const used = new Map<RunningContainer, number>();
     // At once, since Docker before 23 gives each answer only when the next second begins.
     await Promise.allSettled(
-      this.#own().map(async (one) => used.set(one, await one.memory(signal))),
+      Array.from(this.#running, async (one) => used.set(one, await one.memory(signal))),
     );
     return used;
   }
 
-  /** Those that no other process has. */
-  #own(): DockerContainer[] {
-    return [...this.#running].filter(({ isAway }) => !isAway);
-  }
-
-  succeeded(): void {
-    this.#images.close();
-  }
-
-  predecessorEnded(adopted: readonly string[]): Promise<void> {
-    return this.#leftovers.sweep(
-      (process, id) => process === this.#process || adopted.includes(id),
-    );
-  }
-
-  async close(handed?: readonly string[]): Promise<void> {
+  async close(leaves = false): Promise<void> {
     this.#endDiskWatch();
     this.#images.close();
-    if (handed) {
-      await this.#firewall?.leave();
-      await this.#leftovers.sweep(
-        (process, id) => process !== this.#process || handed.includes(id),
-      );
-      return;
-    }
+    if (leaves) return this.#firewall?.stop();
     await this.#leftovers.sweep();
     if (!this.#networks) return;
     await this.#networks.close();
@@ -325,10 +288,3 @@ export class DockerEngine implements Engine {
     this.#networks = undefined;
   }
 }
-
-/** Also one that it is about to start, which it does not know yet. */
-const isOf = (
-  { process, handed, held }: EnginePredecessor,
-  starter: string | undefined,
-  id: string,
-) => held.includes(id) || (starter === process && !handed.includes(id));

@@ -35,21 +35,19 @@ export interface FirewallGuardOptions {
 }
 
 export class FirewallGuard {
-  readonly #options: Omit<FirewallGuardOptions, "rules">;
-  #rules: FirewallRules[];
+  readonly #options: FirewallGuardOptions;
   /** The installed rules as the system lists them, in order. */
   readonly #installed: string[] = [];
   readonly #removed = new AbortController();
   #checking: Promise<void> | undefined;
   #stop = () => {};
 
-  constructor({ rules, ...options }: FirewallGuardOptions) {
+  constructor(options: FirewallGuardOptions) {
     this.#options = options;
-    this.#rules = rules;
   }
 
   async install(): Promise<void> {
-    await this.#install();
+    for (const rules of this.#options.rules) this.#installed.push(await installFirewall(rules));
     this.#stop = repeat(this.#options.intervalMs, () =>
       this.ensure().catch((reason: Failure) => {
         if (!this.#removed.signal.aborted) this.#options.onBreach(reason);
@@ -57,20 +55,8 @@ export class FirewallGuard {
     );
   }
 
-  /** Another set of rules, which holds when it resolves. @throws when they cannot be installed */
-  async replace(rules: FirewallRules[]): Promise<void> {
-    // What is in progress would take the new ones for broken old ones.
-    while (this.#checking) await this.#checking.catch(() => {});
-    if (this.#removed.signal.aborted) return;
-    this.#rules = rules;
-    this.#checking = this.#install().finally(() => {
-      this.#checking = undefined;
-    });
-    await this.#checking;
-  }
-
-  /** Guards no more: another process does. */
-  async leave(): Promise<void> {
+  /** Ends the checks; the rules stay. */
+  async stop(): Promise<void> {
     this.#stop();
     this.#removed.abort();
     // A check in progress would restore the rules.
@@ -86,18 +72,13 @@ export class FirewallGuard {
   }
 
   async remove(): Promise<void> {
-    await this.leave();
-    for (const rules of this.#rules) await removeFirewall(rules);
-  }
-
-  async #install(): Promise<void> {
-    for (const [index, rules] of this.#rules.entries())
-      this.#installed[index] = await installFirewall(rules);
+    await this.stop();
+    for (const rules of this.#options.rules) await removeFirewall(rules);
   }
 
   async #check(): Promise<void> {
-    const { log } = this.#options;
-    for (const [index, rules] of this.#rules.entries()) {
+    const { log, rules: all } = this.#options;
+    for (const [index, rules] of all.entries()) {
       if (await isFirewallIntact(rules, this.#installed[index] ?? "")) continue;
       log.warn("the containers' firewall was gone, restoring it", { bridge: rules.bridge });
       try {

@@ -35,8 +35,7 @@ export interface FirewallRules {
   /** The bridge of the containers; also names the chain. */
   bridge: string;
   gateway: string;
-  /** Of the runner's processes. */
-  callbackPorts: readonly number[];
+  callbackPort: number;
   egress: boolean;
 }
 
@@ -59,13 +58,13 @@ const chainName = (bridge: string): string => `AUSPEX-${bridge}`;
  * Installs the rules in one transaction, before any container is on the bridge.
  * @returns the rules as the system lists them, to check them later
  */
-export async function installFirewall({ bridge, gateway, callbackPorts, egress }: FirewallRules) {
+export async function installFirewall({ bridge, gateway, callbackPort, egress }: FirewallRules) {
   const chain = chainName(bridge);
   const rules = [
     // Accepts only replies to connections from this machine. A container's own connections are
     // checked packet by packet, so that none survives from a time without rules.
     "-m conntrack --ctstate ESTABLISHED,RELATED --ctdir REPLY -j RETURN",
-    ...callbackPorts.map((port) => `-d ${gateway}/32 -p tcp --dport ${port} -j ACCEPT`),
+    `-d ${gateway}/32 -p tcp --dport ${callbackPort} -j ACCEPT`,
     "-m addrtype --dst-type LOCAL -j REJECT",
     ...NOT_PUBLIC.map((range) => `-d ${range} -j REJECT`),
     egress ? "-j RETURN" : "-j REJECT",

@@ -1,47 +1,58 @@
-/** Which containers are a runner's, and the removal of those that a process has left. */
+/** Finds the containers of a runner by their labels, and removes those that no process goes on with. */
 import type Dockerode from "dockerode";
+import type { Image } from "../../../../src/protocol/runner.ts";
 import type { Log } from "../../lib/log.ts";
+import { type Left, referenceOf } from "../engine.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 
-/** Has the runner's name as its value. */
+/** The label's value is the runner's name. */
 const RUNNER_LABEL = "auspex.runner";
-/** Has the process that started it as its value. */
-const PROCESS_LABEL = "auspex.process";
-
-interface LeftoversOptions {
-  runner: string;
-  process: string;
-  log: Log;
-}
+/** The label's value is the image with its digest. */
+const IMAGE_LABEL = "auspex.image";
 
 export class Leftovers {
   readonly #docker: Dockerode;
-  readonly #options: LeftoversOptions;
+  readonly #runner: string;
+  readonly #log: Log;
 
-  constructor(docker: Dockerode, options: LeftoversOptions) {
+  constructor(docker: Dockerode, runner: string, log: Log) {
     this.#docker = docker;
-    this.#options = options;
+    this.#runner = runner;
+    this.#log = log;
   }
 
-  /** Of a container that this process starts. */
-  get labels(): Record<string, string> {
-    const { runner, process } = this.#options;
-    return { [RUNNER_LABEL]: runner, [PROCESS_LABEL]: process };
+  /** The labels of a new container; Docker prefers them to labels of the same name in its image. */
+  labels(image: Image): Record<string, string> {
+    return { [RUNNER_LABEL]: this.#runner, [IMAGE_LABEL]: referenceOf(image) };
   }
 
-  /** @param spares whether a container is that of a process that lives */
-  async sweep(
-    spares: (process: string | undefined, id: string) => boolean = () => false,
-  ): Promise<void> {
-    const { runner, log } = this.#options;
-    const filters = { label: [`${RUNNER_LABEL}=${runner}`] };
-    for (const { Id, Labels } of await this.#docker.listContainers({ all: true, filters })) {
-      if (spares(Labels[PROCESS_LABEL], Id)) continue;
-      log.warn("removing a container of an earlier runner process", {
-        container: Id.slice(0, 12),
-      });
-      // Its process may have been about to do so.
-      await ignoreStatus([404], this.#docker.getContainer(Id).remove({ force: true, v: true }));
+  /**
+   * Removes the runner's containers.
+   * @param left containers to spare, if they still run the same image at the same port
+   * @returns the IDs of the spared ones
+   */
+  async sweep(left: Left["containers"] = []): Promise<string[]> {
+    const kept: string[] = [];
+    const filters = { label: [`${RUNNER_LABEL}=${this.#runner}`] };
+    for (const container of await this.#docker.listContainers({ all: true, filters })) {
+      const { Id } = container;
+      if (left.some((one) => isUnchanged(one, container))) kept.push(Id);
+      else {
+        this.#log.warn("removing a container of an earlier runner process", {
+          container: Id.slice(0, 12),
+        });
+        await ignoreStatus([404], this.#docker.getContainer(Id).remove({ force: true, v: true }));
+      }
     }
+    return kept;
   }
 }
+
+const isUnchanged = (
+  { handle, image }: Left["containers"][number],
+  { Id, State, Labels, Ports }: Dockerode.ContainerInfo,
+): boolean =>
+  Id === handle.id &&
+  State === "running" &&
+  Labels[IMAGE_LABEL] === referenceOf(image) &&
+  Ports.some(({ PublicPort }) => String(PublicPort) === new URL(handle.address).port);

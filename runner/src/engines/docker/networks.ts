@@ -44,14 +44,14 @@ export class Networks {
     return this.#networks[kind];
   }
 
-  /** @param ports of the callback servers @param egress whether containers may reach the internet */
-  rules(ports: readonly number[], egress: boolean): FirewallRules[] {
+  /** @param callbackPort of the callback server @param egress whether containers may reach the internet */
+  rules(callbackPort: number, egress: boolean): FirewallRules[] {
     // An address of this machine, so that containers of both networks can reach it.
     const { gateway } = this.get("open");
     return KINDS.map((kind) => ({
       bridge: this.get(kind).bridge,
       gateway,
-      callbackPorts: ports,
+      callbackPort,
       egress: kind === "open" && egress,
     }));
   }

@@ -1,22 +1,18 @@
 /**
  * A file per process that the runner started, so that a later process of the runner can end what
- * this one left. The file contains the start time of the process, since a pid may have been reused, and
- * the seat of the runner's process that started it.
+ * this one left. The file contains the start time of the process, since a pid may have been reused.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isLeftIn, ONLY_SEAT, type Seat } from "../../lib/seat.ts";
 import { signalGroup } from "./process-group.ts";
 
 const PID = /^\d{1,10}$/;
 
 export class PidFiles {
   readonly #directory: string;
-  readonly #seat: Seat;
 
-  constructor(directory: string, seat: Seat = ONLY_SEAT) {
+  constructor(directory: string) {
     this.#directory = directory;
-    this.#seat = seat;
   }
 
   /** Kills the process groups left by earlier runner processes. @returns their pids */
@@ -27,8 +23,7 @@ export class PidFiles {
       // Not a pid file: the operator may have configured the wrong directory.
       if (!PID.test(name)) continue;
       const path = join(this.#directory, name);
-      const [then, number] = (await readFile(path, "utf8")).split(" ");
-      if (!isLeftIn(this.#seat, Number(number))) continue;
+      const then = await readFile(path, "utf8");
       const now = await startTime(Number(name));
       if (now !== undefined && now === then) {
         signalGroup(Number(name), "SIGKILL");
@@ -40,8 +35,7 @@ export class PidFiles {
   }
 
   async add(pid: number): Promise<void> {
-    const text = `${(await startTime(pid)) ?? ""} ${this.#seat.number}`;
-    await writeFile(join(this.#directory, String(pid)), text);
+    await writeFile(join(this.#directory, String(pid)), (await startTime(pid)) ?? "");
   }
 
   async remove(pid: number): Promise<void> {

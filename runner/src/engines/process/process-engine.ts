@@ -16,7 +16,6 @@ import type { Listening } from "../../interfaces/listen-watch.ts";
 import type { Log } from "../../lib/log.ts";
 import { OfRun } from "../../lib/log-ring.ts";
 import { ScratchFolders } from "../../lib/scratch.ts";
-import { ONLY_SEAT, type Seat } from "../../lib/seat.ts";
 import {
   type Engine,
   type Exit,
@@ -69,10 +68,10 @@ export class ProcessEngine implements Engine {
   /** With the pid of its process group. */
   readonly #running = new Map<RunningContainer, number>();
 
-  constructor(options: ProcessOptions, log: Log, seat: Seat = ONLY_SEAT) {
+  constructor(options: ProcessOptions, log: Log) {
     this.#models = options.models;
-    this.#pidFiles = new PidFiles(join(options.state, "processes"), seat);
-    this.#tmpDirectory = new ScratchFolders(join(options.state, "tmp"), seat);
+    this.#pidFiles = new PidFiles(join(options.state, "processes"));
+    this.#tmpDirectory = new ScratchFolders(join(options.state, "tmp"));
     this.#log = log;
   }
 
