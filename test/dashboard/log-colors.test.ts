@@ -47,5 +47,4 @@ test.each([
   for (const ground of grounds)
     expect(contrast("text", ground, scheme), ground).toBeGreaterThan(4.5);
   expect(contrast("on-accent", "accent", scheme)).toBeGreaterThan(4.5);
-  expect(contrast("on-ink", "ink", scheme)).toBeGreaterThan(4.5);
 });

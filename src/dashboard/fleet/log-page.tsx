@@ -163,7 +163,7 @@ function Lines({ id, log, query }: { id: string; log: RunnerLog; query: LogQuery
   const read = lines.map(({ at, level, text }) => {
     const shown = LEVELS[level];
     const wanted = isWanted(text, shown, query);
-    return { line: { at: Date.parse(at), segments: [{ text, style: "" }] }, level: shown, wanted };
+    return { at: Date.parse(at), segments: [{ text, style: "" }], level: shown, wanted };
   });
   const found = read.filter(({ wanted }) => wanted).length;
   const path = `/fleet/runners/${id}/log`;

@@ -7,19 +7,21 @@ import {
   type LogQuery,
   withHits,
 } from "../../domain/predictions/log-search.ts";
-import { type LogLine, textOf } from "../../domain/predictions/log-tail.ts";
+import type { LogLine } from "../../domain/predictions/log-tail.ts";
+import { plainText, type Segment, segmentsOf } from "../../domain/predictions/log-text.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { foundNote, logNote } from "./log-note.ts";
 
-interface ReadLine {
-  line: LogLine;
+interface ReadLine extends Pick<LogLine, "at"> {
+  segments: Segment[];
   level: LogLevel | undefined;
   wanted: boolean;
 }
 
 export function Logs({ view, query = ANY_LINE }: { view: PredictionView; query?: LogQuery }) {
   const { logs, live, prediction } = view;
-  const { hidden, torn, ...state } = logs.state;
+  const { hidden, torn } = logs.state;
+  const last = logs.lines.at(-1)?.text ?? "";
   const lines = readLines(logs.lines, query);
   const found = lines.filter(({ wanted }) => wanted).length;
   const isAll = isAnyLine(query);
@@ -45,8 +47,7 @@ export function Logs({ view, query = ANY_LINE }: { view: PredictionView; query?:
         data-logs
         data-hidden={hidden}
         data-torn={torn ? "true" : undefined}
-        data-open={logs.lines.at(-1)?.segments.length ? "true" : undefined}
-        data-state={live ? JSON.stringify(state) : undefined}
+        data-last={live ? last : undefined}
       >
         {lines.map((one) => (
           <Line {...one} find={query.find} />
@@ -108,21 +109,21 @@ export const LogTools = ({
 
 function readLines(lines: LogLine[], query: LogQuery): ReadLine[] {
   let level: LogLevel | undefined;
-  // What follows the last end of a line is no line yet.
-  const last = lines.at(-1)?.segments.length === 0 ? -1 : undefined;
-  return lines.slice(0, last).map((line) => {
-    const text = textOf(line);
-    level = levelOf(text, level);
-    return { line, level, wanted: isWanted(text, level, query) };
+  // A log that ends with the end of a line has no line after it.
+  const end = plainText(lines.at(-1)?.text ?? "") === "" ? -1 : undefined;
+  return lines.slice(0, end).map(({ text, at }) => {
+    const plain = plainText(text);
+    level = levelOf(plain, level);
+    return { segments: segmentsOf(text), at, level, wanted: isWanted(plain, level, query) };
   });
 }
 
 /** The same markup as in client/parts/log-line.ts. */
-export const Line = ({ line, level, wanted, find }: ReadLine & { find: string }) => (
+export const Line = ({ segments, at, level, wanted, find }: ReadLine & { find: string }) => (
   <span class="line" data-level={level} hidden={!wanted}>
-    {line.at !== null && <LogTime at={line.at} />}
+    {at !== null && <LogTime at={at} />}
     <span>
-      {withHits(line.segments, find).map(({ text, style, hit }) => {
+      {withHits(segments, find).map(({ text, style, hit }) => {
         const content = hit ? <mark>{text}</mark> : text;
         return style === "" ? content : <b class={style}>{content}</b>;
       })}

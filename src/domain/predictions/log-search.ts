@@ -1,6 +1,6 @@
 /** Which lines of a log somebody wants to see, and where in them is what was looked for. */
 import { LOG_LEVELS, type LogLevel } from "./log-level.ts";
-import type { Segment } from "./log-tail.ts";
+import type { Segment } from "./log-text.ts";
 
 export interface LogQuery {
   /** Empty: any text. Capitals do not matter. */

@@ -1,6 +1,5 @@
 /** What the dashboard shows of a prediction, read from its whole log. */
 import { MAX_CHARS } from "../../domain/predictions/display-limits.ts";
-import { marksOf } from "../../domain/predictions/log-marks.ts";
 import { LogTail } from "../../domain/predictions/log-tail.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import { eventsIn } from "./log-rows.ts";
@@ -48,7 +47,7 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
     canceling: life.state.cancel_requested_at !== null && !life.terminal,
     last: log.stored,
     standing: progress.standing(record),
-    logs: { text: tail.text, marks: marksOf(tail.lines), ...tail.state },
+    logs: { lines: [...tail.lines], state: tail.state },
     output: {
       values,
       omitted,

@@ -1,7 +1,7 @@
 /** One prediction in memory: its life, its log and its webhooks, and how they are stored. */
 import type { WebhookDeadline } from "../../domain/predictions/deadlines.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
-import { logFile } from "../../domain/predictions/log-file.ts";
+import { logFile } from "../../domain/predictions/log-text.ts";
 import { presentPrediction } from "../../domain/predictions/prediction-resource.ts";
 import { destinationsOf } from "../../domain/webhooks/destinations.ts";
 import { Outbox, type OutboxEvent, type WebhookEvent } from "../../domain/webhooks/outbox.ts";

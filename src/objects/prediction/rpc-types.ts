@@ -1,10 +1,8 @@
 /** What the RPC methods of a prediction object take and return. Times are unix ms. */
 import { z } from "zod";
-import type { LineMarks } from "../../domain/predictions/log-marks.ts";
-import type { TailState } from "../../domain/predictions/log-tail.ts";
+import type { LogLine, TailState } from "../../domain/predictions/log-tail.ts";
 import type { Standing } from "../../domain/predictions/standing.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
-import type { TerminalState } from "../../domain/predictions/terminal.ts";
 import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { JsonPieces } from "../../lib/json-splice.ts";
 import type { StoredValue } from "../../protocol/event.ts";
@@ -79,12 +77,8 @@ export interface History {
   /** The id of the last event included: a stream continues after it. */
   last: number;
   standing: Standing;
-  /** Of the container and of the model, as plain text. */
-  logs: Omit<TailState, "terminal"> & {
-    text: string;
-    marks: LineMarks[];
-    terminal: TerminalState;
-  };
+  /** The last lines of the container and of the model. */
+  logs: { lines: LogLine[]; state: TailState };
   /** JSON texts from the first on; if there is none, what is stored in place of the first. */
   output: {
     values: string[];

@@ -2,14 +2,12 @@
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { BEGINNING } from "../../domain/predictions/display-limits.ts";
 import { isWaiting, type Viewer } from "../../domain/predictions/explanation.ts";
-import { linesOf } from "../../domain/predictions/log-marks.ts";
-import { type LogLine, NEW_TAIL, type TailState } from "../../domain/predictions/log-tail.ts";
+import { NEW_TAIL } from "../../domain/predictions/log-tail.ts";
 import type { OutputCursor } from "../../domain/predictions/output-cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import { runPrice } from "../../domain/predictions/price.ts";
 import type { SetupStanding } from "../../domain/predictions/standing.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
-import { NEW_TERMINAL } from "../../domain/predictions/terminal.ts";
 import { NO_MOMENTS, type Step, timeline } from "../../domain/predictions/timeline.ts";
 import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
 import { secretFieldsOf, withMasks } from "../../domain/schemas/secret-fields.ts";
@@ -36,7 +34,7 @@ import { refreshInputUrls, withUploadUrls } from "./refresh-input-urls.ts";
 import { resolveVersion } from "./version-resolution.ts";
 
 export interface PredictionView
-  extends Pick<History, "canceling" | "last">,
+  extends Pick<History, "canceling" | "last" | "logs">,
     Pick<History["output"], "omitted"> {
   prediction: Prediction;
   /** What the run has cost; undefined while it runs, and where no price is known. */
@@ -47,8 +45,6 @@ export interface PredictionView
   model: string | undefined;
   /** Progress of the container's setup; null once it is ready. */
   setup: SetupStanding["progress"] | null;
-  /** The last lines of the container and of the model. */
-  logs: { lines: LogLine[]; state: TailState };
   /** Input, output and log are deleted. */
   dataRemoved: boolean;
   /** Whether more events will come. */
@@ -132,7 +128,7 @@ export async function viewPrediction(
     canceling,
     last,
     setup: standing.setup?.progress ?? null,
-    logs: logsOf(logs),
+    logs,
     explanation,
     steps: timeline(standing.moments, prediction),
     output: output.values.map((text): Json => JSON.parse(text)),
@@ -207,11 +203,6 @@ const DATA_REMOVED = {
   input: undefined,
   displayInput: undefined,
 } satisfies Partial<PredictionView>;
-
-const logsOf = ({ text, marks, terminal = NEW_TERMINAL, ...state }: History["logs"]) => ({
-  lines: text === "" ? [] : linesOf(text, marks),
-  state: { ...state, terminal },
-});
 
 /** A prediction in a list. `model` is as of PredictionView. */
 export interface ListedPrediction {

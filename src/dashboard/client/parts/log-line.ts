@@ -1,14 +1,16 @@
 /** A line of the log as an element: the same markup as in prediction-view/logs.tsx. */
 import { LOG_LEVELS, type LogLevel, levelOf } from "../../../domain/predictions/log-level.ts";
 import { isWanted, type LogQuery, withHits } from "../../../domain/predictions/log-search.ts";
-import { type LogLine, type Segment, textOf } from "../../../domain/predictions/log-tail.ts";
+import type { LogLine } from "../../../domain/predictions/log-tail.ts";
+import { type Segment, segmentsOf } from "../../../domain/predictions/log-text.ts";
 import { element } from "./element.ts";
 import { clockText } from "./enhance.ts";
 
 export function lineElement(line: LogLine, before: Element | null, query: LogQuery): HTMLElement {
-  const text = textOf(line);
+  const segments = segmentsOf(line.text);
+  const text = textOf(segments);
   const level = levelOf(text, levelIn(before));
-  const created = element("span", "line", element("span", "", ...nodesOf(line.segments, query)));
+  const created = element("span", "line", element("span", "", ...nodesOf(segments, query)));
   if (level) created.dataset.level = level;
   created.hidden = !isWanted(text, level, query);
   if (line.at !== null) {
@@ -23,7 +25,7 @@ export function lineElement(line: LogLine, before: Element | null, query: LogQue
 /** Shows it if it is wanted now, with the hits that it has now. @returns whether it is */
 export function updateLine(line: HTMLElement, query: LogQuery): boolean {
   const segments = segmentsIn(line);
-  const text = segments.map((one) => one.text).join("");
+  const text = textOf(segments);
   line.hidden = !isWanted(text, levelIn(line), query);
   const hasHits = line.querySelector("mark") !== null;
   if (hasHits || (!line.hidden && query.find !== ""))
@@ -34,7 +36,7 @@ export function updateLine(line: HTMLElement, query: LogQuery): boolean {
 /** What the server or `lineElement` has made an element of. */
 export const lineIn = (line: Element): LogLine => {
   const time = line.querySelector("time");
-  return { segments: segmentsIn(line), at: time && Date.parse(time.dateTime) };
+  return { text: contentOf(line)?.textContent ?? "", at: time && Date.parse(time.dateTime) };
 };
 
 function segmentsIn(line: Element): Segment[] {
@@ -47,6 +49,8 @@ function segmentsIn(line: Element): Segment[] {
   }
   return segments;
 }
+
+const textOf = (segments: Segment[]) => segments.map(({ text }) => text).join("");
 
 const contentOf = (line: Element) => line.querySelector(":scope > span");
 

@@ -1,7 +1,7 @@
 /** The log: keeps the last lines, and says how many earlier ones were dropped. */
 
-import { LogTail, newLine, type TailState } from "../../../domain/predictions/log-tail.ts";
-import { NEW_TERMINAL } from "../../../domain/predictions/terminal.ts";
+import { LogTail, newLine } from "../../../domain/predictions/log-tail.ts";
+import { plainText } from "../../../domain/predictions/log-text.ts";
 import { logNote } from "../../prediction-view/log-note.ts";
 import { lineElement, lineIn } from "./log-line.ts";
 import { LogSearch } from "./log-search.ts";
@@ -24,8 +24,9 @@ export class LogView {
     this.#note = root.querySelector("[data-logs-hidden]");
     this.#search = LogSearch.of(root);
     this.#ahead = Number(root.dataset.now) - Date.now();
-    const state = stateIn(this.#box);
-    this.#hidden = state.hidden;
+    const { hidden, torn } = this.#box?.dataset ?? {};
+    this.#hidden = Number(hidden ?? 0);
+    const state = { hidden: this.#hidden, torn: torn !== undefined };
     this.#tail = new LogTail(state, linesIn(this.#box));
     // Whoever comes to a run that is under way looks for what is new.
     if (this.#box && root.dataset.live !== undefined) this.#box.scrollTop = this.#box.scrollHeight;
@@ -49,22 +50,25 @@ export class LogView {
     if (!box) return;
     // Follows the log only when it is scrolled to its end.
     const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+    const from = this.#tail.state.hidden + this.#tail.lines.length - 1;
     this.#tail.add(text, this.#isLate ? null : Date.now() + this.#ahead);
     this.#isLate = false;
     this.#tail.cut();
-    this.#show(box);
+    this.#show(box, from);
     if (atEnd) box.scrollTop = box.scrollHeight;
   }
 
-  #show(box: HTMLElement): void {
+  /** @param from the number of the first line that has changed, counted from the beginning of the log */
+  #show(box: HTMLElement, from: number): void {
     const { lines, state } = this.#tail;
-    // What follows the last end of a line has no element.
-    const shown = lines.at(-1)?.segments.length === 0 ? lines.slice(0, -1) : lines;
-    const changed = Math.max(0, this.#tail.takeChanged() - (lines.length - shown.length));
+    while (this.#hidden + box.childElementCount > from) box.lastElementChild?.remove();
     for (; this.#hidden < state.hidden; this.#hidden++) box.firstElementChild?.remove();
-    while (box.childElementCount > shown.length - changed) box.lastElementChild?.remove();
-    for (const line of shown.slice(shown.length - changed))
-      box.append(lineElement(line, box.lastElementChild, this.#search.query));
+    const [first, last] = [lines[0], lines.at(-1)];
+    if (state.torn && first)
+      box.firstElementChild?.replaceWith(lineElement(first, null, this.#search.query));
+    for (const line of lines.slice(Math.max(0, from - state.hidden)))
+      if (line !== last || plainText(line.text) !== "")
+        box.append(lineElement(line, box.lastElementChild, this.#search.query));
     this.#search.count();
     if (!this.#note || (state.hidden === 0 && !state.torn)) return;
     this.#note.hidden = false;
@@ -72,18 +76,10 @@ export class LogView {
   }
 }
 
-function stateIn(box: HTMLElement | null): TailState {
-  const { state, hidden, torn } = box?.dataset ?? {};
-  return {
-    returned: false,
-    terminal: NEW_TERMINAL,
-    ...(state !== undefined && JSON.parse(state)),
-    hidden: Number(hidden ?? 0),
-    torn: torn !== undefined,
-  };
-}
-
+/** `data-last` is the last line as the container wrote it, which the next text continues or writes over. */
 function linesIn(box: HTMLElement | null) {
   const lines = [...(box?.children ?? [])].map(lineIn);
-  return box?.dataset.open === undefined ? [...lines, newLine()] : lines;
+  const text = box?.dataset.last ?? "";
+  const last = plainText(text) === "" ? newLine() : lines.pop();
+  return [...lines, { at: last?.at ?? null, text }];
 }
