@@ -399,42 +399,6 @@ describe.runIf(browserIsThere)("in a browser", () => {
     expect(await all.text()).toBe("x".repeat(300_000));
   });
 
-  it("that is long goes on as one scrolls, and with the keyboard, on two pages of bounded length", async () => {
-    const size = 1_300_000;
-    const id = await create("ample", { size });
-    const visitor = await site.visitor({ as: WHO });
-    const { page } = visitor;
-    const length = async () => (await outputIn(visitor)).length;
-    const pieces = page.locator(".output-piece");
-    const more = page.locator("[data-next]");
-    await visitor.open(`/predictions/${id}`);
-    await badge(visitor, "succeeded");
-    await more.waitFor();
-    // Nobody has scrolled.
-    expect(await length()).toBe(BEGINNING);
-    await more.focus();
-    await page.keyboard.press("Enter");
-    await pieces.first().waitFor();
-    expect(await pieces.first().evaluate((one) => one === document.activeElement)).toBe(true);
-    const onOne = 9 * BEGINNING;
-    while ((await length()) < onOne - 10) {
-      const before = await pieces.count();
-      await more.scrollIntoViewIfNeeded();
-      await pieces.nth(before).waitFor();
-    }
-    expect(await pieces.count()).toBe(8);
-    const link = page.getByRole("link", { name: "Read on, on a page of its own" });
-    const first = await outputIn(visitor);
-    await link.click();
-    await visitor.arrives(/output\/part/);
-    await page.getByRole("heading", { name: "Output, continued" }).waitFor();
-    await visitor.look();
-    while (await more.isVisible()) await page.keyboard.press("End");
-    expect(first + (await outputIn(visitor))).toBe("x".repeat(size));
-    await page.goBack();
-    await badge(visitor, "succeeded");
-  });
-
   it("is followed in the list, where new ones appear", async () => {
     const id = await create("gated", { before: ["x"], gate: "list" });
     const visitor = await site.visitor({ as: WHO });

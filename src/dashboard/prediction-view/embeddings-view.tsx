@@ -13,18 +13,16 @@ interface Props {
   vectors: Vector[];
   /** What they were made of; undefined where that is not known. */
   input: Json | undefined;
-  /** Whether there are more, which the page does not have. */
-  areFirst?: boolean;
 }
 
 /** Client code has the server render them again when the prediction has ended. */
-export function Embeddings({ vectors, input, areFirst = false }: Props) {
-  const names = namesOf(vectors, input, areFirst);
+export function Embeddings({ vectors, input }: Props) {
+  const names = namesOf(vectors, input);
   return (
     <>
       <div class="scroll" tabindex={0}>
         <table class="embeddings">
-          <caption>{`${areFirst ? "The first " : ""}${countText(vectors)}`}</caption>
+          <caption>{countText(vectors)}</caption>
           <thead>
             <tr>
               <th scope="col">Vector</th>

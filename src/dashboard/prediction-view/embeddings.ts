@@ -59,21 +59,11 @@ function decoded(base64: string): Vector | undefined {
 /** Characters of a text that names a row. */
 const MAX_NAME = 60;
 
-/**
- * What vectors were made of: the first list of as many texts in the input, each cut.
- * @param areFirst whether there are more of them: then it is the only list of more texts
- */
-export function namesOf(
-  vectors: Vector[],
-  input: Json | undefined,
-  areFirst = false,
-): string[] | undefined {
-  const count = vectors.length;
-  const lists = Object.values(isObject(input) ? input : {})
-    .map(textsIn)
-    .filter((texts) => (areFirst ? texts.length > count : texts.length === count));
-  const [texts] = areFirst && lists.length > 1 ? [] : lists;
-  return texts?.slice(0, count).map((text) => oneLine(text, MAX_NAME));
+/** The first list of as many texts in the input, which the vectors are of; each text is cut. */
+export function namesOf(vectors: Vector[], input: Json | undefined): string[] | undefined {
+  const lists = Object.values(isObject(input) ? input : {}).map(textsIn);
+  const texts = lists.find(({ length }) => length === vectors.length);
+  return texts?.map((text) => oneLine(text, MAX_NAME));
 }
 
 function textsIn(value: Json): string[] {

@@ -4,7 +4,6 @@
  */
 import type { Child } from "hono/jsx";
 import { MAX_FOLDED_CHARS } from "../../domain/predictions/display-limits.ts";
-import { pointerTo } from "../../domain/predictions/json-part.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Branch, isBranch, paginated, sizeText } from "./branch.ts";
@@ -17,12 +16,10 @@ interface Place {
   host: string;
   /** URL of the full JSON, where there is one. */
   all: string | undefined;
-  /** Which part of that this is, if that is a page that shows any part (JSON Pointer). */
-  at?: string | undefined;
 }
 
 /** The same markup as in client/parts/json-tree.ts. */
-export const JsonTree = ({ value, ...place }: Place & { value: Json; from?: number }) =>
+export const JsonTree = ({ value, ...place }: Place & { value: Json }) =>
   isBranch(value) ? (
     <details class="json" open>
       <summary>{sizeText(value)}</summary>
@@ -32,17 +29,8 @@ export const JsonTree = ({ value, ...place }: Place & { value: Json; from?: numb
     <code>{JSON.stringify(value)}</code>
   );
 
-/** @param from how many entries are left out */
-function Entries({
-  value,
-  written,
-  host,
-  all,
-  at,
-  from = 0,
-}: Place & { value: Branch; written: Set<Branch>; from?: number }) {
-  const { first, rest } = paginated(Object.entries(value).slice(from));
-  const next = from + first.length;
+function Entries({ value, written, host, all }: Place & { value: Branch; written: Set<Branch> }) {
+  const { first, rest } = paginated(Object.entries(value));
   return (
     <ul>
       {first.map(([key, one]) => (
@@ -53,16 +41,10 @@ function Entries({
                 <Key name={key} />
                 {sizeText(one)}
               </summary>
-              <Entries
-                value={one}
-                written={written}
-                host={host}
-                all={all}
-                at={at === undefined ? undefined : pointerTo(at, key)}
-              />
+              <Entries value={one} written={written} host={host} all={all} />
             </details>
           ) : isBranch(one) ? (
-            <CollapsedNode value={one} all={addressOf({ all, at }, key)}>
+            <CollapsedNode value={one} all={all}>
               <Key name={key} />
               {sizeText(one)}
             </CollapsedNode>
@@ -77,9 +59,9 @@ function Entries({
       {rest.length > 0 && (
         <li>
           <CollapsedNode
-            value={Array.isArray(value) ? value.slice(next) : Object.fromEntries(rest)}
-            from={next}
-            all={addressOf({ all, at }, undefined, next)}
+            value={Array.isArray(value) ? value.slice(first.length) : Object.fromEntries(rest)}
+            from={first.length}
+            all={all}
           >
             {`${rest.length} more`}
           </CollapsedNode>
@@ -87,14 +69,6 @@ function Entries({
       )}
     </ul>
   );
-}
-
-/** Of a part, or of its entries from one on. */
-function addressOf({ all, at }: Pick<Place, "all" | "at">, key: string | undefined, from = 0) {
-  if (at === undefined) return all;
-  const part = new URLSearchParams({ at: key === undefined ? at : pointerTo(at, key) });
-  if (from > 0) part.set("from", String(from));
-  return `${all}?${part}`;
 }
 
 /** A string may be the URL of a file. */

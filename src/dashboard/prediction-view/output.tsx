@@ -55,7 +55,7 @@ export function OutputValue({ output, input, host, all, grows = false }: Props) 
   }
 }
 
-/** The rest is laid out when somebody wants it: client/parts/long-text.ts does it as one scrolls. */
+/** Text beyond MAX_TEXT_CHARS is folded, because a browser lays out long texts slowly. */
 function Text({ text, isWhole }: { text: string; isWhole: boolean }) {
   const shown = isWhole ? text : text.slice(0, MAX_TEXT_CHARS).replace(HALF_PAIR, "");
   const rest = text.slice(shown.length);

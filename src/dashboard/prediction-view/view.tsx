@@ -5,23 +5,18 @@
  */
 
 import type { LogQuery } from "../../domain/predictions/log-search.ts";
-import { beginningOf, dimensionOf, tableOf } from "../../domain/predictions/output-table.ts";
 import { setupText } from "../../domain/predictions/setup-text.ts";
-import type { Json } from "../../protocol/common.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { Form } from "../ui/layout.tsx";
 import { Status } from "../ui/parts.tsx";
 import { Price } from "../ui/price.tsx";
 import { duration } from "./duration.ts";
-import { embeddingsIn } from "./embeddings.ts";
-import { Embeddings } from "./embeddings-view.tsx";
 import { JsonTree } from "./json-tree.tsx";
 import { Logs } from "./logs.tsx";
 import { MarkdownButton } from "./markdown-button.tsx";
 import { OutputValue } from "./output.tsx";
 import { isUrlKind, type Output, outputsOf } from "./output-kind.ts";
-import { partAddress, ShowMore } from "./show-more.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Why } from "./why.tsx";
 
@@ -38,11 +33,7 @@ export function PredictionPanel({
   const { prediction, output, display, live, last, omitted } = view;
   const address = `/predictions/${prediction.id}`;
   const all = `${address}/json`;
-  const whole = `${address}/output`;
-  const { beginning } = view;
-  const isJson = beginning?.isJson === true;
-  const begun = isJson ? beginningOf(beginning.text) : undefined;
-  const vectors = begun === undefined ? undefined : embeddingsIn(begun);
+  const whole = `${address}/output.json`;
   const pieces = outputsOf(output, { display, host, whole: !live && omitted === 0 });
   return (
     <div
@@ -83,28 +74,24 @@ export function PredictionPanel({
               grows={live}
             />
           ))}
-          {beginning && !isJson && <div class="output-item text">{beginning.text}</div>}
-          {vectors && (
-            <div class="output-item">
-              <Embeddings vectors={vectors} input={view.displayInput} areFirst />
-            </div>
-          )}
+          {view.beginning && <div class="output-item text">{view.beginning.text}</div>}
         </div>
         <div data-part="note">
           <OutputNote view={view} isEmpty={pieces.length + omitted === 0} />
         </div>
-        <div data-part="next">
-          {view.next && !isJson && (
-            <ShowMore address={partAddress(prediction.id, view.next, display)} />
-          )}
-        </div>
         <p class="hint" data-more hidden={omitted === 0}>
-          <More view={view} isJson={isJson} />
+          There is more of the output.{" "}
+          {view.beginning?.isJson ? (
+            <a href={whole} download={`${prediction.id}.json`}>
+              Download all of it as JSON
+            </a>
+          ) : (
+            <a href={`${address}/output.txt`}>Read all of it as text</a>
+          )}
+          .
         </p>
         <div data-part="files">
-          {!live && pieces.length + omitted > 0 && (
-            <Downloads view={view} pieces={pieces} known={beginning ? begun : output} />
-          )}
+          {!live && pieces.length + omitted > 0 && <Downloads view={view} pieces={pieces} />}
         </div>
       </section>
       <Logs view={view} query={logQuery} />
@@ -202,33 +189,8 @@ function OutputNote({ view, isEmpty }: { view: PredictionView; isEmpty: boolean 
   );
 }
 
-/** What can be done for the rest: never a link to a page that would refuse it. */
-function More({ view, isJson }: { view: PredictionView; isJson: boolean }) {
-  const address = `/predictions/${view.prediction.id}/output`;
-  if (!isJson)
-    return (
-      <>
-        There is more of the output. <a href={`${address}.txt`}>Read all of it as text</a>.
-      </>
-    );
-  if (!view.opensAsTree) return "The output is too large for a page. Download it as a file.";
-  return (
-    <>
-      The output is too large to show here. <a href={address}>Open it as a tree</a>.
-    </>
-  );
-}
-
 /** What is a file already needs no other. */
-function Downloads({
-  view,
-  pieces,
-  known,
-}: {
-  view: PredictionView;
-  pieces: Output[];
-  known: Known;
-}) {
+function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] }) {
   const { prediction, display, omitted } = view;
   if (omitted === 0 && pieces.every(isUrlKind)) return null;
   const address = `/predictions/${prediction.id}/output`;
@@ -237,7 +199,6 @@ function Downloads({
     ["Text", text, "txt"],
     ["JSON", `${address}.json`, "json"],
   ];
-  if (isTable(known, view)) files.push(["CSV", `${address}.csv`, "csv"]);
   return (
     <p class="downloads">
       {"Download "}
@@ -248,16 +209,6 @@ function Downloads({
       ))}
     </p>
   );
-}
-
-/** What the page has of an output, as JSON; undefined for a large text. */
-type Known = Json | undefined;
-
-/** A large one is a table only of vectors. */
-function isTable(known: Known, { omitted, opensAsTree }: PredictionView): boolean {
-  if (known === undefined) return false;
-  const table = omitted === 0 || opensAsTree ? tableOf(known) : dimensionOf(known);
-  return table !== undefined;
 }
 
 /** Four significant digits; Cog's own predict_time is in seconds. */

@@ -10,5 +10,3 @@ export const MAX_TEXT_CHARS = 100 * 1024;
 export const MAX_FOLDED_CHARS = 32 * 1024;
 /** Of a value that is larger on its own: bytes, or characters, of its beginning. */
 export const BEGINNING = 100 * 1024;
-/** Of what follows: characters, or bytes, that are read at once. */
-export const OUTPUT_PIECE = 100 * 1024;

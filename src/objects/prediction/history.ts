@@ -15,9 +15,8 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
   const progress = new Progress();
   let chars = 0;
   let omitted = 0;
-  let at = 0;
   let first: StoredValue | null = null;
-  for (const { id, at: time, attempt, events, body } of log.rows()) {
+  for (const { at: time, attempt, events, body } of log.rows()) {
     const texts = attempt === life.outputAttempt ? eventsIn(body) : [];
     for (const [n, logEvent] of events.entries()) {
       progress.add(logEvent, time);
@@ -35,7 +34,6 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
       const isShown = omitted === 0 && chars <= MAX_CHARS;
       if (isShown) values.push(json);
       else omitted += 1;
-      if (isShown) at = id + n;
     }
   }
   tail.cut();
@@ -48,13 +46,7 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
     last: log.stored,
     standing: progress.standing(record),
     logs: { lines: [...tail.lines], state: tail.state },
-    output: {
-      values,
-      omitted,
-      first,
-      at,
-      ...(log.totals.attempt === life.outputAttempt && { bytes: log.totals.output_bytes }),
-    },
+    output: { values, omitted, first },
     input: fits ? input : null,
   };
 }

@@ -40,7 +40,7 @@ export interface LogEnd {
   totals: LogTotals;
 }
 
-export type StoredRowEvent = NumberedEvent & { attempt: number };
+type StoredRowEvent = NumberedEvent & { attempt: number };
 
 /**
  * The row that was read last: a reader who lags takes it in several pages. One for all predictions

@@ -197,11 +197,6 @@ export class EventLog {
     return this.#rows.rows();
   }
 
-  /** The stored events after the event `after`; to be consumed without an await in between. */
-  storedEvents(after: number): ReturnType<LogRows["events"]> {
-    return this.#rows.events(after, this.#stored);
-  }
-
   /** The stored outputs of an attempt after the event `after`, up to the event `last`. */
   outputs(attempt: number, last = this.#stored, after = 0): Piece[] {
     return this.#rows.outputs(attempt, last, after);

@@ -26,7 +26,6 @@ import { Handouts, type NotBegun } from "./handouts.ts";
 import { historyOf } from "./history.ts";
 import { type OfferedJob, predictionRowOf } from "./job-messages.ts";
 import { beginWrite, continueWrite, leasedInput, mayReadFile } from "./lease-holder.ts";
-import { outputPageOf } from "./output-page.ts";
 import { PredictionRecord } from "./record.ts";
 import { Removal } from "./removal.ts";
 import type {
@@ -38,7 +37,6 @@ import type {
   History,
   LastRun,
   OriginalRequest,
-  OutputPage,
   Piece,
   Snapshot,
   WriteGrant,
@@ -173,12 +171,6 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /** @returns undefined when its record has been deleted */
-  outputPage(after: number, chars: number): OutputPage | undefined {
-    const record = this.#load();
-    return record && outputPageOf(record, after, chars);
-  }
-
-  /** @returns undefined when its record has been deleted */
   standing(): Standing | undefined {
     const record = this.#load();
     return record && standingOf(record);
@@ -246,12 +238,13 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /**
-   * For readers `/stream`, `/create`, `/content` and `/log` (stub.ts: openStream, createAndFollow,
+   * For readers `/stream`, `/create`, `/content`, `/output` and `/log` (stub.ts: openStream, createAndFollow,
    * openContent, openLogFile), `/channel` for runners.
    */
   override async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
-    if (pathname === "/content") return this.#content();
+    if (pathname === "/content") return this.#content((record) => record.content());
+    if (pathname === "/output") return this.#content((record) => record.wholeOutput());
     if (pathname === "/log") return this.#log();
     if (pathname === "/channel") {
       const holder: LeaseHolder = JSON.parse(request.headers.get(HOLDER_HEADER) ?? "");
@@ -267,7 +260,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /** What a stream says leaves at once: all of it must be durable. */
-  async #content(): Promise<Response> {
+  async #content(of: (record: PredictionRecord) => Generator<Piece>): Promise<Response> {
     await this.#effects.ending;
     await this.ctx.storage.sync();
     const record = this.#load();
@@ -275,7 +268,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     const etag = `W/"${await sha256(record.contentVersion)}"`;
     const leave = enterContent(record.life.spec.user_id);
     if (!leave) return new Response(null, { status: 429 });
-    return new Response(contentStream(record.content(), leave), { headers: { etag } });
+    return new Response(contentStream(of(record), leave), { headers: { etag } });
   }
 
   /** Of one that still runs as far as it is stored. */

@@ -158,11 +158,23 @@ export class PredictionRecord {
       throw new Error("The data of the prediction was deleted while it was read.");
   }
 
+  /** The JSON of its output, in the same way. */
+  *wholeOutput(): Generator<Piece> {
+    const { state, outputAttempt, dataRemoved } = this.life;
+    if (dataRemoved) return yield "null";
+    yield* outputOf(state.output, this.log.outputsByRow(outputAttempt));
+    this.#assertKept();
+  }
+
+  #assertKept(): void {
+    if (this.isForgotten || this.life.dataRemoved)
+      throw new Error("The data of the prediction was deleted while it was read.");
+  }
+
   /** Its whole log as a text file. Each row is read when its text is asked for. */
   *logFile(): Generator<Piece> {
     yield* logFile(this.log.textsByRow());
-    if (this.isForgotten || this.life.dataRemoved)
-      throw new Error("The data of the prediction was deleted while it was read.");
+    this.#assertKept();
   }
 
   /** What its content is made from: it is another one when this is. */

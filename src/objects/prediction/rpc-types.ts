@@ -84,21 +84,9 @@ export interface History {
     values: string[];
     omitted: number;
     first: StoredValue | null;
-    /** The id of the last event in `values`. */
-    at: number;
-    /** How many it has as JSON text, or a few more; missing if another attempt has reported since. */
-    bytes?: number;
   };
   /** JSON text; null when it is too large or deleted. */
   input: string | null;
-}
-
-/** Outputs that follow each other: JSON texts, or one that is stored in R2. */
-export interface OutputPage {
-  texts: { id: number; json: string }[];
-  stored: { id: number; value: StoredValue } | null;
-  /** Whether another one follows. */
-  more: boolean;
 }
 
 /** The deliveries of one webhook event, without bodies and signatures. */

@@ -23,7 +23,6 @@ export const predictionAt = (env: Bindings, id: DurableObjectId, waitSeconds = 0
       "get",
       "getUpTo",
       "history",
-      "outputPage",
       "standing",
       "lastRun",
       "originalRequest",
@@ -111,13 +110,14 @@ export async function createRequestIn(
 }
 
 /**
- * Its JSON, piece by piece, and an ETag for it. Not RPC, for the same reason.
+ * Its JSON or that of its output, piece by piece, and an ETag for it. Not RPC, for the same reason.
  * @returns undefined when its record has been deleted; `full` when its account reads as many as it may
  */
 export async function openContent(
   stub: PredictionStub,
+  part: "content" | "output" = "content",
 ): Promise<{ pieces: AsyncIterable<ContentPiece>; etag: string } | "full" | undefined> {
-  const { ok, status, body, headers } = await stub.fetch("https://prediction/content");
+  const { ok, status, body, headers } = await stub.fetch(`https://prediction/${part}`);
   if (status === 429) return "full";
   if (!ok || !body) return undefined;
   const etag = headers.get("etag");

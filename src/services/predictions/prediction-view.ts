@@ -3,7 +3,6 @@ import { accessToModel } from "../../domain/accounts/access.ts";
 import { BEGINNING } from "../../domain/predictions/display-limits.ts";
 import { isWaiting, type Viewer } from "../../domain/predictions/explanation.ts";
 import { NEW_TAIL } from "../../domain/predictions/log-tail.ts";
-import type { OutputCursor } from "../../domain/predictions/output-cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import { runPrice } from "../../domain/predictions/price.ts";
 import type { SetupStanding } from "../../domain/predictions/standing.ts";
@@ -13,7 +12,6 @@ import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
 import { secretFieldsOf, withMasks } from "../../domain/schemas/secret-fields.ts";
 import { rootKeywords, versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notVisible } from "../../errors.ts";
-import { stringPiece } from "../../lib/json-string-piece.ts";
 import type { History } from "../../objects/prediction/rpc-types.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { StoredValue } from "../../protocol/event.ts";
@@ -27,7 +25,6 @@ import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { createResolved } from "./create-prediction.ts";
 import { asCaller, explainStanding } from "./explain.ts";
-import { MAX_WHOLE_CHARS } from "./output-files.ts";
 import { jsonBodyOf } from "./prediction-text.ts";
 import { findOwnPrediction, ownPredictions, predictionStub } from "./predictions.ts";
 import { refreshInputUrls, withUploadUrls } from "./refresh-input-urls.ts";
@@ -54,12 +51,8 @@ export interface PredictionView
   explanation: Explanation | undefined;
   /** The first 256 KB of the output. */
   output: Json[];
-  /** Of an output whose first value alone is larger than that. */
-  beginning: Pick<Beginning, "text" | "isJson"> | undefined;
-  /** Whether a page of its own can show all of it as a tree. */
-  opensAsTree: boolean;
-  /** Where the text goes on behind what is shown; undefined if nothing more comes, or it may be no text. */
-  next: OutputCursor | undefined;
+  /** The beginning of an output whose first value alone is larger than that. */
+  beginning: Beginning | undefined;
   /** The length of the output as JSON text. */
   chars: number;
   /** Whether its strings are pieces of one text, or items of a list. */
@@ -135,8 +128,6 @@ export async function viewPrediction(
     chars: output.values.reduce((sum, { length }) => sum + length, 0),
     omitted: output.omitted,
     beginning: first,
-    opensAsTree: output.bytes !== undefined && output.bytes <= MAX_WHOLE_CHARS,
-    next: live || output.omitted === 0 ? undefined : nextOf(output, first),
     display,
     input: parseJson(input),
     displayInput: withMasks(
@@ -148,39 +139,37 @@ export async function viewPrediction(
 
 interface Beginning {
   text: string;
-  /** Or what a string says. */
+  /** Whether `text` is JSON text; otherwise it is what a string says. */
   isJson: boolean;
-  /** Bytes of its JSON text. */
-  size: number;
 }
 
 /** undefined when it was deleted meanwhile. */
 async function beginningOf(
   { env }: Services,
   id: string,
-  { name, size }: StoredValue,
+  { name }: StoredValue,
 ): Promise<Beginning | undefined> {
-  // One more for the quotation mark of a string.
   const range = { offset: 0, length: BEGINNING + 1 };
   const file = await getFile(env.FILES, valueKey(id, name), { range });
   if (!file) return undefined;
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  if (bytes[0] !== QUOTE) {
-    const text = cleanEnd(new TextDecoder().decode(bytes));
-    return { text, size: 0, isJson: true };
-  }
-  const piece = stringPiece(bytes.subarray(1), bytes.length >= size);
-  return { text: piece.text, size: 1 + piece.size, isJson: false };
+  // The last character may have been read only in part.
+  const json = (await file.text()).replace(/\uFFFD$/, "");
+  if (!json.startsWith('"')) return { text: json.slice(0, BEGINNING), isJson: true };
+  return { text: cutString(json), isJson: false };
 }
 
-const QUOTE = 0x22;
+/** The longest escape of a character in JSON is a pair such as `\ud83d\ude00`. */
+const MAX_ESCAPE = 12;
 
-/** The last character may have been read only in part. */
-const cleanEnd = (text: string) => text.replace(/\uFFFD$/, "").slice(0, BEGINNING);
-
-function nextOf({ at, first }: History["output"], read: Beginning | undefined) {
-  if (!first) return { after: at, skip: 0 };
-  return read && read.size > 0 ? { after: 0, skip: read.size } : undefined;
+/** What a JSON string says whose end is cut off, perhaps in the middle of an escape. */
+function cutString(json: string): string {
+  for (let cut = 0; cut < MAX_ESCAPE; cut++) {
+    try {
+      const text: string = JSON.parse(`${json.slice(0, json.length - cut)}"`);
+      return text.replace(/[\uD800-\uDBFF]$/, "");
+    } catch {}
+  }
+  throw new Error("a stored value is no JSON");
 }
 
 const parseJson = (text: string | null): Json | undefined =>
@@ -196,8 +185,6 @@ const DATA_REMOVED = {
   logs: { lines: [], state: NEW_TAIL },
   output: [],
   beginning: undefined,
-  opensAsTree: false,
-  next: undefined,
   chars: 0,
   omitted: 0,
   input: undefined,

@@ -66,7 +66,10 @@ export async function readShared(
     execution_time,
     expires_at: share.expires_at,
     output: shared(view.output),
-    beginning: view.beginning === undefined ? undefined : shared(view.beginning),
+    beginning: view.beginning && {
+      ...view.beginning,
+      text: shared(view.beginning.text),
+    },
     omitted: view.omitted,
     display: view.display,
     input: input && shared(input),

@@ -146,10 +146,6 @@ export const PAGES: Record<string, PageVisit[]> = {
   [`${RUN}/webhooks/:event_id`]: [
     { to: operators, at: ({ failed, event }) => [`/predictions/${failed}/webhooks/${event}`] },
   ],
-  [`${RUN}/output`]: [{ to: operators, at: ({ text }) => [`/predictions/${text}/output`] }],
-  [`${RUN}/output/part`]: [
-    { to: operators, at: ({ text }) => [`/predictions/${text}/output/part?at=0`] },
-  ],
 };
 
 /** Routes that respond with something other than a full page. */
@@ -166,7 +162,6 @@ export const NOT_PAGES = [
   `${RUN}/logs.txt`,
   `${RUN}/output.txt`,
   `${RUN}/output.json`,
-  `${RUN}/output.csv`,
   "/uploads/:id",
   // A page of its own, which test/worker/dashboard/shares.test.ts reads.
   "/shared/:token",

@@ -111,12 +111,11 @@ describe("what a model puts out", () => {
 
   it("that is too large for a page has its beginning there", async () => {
     const who = await newCustomer();
-    const large: [Json, string | undefined, string][] = [
+    const large: [Json, string, string][] = [
       ["Off with her head! ".repeat(20_000), "Off with her head! Off with", "output.txt"],
-      ["[[1] of [2]] is no JSON. ".repeat(20_000), "[[1] of [2]] is no JSON.", "output.txt"],
-      [JSON.stringify(Array(5_000).fill([0.5, 0.25])).repeat(5), "[[0.5,0.25],", "output.txt"],
-      [{ says: "x".repeat(400_000), list: [1] }, undefined, "output"],
-      [Array(500).fill(Array(500).fill(0.25)), undefined, "output.json"],
+      [`${"é".repeat(51_198)}x${"😀".repeat(80_000)}`, "éé", "output.txt"],
+      [{ says: "x".repeat(400_000), list: [1] }, "{&quot;says&quot;:&quot;xxx", "output.json"],
+      [Array(500).fill(Array(500).fill(0.25)), "[[0.25,0.25,", "output.json"],
     ];
     for (const [value, beginning, way] of large) {
       const id = await who.waiting();
@@ -127,11 +126,9 @@ describe("what a model puts out", () => {
         output: "value",
       });
       const html = await view(who, id);
-      if (beginning) expect(html).toContain(`<div class="output-item text">${beginning}`);
-      expect(html).not.toContain("&quot;says");
-      if (typeof value === "string") expect(html).not.toContain("output.csv");
+      expect(html).toContain(`<div class="output-item text">${beginning}`);
+      expect(html.isWellFormed()).toBe(true);
       expect(html).toMatch(new RegExp(`<a href="/predictions/${id}/${way}"( download|>)`));
-      expect(html.includes(`href="/predictions/${id}/output"`)).toBe(way === "output");
       expect(html.length).toBeLessThan(130_000);
       const json = await who.visitor.fetch(`/predictions/${id}/output.json`, {});
       expect(await json.json()).toEqual(value);
@@ -144,73 +141,7 @@ describe("what a model puts out", () => {
     expect(html.length).toBeLessThan(5_000);
     expect(html).toContain(`<pre tabindex="0" data-from="0">${"[".repeat(120)}`);
     const long = await shown([{ vector: Array(20_000).fill(0.5) }]);
-    expect(long).toMatch(/Too large to expand here. <a href="\/predictions\/[\w-]+\/output">/);
-  });
-
-  it("is a page whose every part has an address, however large it is, and a table if it is one", async () => {
-    const who = await newCustomer();
-    const id = await who.waiting();
-    const { channel } = await (await who.runner()).work();
-    const records = Array.from({ length: 300 }, (_, n) => ({ n, "a/b": Array(9_000).fill(n) }));
-    const parts = [{ rows: records.slice(0, 2) }, Array(250).fill({ a: "=1", b: 2 })];
-    await channel.report(
-      parts.map((data) => ({ event: "output" as const, data })),
-      { status: "succeeded", output: "items" },
-    );
-    const pageAt = async (query: string) =>
-      (await who.visitor.look(`/predictions/${id}/output${query}`)).html;
-    const root = await pageAt("");
-    expect(root).toContain(`href="/predictions/${id}/output?at=%2F0"`);
-    expect(await pageAt("?at=%2F0%2Frows%2F1%2Fa~1b")).toContain("<summary>9000 items</summary>");
-    expect(await pageAt("?at=%2F1&from=200")).toContain('<span class="key">200: </span>');
-    expect((await who.visitor.look(`/predictions/${id}/output?at=%2F9`)).status).toBe(404);
-    expect((await who.visitor.look(`/predictions/${id}/output.csv`)).status).toBe(409);
-    const second = await who.waiting();
-    const again = await (await who.runner()).work();
-    await again.channel.report([{ event: "output", data: { a: "=1", b: 2 } }], {
-      status: "succeeded",
-      output: "items",
-    });
-    expect(await view(who, second)).toContain(`href="/predictions/${second}/output.csv"`);
-    const csv = await who.visitor.fetch(`/predictions/${second}/output.csv`, {});
-    expect(await csv.text()).toBe("a,b\r\n'=1,2\r\n");
-  });
-
-  it("is a page that says so, and no table, where it is larger than both can be", async () => {
-    const who = await newCustomer();
-    const id = await who.waiting();
-    const { channel } = await (await who.runner()).work();
-    for (let n = 0; n < 2; n++)
-      await channel.report([{ event: "output", data: Array(60_000).fill("a word") }]);
-    await channel.report([], { status: "succeeded", output: "items" });
-    const { status, html } = await who.visitor.look(`/predictions/${id}/output`);
-    expect(status).toBe(200);
-    expect(html).toContain("more than a million characters");
-    expect(html).toContain(`href="/predictions/${id}/output.json"`);
-    expect((await who.visitor.look(`/predictions/${id}/output.csv`)).status).toBe(413);
-  });
-
-  it("is the table of its first embeddings where it is larger than a page, and a whole one as a file", async () => {
-    const who = await newCustomer();
-    const texts = Array.from({ length: 400 }, (_, n) => `text ${n}`);
-    const id = await who.waiting({ input: { model: "tiny", input: texts } });
-    const runner = await who.runner();
-    const { job, channel } = await runner.work();
-    const data = texts.map((_, index) => ({ index, embedding: Array(768).fill(index + 0.25) }));
-    await channel.report([await storeValue(runner, job, { object: "list", data })], {
-      status: "succeeded",
-      output: "value",
-    });
-    const html = await view(who, id);
-    expect(html).toMatch(/<caption>The first \d\d embeddings of 768 numbers<\/caption>/);
-    expect(html).toContain('<th scope="row">1 <bdi class="vector-text">text 1</bdi></th>');
-    expect(html).toContain("The output is too large for a page. Download it as a file.");
-    expect(html).toContain(`href="/predictions/${id}/output.csv"`);
-    const csv = await who.visitor.fetch(`/predictions/${id}/output.csv`, {});
-    expect(csv.headers.get("content-type")).toBe("text/csv; charset=utf-8");
-    const rows = (await csv.text()).split("\r\n");
-    expect(rows).toHaveLength(401);
-    expect(rows[399]).toBe(Array(768).fill(399.25).join(","));
+    expect(long).toMatch(/Too large to expand here. <a href="\/predictions\/[\w-]+\/output.json">/);
   });
 
   it("is a tree, whose long lists and inner parts are folded", async () => {

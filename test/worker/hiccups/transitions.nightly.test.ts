@@ -12,7 +12,6 @@ const NOT_HERE = [
     (name) => `PredictionObject.${name}`,
   ),
   "PredictionObject.mayReadFile",
-  "PredictionObject.outputPage",
   "PredictionObject.webhookBody",
   // Nothing waits for it, and what is lost is told with the next change.
   "AccountObject.recordDeliveries",

@@ -328,12 +328,8 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`GET ${RUN}/events`]: ownRun,
   [`GET ${RUN}/json`]: ownRun,
   [`GET ${RUN}/logs.txt`]: ownRun,
-  [`GET ${RUN}/output`]: ownRun,
-  [`GET ${RUN}/output/part`]: ownRun,
   [`GET ${RUN}/output.txt`]: ownRun,
   [`GET ${RUN}/output.json`]: ownRun,
-  // It is no table.
-  [`GET ${RUN}/output.csv`]: { ...ownRun, status: 409 },
   [`POST ${RUN}/cancel`]: { audience: "owner", parameters: newRun },
   [`POST ${RUN}/retry`]: ownRun,
   [`POST ${RUN}/delete`]: ownRun,

@@ -13,7 +13,6 @@ import { attachTrees } from "./json-tree.ts";
 import { LiveStream, type LiveStreamOptions } from "./live-stream.ts";
 import { LogSearch } from "./log-search.ts";
 import { LogView } from "./log-view.ts";
-import { LongText } from "./long-text.ts";
 import { MarkdownMode } from "./markdown-mode.ts";
 import { OutputView } from "./output-view.ts";
 import { replaceAppended } from "./replace-appended.ts";
@@ -37,9 +36,8 @@ export function attachPrediction(root: HTMLElement): () => void {
   LogSearch.of(view);
   attachZoom(view);
   const markdown = new MarkdownMode(view);
-  const text = new LongText(view, () => markdown.update());
   if (view.dataset.live === undefined) return () => {};
-  const live = new LivePrediction(view, markdown, text);
+  const live = new LivePrediction(view, markdown);
   return () => live.close();
 }
 
@@ -64,7 +62,6 @@ class LivePrediction {
   readonly #stream: LiveStream;
   readonly #output: OutputView;
   readonly #markdown: MarkdownMode;
-  readonly #text: LongText;
   readonly #logs: LogView;
   readonly #cancel: CancelForm;
   readonly #stopTicking: () => void;
@@ -80,13 +77,12 @@ class LivePrediction {
   #lostTimer: number | undefined;
   #pendingRefresh: Promise<void> = Promise.resolve();
 
-  constructor(root: HTMLElement, markdown: MarkdownMode, text: LongText) {
+  constructor(root: HTMLElement, markdown: MarkdownMode) {
     const { prediction: id = "" } = root.dataset;
     this.#root = root;
     this.#address = `/predictions/${id}`;
     this.#output = new OutputView(root, () => markdown.update());
     this.#markdown = markdown;
-    this.#text = text;
     this.#logs = new LogView(root);
     this.#stopTicking = showElapsed(root);
     this.#stopExplaining = keepExplained(root, this.#address);
@@ -292,7 +288,6 @@ class LivePrediction {
       LogSearch.of(this.#root).update();
       this.#markdown.update();
     }
-    if (state === "ended") this.#text.watch();
     return state;
   }
 
