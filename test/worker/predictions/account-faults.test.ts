@@ -1,4 +1,7 @@
-/** The account's object dies at each step of a prediction: nothing is lost, runs twice or counts twice. */
+/**
+ * Faults of the account object: it dies at each step of a prediction, and nothing is lost, run or counted
+ * twice.
+ */
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AccountObject } from "../../../src/objects/account/object.ts";
@@ -24,7 +27,9 @@ type When = "before it" | "after it";
 
 let restore = () => {};
 
-/** The next calls of this method meet its death, before they have done anything or when they have done all. */
+/**
+ * The account object dies at the next calls of this method, before it does anything or after it has done all.
+ */
 function die(method: "put" | "claim", when: When, times = Number.POSITIVE_INFINITY) {
   const { prototype } = AccountObject;
   const call = prototype[method];
@@ -53,7 +58,7 @@ const usageOf = async ({ user_id }: World) =>
     "SELECT coalesce(sum(predictions), 0) AS predictions, coalesce(sum(failed), 0) AS failed FROM usage",
   );
 
-/** What its account says of each of its predictions, once all that was to be repaired is. */
+/** Returns the statuses of the account's predictions after its object has repaired their rows. */
 async function statuses({ user_id }: World): Promise<string[]> {
   advance(301);
   await keepUp(user_id);
@@ -62,7 +67,7 @@ async function statuses({ user_id }: World): Promise<string[]> {
 }
 
 describe.each<When>(["before it", "after it"])("an account that dies %s", (when) => {
-  test("writes the first row: the create is refused, and the next one runs", async () => {
+  test("a create whose first row meets the death is refused, and the next create runs", async () => {
     const world = await newWorld();
     await world.client.cancel(await world.waiting());
     const deaths = die("put", when);
@@ -78,13 +83,13 @@ describe.each<When>(["before it", "after it"])("an account that dies %s", (when)
     expect(job.prediction_id).toBe(id);
     await channel.succeed("a");
     await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "succeeded" }));
-    // A first row that was written all the same is found to belong to nothing.
+    // A first row that was written despite the refusal ends as `failed`, because no prediction belongs to it.
     const ended = (await statuses(world)).filter((status) => status !== "failed");
     expect(ended).toEqual(["canceled", "succeeded"]);
   });
 
   test.each(["put", "claim"] as const)(
-    "once in a %s: it is called again, and nobody notices",
+    "the Worker repeats a %s that dies once, and the prediction runs as usual",
     async (method) => {
       const world = await newWorld();
       await world.client.cancel(await world.waiting());
@@ -100,7 +105,7 @@ describe.each<When>(["before it", "after it"])("an account that dies %s", (when)
     },
   );
 
-  test("takes a claim: the same key runs it once", async () => {
+  test("a claim that meets the death can be repeated: its key runs one prediction", async () => {
     const world = await newWorld();
     const deaths = die("claim", when);
     const headers = { "idempotency-key": "k" };
@@ -115,7 +120,7 @@ describe.each<When>(["before it", "after it"])("an account that dies %s", (when)
     expect(jobs.map(({ prediction_id }) => prediction_id)).toEqual([...ids]);
   });
 
-  test("is told of a short run: the answer is the result, and its row and removal follow", async () => {
+  test("a short run answers with its result, and its row and the removal of its data follow", async () => {
     const world = await newWorld();
     await world.client.cancel(await world.waiting());
     await eventually(async () => expect(await usageOf(world)).toMatchObject([{ predictions: 1 }]));
@@ -141,7 +146,7 @@ describe.each<When>(["before it", "after it"])("an account that dies %s", (when)
     expect(await tablesOf(object)).toEqual([]);
   });
 
-  test("is told of an end: the prediction tells it again", async () => {
+  test("a prediction sends its final row again after the account object died", async () => {
     const world = await newWorld();
     const { id, channel } = await world.begun();
     const deaths = die("put", when);
@@ -155,7 +160,7 @@ describe.each<When>(["before it", "after it"])("an account that dies %s", (when)
     expect(await usageOf(world)).toMatchObject([{ predictions: 1, failed: 0 }]);
   });
 
-  test("is told of a removal: it is asked for again, and nothing is left", async () => {
+  test("a prediction sends the removal of its data again, and nothing is left", async () => {
     const world = await newWorld();
     const { id, channel } = await world.begun();
     await channel.succeed("a");
@@ -165,7 +170,7 @@ describe.each<When>(["before it", "after it"])("an account that dies %s", (when)
     advance(30 * 86_400 + 1);
     await runDurableObjectAlarm(object);
     restore();
-    // Those of other tests write rows as well when time is moved that far.
+    // Predictions of other tests write rows as well when the clock moves by 30 days.
     expect(deaths.rows.filter((row) => idOf(row) === id)).toHaveLength(4);
     await passes(11, id);
     expect(await tablesOf(object)).toEqual([]);

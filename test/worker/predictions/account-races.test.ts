@@ -1,4 +1,4 @@
-/** What an account and its predictions do at the same moment. */
+/** Races between an account object and its predictions. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { predictionRow } from "../../../src/domain/predictions/prediction-row.ts";
@@ -26,7 +26,7 @@ afterEach(() => {
 
 const { put, claim } = AccountObject.prototype;
 
-test("a key whose prediction never began is free, also after its account has looked at it", async () => {
+test("a key whose prediction never began is free, even after the alarm of its account", async () => {
   const world = await newWorld();
   const create = () =>
     world.client.json<{ id: string }>(
@@ -53,7 +53,7 @@ test("a key whose prediction never began is free, also after its account has loo
   expect(await world.client.get(body.id)).toMatchObject({ status: "pending" });
 });
 
-test("what is deleted while its end is being stored is not stored again", async () => {
+test("a prediction that is deleted while its end is being stored is not stored again", async () => {
   const world = await newWorld();
   const { runner, polling } = await waitingRunner(world);
   const written = Promise.withResolvers<void>();
@@ -98,7 +98,7 @@ test("a closed account asks what still runs once, and again after some minutes",
   expect(await rowOf(id)).not.toBeNull();
 });
 
-test("a short run of an account that was closed meanwhile leaves nothing", async () => {
+test("a short run whose account was closed meanwhile leaves nothing", async () => {
   const world = await newWorld();
   await world.client.cancel(await world.waiting());
   const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
@@ -111,7 +111,7 @@ test("a short run of an account that was closed meanwhile leaves nothing", async
   expect(await rowOf(result.id)).toBeNull();
 });
 
-test("a short run that is kept less long than others removes its data itself", async () => {
+test("a short run with a shorter retention than others removes its data itself", async () => {
   const world = await newWorld();
   const { runner, polling } = await waitingRunner(world);
   const { result, objects } = await objectsOf(async () => {
@@ -130,7 +130,7 @@ test("a short run that is kept less long than others removes its data itself", a
   expect(await tablesOf(object)).toEqual([]);
 });
 
-test("what a second object tells replaces the end that the first told as it died, and stays", async () => {
+test("the final row of a second object replaces the row that the first object wrote as it died", async () => {
   const world = await newWorld();
   await world.waiting();
   const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");

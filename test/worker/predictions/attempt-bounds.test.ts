@@ -1,4 +1,4 @@
-/** How much one attempt may say, whatever its runner is. */
+/** Bounds of what one attempt may report, whatever its runner is. */
 import { beforeEach, describe, expect, test } from "vitest";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import { storeValue } from "../support/files.ts";
@@ -12,7 +12,7 @@ const TOO_MUCH = {
 
 let client: World["client"];
 let run: Awaited<ReturnType<World["begun"]>>;
-/** The number of its last frame: the first one said that the container is ready. */
+/** The number of the attempt's last frame: the first one reported that the container is ready. */
 let seq: number;
 
 beforeEach(async () => {
@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 const many = (count: number, event: ReportedEvent) => Array<ReportedEvent>(count).fill(event);
 
-/** Whether a frame was kept; what is too much ends the attempt. */
+/** Returns whether the object kept a frame; a frame that exceeds a bound ends the attempt. */
 async function isKept(events: ReportedEvent[]): Promise<boolean> {
   seq += 1;
   const reply = await run.channel.exchange({ type: "events", seq, events });
@@ -32,7 +32,7 @@ async function isKept(events: ReportedEvent[]): Promise<boolean> {
   return reply.type === "ack";
 }
 
-/** Sends the same frame until it is refused, so many times at most. @returns how often it was kept */
+/** Sends the same frame until it is refused, `times` times at most. @returns how many were kept */
 async function flood(events: ReportedEvent[], times: number): Promise<number> {
   for (let kept = 0; kept < times; kept++) if (!(await isKept(events))) return kept;
   return times;
@@ -41,14 +41,14 @@ async function flood(events: ReportedEvent[], times: number): Promise<number> {
 describe("outputs", () => {
   const NOTHING: ReportedEvent = { event: "output", data: "" };
 
-  test("are 200,000, and one more is too much", { timeout: 60_000 }, async () => {
+  test("an attempt has at most 200,000 outputs", { timeout: 60_000 }, async () => {
     expect(await flood(many(10_000, NOTHING), 20)).toBe(20);
     expect(await isKept([{ event: "logs", data: "still here" }])).toBe(true);
     expect(await isKept([NOTHING])).toBe(false);
     expect(await client.get(run.id)).toMatchObject(TOO_MUCH);
   });
 
-  test("are as many with those that are stored", { timeout: 60_000 }, async () => {
+  test("stored outputs count toward the 200,000 of an attempt", { timeout: 60_000 }, async () => {
     expect(await flood(many(10_000, NOTHING), 19)).toBe(19);
     expect(await isKept(many(9_999, NOTHING))).toBe(true);
     const stored = await storeValue(run.runner, run.job, "a");
@@ -57,7 +57,9 @@ describe("outputs", () => {
     expect(await client.get(run.id)).toMatchObject(TOO_MUCH);
   });
 
-  test("of 200,000 are read as they were put out", { timeout: 60_000 }, async () => {
+  test("a prediction returns 200,000 outputs as the runner reported them", {
+    timeout: 60_000,
+  }, async () => {
     expect(await flood(many(10_000, { event: "output", data: 1 }), 20)).toBe(20);
     const finish = { status: "succeeded", output: "items" };
     await run.channel.exchange({ type: "events", seq: seq + 1, events: [], finish });
@@ -66,7 +68,7 @@ describe("outputs", () => {
   });
 });
 
-test("there is an end to metrics", { timeout: 60_000 }, async () => {
+test("metrics of an attempt are bounded", { timeout: 60_000 }, async () => {
   const metrics = { tokens: 1, ["n".repeat(90)]: 1 };
   const kept = await flood(many(3_000, { event: "metrics", data: metrics }), 100);
   expect(kept).toBeGreaterThan(40);
@@ -80,8 +82,8 @@ test.each<[string, ReportedEvent]>([
   ["progress", { event: "setup", data: { phase: "pulling" } }],
   ["logs that say nothing", { event: "logs", data: "" }],
   ["metrics without one", { event: "metrics", data: {} }],
-])("there is an end to %s", { timeout: 60_000 }, async (_, event) => {
-  // What an honest runner may send, and a tenth more.
+])("reports of %s are bounded", { timeout: 60_000 }, async (_, event) => {
+  // A runner sends at most `MAX_NOTES` (250,000) such events; the bound is a tenth higher.
   expect(await flood(many(10_000, event), 70)).toBe(27);
   expect(await client.get(run.id)).toMatchObject(TOO_MUCH);
 });
@@ -92,8 +94,8 @@ test.each<[string, ReportedEvent]>([
     "progress with many words, and a letter of a log",
     { event: "setup", data: { phase: "starting", message: WORDS, logs: "a" } },
   ],
-])("there is an earlier end to %s", { timeout: 60_000 }, async (_, event) => {
-  // Each says as much as twenty.
+])("reports of %s reach the bound earlier", { timeout: 60_000 }, async (_, event) => {
+  // Each of these events counts as twenty.
   expect(await flood(many(250, event), 200)).toBe(54);
   expect(await client.get(run.id)).toMatchObject(TOO_MUCH);
 });

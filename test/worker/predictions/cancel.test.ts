@@ -1,4 +1,4 @@
-/** Cancel: recorded before it is told, told wherever the runner is, enforced in the end. */
+/** Cancels: each is recorded, then sent to the runner wherever it is connected, and enforced after 60 s. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CLOSE } from "../../../src/protocol/channel.ts";
 import { eventsOf, named } from "../support/events.ts";
@@ -13,7 +13,7 @@ async function begun() {
   return { client: world.client, ...(await world.begun()) };
 }
 
-test("of what waits is at once, and no runner gets it", async () => {
+test("a cancel ends a waiting prediction at once, and no runner gets it", async () => {
   const { client, waiting, runner } = await newWorld();
   const id = await waiting();
   expect(await client.cancel(id)).toBe(202);
@@ -25,7 +25,7 @@ test("of what waits is at once, and no runner gets it", async () => {
   expect((await (await runner()).take()).prediction_id).toBe(next);
 });
 
-test("of what ended is a 409, and changes nothing", async () => {
+test("a cancel of a prediction that has ended is a 409 and changes nothing", async () => {
   const { client, id, channel } = await begun();
   await channel.succeed("a");
   const { status, body } = await client.refused(`/v1/predictions/${id}/cancel`, {});
@@ -34,7 +34,7 @@ test("of what ended is a 409, and changes nothing", async () => {
   expect(await client.get(id)).toMatchObject({ status: "succeeded", output: ["a"] });
 });
 
-test("of what a runner has been handed and has not begun is at once, and the runner is fenced", async () => {
+test("a cancel ends a prediction whose runner has not begun at once, and fences the runner", async () => {
   const { client, waiting, runner } = await newWorld();
   const id = await waiting();
   const one = await runner();
@@ -45,8 +45,8 @@ test("of what a runner has been handed and has not begun is at once, and the run
   expect(await client.status(id)).toBe("canceled");
 });
 
-describe("of what runs", () => {
-  test("is told at once, again when asked again, and ends when the runner says so", async () => {
+describe("of a running prediction", () => {
+  test("a cancel reaches the runner at once, each time it is asked for, and the runner ends the prediction", async () => {
     const { client, id, channel } = await begun();
     expect(await client.cancel(id)).toBe(202);
     expect(await channel.next()).toMatchObject({ type: "cancel" });
@@ -64,7 +64,7 @@ describe("of what runs", () => {
     });
   });
 
-  test("holds against a model that was faster: what was accepted is kept to, and the output stays", async () => {
+  test("a cancel outlasts a model that finished first: the prediction is canceled and its output stays", async () => {
     const { client, id, channel } = await begun();
     await channel.output("so far");
     expect(await client.cancel(id)).toBe(202);
@@ -77,7 +77,7 @@ describe("of what runs", () => {
     });
   });
 
-  test("holds against a result that a runner brings when it is back", async () => {
+  test("a cancel outlasts a result that a returning runner brings", async () => {
     const { client, id, job, runner, channel } = await begun();
     channel.socket.close(1001, "frozen");
     await channel.closed;
@@ -88,7 +88,7 @@ describe("of what runs", () => {
     expect(await client.get(id)).toMatchObject({ status: "canceled", output: ["done meanwhile"] });
   });
 
-  test("is told on reconnect when the channel was broken", async () => {
+  test("a cancel reaches the runner when it reconnects after a broken channel", async () => {
     const { client, id, job, runner, channel } = await begun();
     channel.socket.close(1001, "gone");
     await channel.closed;
@@ -99,7 +99,7 @@ describe("of what runs", () => {
     expect(await client.status(id)).toBe("canceled");
   });
 
-  test("is enforced after 60 s on a runner that does not obey", async () => {
+  test("a cancel is enforced after 60 s on a runner that does not obey", async () => {
     const { client, id, channel } = await begun();
     await client.cancel(id);
     expect((await channel.next()).type).toBe("cancel");
@@ -114,7 +114,7 @@ describe("of what runs", () => {
     expect((await channel.closed).code).toBe(CLOSE.fenced);
   });
 
-  test("ends what was handed back", async () => {
+  test("a cancel ends a prediction that its runner handed back", async () => {
     const { client, id, channel } = await begun();
     await client.cancel(id);
     expect((await channel.next()).type).toBe("cancel");
@@ -125,7 +125,7 @@ describe("of what runs", () => {
 });
 
 describe("by Prefer: wait=n, cancel", () => {
-  test("comes when the wait is over", async () => {
+  test("a cancel is recorded when the wait is over", async () => {
     const { client, model } = await newWorld();
     const { status, headers, body } = await client.create(
       { model, input: {} },
@@ -137,7 +137,7 @@ describe("by Prefer: wait=n, cancel", () => {
     expect(await client.status(body.id)).toBe("canceled");
   });
 
-  test("tells a runner that has begun", async () => {
+  test("a cancel reaches a runner that has begun", async () => {
     const { client, model, runner } = await newWorld();
     const creating = client.create({ model, input: {} }, { prefer: "wait=5, cancel" });
     const { job, channel } = await (await runner()).work();
@@ -149,7 +149,7 @@ describe("by Prefer: wait=n, cancel", () => {
     expect(body).toMatchObject({ id: job.prediction_id, status: "canceled" });
   });
 
-  test("does not come for what ended before", async () => {
+  test("no cancel follows a prediction that ended within its wait", async () => {
     const { client, model, runner } = await newWorld();
     const creating = client.create({ model, input: {} }, { prefer: "wait=5, cancel" });
     const { channel } = await (await runner()).work();

@@ -14,7 +14,7 @@ import { newWorld } from "../support/world.ts";
 
 afterEach(startClock);
 
-/** A prediction whose runner has been heard once. */
+/** A prediction whose runner has reported once. */
 async function begun() {
   const world = await newWorld();
   return { client: world.client, ...(await world.begun()) };
@@ -29,7 +29,7 @@ const output = (seq: number, ...values: string[]) => ({
 const outputs = async (client: Client, id: string) =>
   named(await eventsOf(client.stream(id)), "output");
 
-test("the first frame starts it; each is acknowledged; the last one ends it", async () => {
+test("the first frame starts a prediction, the last one ends it, and each is acknowledged", async () => {
   const world = await newWorld();
   const { client } = world;
   const id = await world.waiting();
@@ -100,7 +100,7 @@ test("a gap closes the channel with its reason, and nothing is lost by a resend"
   expect(await outputs(client, id)).toEqual(["b", "c"]);
 });
 
-describe("what is no frame closes the channel and changes nothing", () => {
+describe("messages that are no frames", () => {
   test.each([
     "not json",
     "null",
@@ -109,14 +109,14 @@ describe("what is no frame closes the channel and changes nothing", () => {
     { type: "events", seq: 2, events: [{ event: "status", data: { status: "succeeded" } }] },
     { type: "events", seq: 2, events: [{ event: "done", data: {} }] },
     { type: "events", seq: "2", events: [] },
-  ])("%j", async (frame) => {
+  ])("the message %j closes the channel and changes nothing", async (frame) => {
     const { client, id, channel } = await begun();
     channel.send(frame);
     expect((await channel.closed).code).toBe(CLOSE.badFrame);
     expect(await client.status(id)).toBe("started");
   });
 
-  test("bytes", async () => {
+  test("a binary message closes the channel and changes nothing", async () => {
     const { client, id, channel } = await begun();
     channel.socket.send(new TextEncoder().encode(JSON.stringify(output(2, "a"))));
     expect((await channel.closed).code).toBe(CLOSE.badFrame);
@@ -188,7 +188,7 @@ test("an object that was restarted takes the attempt up where it was", async () 
 });
 
 describe("a hand-back", () => {
-  test("before output brings another attempt, which does not count", async () => {
+  test("a hand-back before output opens another attempt, which does not count", async () => {
     const { client, id, job: first, runner, channel } = await begun();
     channel.send({ type: "release", reason: "shutting down" });
     expect(await channel.next()).toMatchObject({ type: "fenced" });
@@ -198,7 +198,7 @@ describe("a hand-back", () => {
     expect(await client.get(id)).toMatchObject({ status: "succeeded", output: ["a"] });
   });
 
-  test("after output fails it: a second run would answer twice", async () => {
+  test("a hand-back after output fails the prediction: a second run would answer twice", async () => {
     const { client, id, channel } = await begun();
     await channel.output("a");
     channel.send({ type: "release", reason: "shutting down" });
@@ -207,7 +207,7 @@ describe("a hand-back", () => {
   });
 });
 
-test("more output than there may be fails it, with all its events", async () => {
+test("a prediction with more output than the limit fails and keeps all its events", async () => {
   const { client, id, channel, runner, job } = await begun();
   const stored = await storeValue(runner, job, "x".repeat(9 * 1024 * 1024));
   await channel.report([stored]);
@@ -216,7 +216,7 @@ test("more output than there may be fails it, with all its events", async () => 
   expect(await client.get(id)).toMatchObject({ status: "failed", error: { source: "internal" } });
 });
 
-test("more output in the very first frame than there may be leaves a log without a hole", async () => {
+test("a first frame with more output than the limit leaves a log without a gap", async () => {
   const world = await newWorld();
   const { client } = world;
   const id = await world.waiting();
@@ -232,14 +232,14 @@ test("more output in the very first frame than there may be leaves a log without
   ]);
 });
 
-test("a runner that stops what nobody cancelled has failed it", async () => {
+test("a runner that stops a prediction without a cancel has failed it", async () => {
   const { client, id, channel } = await begun();
   await channel.report([], { status: "canceled", output: "none" });
   expect(await client.get(id)).toMatchObject({ status: "failed", error: { source: "internal" } });
 });
 
-describe("nobody gets in", () => {
-  test("with a lease that is wrong, or of nothing", async () => {
+describe("requests for a channel", () => {
+  test("a wrong lease, or one of no prediction, opens no channel", async () => {
     const { client, id, job, runner, channel } = await begun();
     const [attempt, objectId, runnerId, proof] = job.lease.split(".");
     const leases = [
@@ -257,7 +257,7 @@ describe("nobody gets in", () => {
     expect(await client.status(id)).toBe("succeeded");
   });
 
-  test("to an object that was never created, which keeps nothing of it", async () => {
+  test("a lease of an object that was never created opens no channel and stores nothing", async () => {
     const { job, runner } = await begun();
     const ghost = env.PREDICTION.newUniqueId();
     const lease = job.lease.replace(/[0-9a-f]{64}/, ghost.toString());
@@ -267,12 +267,12 @@ describe("nobody gets in", () => {
     expect(await tablesOf(env.PREDICTION.get(ghost))).toEqual([]);
   });
 
-  test("with a user's token, or none", async () => {
+  test("a user's token, or none, opens no channel", async () => {
     const { client, job } = await begun();
     expect((await Channel.request(client, job.lease)).status).toBe(401);
   });
 
-  test("without an upgrade", async () => {
+  test("a request without an upgrade opens no channel", async () => {
     const { job, runner } = await begun();
     const response = await runner.client.fetch("/v1/runner/channel", {
       headers: { "x-auspex-lease": job.lease },

@@ -1,4 +1,4 @@
-/** What an isolate asks D1 for before a job is on its way: once for all, and nothing soon after. */
+/** D1 queries of an isolate before a job is on its way: one round trip, then none while caches are warm. */
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { newToken } from "../../../src/domain/accounts/token.ts";
@@ -13,12 +13,12 @@ beforeAll(stopClock);
 afterAll(startClock);
 afterEach(() => vi.restoreAllMocks());
 
-/** Nothing that an isolate remembers is older than 10 s. */
+/** Caches of an isolate are at most 10 s old, so 11 s empty them. */
 const forgetAll = () => advance(11);
 
 const METHODS = ["all", "first", "raw", "run"] as const;
 
-/** @returns tells what D1 was asked since: the statements of each round trip */
+/** @returns a function that returns the statements of each round trip to D1 since */
 function trips(): () => string[][] {
   const statement: D1PreparedStatement = Object.getPrototypeOf(env.DB.prepare("SELECT 1"));
   const textOf = (one: unknown) => String(Object(one).statement);
@@ -40,12 +40,12 @@ const post = (client: Client, path: string, body: object, init: RequestInit = {}
     body: JSON.stringify(body),
   });
 
-/** @returns what D1 was asked until the row of a new prediction was written */
+/** @returns the round trips to D1 until the row of a new prediction was written */
 async function asked(client: Client, path: string, body: object): Promise<string[][]> {
   const told = trips();
   const put = vi.spyOn(AccountObject.prototype, "put");
   const leaving = new AbortController();
-  // What it answers may take a runner, of which there is none.
+  // No runner is there to answer the create, so `leaving` aborts it.
   const answering = post(client, path, body, { signal: leaving.signal }).catch(() => {});
   await eventually(() => expect(put).toHaveBeenCalled());
   leaving.abort();
@@ -77,7 +77,7 @@ const compatibilities = {
 describe.each(["private", "public"] as const)("a %s model", async (visibility) => {
   const { client, model } = await newWorld({ visibility, compatibilities });
 
-  test.each(WAYS)("that is run %s is looked up with the token", async (_, path, body) => {
+  test.each(WAYS)("a model that is run %s is looked up with the token", async (_, path, body) => {
     const order: [string, object] = [
       `/v1/${path.replace("MODEL", model)}`,
       JSON.parse(JSON.stringify(body).replace("MODEL", model)),
@@ -90,7 +90,7 @@ describe.each(["private", "public"] as const)("a %s model", async (visibility) =
   });
 });
 
-test("a model of somebody else, too", async () => {
+test("a model of another account is looked up with the token", async () => {
   const { model } = await newWorld({ visibility: "public" });
   const { client } = await newUser();
   expect(await asked(client, "/v1/predictions", { model, input: {} })).toHaveLength(1);
@@ -102,11 +102,11 @@ test("a token that is known leaves one round trip for model and version", async 
   const reads = await asked(client, "/v1/predictions", { model: `${model}:1`, input: {} });
   const models = reads.filter((trip) => trip.some((text) => text.includes('from "models"')));
   expect(models).toHaveLength(1);
-  // Endpoints beside it.
+  // The account's endpoints may be a second round trip.
   expect(reads.length).toBeLessThanOrEqual(2);
 });
 
-test("every statement of it is a search of an index", async () => {
+test("every statement of a cold create searches an index", async () => {
   const { client, model } = await newWorld({ visibility: "public" });
   const [statements = []] = await asked(client, "/v1/predictions", { model, input: {} });
   for (const sql of statements) {
@@ -115,8 +115,8 @@ test("every statement of it is a search of an index", async () => {
   }
 });
 
-describe("a body is not read for a stranger", () => {
-  /** Its length is not known before it ends. */
+describe("the body of an unknown sender", () => {
+  /** A stream has no content-length. */
   const streamed = (text: string) =>
     new ReadableStream({
       start(controller) {
@@ -128,7 +128,7 @@ describe("a body is not read for a stranger", () => {
   test.each([
     ["that is large", "x".repeat(64 * 1024), (text: string) => text],
     ["without a length", "x", streamed],
-  ])("%s", async (_, prompt, bodyOf) => {
+  ])("a body %s is read only after its token is known", async (_, prompt, bodyOf) => {
     const { client, model } = await newWorld();
     forgetAll();
     const told = trips();
@@ -147,7 +147,7 @@ describe("a body is not read for a stranger", () => {
 describe("a token that does not exist", () => {
   const stranger = () => new Client(newToken("aus"));
 
-  /** What D1 has read for a request, and what that was answered. */
+  /** Returns D1's statements and read rows for a request of an unknown token, and the answer. */
   async function refused(path: string, body: object) {
     const batch = vi.spyOn(env.DB, "batch");
     const told = trips();
@@ -164,7 +164,7 @@ describe("a token that does not exist", () => {
     };
   }
 
-  test("is refused after the same work, whatever the model is", async () => {
+  test("a request with an unknown token is refused after the same work, whatever the model is", async () => {
     const shown = await newWorld({ visibility: "public", compatibilities });
     const hidden = await newWorld({ compatibilities });
     const absent = `${shown.username}/nothing`;

@@ -1,4 +1,4 @@
-/** POST /v1/predictions and what comes back. */
+/** POST /v1/predictions and its answers. */
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { shardOf } from "../../../src/domain/predictions/prediction-id.ts";
@@ -17,7 +17,7 @@ const world = await newWorld({
 });
 const { client, model } = world;
 
-test("without Prefer it answers 202 at once with the pending prediction", async () => {
+test("a create without Prefer answers 202 at once with the pending prediction", async () => {
   const { status, headers, body } = await client.create({ model, input: { prompt: "hi" } });
   expect(status).toBe(202);
   expect(headers.get("preference-applied")).toBeNull();
@@ -39,12 +39,12 @@ test("without Prefer it answers 202 at once with the pending prediction", async 
   expect(await client.get(body.id)).toEqual(body);
 });
 
-test("ids name the shard of the account, which is 0", async () => {
+test("prediction IDs name the shard of the account, which is 0", async () => {
   const ids = await Promise.all(Array.from({ length: 5 }, () => world.waiting({ prompt: "hi" })));
   expect(ids.map(shardOf)).toEqual([0, 0, 0, 0, 0]);
 });
 
-test("a wait that is long enough answers 200 with the whole", async () => {
+test("a create whose wait is long enough answers 200 with the finished prediction", async () => {
   const { client, model, runner } = await newWorld();
   const creating = client.create({ model, input: { prompt: "hi" } }, { prefer: "wait=20" });
   const one = await runner();
@@ -82,7 +82,7 @@ test("a failure within the wait is a 200 too", async () => {
   expect(body).toMatchObject({ status: "failed", error, output: null });
 });
 
-test("a wait that is over answers 202, and it goes on", async () => {
+test("a create whose wait is over answers 202, and the prediction goes on", async () => {
   const { status, headers, body } = await client.create(
     { model, input: {} },
     { prefer: "wait=0, respond-async" },
@@ -92,7 +92,7 @@ test("a wait that is over answers 202, and it goes on", async () => {
   expect(await client.status(body.id)).toBe("pending");
 });
 
-test("stream: true answers the event stream itself, which begins with the prediction", async () => {
+test("a create with stream: true answers the event stream itself, which begins with the prediction", async () => {
   const { client, model, runner } = await newWorld();
   const response = await client.post(
     "/v1/predictions",
@@ -120,7 +120,7 @@ test("stream: true answers the event stream itself, which begins with the predic
   );
 });
 
-test("under a model, with and without a version, it is the same", async () => {
+test("a create under a model's path, with and without a version, is the same", async () => {
   for (const path of [
     `/v1/models/${model}/predictions`,
     `/v1/models/${model}/versions/1/predictions`,
@@ -138,7 +138,7 @@ test("under a model, with and without a version, it is the same", async () => {
 describe("Validate-Input", () => {
   const on = { "validate-input": "true" };
 
-  test("refuses what the schema refuses before anything begins", async () => {
+  test("Validate-Input refuses an input that violates the schema before anything begins", async () => {
     const before = await countRows(world.user_id);
     const { status, body } = await client.refused(
       "/v1/predictions",
@@ -150,11 +150,11 @@ describe("Validate-Input", () => {
     expect(await countRows(world.user_id)).toBe(before);
   });
 
-  test("lets through what it allows", async () => {
+  test("Validate-Input accepts an input that fits the schema", async () => {
     expect((await client.create({ model, input: { prompt: "x" } }, on)).status).toBe(202);
   });
 
-  test("asks for nothing when false or absent", async () => {
+  test("Validate-Input checks nothing when it is false or absent", async () => {
     expect(
       (await client.create({ model, input: { prompt: 5 } }, { "validate-input": "false" })).status,
     ).toBe(202);
@@ -169,7 +169,7 @@ describe("a webhook", () => {
     events: ["completed"],
   };
 
-  test("is kept and never shown", async () => {
+  test("a webhook is kept and never shown", async () => {
     const { body } = await client.create({ model, input: {}, webhook });
     const shown = [
       body,
@@ -186,7 +186,7 @@ describe("a webhook", () => {
     expect(kept.webhook).toEqual({ ...webhook, ...secret });
   });
 
-  test("needs https, unless the deployment allows otherwise", () => {
+  test("a webhook needs https, unless the deployment allows otherwise", () => {
     const services = getServices(env);
     const strict = {
       ...services,
@@ -201,12 +201,12 @@ describe("a webhook", () => {
     expect(check(services, "http://127.0.0.1:8080/x")).not.toThrow();
   });
 
-  test("of null is none", async () => {
+  test("a webhook of null is no webhook", async () => {
     expect((await client.create({ model, input: {}, webhook: null })).status).toBe(202);
   });
 });
 
-test("a public model of another account runs for whoever calls, and is theirs alone", async () => {
+test("a public model of another account runs for every caller, and only the caller reads the prediction", async () => {
   const stranger = await world.stranger();
   const { body } = await stranger.create({ model, input: {} });
   expect(await stranger.status(body.id)).toBe("pending");
@@ -214,7 +214,7 @@ test("a public model of another account runs for whoever calls, and is theirs al
   expect(status).toBe(404);
 });
 
-test("the row is there when the answer is, and says how it ended later", async () => {
+test("the row of a prediction exists when the create answers, and later has its final status", async () => {
   const { client, model, runner, user_id } = await newWorld();
   const { body } = await client.create({ model, input: {} });
   expect(await countRows(user_id)).toBe(1);
@@ -226,7 +226,7 @@ test("the row is there when the answer is, and says how it ended later", async (
   });
 });
 
-test("nobody without a token", async () => {
+test("a create without a token is a 401", async () => {
   const { status, headers } = await new Client(undefined).refused("/v1/predictions", {
     model,
     input: {},

@@ -1,4 +1,4 @@
-/** Long data URIs in a body: they become files of the prediction, which its runner writes as they were. */
+/** Long data URIs in a body: each becomes a file of the prediction, and its runner writes it back. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { findBase64Data } from "../../../src/domain/files/base64-data.ts";
@@ -34,7 +34,7 @@ const create = async (input: { [name: string]: Json }, headers = {}) =>
 
 const urlIn = ({ input }: PredictionWithIO) => String((input as { image: string }).image);
 
-/** What is in R2 that this test has written. */
+/** Returns the keys of data URIs in R2 that this test has written. */
 const strays = async () => {
   const keys = await keysBelow();
   return keys.filter((one) => /\/(?:data|earlier)-/.test(one) && !before.includes(one));
@@ -45,7 +45,7 @@ beforeEach(async () => {
 });
 
 describe("a long data URI", () => {
-  test("is the address of a file, which anybody who has it can read", async () => {
+  test("a data URI becomes the address of a file, which anybody who has the address can read", async () => {
     const body = await create({ image: uri, text: "a picture" });
     expect(body.input).toEqual({
       image: expect.stringMatching(
@@ -58,7 +58,7 @@ describe("a long data URI", () => {
     expect(await digestOf(response)).toBe(await digestOf(picture));
   });
 
-  test("is a file of the job that was a data URI", async () => {
+  test("a data URI becomes a file of the job that is marked as a data URI", async () => {
     const { id } = await create({ deep: [{ image: uri }] });
     const job = await runner.take();
     const file = `${id}/data-1.png`;
@@ -68,7 +68,7 @@ describe("a long data URI", () => {
     expect(await digestOf(await readFile(runner, job, file))).toBe(await digestOf(picture));
   });
 
-  test("goes with the prediction's data", async () => {
+  test("the file of a data URI goes with the prediction's data", async () => {
     const { id } = await create({ image: uri });
     await client.cancel(id);
     expect(await keysBelow(id)).toEqual([`${id}/data-1.png`]);
@@ -77,21 +77,24 @@ describe("a long data URI", () => {
   });
 
   test.each<[string, Json]>([
-    ["that is short", uriOf(bytesOf(90_000))],
-    ["in a text", `Look: ${uri}`],
-    ["that is not base64", `data:text/plain,${"x".repeat(LONG)}`],
-    ["with a blank", `${uri} `],
-    ["without padding", uriOf(bytesOf(LONG)).replace(/=+$/, "")],
-    ["as a name", { [uri]: 1 }],
-    ["of no media type", `data:;base64,${picture.toBase64()}`],
-    ["in other case, as which it could not be written again,", uri.replace("base64", "Base64")],
+    ["a short data URI", uriOf(bytesOf(90_000))],
+    ["a data URI within a text", `Look: ${uri}`],
+    ["a data URI that is not base64", `data:text/plain,${"x".repeat(LONG)}`],
+    ["a data URI with a blank", `${uri} `],
+    ["a data URI without padding", uriOf(bytesOf(LONG)).replace(/=+$/, "")],
+    ["a data URI as a name", { [uri]: 1 }],
+    ["a data URI without a media type", `data:;base64,${picture.toBase64()}`],
+    [
+      "a data URI in another case, which a runner could not write back,",
+      uri.replace("base64", "Base64"),
+    ],
   ])("%s stays as it is", async (_, value) => {
     const body = await create({ value });
     expect(body.input).toEqual({ value });
     expect(await strays()).toEqual([]);
   });
 
-  test("beside others and text of all kinds is found where it is", async () => {
+  test("data URIs among others and text of all kinds are found where they are", async () => {
     const sound = bytesOf(LONG + 1, 3);
     const text = 'He said "data:image/png;base64,", and \\"€\\" 😀';
     const input = { text, list: [uri, "", uriOf(sound, "audio/wav"), uri], [text]: text };
@@ -103,7 +106,7 @@ describe("a long data URI", () => {
     expect(await digestOf(await nobody.fetch(String(list[2])))).toBe(await digestOf(sound));
   });
 
-  test("is checked as it was sent", async () => {
+  test("a data URI is validated as it was sent", async () => {
     const length = { type: "string", maxLength: uri.length };
     const own = await newWorld({ input: { properties: { image: length } } });
     const post = (image: string) =>
@@ -119,7 +122,7 @@ describe("a long data URI", () => {
 });
 
 describe("under a key", () => {
-  test("the same is one prediction, and another picture a conflict, which leaves nothing", async () => {
+  test("a key with the same data URI is one prediction, with another one a conflict that leaves nothing", async () => {
     const all = await Promise.all([1, 2, 3].map(() => create({ image: uri }, key)));
     const [id = "", ...others] = new Set(all.map(({ id }) => id));
     expect(others).toEqual([]);
@@ -132,7 +135,7 @@ describe("under a key", () => {
   });
 });
 
-test("while R2 is down it is a 503, and nothing runs", async () => {
+test("a create with a data URI while R2 is down is a 503, and nothing runs", async () => {
   const put = vi.spyOn(env.FILES, "put").mockRejectedValue(new Error("R2 is down"));
   const { status } = await client.refused("/v1/predictions", { model, input: { image: uri } });
   expect(status).toBe(503);
@@ -141,8 +144,8 @@ test("while R2 is down it is a 503, and nothing runs", async () => {
   expect(await strays()).toEqual([]);
 });
 
-describe("the address in the input of another prediction", () => {
-  test("is a copy there, which stays when the first is removed", async () => {
+describe("the address of a data URI's file in the input of another prediction", () => {
+  test("the other prediction gets a copy of the file, which stays when the first is removed", async () => {
     const first = await create({ image: uri });
     const again = { image: urlIn(first), list: [urlIn(first)] };
     const second = await create(again);
@@ -163,7 +166,7 @@ describe("the address in the input of another prediction", () => {
     expect((await client.refused("/v1/predictions", { model, input: again })).status).toBe(422);
   });
 
-  test("is refused with others that together have more than a body", async () => {
+  test("inputs whose earlier files are together larger than a body are refused", async () => {
     const sent = await Promise.all([1, 2].map(() => create({ image: uriOf(bytesOf(5_300_000)) })));
     const [one, two] = sent.map(urlIn);
     const kept = await strays();
@@ -177,7 +180,7 @@ describe("the address in the input of another prediction", () => {
     expect((await create({ list: [one ?? "", one ?? ""] })).status).toBe("pending");
   });
 
-  test("repeats under its key", async () => {
+  test("a create that names an earlier file can be repeated under its key", async () => {
     const first = await create({ image: uri });
     const input = { image: urlIn(first) };
     const one = await create(input, key);
@@ -202,7 +205,7 @@ describe("an image of messages", () => {
     return job;
   }
 
-  test("is a file as a data URI is, also of a tool's result", async () => {
+  test("an image becomes a file as a data URI does, also within a tool result", async () => {
     const image = { type: "image", source: encoded };
     const { input, files, prediction_id } = await sent(
       messagesOf(image, { type: "tool_result", tool_use_id: "a", content: [image] }),
@@ -233,8 +236,11 @@ describe("an image of messages", () => {
         ...messagesOf({ type: "tool_result", tool_use_id: "a", content: "c" }),
       ],
     ],
-    ["of no media type", messagesOf({ type: "image", source: { ...encoded, media_type: "?" } })],
-  ])("is not %s, which stays as it is", async (_, messages) => {
+    [
+      "an image without a media type",
+      messagesOf({ type: "image", source: { ...encoded, media_type: "?" } }),
+    ],
+  ])("the source of %s stays as it is", async (_, messages) => {
     const { input, files } = await sent(messages);
     expect(input?.messages).toEqual(messages);
     expect(files).toEqual([]);
@@ -258,7 +264,7 @@ describe("base64 in a body", () => {
     `{"data" :\n "${base64}"}`,
     `{"a": "é", "data":"${base64.replaceAll("/", "\\/")}", "b": [{}]}`,
     JSON.stringify([{ text: '"data":"', data: base64 }]),
-  ])("is found as the value of `data`", (json) => {
+  ])("base64 is found as the value of `data`", (json) => {
     expect(found(json).map((one) => JSON.parse(one))).toEqual([base64]);
   });
 
@@ -270,7 +276,7 @@ describe("base64 in a body", () => {
     JSON.stringify({ text: `{"data":"${base64}"}` }),
     JSON.stringify([`data`, base64]),
     `{"data":"${base64}`,
-  ])("is not what is short, elsewhere, or no base64", (json) => {
+  ])("base64 is not found when it is short, elsewhere or malformed", (json) => {
     expect(found(json)).toEqual([]);
     expect(found(JSON.stringify({ data: base64 }), 401)).toEqual([]);
   });

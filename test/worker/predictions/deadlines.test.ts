@@ -1,4 +1,4 @@
-/** Time: deadlines of the queue, of setup, of the run, and the end of what is kept. */
+/** Deadlines of the queue, the setup and the run, and the retention of data. */
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventsOf } from "../support/events.ts";
@@ -12,7 +12,7 @@ afterEach(startClock);
 
 const DAY = 86_400;
 
-test("what no runner takes within an hour has failed", async () => {
+test("a prediction that no runner takes within an hour fails", async () => {
   const { client, waiting, hardware } = await newWorld();
   const id = await waiting();
   await passes(3_599, id);
@@ -23,7 +23,7 @@ test("what no runner takes within an hour has failed", async () => {
   expect(error).toMatchObject({ source: "internal", message: expect.stringContaining(hardware) });
 });
 
-test("a container that is not ready in time has failed it", async () => {
+test("a prediction whose container is not ready in time fails", async () => {
   const { client, waiting, runner } = await newWorld();
   const id = await waiting();
   const one = await runner();
@@ -37,7 +37,7 @@ test("a container that is not ready in time has failed it", async () => {
   expect(await channel.next()).toMatchObject({ type: "fenced" });
 });
 
-test("a model that does not finish in its version's time has failed", async () => {
+test("a prediction that does not finish in its version's time fails", async () => {
   const { client, begun } = await newWorld({ configuration: { timeout_seconds: 40 } });
   const { id, channel } = await begun();
   await passes(20, id);
@@ -50,7 +50,7 @@ test("a model that does not finish in its version's time has failed", async () =
   expect(await channel.next()).toMatchObject({ type: "fenced" });
 });
 
-test("setup does not count as the run", async () => {
+test("the time of setup does not count as time of the run", async () => {
   const { client, waiting, runner } = await newWorld({ configuration: { timeout_seconds: 40 } });
   const id = await waiting();
   const one = await runner();
@@ -65,7 +65,7 @@ test("setup does not count as the run", async () => {
   expect(await client.status(id)).toBe("succeeded");
 });
 
-test("an attempt that is handed out to nobody again and again does not wait for ever", async () => {
+test("a prediction whose attempts are handed out without a report again and again fails in the end", async () => {
   const { client, waiting, runner } = await newWorld();
   const id = await waiting();
   const one = await runner();
@@ -77,7 +77,7 @@ test("an attempt that is handed out to nobody again and again does not wait for 
   expect(await client.get(id)).toMatchObject({ status: "failed", error: { source: "internal" } });
 });
 
-test("retention takes input, output and log, and leaves no storage; the row stays and says so", async () => {
+test("retention removes input, output and log and all storage; the row stays and is marked", async () => {
   const { client, waiting, runner } = await newWorld();
   const id = await waiting({ prompt: "secret" });
   const { channel } = await (await runner()).work();
@@ -102,7 +102,7 @@ test("retention takes input, output and log, and leaves no storage; the row stay
   expect(await runDurableObjectAlarm(object)).toBe(false);
 });
 
-test("what waits is not removed, however long ago it was created", async () => {
+test("a prediction that waits or runs is not removed, however long ago it was created", async () => {
   const { client, begun } = await newWorld();
   const { id, channel } = await begun();
   for (let times = 0; times < 3; times++) {

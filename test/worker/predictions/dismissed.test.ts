@@ -1,4 +1,4 @@
-/** An attempt that is not wanted any more before its runner was heard: it is waited for all the same. */
+/** An attempt that ends before its runner reported: the object still waits for the runner. */
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -22,7 +22,7 @@ const refused = async (runner: FakeRunner, { lease }: Job) =>
 
 const asideUntil = async ({ id }: FakeRunner) => (await shown(id))?.set_aside_until;
 
-/** A job that the first has taken without a word, and the second 1.1 s later. */
+/** A job that the first runner takes without a report, and the second gets 1.1 s later. */
 async function both(world: World, first: FakeRunner, second: FakeRunner) {
   const polling = first.take();
   await free(world, 1);
@@ -40,7 +40,7 @@ async function pair() {
   return { world, first, second, ...(await both(world, first, second)) };
 }
 
-/** That it is handed what comes next: its slot is its own again. */
+/** Expects the runner to get the next job: its slot is free again. */
 async function hasRoom(world: World, runner: FakeRunner) {
   const polling = runner.claim();
   await free(world, 1);
@@ -49,7 +49,7 @@ async function hasRoom(world: World, runner: FakeRunner) {
 }
 
 describe("outrun by a second runner", () => {
-  test("who comes a little later has done nothing wrong, as often as that may be", async () => {
+  test("a runner that connects a little later is never set aside, however often it happens", async () => {
     const world = await newWorld();
     const [first, second] = [await world.runner(), await world.runner()];
     for (let n = 0; n < 4; n++) {
@@ -62,7 +62,7 @@ describe("outrun by a second runner", () => {
     expect(await asideUntil(first)).toBeNull();
   });
 
-  test("also by a report of all that it did", async () => {
+  test("a runner that reports its whole run a little later is not set aside", async () => {
     const { world, first, second, job, next } = await pair();
     await second.connect(next);
     const frame = {
@@ -78,7 +78,7 @@ describe("outrun by a second runner", () => {
     await hasRoom(world, first);
   });
 
-  test("who does not come at all is set aside after three, whatever was restarted or ended meanwhile", async () => {
+  test("a runner that never connects is set aside after three jobs, whatever was restarted or ended meanwhile", async () => {
     const world = await newWorld();
     const [first, second] = [await world.runner(), await world.runner()];
     for (let n = 0; n < 3; n++) {
@@ -95,7 +95,7 @@ describe("outrun by a second runner", () => {
     await eventually(async () => expect(await asideUntil(first)).not.toBeNull());
   });
 
-  test("its slot is given away once it has come, or was waited for in vain", async () => {
+  test("the slot of a runner is given away once it has connected, or after 5 s", async () => {
     for (const comes of [true, false]) {
       const { world, id, first, second, job, next } = await pair();
       const channel = await second.connect(next);
@@ -111,7 +111,7 @@ describe("outrun by a second runner", () => {
 });
 
 describe("when the prediction ends", () => {
-  test("whoever was handed it and comes has room again at once", async () => {
+  test("a runner that connects after a cancel has room again at once", async () => {
     const { world, id, first, second, job, next } = await pair();
     expect(await world.client.cancel(id)).toBe(202);
     await refused(second, next);
@@ -123,7 +123,7 @@ describe("when the prediction ends", () => {
     await hasRoom(world, second);
   });
 
-  test("whoever does not come is waited for in vain", async () => {
+  test("a runner that never connects counts as silent, although the prediction was canceled", async () => {
     const world = await newWorld();
     const idle = await world.runner();
     for (let n = 0; n < 3; n++) {
@@ -137,7 +137,7 @@ describe("when the prediction ends", () => {
     await eventually(async () => expect(await asideUntil(idle)).not.toBeNull());
   });
 
-  test("who is connected is not among them, though the object has slept since", async () => {
+  test("a connected runner is not set aside, although the object has slept since", async () => {
     const world = await newWorld();
     const runner = await world.runner();
     for (let n = 0; n < 3; n++) {
@@ -152,7 +152,7 @@ describe("when the prediction ends", () => {
     expect(await asideUntil(runner)).toBeNull();
   });
 
-  test("and is removed at once, nothing of it is left once they have come, or not", async () => {
+  test("a removed prediction leaves nothing once its runners have connected, or have not", async () => {
     for (const comes of [true, false]) {
       const { world, id, first, second, job, next } = await pair();
       const object = await objectOf(id);

@@ -1,4 +1,4 @@
-/** The end of a short run is stored while its row is written, and told to nobody before both are there. */
+/** The end of a short run is stored while its row is written, and shown to nobody before both are there. */
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { AccountObject } from "../../../src/objects/account/object.ts";
@@ -23,7 +23,7 @@ afterEach(() => {
 
 let restore = () => {};
 
-/** The next row that is written waits, for what this returns. */
+/** Holds back the next row that is written until `release` is called. */
 function holdRow() {
   const { prototype } = AccountObject;
   const { put } = prototype;
@@ -68,7 +68,7 @@ async function ended(world: World) {
   return { ...result, runner, held, object };
 }
 
-test("neither its caller nor its runner hears of it before its row is written", async () => {
+test("the caller and the runner get their answers only after the row is written", async () => {
   const world = await newWorld();
   const { creating, reporting, answers, held, job } = await ended(world);
   await pause(50);
@@ -80,7 +80,7 @@ test("neither its caller nor its runner hears of it before its row is written", 
   expect(await rowOf(job.prediction_id)).toMatchObject({ status: "succeeded", due_at: null });
 });
 
-test("its object dies in between: its caller is answered, and it is listed", async () => {
+test("a caller is answered and the run is listed although its object died in between", async () => {
   const world = await newWorld();
   const { creating, job, object } = await ended(world);
   await pause(50);
@@ -93,7 +93,7 @@ test("its object dies in between: its caller is answered, and it is listed", asy
   await expectRemoval(world, object);
 });
 
-test("its object dies in between, and its caller has left: its runner asks again, and it is listed", async () => {
+test("a run whose object died and whose caller left is listed after its runner reports again", async () => {
   const world = await newWorld();
   vi.spyOn(PredictionObject.prototype, "confirm").mockRejectedValue(new Error("it has left"));
   const { creating, job, object, runner } = await ended(world);
@@ -109,7 +109,7 @@ test("its object dies in between, and its caller has left: its runner asks again
   await expectRemoval(world, object);
 });
 
-/** Its data goes when that is due, whoever removes it. */
+/** Expects the data to be removed once that is due, by the object or by its account. */
 async function expectRemoval({ user_id }: World, object: DurableObjectStub<PredictionObject>) {
   expect(await tablesOf(object)).not.toEqual([]);
   advance(30 * 86_400 + 3_700);

@@ -1,4 +1,4 @@
-/** Inputs, outputs and events arrive as they were sent: the same digits, and names in the same order. */
+/** Inputs, outputs and events keep their JSON text: the same digits, and names in the same order. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { memberText, oneLineJson } from "../../../src/lib/json-text.ts";
@@ -15,7 +15,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 const create = (body: string) =>
   client.fetch("/v1/predictions", { method: "POST", headers: JSON_TYPE, body });
 
-/** The next job, and its input as the runner is sent it. */
+/** Returns the next job, and its input as the runner receives it. */
 async function claimed() {
   const text = await (await one.poll()).text();
   const [job] = one.received(claimResponse.parse(JSON.parse(text)).jobs);
@@ -55,7 +55,7 @@ test("a create whose token is in no cache keeps the digits of its input", async 
   const world = await newWorld();
   const input = '{"seed":18446744073709551615,"t":1.0,"2":1,"1":2}';
   const body = `{"model":"${world.model}","input":${input}}`;
-  // The model is looked up with the token, so the body is read before its sender is known.
+  // The Worker looks up the model with the token, so it reads the body before it knows the sender.
   const headers = { ...JSON_TYPE, "content-length": String(body.length) };
   stopClock();
   advance(11);
@@ -64,7 +64,7 @@ test("a create whose token is in no cache keeps the digits of its input", async 
   expect(memberText(await created.text(), "input")).toBe(input);
 });
 
-test("the output of a run that was only reported is stored as it was written", async () => {
+test("the output of a run that was reported in one frame is stored as it was written", async () => {
   const output = '{"b":18446744073709551615,"1":[1.0,-0,1e400],"a\\u2028":"\u2029"}';
   const { id } = (await client.create({ model, input: {} })).body;
   const { lease } = await one.take();

@@ -1,4 +1,4 @@
-/** Why a prediction waits, as its caller and operators are told; others are told nothing. */
+/** The explanation of a waiting prediction, which its caller and operators read and nobody else does. */
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -48,8 +48,8 @@ async function newOther({ client, username, hardware }: World): Promise<string> 
   return model;
 }
 
-describe("from the beginning to the end", () => {
-  test("nobody is there, it is set up, it runs, it has ended", async () => {
+describe("the reason of a prediction", () => {
+  test("a reason follows a prediction from an empty pool over setup and run to the end", async () => {
     const world = await newWorld();
     const { client } = world;
     const created = new Date().toISOString();
@@ -107,7 +107,7 @@ describe("from the beginning to the end", () => {
     expect(await explain(client, id)).toMatchObject({ status: "succeeded", reason: null });
   });
 
-  test("its runner is lost, and it waits again", async () => {
+  test("a reason says that the runner was lost and the prediction waits again", async () => {
     const world = await newWorld();
     const { id } = await world.begun();
     await passes(31, id);
@@ -123,7 +123,7 @@ describe("from the beginning to the end", () => {
     );
   });
 
-  test("its runner was full when it was lost: nobody is there until it tells again", async () => {
+  test("a reason says that no runner is there after a full runner was lost, until it polls again", async () => {
     const world = await newWorld();
     timersFollowClock();
     const { id, job, runner } = await world.begun();
@@ -142,8 +142,8 @@ describe("from the beginning to the end", () => {
   });
 });
 
-describe("who sees what", () => {
-  test("of others it is said how many are before it, and operators see the runner", async () => {
+describe("readers of an explanation", () => {
+  test("a caller reads how many predictions of others are before it, and operators see the runner", async () => {
     const world = await newWorld({ visibility: "public" });
     const theirs = await newUser();
     const full = await world.runner();
@@ -165,7 +165,7 @@ describe("who sees what", () => {
     );
   });
 
-  test("what is stopped to make room: its owner sees its name, others do not, operators all", async () => {
+  test("an owner reads the name of the container that was stopped, strangers do not, operators read all", async () => {
     const world = await newWorld();
     const other = await newOther(world);
     const { job, channel } = await world.begun();
@@ -190,7 +190,7 @@ describe("who sees what", () => {
       stopped: [`${world.model}:1`],
       runners: [],
     });
-    // The token is not told of the account's other models.
+    // The token covers other models only, so `stopped` leaves out this one.
     expect((await explain(limited, mine)).reason).toMatchObject({ stopped: [] });
     const hidden = await explain(theirs.client, notMine);
     expect(hidden.reason).toMatchObject({
@@ -203,7 +203,7 @@ describe("who sees what", () => {
     });
   });
 
-  test("who has declined it, and why, operators see", async () => {
+  test("operators read which runner has declined a prediction, and why", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     await lineOf(world, 1);
@@ -212,7 +212,7 @@ describe("who sees what", () => {
     const declined = [{ handout: job.handout, reason: "GPU-7 is lost" }];
     await one.tellState({ free: 1, declined });
     await lineOf(world, 1);
-    // As long as it polls it takes jobs.
+    // A runner takes jobs for as long as it polls.
     const poll = new AbortController();
     one.poll({}, poll.signal).catch(() => {});
     await eventually(async () =>
@@ -228,7 +228,7 @@ describe("who sees what", () => {
   });
 });
 
-test("a pool that does not answer is said to, and is asked once", async () => {
+test("an explanation names a pool that does not answer, and asks it once", async () => {
   const world = await newWorld();
   const id = await world.waiting();
   await lineOf(world, 1);
@@ -239,7 +239,7 @@ test("a pool that does not answer is said to, and is asked once", async () => {
   expect(asked).toHaveBeenCalledTimes(1);
 });
 
-test("it costs no query more than reading the prediction does", async () => {
+test("an explanation costs no more queries than reading the prediction does", async () => {
   const world = await newWorld();
   const id = await world.waiting();
   await lineOf(world, 1);

@@ -1,6 +1,6 @@
 /**
- * Accounts far apart. Where an object lies its account decides, so others call it from anywhere: what
- * waits for it, how long, and that nobody else does.
+ * Accounts far away. Other accounts call an account's objects from anywhere; the tests hold how long a run
+ * waits for a distant account object, and that no other account waits.
  */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -47,7 +47,7 @@ const countedOf = async (userId: string) => {
   return sum?.n;
 };
 
-/** Its account has an object, and one prediction, which has ended. */
+/** An account that has an object and one prediction, which has ended. */
 async function knownWorld(options?: WorldOptions): Promise<World> {
   const world = await newWorld(options);
   await world.client.cancel(await world.waiting());
@@ -55,7 +55,7 @@ async function knownWorld(options?: WorldOptions): Promise<World> {
   return world;
 }
 
-/** A short run of which the end is not told yet: its row is under way. */
+/** A short run whose end is stored while its row is still on the way to the account object. */
 async function endedFarAway(world: World) {
   const accounts = watchAccounts();
   await accounts.moveAway(world.user_id);
@@ -87,7 +87,7 @@ async function expectOnce({ user_id }: World, { id }: Ended): Promise<void> {
 }
 
 describe("a short run of an account", () => {
-  test("that is near enough is told with its row", async () => {
+  test("an account that is near enough has the row of a short run before the answer", async () => {
     const world = await knownWorld();
     const ended = await endedFarAway(world);
     ended.accounts.arriveAll();
@@ -96,9 +96,9 @@ describe("a short run of an account", () => {
     expect(await ended.accounts.callsOf(world.user_id)).toEqual(["put"]);
   });
 
-  /** Which call arrives first: that of the end, which took some seconds, or the one of the alarm. */
+  /** The row of the end took some seconds and arrives before or after the one of the alarm. */
   test.each(["end", "alarm"])(
-    "that is seconds away is told after 250 ms, and listed and counted once: the %s's row first",
+    "a run with a distant account answers after 250 ms and is listed and counted once: %s's row first",
     async (first) => {
       const world = await knownWorld();
       const ended = await endedFarAway(world);
@@ -118,7 +118,7 @@ describe("a short run of an account", () => {
       await alarm;
       await pause(20);
       await expectOnce(world, ended);
-      // Both rows say who removes its data: that does no harm.
+      // Two rows ask the account to remove the data, which does no harm.
       advance(30 * 86_400 + 3_700);
       await runDurableObjectAlarm(object);
       await keepUp(world.user_id);
@@ -127,7 +127,7 @@ describe("a short run of an account", () => {
     },
   );
 
-  test("that is seconds away holds up nobody else's, though they share the model and its machines", async () => {
+  test("a distant account delays no run of another account that shares its model and machines", async () => {
     const world = await knownWorld({ visibility: "public" });
     const ended = await endedFarAway(world);
     for (let n = 1; n <= 3; n++) {
@@ -145,7 +145,7 @@ describe("a short run of an account", () => {
     await expectResult(ended);
   });
 
-  test("and is reported together with another account's keeps only the runner waiting", async () => {
+  test("a distant account that shares a report with another one delays only the runner", async () => {
     const world = await knownWorld({ visibility: "public" });
     const near = await newUser();
     const accounts = watchAccounts();
@@ -172,7 +172,7 @@ describe("a short run of an account", () => {
   });
 });
 
-test("who runs another account's model calls nothing of that account, whose count rises all the same", async () => {
+test("a run of another account's model calls nothing of that account, and still raises its count", async () => {
   const owner = await knownWorld({ visibility: "public" });
   const counted = (predictions_count: number) =>
     eventually(async () => {

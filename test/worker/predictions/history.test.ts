@@ -1,4 +1,4 @@
-/** The end of predictions: their rows go at an age, never before their data; what they counted stays. */
+/** Retention of rows: they go after `HISTORY_DAYS`, never before their data; what they counted stays. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { settings } from "../../../src/env.ts";
@@ -24,7 +24,7 @@ const DAY = 86_400;
 beforeEach(stopClock);
 afterEach(startClock);
 
-/** One that has ended, as its row knows. */
+/** A prediction that has ended, with its final row. */
 async function ended({ client, waiting }: World): Promise<string> {
   const id = await waiting();
   await client.cancel(id);
@@ -35,7 +35,7 @@ async function ended({ client, waiting }: World): Promise<string> {
 const usageOf = ({ user_id }: World) =>
   inAccount(user_id, "SELECT sum(predictions) AS predictions FROM usage");
 
-test("a row goes when its time has come, and takes nothing of what it counted for along", async () => {
+test("a row goes when it is due, and the usage that it counted stays", async () => {
   const world = await newWorld({ visibility: "public" });
   const id = await ended(world);
   const update = await (await objectOf(id)).getRow();
@@ -49,7 +49,7 @@ test("a row goes when its time has come, and takes nothing of what it counted fo
   expect(await rowOf(id)).toBeNull();
   expect((await world.client.fetch(`/v1/predictions/${id}`)).status).toBe(404);
   expect(await usageOf(world)).toEqual([{ predictions: 1 }]);
-  // What comes 400 days late makes no row of it again.
+  // A row that arrives 400 days late is refused.
   const account = await accountOf(world.user_id);
   if (!update) return expect.fail("it had no row");
   expect(await account?.put(update)).toBe(false);
@@ -59,7 +59,7 @@ test("a row goes when its time has come, and takes nothing of what it counted fo
   expect(await countOf(world.model)).toBe(1);
 });
 
-test("what is under way stays, however long it takes, and holds back those after it", async () => {
+test("a prediction under way keeps its row, however long it takes, and holds back later rows", async () => {
   const world = await newWorld();
   const id = await world.waiting();
   const young = await ended(world);
@@ -70,7 +70,7 @@ test("what is under way stays, however long it takes, and holds back those after
   expect(await rowOf(young)).not.toBeNull();
 });
 
-test("the data of a short run is removed by the account, whose alarm it is", async () => {
+test("the alarm of the account removes the data of a short run", async () => {
   const world = await newWorld();
   const { id } = await shortRun(world);
   const object = await objectOf(id);
@@ -86,7 +86,7 @@ test("the data of a short run is removed by the account, whose alarm it is", asy
   expect(await world.client.get(id)).toMatchObject({ data_removed: true, output: null });
 });
 
-test("that of another by its own, and by the account an hour later if that was lost", async () => {
+test("the alarm of the object removes other data, and the account an hour later if that alarm was lost", async () => {
   const world = await newWorld();
   const id = await ended(world);
   const object = await objectOf(id);
@@ -99,7 +99,7 @@ test("that of another by its own, and by the account an hour later if that was l
   expect(await rowOf(id)).toMatchObject({ data_removed: 1 });
 });
 
-test("goes on where more have had their time than one step takes", async () => {
+test("a removal that has more due rows than one step takes goes on", async () => {
   const world = await newWorld();
   await world.waiting();
   await inAccount(
@@ -117,7 +117,7 @@ test("goes on where more have had their time than one step takes", async () => {
   expect(lefts).toEqual([1_501, 501, 1]);
 });
 
-test("a short run whose object does not answer is asked again, and the others are not kept by it", async () => {
+test("a short run whose object does not answer is asked again, and delays no other removal", async () => {
   const world = await newWorld();
   const [first, second] = [await shortRun(world), await shortRun(world)];
   const [lost, other] = [await objectOf(first.id), await objectOf(second.id)];
@@ -139,7 +139,7 @@ test("a short run whose object does not answer is asked again, and the others ar
   expect(await tablesOf(lost)).toEqual([]);
 });
 
-test("their rows go with the history, too", async () => {
+test("rows of predictions that were removed by hand go with the history, too", async () => {
   const world = await newWorld();
   const { id } = await shortRun(world);
   advance(401 * DAY);
@@ -148,7 +148,7 @@ test("their rows go with the history, too", async () => {
   expect(await rowOf(id)).toBeNull();
 });
 
-test("of a history that is full the oldest go first, with their data, and the account is told", async () => {
+test("a full history drops its oldest rows first, with their data, and the account reads `trimmed_to`", async () => {
   const world = await newWorld();
   const { id } = await shortRun(world);
   const [object, last] = [await objectOf(id), await ended(world)];
@@ -170,7 +170,7 @@ test("of a history that is full the oldest go first, with their data, and the ac
     Object.assign(ofObjects, { historyBytes });
   }
   expect(await size()).toBeLessThanOrEqual(full / 2);
-  // Both are far younger than what was deleted.
+  // The two rows are far younger than the rows that were deleted.
   expect([await rowOf(id), await rowOf(last)]).not.toContain(null);
   expect(await tablesOf(object)).toEqual(["request"]);
   const { trimmed_to } = await account.usage("2026-01-01", 1, 1);

@@ -1,4 +1,4 @@
-/** Idempotency-Key: remembered for 24 h, whatever day it is. */
+/** Idempotency keys: an account remembers them for 24 h, across midnight as well. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { eventsOf, named } from "../support/events.ts";
@@ -38,7 +38,7 @@ test("the same key and another body, or another model, are a 409", async () => {
   expect(await countRows(world.user_id)).toBe(1);
 });
 
-test("twenty at once are one prediction", async () => {
+test("twenty creates at once with one key are one prediction", async () => {
   const world = await newWorld();
   const all = await Promise.all(Array.from({ length: 20 }, () => createWith(world, "k")));
   expect(new Set(all.map(({ id }) => id)).size).toBe(1);
@@ -74,7 +74,7 @@ test("a key of yesterday is remembered until 24 h are over", async () => {
   expect((await createWith(world, "k")).id).toBe(second.id);
 });
 
-test("a repeat of what has ended answers its result", async () => {
+test("a repeat of a prediction that has ended answers its result", async () => {
   const world = await newWorld();
   const { id } = await createWith(world, "k");
   const { channel } = await (await world.runner()).work();
@@ -82,7 +82,7 @@ test("a repeat of what has ended answers its result", async () => {
   expect(await createWith(world, "k")).toEqual({ id, status: 200 });
 });
 
-test("a repeat may wait, and may stream", async () => {
+test("a repeat may have a wait or ask for a stream", async () => {
   const world = await newWorld();
   const body = { model: world.model, input: {}, stream: true };
   const first = await world.client.post("/v1/predictions", body, key("s"));
@@ -109,7 +109,7 @@ test("a key survives the end of the object's process", async () => {
 });
 
 test.each(["DELETE", "the end of the retention"])(
-  "after %s the same key is still the same prediction, and nothing runs again",
+  "a key after %s still names the same prediction, and nothing runs again",
   async (how) => {
     const world = await newWorld();
     const { client, model } = world;
@@ -138,7 +138,7 @@ test.each(["DELETE", "the end of the retention"])(
     expect(kept).toContain(world.model.split("/")[0]);
     expect(kept).not.toContain("of the input");
     expect(kept).not.toContain("what came of it");
-    // An object that was evicted finds it too.
+    // An object that was evicted finds the key as well.
     await abortAllDurableObjects();
     expect((await client.create(request, key("k"))).body).toMatchObject(gone);
     await passes(86_400, body.id);

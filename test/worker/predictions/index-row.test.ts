@@ -1,4 +1,4 @@
-/** The rows in the index of an account: written late, twice or out of order, and repaired. */
+/** Rows in the index of an account: written late, twice or out of order, and repaired. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
@@ -26,7 +26,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A prediction whose account hears nothing more of it, and what it would tell. */
+/** A prediction whose account refuses its rows, and the rows that it would write. */
 async function unheard() {
   const world = await newWorld();
   const { id, channel } = await world.begun();
@@ -50,7 +50,7 @@ const usageOf = ({ user_id }: World) =>
     "SELECT predictions, failed FROM usage",
   );
 
-test("one that comes twice or late changes nothing: the later revision stands", async () => {
+test("a row that arrives twice or late changes nothing: the later revision stands", async () => {
   const { world, id, channel, message, tell } = await unheard();
   const started = await message();
   await channel.report([{ event: "metrics", data: { output_tokens: 3 } }], {
@@ -75,7 +75,7 @@ test("one that comes twice or late changes nothing: the later revision stands", 
   expect(await usageOf(world)).toEqual([{ predictions: 1, failed: 1 }]);
 });
 
-test("removal counts at the same revision, and is not taken back", async () => {
+test("a removal counts at the same revision, and is not undone", async () => {
   const { id, channel, message, tell } = await unheard();
   await channel.succeed("a");
   const ended = await message();
@@ -87,7 +87,7 @@ test("removal counts at the same revision, and is not taken back", async () => {
   expect(await rowOf(id)).toMatchObject({ data_removed: 1, due_at: null });
 });
 
-test("one that its account did not take is written again by the object", async () => {
+test("a row that the account refused is written again by the object", async () => {
   const { id, channel, refusing } = await unheard();
   await channel.succeed("a");
   expect(await rowOf(id)).toMatchObject({ status: "pending" });
@@ -98,7 +98,7 @@ test("one that its account did not take is written again by the object", async (
   });
 });
 
-test("a second object may have it, whose first one died before it began: it counts once", async () => {
+test("a prediction whose first object died before it began counts once, by its second object", async () => {
   const { world, id, channel, message, tell } = await unheard();
   await channel.succeed("a");
   const ended = await message();
@@ -109,7 +109,7 @@ test("a second object may have it, whose first one died before it began: it coun
   expect(await usageOf(world)).toEqual([{ predictions: 1, failed: 0 }]);
 });
 
-test("a closed account takes none", async () => {
+test("a closed account takes no row", async () => {
   const { world, id, channel, message, tell } = await unheard();
   await channel.succeed("a");
   const ended = await message();
@@ -122,8 +122,8 @@ test("a closed account takes none", async () => {
   expect(await account?.isEmpty()).toBe(true);
 });
 
-describe("the account's alarm", () => {
-  test("asks a prediction whose end it was never told", async () => {
+describe("the alarm of an account", () => {
+  test("an alarm asks a prediction whose end never arrived", async () => {
     const { world, id, channel, refusing } = await unheard();
     await channel.succeed("a");
     refusing.mockRestore();
@@ -133,7 +133,7 @@ describe("the account's alarm", () => {
     expect(await usageOf(world)).toEqual([{ predictions: 1, failed: 0 }]);
   });
 
-  test("leaves what goes on as it is, and asks again later", async () => {
+  test("an alarm leaves a prediction under way as it is, and asks again later", async () => {
     const { world, id, channel, refusing } = await unheard();
     refusing.mockRestore();
     advance(301);
@@ -148,7 +148,7 @@ describe("the account's alarm", () => {
     expect(await rowOf(id)).toMatchObject({ status: "succeeded" });
   });
 
-  test("ends the row of a prediction that never began, whose object promises that it never will", async () => {
+  test("an alarm ends the row of a prediction that never began, whose object promises that it never will", async () => {
     const { world, id, message, tell } = await unheard();
     const ghost = env.PREDICTION.newUniqueId();
     const orphan = { ...(await message()), id: uuid(), object_id: ghost.toString() };
@@ -162,7 +162,7 @@ describe("the account's alarm", () => {
     expect(await rowOf(id)).toMatchObject({ status: "started" });
   });
 
-  test("comes back to one that does not answer, and the others do not wait for it", async () => {
+  test("an alarm asks an object that does not answer again, and the others do not wait for it", async () => {
     const { world, id, channel, message, tell } = await unheard();
     await channel.succeed("a");
     const ended = await message();

@@ -1,4 +1,4 @@
-/** Files that an input names: found when a prediction is created, read by the runner of its job. */
+/** Files that an input names: found when a prediction is created, and read by the runner of its job. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { FileAddress } from "../../../src/protocol/file.ts";
 import { Client, ORIGIN } from "../support/client.ts";
@@ -24,7 +24,8 @@ let client: Client;
 let model: string;
 let runner: FakeRunner;
 
-// A world for each: what one test leaves with its runner comes again after 5 s.
+// Each test has its own world, because jobs that one test leaves with its runner are handed out again after 5
+// s.
 beforeEach(async () => {
   stopClock();
   world = await newWorld({ input: SCHEMA, visibility: "public" });
@@ -62,7 +63,7 @@ describe("an upload in an input", () => {
     ["its address", ({ id }) => `${ORIGIN}/v1/uploads/${id}`],
     ["its signed file", ({ file_url }) => file_url ?? ""],
     ["its file as the owner", ({ file_url }) => new URL(file_url ?? "").pathname],
-  ])("by %s is a file of the job, and stays as it was in the input", async (_, by) => {
+  ])("an upload by %s is a file of the job, and stays as it was in the input", async (_, by) => {
     const done = await uploaded(client, "the bytes", { mime_type: "image/png", name: "ü b.png" });
     const { key } = await rowOfUpload(done.id);
     const input = { image: by(done) };
@@ -75,7 +76,7 @@ describe("an upload in an input", () => {
     expect(new TextDecoder().decode(await response.arrayBuffer())).toBe("the bytes");
   });
 
-  test("is found wherever it stands, whatever the schema says", async () => {
+  test("an upload is found at any place of an input, whatever the schema says", async () => {
     const one = await uploaded(client, "1");
     const two = await uploaded(client, "2");
     const [a, b] = [`/v1/uploads/${one.id}`, `${ORIGIN}/v1/uploads/${two.id}`];
@@ -92,7 +93,7 @@ describe("an upload in an input", () => {
     );
   });
 
-  test("within a text is none", async () => {
+  test("an upload's path within a text is no file", async () => {
     const done = await uploaded(client);
     const job = await jobOf({
       text: `look at /v1/uploads/${done.id}`,
@@ -101,7 +102,7 @@ describe("an upload in an input", () => {
     expect(job.files).toEqual([]);
   });
 
-  test("that is not completed is refused, and told what is missing", async () => {
+  test("an upload that is not completed is refused with the reason", async () => {
     const { id } = await beginUpload(client, 3);
     const { status, body } = await refused({ images: ["x:y", `/v1/uploads/${id}`] });
     expect(status).toBe(422);
@@ -110,14 +111,14 @@ describe("an upload in an input", () => {
     ]);
   });
 
-  test("that is deleted is refused", async () => {
+  test("an upload that is deleted is refused", async () => {
     const done = await uploaded(client);
     await client.ok("DELETE", `/v1/uploads/${done.id}`);
     expect((await refused({ image: `/v1/uploads/${done.id}` })).status).toBe(422);
     expect((await refused({ image: new URL(fileUrl(done)).pathname })).status).toBe(422);
   });
 
-  test("of somebody else is refused as one that does not exist is", async () => {
+  test("an upload of another account is refused as one that does not exist", async () => {
     const stranger = await world.stranger();
     const done = await uploaded(client);
     const pending = await beginUpload(client, 3);
@@ -139,7 +140,7 @@ describe("an upload in an input", () => {
 });
 
 describe("a file that an earlier prediction made", () => {
-  test("is an input of the next, by its address and by its path", async () => {
+  test("a file of a prediction is an input of the next one, by its address and by its path", async () => {
     const job = await jobOf({});
     const channel = await runner.connect(job);
     const url = await storeFile(runner, job, "made", "out.png");
@@ -156,7 +157,7 @@ describe("a file that an earlier prediction made", () => {
     }
   });
 
-  test("of somebody else is one by its signed address only, while that is good", async () => {
+  test("a file of another account is an input only by its signed address, until that expires", async () => {
     const stranger = await world.stranger();
     const done = await uploaded(client, "lent");
     const path = new URL(fileUrl(done)).pathname;
@@ -177,7 +178,7 @@ describe("a file that an earlier prediction made", () => {
 });
 
 describe("an address in the web", () => {
-  test("is a file where the schema has a uri, and nowhere else", async () => {
+  test("a web address is a file where the schema has a uri, and nowhere else", async () => {
     const url = "https://example.com/a.png";
     const job = await jobOf({
       image: url,
@@ -191,7 +192,7 @@ describe("an address in the web", () => {
     expect(job.files.every(({ stored }) => stored === undefined)).toBe(true);
   });
 
-  test("is no data URI, no other scheme, no null", async () => {
+  test("a data URI, another scheme and null are no files", async () => {
     const job = await jobOf({
       image: "data:image/png;base64,AAAA",
       images: ["file:///etc/passwd"],
@@ -200,18 +201,18 @@ describe("an address in the web", () => {
     expect(job.files).toEqual([]);
   });
 
-  test("of another host that only looks like ours is one", async () => {
+  test("an address of another host with our path is a web address", async () => {
     const url = `https://elsewhere.example/v1/uploads/${crypto.randomUUID()}`;
     const job = await jobOf({ image: url, text: url });
     expect(job.files).toEqual([{ at: ["image"] }]);
   });
 });
 
-describe("too much", () => {
+describe("inputs with many files", () => {
   const path = (n: number) => `https://example.com/${n}`;
   const many = (count: number) => Array.from({ length: count }, (_, n) => path(n));
 
-  test("is 91 files, and not 90", async () => {
+  test("an input names at most 90 files", async () => {
     expect((await jobOf({ images: many(90) })).files).toHaveLength(90);
     const { status, body } = await refused({ images: many(91) });
     expect(status).toBe(422);
@@ -226,11 +227,11 @@ describe("too much", () => {
 
   test.each<[string, (file: string) => string]>([
     [
-      "a way of a hundred long names",
+      "a path of a hundred long names",
       (file) => `${`{"${"n".repeat(50)}":`.repeat(100)}"${file}"${"}".repeat(100)}`,
     ],
     ["a name of a megabyte", (file) => `{"${"n".repeat(1_000_000)}":"${file}"}`],
-  ])("is %s to a file", async (_, input) => {
+  ])("an input is refused with %s to a file", async (_, input) => {
     const own = await uploaded(client);
     const create = async (text: string) => {
       const response = await client.post("/v1/predictions", `{"model":"${model}","input":${text}}`);
@@ -242,7 +243,7 @@ describe("too much", () => {
     expect((await runner.take()).files).toEqual([]);
   });
 
-  test("is no long list of numbers beside an address", async () => {
+  test("a long list of numbers beside an address is accepted", async () => {
     const schema = {
       properties: { image: { type: "string", format: "uri" }, points: { items: {} } },
     };
@@ -255,7 +256,7 @@ describe("too much", () => {
     expect(status).toBe(202);
   });
 
-  test("is what is made to take long", async () => {
+  test("an input that takes long to search is refused", async () => {
     const path = `/v1/uploads/${crypto.randomUUID()}`;
     let input: object = Array(100_000).fill(path);
     for (let depth = 0; depth < 100; depth++) input = [path, input];
@@ -271,7 +272,7 @@ describe("a runner", () => {
     return { id, key, done };
   }
 
-  test("reads what the input of its job names, and nothing else", async () => {
+  test("a runner reads the files that the input of its job names, and no others", async () => {
     const { key } = await withFile();
     const job = await runner.take();
     const other = await uploaded(client, "secret");
@@ -286,7 +287,7 @@ describe("a runner", () => {
     expect(await contentOf(await readFile(runner, job, key))).toEqual([200, "bytes"]);
   });
 
-  test("needs the lease of that job, and its own token", async () => {
+  test("a runner needs the lease of that job, and its own token", async () => {
     const { key } = await withFile();
     const job = await runner.take();
     const without = await jobOf({});
@@ -302,7 +303,7 @@ describe("a runner", () => {
     }
   });
 
-  test("asks for ranges, to go on where it broke off", async () => {
+  test("a runner reads ranges, to go on where it broke off", async () => {
     const { key } = await withFile();
     const { lease } = await runner.take();
     const headers = { "x-auspex-lease": lease, range: "bytes=3-" };
@@ -326,7 +327,7 @@ describe("a runner", () => {
     }
   }
 
-  test("is refused everything once its attempt was lost", async () => {
+  test("a runner reads nothing after its attempt was lost", async () => {
     const { id, key } = await withFile();
     const { job } = await runner.work();
     await expectAll(200, calls(key, job));
@@ -347,21 +348,21 @@ describe("a runner", () => {
         await client.ok("DELETE", `/v1/predictions/${id}`);
       },
     ],
-  ])("is refused everything once %s", async (_, end) => {
+  ])("a runner reads nothing after %s", async (_, end) => {
     const { id, key } = await withFile();
     const { job, channel } = await runner.work();
     await end(id, () => channel.succeed("a"));
     await expectAll(404, calls(key, job));
   });
 
-  test("is refused everything once the prediction was canceled before it came", async () => {
+  test("a runner reads nothing after the prediction was canceled before it connected", async () => {
     const { id, key } = await withFile();
     const job = await runner.take();
     await client.cancel(id);
     await expectAll(404, calls(key, job));
   });
 
-  test("finds a file gone that was deleted meanwhile", async () => {
+  test("a runner gets a 404 for a file that was deleted meanwhile", async () => {
     const { key, done } = await withFile();
     const job = await runner.take();
     await client.ok("DELETE", `/v1/uploads/${done.id}`);

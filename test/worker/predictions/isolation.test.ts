@@ -1,4 +1,4 @@
-/** Whose runs share a container: what runners are told of it, and what callers can read. */
+/** Isolation of containers: which runs share one, what runners receive of it, and what callers can read. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
@@ -38,7 +38,7 @@ async function keysIn(world: World) {
   };
 }
 
-test("by model: everybody's runs share, and files stay an account's own", async () => {
+test("isolation by model shares a container among all accounts, and keeps the files of each account apart", async () => {
   const { containers, files, limits } = await keysIn(await isolated("model"));
   expect(new Set(containers)).toHaveLength(1);
   expect(files[0]).toBe(files[1]);
@@ -46,20 +46,20 @@ test("by model: everybody's runs share, and files stay an account's own", async 
   expect(limits[0]).toMatchObject({ max_concurrency: 4, idle_seconds: 60 });
 });
 
-test("by account: a stranger's run has another container", async () => {
+test("isolation by account gives a stranger's run another container", async () => {
   const { containers, limits } = await keysIn(await isolated("account"));
   expect(containers[0]).toBe(containers[1]);
   expect(containers[2]).not.toBe(containers[0]);
   expect(limits[2]).toMatchObject({ max_concurrency: 4, idle_seconds: 60 });
 });
 
-test("by prediction: each has a container of its own, which does not outlive it", async () => {
+test("isolation by prediction gives each run a container of its own, which ends with it", async () => {
   const { containers, limits } = await keysIn(await isolated("prediction"));
   expect(new Set(containers)).toHaveLength(3);
   for (const limit of limits) expect(limit).toMatchObject({ max_concurrency: 1, idle_seconds: 0 });
 });
 
-test("two models share none, though they name the same image", async () => {
+test("two models share no container, though they name the same image", async () => {
   const [one, other] = [await isolated("model"), await isolated("model")];
   const allowing = { ...env, IMAGE_ALLOW_LIST: "ghcr.io/acme/shared" };
   for (const { client, model } of [one, other]) {
@@ -79,14 +79,14 @@ test("two models share none, though they name the same image", async () => {
   expect(mine.keys.container).not.toBe(theirs.keys.container);
 });
 
-test("what a container prints as it starts is for the model's owner", async () => {
+test("setup logs of a container are sent only for runs of the model's owner", async () => {
   const world = await isolated("model");
   expect(await jobFor(world, world.client)).toMatchObject({ setup_logs: true });
   expect(await jobFor(world, await world.stranger())).toMatchObject({ setup_logs: false });
 });
 
-describe("callers read it", () => {
-  test("of a version that says nothing, too", async () => {
+describe("configurations that callers read", () => {
+  test("a version without a configuration shows the defaults", async () => {
     const { client, model } = await newWorld();
     const { body } = await client.json<Version>("GET", `/v1/models/${model}/versions/1`);
     expect(body.configuration).toEqual({ isolation: "model", egress: "public" });
@@ -94,7 +94,7 @@ describe("callers read it", () => {
     expect(whole.latest_version?.configuration).toEqual({ isolation: "model", egress: "public" });
   });
 
-  test("as it was published, in whatever inherits it", async () => {
+  test("a version shows the isolation of its publication, and later versions inherit it", async () => {
     const world = await isolated("prediction");
     const stranger = await world.stranger();
     await world.client.post(`/v1/models/${world.model}/versions`, VERSION);
@@ -102,7 +102,7 @@ describe("callers read it", () => {
     expect(body.configuration).toMatchObject({ isolation: "prediction", max_concurrency: 4 });
   });
 
-  test("and it is one of three", async () => {
+  test("an isolation is one of three", async () => {
     const { client, model } = await newWorld();
     const { status, body } = await client.json("POST", `/v1/models/${model}/versions`, {
       ...VERSION,

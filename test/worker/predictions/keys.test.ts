@@ -1,4 +1,4 @@
-/** Idempotency-Keys while objects die and answers are lost: nothing runs twice. */
+/** Idempotency keys while objects die and answers are lost: nothing runs twice. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -13,7 +13,7 @@ afterEach(() => {
   startClock();
 });
 
-/** Rounds of the last test: a thousand were run when it was written, which takes some minutes. */
+/** Rounds of the last test. A thousand rounds passed when it was written, which took some minutes. */
 const ROUNDS = 5;
 const SEED = 18;
 
@@ -27,7 +27,7 @@ const keyed = ({ client, model }: World, key: string, n = 1) =>
 
 const { claim } = AccountObject.prototype;
 
-/** Objects whose prediction has begun, of all that the account has a row of. */
+/** Returns the objects whose prediction has begun, of all rows of the account. */
 async function begun({ user_id }: World): Promise<string[]> {
   const rows = await inAccount(user_id, "SELECT * FROM predictions");
   const found = await Promise.all(
@@ -38,7 +38,7 @@ async function begun({ user_id }: World): Promise<string[]> {
   return found.flatMap((row) => row?.id ?? []);
 }
 
-test("one whose claim was never answered is free again, and its object never begins", async () => {
+test("a key whose claim was never answered is free again, and its object never begins", async () => {
   const world = await newWorld();
   const lost = vi.spyOn(AccountObject.prototype, "claim").mockImplementationOnce(async function (
     this: AccountObject,
@@ -60,7 +60,7 @@ test("one whose claim was never answered is free again, and its object never beg
   expect(await rowOf(body.id)).toMatchObject({ status: "pending" });
 });
 
-test("a create that stalls between claim and begin is waited for", async () => {
+test("a repeat waits for a create that stalls between claim and begin", async () => {
   const world = await newWorld();
   const stalled = Promise.withResolvers<void>();
   vi.spyOn(AccountObject.prototype, "claim").mockImplementationOnce(async function (
@@ -82,7 +82,7 @@ test("a create that stalls between claim and begin is waited for", async () => {
   expect(await begun(world)).toEqual([one.body.id]);
 });
 
-test("a key is free after 24 h exactly, and goes with the next alarm", async () => {
+test("a key is free after exactly 24 h, and goes with the next alarm", async () => {
   stopClock();
   const world = await newWorld();
   const { body: first } = await keyed(world, "k");
@@ -95,7 +95,7 @@ test("a key is free after 24 h exactly, and goes with the next alarm", async () 
   expect(await inAccount(world.user_id, "SELECT * FROM keys")).toEqual([]);
 });
 
-/** A small generator of numbers from 0 to 1: mulberry32. */
+/** Returns a generator of numbers from 0 to 1: mulberry32. */
 function numbers(seed: number) {
   let state = seed;
   return () => {
@@ -112,7 +112,7 @@ test("fifty callers with one key, while objects die, run it once", {
   const random = numbers(SEED);
   for (let round = 0; round < ROUNDS; round++) {
     const world = await newWorld();
-    /** As a client that tries again. */
+    /** Calls until a create is accepted, as a client that retries does. */
     const call = async (): Promise<string> => {
       for (let tries = 0; tries < 50; tries++) {
         const { status, body } = await keyed(world, "k");

@@ -1,4 +1,4 @@
-/** Predictions that are too large for one message: they are read piece by piece, while others have their turn. */
+/** Large predictions: the Worker reads them piece by piece, while others have their turn. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
@@ -10,9 +10,9 @@ import { newWorld } from "../support/world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** More than the reader's buffers hold. */
+/** The number of outputs exceeds what the reader's buffers hold. */
 const OUTPUTS = 40;
-/** Two and three bytes a character, so that chunks end within one. */
+/** The text has two and three bytes a character, so that chunks end within one. */
 const piece = (n: number) => `${n}: é€`.padEnd(150_000, "é€");
 const outputs = Array.from({ length: OUTPUTS }, (_, n) => piece(n));
 
@@ -25,14 +25,14 @@ async function large() {
   return { ...world, id, path: `/v1/predictions/${id}` };
 }
 
-test("it is the same as a whole, and each of its rows is a message's part only", async () => {
+test("a large prediction arrives whole, and each of its rows is only a part of a message", async () => {
   const { client, id } = await large();
   const stub = await objectOf(id);
   expect(await stub.get(SNAPSHOT_CHARS)).toMatchObject({ terminal: true, body: null });
   expect((await client.get(id)).output).toEqual(outputs);
 });
 
-test("its ETag stays while it does, and saves reading it", async () => {
+test("the ETag of a large prediction stays the same while it does, and saves reading it", async () => {
   const { client, path, id } = await large();
   const first = await client.fetch(path);
   await first.body?.cancel();
@@ -46,7 +46,7 @@ test("its ETag stays while it does, and saves reading it", async () => {
   expect(same.status).toBe(304);
 });
 
-test("an ETag of while it runs is not that of its end", async () => {
+test("the ETag of a running prediction differs from that of its end", async () => {
   const { client, begun } = await newWorld();
   const { id, channel } = await begun();
   await channel.output("x".repeat(SNAPSHOT_CHARS));
@@ -61,7 +61,7 @@ test("an ETag of while it runs is not that of its end", async () => {
   expect(await etagOf()).not.toBe(running);
 });
 
-test("a call that waits for it ends with all of it", async () => {
+test("a call that waits for a large prediction returns all of it", async () => {
   const { client, model, runner } = await newWorld();
   const one = await runner();
   const answer = client.post("/v1/predictions", { model, input: {} }, { prefer: "wait" });
@@ -73,7 +73,7 @@ test("a call that waits for it ends with all of it", async () => {
   expect(await response.json()).toMatchObject({ status: "succeeded", output: outputs.slice(0, 3) });
 });
 
-test("it breaks off when its data is deleted meanwhile: half of it must not look complete", async () => {
+test("a read breaks off when the data is deleted meanwhile: half of it must not look complete", async () => {
   const { client, path } = await large();
   const { body } = await client.fetch(path);
   const reader = body?.getReader() ?? expect.fail("it has no body");
@@ -85,7 +85,7 @@ test("it breaks off when its data is deleted meanwhile: half of it must not look
   await expect(readOn()).rejects.toThrow();
 });
 
-test("others are answered while somebody reads it slowly", async () => {
+test("other calls are answered while one reader is slow", async () => {
   const { client, path, id } = await large();
   const { body } = await client.fetch(path);
   const reader = body?.getReader() ?? expect.fail("it has no body");
@@ -103,7 +103,7 @@ async function readBeginning(response: Response) {
   return reader;
 }
 
-test("an account reads fifty at a time, and one more when a reader has gone or takes nothing for 60 s", async () => {
+test("an account reads fifty at once, and one more after a reader left or took nothing for 60 s", async () => {
   const elapse = holdTimers(60_000);
   const { client, path, id } = await large();
   const open = async () => readBeginning(await client.fetch(path));
@@ -125,7 +125,7 @@ test("an account reads fifty at a time, and one more when a reader has gone or t
   await Promise.allSettled(readers.map((reader) => reader.cancel()));
 });
 
-test("who has it already, or asks for no body, takes nobody's place", async () => {
+test("a read with a matching ETag, or of a HEAD, takes no place of the fifty", async () => {
   const { client, path } = await large();
   const first = await client.fetch(path);
   await first.body?.cancel();

@@ -1,19 +1,19 @@
-/** What is large and travels as it is: it comes back as it was, and no row is as large as 2 MB. */
+/** Large values that objects store themselves: they come back unchanged, and no row is as large as 2 MB. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { eventsOf, named } from "../support/events.ts";
 import { logRowsOf, objectOf } from "../support/objects.ts";
 import { newWorld } from "../support/world.ts";
 
-/** Bytes as they are stored, or fewer. */
+/** Returns an upper bound of the largest row in bytes: two per character. */
 const largestRow = async (id: string) =>
   Math.max(...(await logRowsOf(await objectOf(id))).map((body) => 2 * body.length));
 
-/** Text of which every character costs something: two, three and four bytes, escapes, pairs. */
+/** Text in which every character is costly: two, three and four bytes, escapes, surrogate pairs. */
 const awkward = (length: number) =>
   '€😀"\\é\n\u2028'.repeat(Math.ceil(length / 9)).slice(0, length);
 
-test("an input nested as deep as it may be is taken and given as it is", async () => {
+test("an input nested as deep as the limit is accepted and returned unchanged", async () => {
   const { client, model } = await newWorld();
   const input = `{"a":${"[".repeat(126)}${"]".repeat(126)}}`;
   const created = await client.post("/v1/predictions", `{"model":"${model}","input":${input}}`);
@@ -29,7 +29,7 @@ test("an input up to 1 MiB comes with the job, a larger one does not", async () 
   await waiting({ text: "x".repeat(1_000_000) });
   const job = await one.take();
   expect(job.input?.text).toHaveLength(1_000_000);
-  // A runner that has not connected to its last job is offered no other for 5 s.
+  // A runner that has not connected to its last job gets no other one for 5 s.
   await one.connect(job);
   await waiting({ text: "x".repeat(1_050_000) });
   expect((await one.take()).input).toBeUndefined();
@@ -54,7 +54,7 @@ test.each([1_000, 100_001, 299_000])(
   },
 );
 
-/** JSON of so many characters, three bytes each but the quotes. */
+/** JSON text of `characters` characters, three bytes each except for the quotes. */
 const euros = (characters: number) => "€".repeat(characters - 2);
 
 test("a frame has 600,000 characters of JSON at most, in however many events", async () => {
@@ -79,7 +79,8 @@ test("a row has room for what is around the values of many events, and for the e
   const { client, begun } = await newWorld();
   const { id, channel } = await begun();
   const many = Array.from({ length: 3_000 }, () => 1);
-  // Each is less than a frame may have; neither the events of an end nor its state is counted in it.
+  // Each event is smaller than a frame may be; the frame's limit counts neither the events of an end nor its
+  // state.
   const events = [euros(500_000), ...many].map((data) => ({ event: "output", data }) as const);
   const error = {
     source: "external",
@@ -91,7 +92,7 @@ test("a row has room for what is around the values of many events, and for the e
   expect(await largestRow(id)).toBeLessThan(1_600_000);
 });
 
-test("an error's detail and the metrics are not so large that they could not be kept", async () => {
+test("the detail of an error and the metrics stay within what a row can hold", async () => {
   const { client, begun } = await newWorld();
   const { id, channel } = await begun();
   const error = {

@@ -1,4 +1,4 @@
-/** A lease is worth something to the runner that it was given to alone, and as long as its token is. */
+/** Leases belong to the runner that they were given to, and end with its token. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { CLOSE } from "../../../src/protocol/channel.ts";
@@ -15,7 +15,7 @@ afterEach(() => {
   startClock();
 });
 
-describe("who has stolen a lease", () => {
+describe("a thief of a lease", () => {
   const calls: [string, string, RequestInit][] = [
     ["GET", "/v1/runner/input", {}],
     ["POST", "/v1/runner/files?name=x", { body: "x" }],
@@ -28,7 +28,7 @@ describe("who has stolen a lease", () => {
     ],
   ];
 
-  test.each(calls)("reads and writes nothing by %s %s", async (method, path, init) => {
+  test.each(calls)("a thief is refused %s %s", async (method, path, init) => {
     const world = await newWorld();
     const { job, runner } = await world.begun();
     const thief = await otherRunner(world.hardware);
@@ -50,7 +50,7 @@ describe("who has stolen a lease", () => {
     expect(await (await call(runner)).text()).not.toContain("An attempt with this lease");
   });
 
-  test("neither opens its channel nor reports, and the run goes on", async () => {
+  test("a stolen lease neither opens the channel nor reports, and the run goes on", async () => {
     const world = await newWorld();
     const { id, job, channel } = await world.begun();
     const thief = await otherRunner(world.hardware);
@@ -69,7 +69,7 @@ describe("who has stolen a lease", () => {
     expect(await world.client.get(id)).toMatchObject({ status: "succeeded", output: ["mine"] });
   });
 
-  test("does not make it fit by naming itself in it", async () => {
+  test("a stolen lease does not fit after the thief puts its own name in it", async () => {
     const world = await newWorld();
     const { job } = await world.begun();
     const thief = await otherRunner(world.hardware);
@@ -102,7 +102,7 @@ describe("when its token is revoked", () => {
     ]);
   });
 
-  test("what has put out something has failed, and what was to be cancelled is canceled", async () => {
+  test("a revoked token fails a run with output, and cancels a run with a recorded cancel", async () => {
     const world = await newWorld();
     const [told, asked] = [await world.begun(), await world.begun()];
     await told.channel.output("a");
@@ -114,7 +114,7 @@ describe("when its token is revoked", () => {
     expect(await world.client.status(asked.id)).toBe("canceled");
   });
 
-  test("a channel under another token stays", async () => {
+  test("a channel under another token stays open", async () => {
     const world = await newWorld();
     const { id, channel } = await world.begun();
     await revoke(await newRunnerToken(world.hardware));
@@ -124,7 +124,7 @@ describe("when its token is revoked", () => {
     expect(await world.client.status(id)).toBe("succeeded");
   });
 
-  test("no frame asks D1", async () => {
+  test("a frame causes no query to D1", async () => {
     const world = await newWorld();
     const { channel } = await world.begun();
     const asked = vi.spyOn(env.DB, "prepare");

@@ -1,4 +1,4 @@
-/** A runner that has come back once is given a lease again when its object is restarted. */
+/** A runner that has returned once gets a lease again when its object is restarted. */
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { objectOf } from "../support/objects.ts";

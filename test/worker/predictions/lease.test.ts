@@ -11,14 +11,14 @@ import { newWorld } from "../support/world.ts";
 beforeEach(stopClock);
 afterEach(startClock);
 
-/** A prediction whose runner has been heard once. */
+/** A prediction whose runner has reported once. */
 async function begun() {
   const world = await newWorld();
   return { world, client: world.client, ...(await world.begun()) };
 }
 
-describe("a runner that is not heard for 30 s", () => {
-  test("before output: another attempt, and the old one is fenced", async () => {
+describe("a runner that is silent for 30 s", () => {
+  test("a loss before output opens another attempt and fences the old one", async () => {
     const { client, id, job, channel, runner } = await begun();
     await passes(29, id);
     expect(channel.socket.readyState).toBe(WebSocket.OPEN);
@@ -38,7 +38,7 @@ describe("a runner that is not heard for 30 s", () => {
     ]);
   });
 
-  test("before output: the next attempt has the whole limit of logs again", async () => {
+  test("a loss before output gives the next attempt the whole limit of logs", async () => {
     const { client, id, channel, runner } = await begun();
     const sixMegabytes = async (of: Channel) => {
       const logs = { event: "logs", data: "x".repeat(500_000) } as const;
@@ -52,7 +52,7 @@ describe("a runner that is not heard for 30 s", () => {
     expect(await client.status(id)).toBe("succeeded");
   });
 
-  test("after output: it has failed, for another run would answer twice", async () => {
+  test("a loss after output fails the prediction, for another run would answer twice", async () => {
     const { client, id, channel } = await begun();
     await channel.output("a");
     await passes(31, id);
@@ -64,7 +64,7 @@ describe("a runner that is not heard for 30 s", () => {
     expect(await channel.next()).toMatchObject({ type: "fenced" });
   });
 
-  test("three times in turn: it has failed", async () => {
+  test("three losses in turn fail the prediction", async () => {
     const { world, client, id } = await begun();
     for (let lost = 1; lost < 3; lost++) {
       await passes(31, id);
@@ -75,7 +75,7 @@ describe("a runner that is not heard for 30 s", () => {
     expect(await client.get(id)).toMatchObject({ status: "failed", error: { source: "internal" } });
   });
 
-  test("with a cancel recorded: it is canceled and never run again", async () => {
+  test("a loss with a recorded cancel cancels the prediction, which never runs again", async () => {
     const { client, id } = await begun();
     expect(await client.cancel(id)).toBe(202);
     await passes(31, id);
@@ -87,7 +87,7 @@ test("pings keep the lease without waking the object", async () => {
   vi.setSystemTime(Date.now() - 60_000);
   const { client, id, channel } = await begun();
   const silent = await begun();
-  // The platform stamps a ping with its own clock, which is now the test's again.
+  // The platform stamps a ping with its own clock, which the test's clock now equals again.
   vi.setSystemTime(Date.now() + 60_000);
   const pong = new Promise((resolve) =>
     channel.socket.addEventListener("message", ({ data }) => resolve(data)),
@@ -101,8 +101,8 @@ test("pings keep the lease without waking the object", async () => {
   expect(await silent.channel.next()).toMatchObject({ type: "fenced" });
 });
 
-describe("a zombie that comes back after its lease", () => {
-  test("is refused its late frames, under way on the old channel or on a new one", async () => {
+describe("a runner that returns after its lease", () => {
+  test("late frames are refused, on the old channel and on a new one", async () => {
     const { client, id, job, runner } = await begun();
     const object = await objectOf(id);
     const server = await runInDurableObject(object, (_, ctx) => ctx.getWebSockets()[0]);
@@ -123,7 +123,7 @@ describe("a zombie that comes back after its lease", () => {
     expect(named(await eventsOf(client.stream(id)), "output")).toEqual(["right"]);
   });
 
-  test("is refused its input", async () => {
+  test("the input is refused after the lease", async () => {
     const { id, job, runner } = await begun();
     const read = () =>
       runner.client.fetch("/v1/runner/input", { headers: { "x-auspex-lease": job.lease } });
@@ -133,8 +133,8 @@ describe("a zombie that comes back after its lease", () => {
   });
 });
 
-describe("an object that was restarted, and the channel with it", () => {
-  test("gives the runner 10 s to come back, when its lease would be over", async () => {
+describe("an object that was restarted with its channels closed", () => {
+  test("a restarted object gives the runner 10 s to return when its lease would be over", async () => {
     const { client, id, job, runner, channel } = await withoutTimers(begun);
     await channel.output("a");
     await evictDurableObject(await objectOf(id), { webSockets: "close" });
@@ -145,10 +145,10 @@ describe("an object that was restarted, and the channel with it", () => {
     expect(await client.get(id)).toMatchObject({ status: "succeeded", output: ["a", "b"] });
   });
 
-  test("also when a channel had broken before and was replaced in time", async () => {
+  test("a restarted object gives 10 s also after a broken channel was replaced in time", async () => {
     const { client, id, job, runner, channel } = await withoutTimers(begun);
     const again = await runner.connect(job);
-    // Only now it is seen that the first is gone.
+    // The object notices only now that the first channel is gone.
     channel.socket.close(1000);
     await channel.closed;
     await again.output("a");
@@ -161,7 +161,7 @@ describe("an object that was restarted, and the channel with it", () => {
     expect(await client.get(id)).toMatchObject({ status: "succeeded", output: ["a", "b", "c"] });
   });
 
-  test("and no longer", async () => {
+  test("a restarted object waits no longer than 10 s", async () => {
     const { client, id, channel } = await withoutTimers(begun);
     await channel.output("a");
     await evictDurableObject(await objectOf(id), { webSockets: "close" });
@@ -172,7 +172,7 @@ describe("an object that was restarted, and the channel with it", () => {
     expect(await client.status(id)).toBe("failed");
   });
 
-  test("or what is left of its lease since it last said something", async () => {
+  test("a restarted object waits for the rest of the lease since the last frame", async () => {
     const { client, id, channel } = await withoutTimers(begun);
     for (const value of ["a", "b"]) {
       advance(20);

@@ -1,4 +1,7 @@
-/** A list whose filter hardly anything matches: each page looks through so many rows, and says where to go on. */
+/**
+ * Lists whose filter matches hardly any row: each page looks through `MAX_CHECKED` rows and names the next
+ * page.
+ */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { MAX_CHECKED } from "../../../src/objects/account/prediction-lists.ts";
@@ -7,12 +10,12 @@ import { type Page, pageAt } from "../support/catalogue.ts";
 import { accountOf } from "../support/objects.ts";
 import { newClient, newWorld, type World } from "../support/world.ts";
 
-/** As many rows again as a page looks through, and a half. */
+/** The rows fill two and a half pages of a search. */
 const ROWS = 2.5 * MAX_CHECKED;
 const ID = "0190aaaa-aaaa-7aaa-8aaa-";
 const idOf = (n: number) => `${ID}${String(n).padStart(12, "0")}`;
 
-/** Predictions that have failed, but for the oldest and some in the middle. */
+/** Adds failed predictions; those with a number in `succeeded` have succeeded. */
 async function fill({ user_id, model }: World, succeeded: number[]) {
   const account = (await accountOf(user_id)) ?? expect.fail("it has no object");
   const [owner, name] = model.split("/");
@@ -33,7 +36,7 @@ async function fill({ user_id, model }: World, succeeded: number[]) {
   });
 }
 
-/** The ids of each page, first in one direction and then back. */
+/** Returns the IDs of each page, in one direction. */
 async function walk({ client }: World, first: string, way: "next_url" | "previous_url") {
   const pages: string[][] = [];
   let last: Page<Prediction> | undefined;
@@ -57,7 +60,7 @@ test.each(["", "&model="])("pages that are short or empty lead to the rest%s", a
   expect(back.pages.flat()).toEqual([idOf(middle + 1), idOf(middle)]);
 });
 
-test("a page that is full asks for no more", async () => {
+test("a page that is full looks through no more rows", async () => {
   const world = await newWorld();
   await world.waiting();
   const newest = [0, 1, 2, 3, 4, 5].map((n) => ROWS - n);
@@ -71,7 +74,7 @@ test("a page that is full asks for no more", async () => {
   expect(pages.flat()).toEqual(newest.slice(5).map(idOf));
 });
 
-test("one that no prediction ever ran by, and one of several statuses", async () => {
+test("a list by a model that no prediction ran is empty, and one by several statuses finds its row", async () => {
   const world = await newWorld();
   await world.waiting();
   await fill(world, [1]);
@@ -81,7 +84,7 @@ test("one that no prediction ever ran by, and one of several statuses", async ()
   expect((await walk(world, both, "next_url")).pages.flat()).toEqual([idOf(1)]);
 });
 
-test("one whose id ends so", async () => {
+test("a list by the end of an ID finds the prediction on its last page", async () => {
   const world = await newWorld();
   await world.waiting();
   await fill(world, []);
@@ -89,7 +92,7 @@ test("one whose id ends so", async () => {
   expect(pages).toEqual([[], [], [idOf(7)]]);
 });
 
-test("a token for other models is told nothing by how long that takes", async () => {
+test("a token for other models learns nothing from the time that a list takes", async () => {
   const world = await newWorld();
   await world.waiting();
   await fill(world, []);

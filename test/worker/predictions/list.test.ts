@@ -1,4 +1,4 @@
-/** GET /v1/predictions: newest first, by status, one's own alone. */
+/** GET /v1/predictions: newest first, filtered, and only the caller's own predictions. */
 import { expect, test } from "vitest";
 import { timeOfId } from "../../../src/lib/uuid-time.ts";
 import type { Prediction } from "../../../src/protocol/prediction.ts";
@@ -15,7 +15,7 @@ const { client } = world;
 const created: string[] = [];
 for (let n = 0; n < 12; n++) created.unshift(await world.waiting());
 
-test("newest first, without input and output", async () => {
+test("a list has the newest first, without input and output", async () => {
   const all = await page(client, "/v1/predictions");
   expect(idsOf(all)).toEqual(created);
   expect(all).toMatchObject({
@@ -33,7 +33,7 @@ test("newest first, without input and output", async () => {
   });
 });
 
-test("what comes meanwhile does not shift the pages", async () => {
+test("a prediction that arrives meanwhile does not shift the pages", async () => {
   const mine = await newWorld();
   const old: string[] = [];
   for (let n = 0; n < 6; n++) old.unshift(await mine.waiting());
@@ -43,7 +43,7 @@ test("what comes meanwhile does not shift the pages", async () => {
   expect(idsOf(second)).toEqual(old.slice(5));
 });
 
-test("by status, one or several, also the same twice", async () => {
+test("a list filters by one or several statuses, also by a repeated one", async () => {
   const mine = await newWorld();
   const [first, second, third] = [await mine.waiting(), await mine.waiting(), await mine.waiting()];
   await mine.client.cancel(second);
@@ -60,7 +60,7 @@ test("by status, one or several, also the same twice", async () => {
   expect(await listed("statuses=failed&statuses=started")).toEqual([]);
 });
 
-test("by model, under the name that it has now, and by status besides", async () => {
+test("a list filters by a model's current name, together with a status", async () => {
   const mine = await newWorld();
   const { client, username } = mine;
   const other = referenceOf(await newModel(client, { hardware_identifier: mine.hardware }));
@@ -79,14 +79,14 @@ test("by model, under the name that it has now, and by status besides", async ()
   expect(await listed(`model=${username}/no-such-model`)).toEqual([]);
   await client.ok("PATCH", `/v1/models/${mine.model}`, { name: "tale" });
   expect(await listed(`model=${username}/tale`)).toEqual([second, first]);
-  // By the one that they ran by, until another model has it.
+  // The model's earlier name finds its predictions until another model has that name.
   expect(await listed(model)).toEqual([second, first]);
   const [, name] = mine.model.split("/");
   await newModel(client, { name, hardware_identifier: mine.hardware });
   expect(await listed(model)).toEqual([]);
 });
 
-test("by id, time, token and duration, together with others", async () => {
+test("a list filters by id, time, token and duration, together with other filters", async () => {
   const mine = await newWorld();
   const [first, second] = [await mine.waiting(), await mine.waiting()];
   const { channel } = await (await mine.runner()).work();
@@ -95,7 +95,8 @@ test("by id, time, token and duration, together with others", async () => {
     idsOf(await page(mine.client, `/v1/predictions?${query}`));
   await eventually(async () => expect(await listed("statuses=succeeded")).toEqual([first]));
   expect(await listed(`id=${first}`)).toEqual([first]);
-  // Eight digits alone may be an end: ids that were made while a test's clock was ahead are such.
+  // IDs that were made while a test's clock was ahead may share the last eight digits, so the filter has
+  // nine.
   expect(await listed(`id=${first.slice(0, 9)}&statuses=pending`)).toEqual([second]);
   const time = new Date(timeOfId(second)).toISOString();
   expect(await listed(`created_after=${time}`)).toContain(second);
@@ -115,14 +116,14 @@ test("by id, time, token and duration, together with others", async () => {
     expect((await mine.client.json("GET", `/v1/predictions?${wrong}`)).status).toBe(422);
 });
 
-test("a cursor of one filter is none of another", async () => {
+test("a cursor of one filter is refused with another", async () => {
   const query = `model=${world.model}&page_size=5`;
   const { next_cursor } = await page(client, `/v1/predictions?${query}`);
   const without = await client.json("GET", `/v1/predictions?page_size=5&cursor=${next_cursor}`);
   expect(without.status).toBe(422);
 });
 
-test("one's own alone", async () => {
+test("a list has only the caller's own predictions", async () => {
   const stranger = await world.stranger();
   expect(idsOf(await page(stranger, "/v1/predictions"))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** The line of the log that says how a prediction ended. */
+/** The log line of the end of a prediction. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { settings } from "../../../src/env.ts";
@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Objects have bindings of their own, which all of them share. */
+/** Objects have bindings of their own, which all objects share. */
 const sample = async (id: string, rate: number) =>
   runInDurableObject(await objectOf(id), (instance) => {
     settings(Reflect.get(instance, "env")).logSampleRate = rate;
@@ -27,7 +27,7 @@ async function started(world: World) {
   return { id, runner, ...(await runner.work()) };
 }
 
-test("an end is one line of the sample, with what an operator searches for", async () => {
+test("an end is one log line within the sample, with the fields that operators search for", async () => {
   const world = await newWorld();
   const { id, runner, channel } = await started(world);
   await sample(id, 1);
@@ -58,7 +58,7 @@ test("an end is one line of the sample, with what an operator searches for", asy
   expect(JSON.stringify(log.mock.calls)).not.toContain(SECRET);
 });
 
-test("no line is written outside of the sample, nor of a model's own failure", async () => {
+test("no log line is written outside of the sample, nor for a model's own failure", async () => {
   const world = await newWorld();
   const { channel } = await started(world);
   const logs = [captureLog("info"), captureLog("warn")];
@@ -70,7 +70,7 @@ test("no line is written outside of the sample, nor of a model's own failure", a
   for (const log of logs) expect(log.mock.calls).toEqual([]);
 });
 
-test("what the service has failed is a warning, whatever the sample, without the error's text", async () => {
+test("a failure of the service is a warning, whatever the sample, without the error's text", async () => {
   const world = await newWorld();
   const { id, runner, channel } = await started(world);
   const log = captureLog("warn");
@@ -92,7 +92,7 @@ test("what the service has failed is a warning, whatever the sample, without the
   expect(JSON.stringify(log.mock.calls)).not.toContain(SECRET);
 });
 
-test("so is one that no runner took, which names none", async () => {
+test("a prediction that no runner took is a warning without a runner", async () => {
   const world = await newWorld();
   const id = await world.waiting({ prompt: SECRET });
   const log = captureLog("warn");

@@ -1,4 +1,4 @@
-/** A run that ends without its runner is none of that runner's any more: the fleet's page says so. */
+/** Runs that end without their runner: the fleet's page no longer counts them as that runner's. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { shown } from "../support/fleet.ts";
@@ -9,7 +9,7 @@ import { newWorld, type World } from "../support/world.ts";
 beforeEach(stopClock);
 afterEach(startClock);
 
-/** The runner is there, and says something every 20 s at least. */
+/** Passes time while the runner reports every 20 s at least. */
 async function passesWhileHeard(seconds: number, id: string, channel: Channel): Promise<void> {
   for (let left = seconds; left > 0; left -= 20) {
     await channel.output("at it");
@@ -18,16 +18,19 @@ async function passesWhileHeard(seconds: number, id: string, channel: Channel): 
 }
 
 const ends: [string, (world: World, id: string, channel: Channel) => Promise<unknown>][] = [
-  ["when its lease has ended", (_, id) => passes(31, id)],
+  ["a run whose lease has ended is not the runner's any more", (_, id) => passes(31, id)],
   [
-    "when a cancel is enforced",
+    "a run whose cancel is enforced is not the runner's any more",
     async ({ client }, id, channel) => {
       await client.cancel(id);
       await channel.next();
       await passesWhileHeard(60, id, channel);
     },
   ],
-  ["when the time of the run is over", (_, id, channel) => passesWhileHeard(80, id, channel)],
+  [
+    "a run whose time is over is not the runner's any more",
+    (_, id, channel) => passesWhileHeard(80, id, channel),
+  ],
 ];
 
 test.each(ends)("%s", async (_, end) => {

@@ -1,4 +1,4 @@
-/** The point that a dataset gets of the end of a prediction. */
+/** The data point of the end of a prediction. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Bindings } from "../../../src/env.ts";
@@ -12,7 +12,7 @@ const SECRET = "the-secret-of-the-prompt";
 const writeDataPoint = vi.fn<AnalyticsEngineDataset["writeDataPoint"]>();
 let bindings: Bindings | undefined;
 
-/** Objects have bindings of their own, which all of them share. */
+/** Objects have bindings of their own, which all objects share. */
 const bind = async (id: string) =>
   runInDurableObject(await objectOf(id), (instance) => {
     bindings = Reflect.get(instance, "env");
@@ -27,7 +27,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test("an end is one point, with what an operator sums up and nothing of input or output", async () => {
+test("an end writes one data point, with the fields that operators sum up and nothing of input or output", async () => {
   const world = await newWorld();
   const id = await world.waiting({ prompt: SECRET });
   await bind(id);
@@ -52,7 +52,7 @@ test("an end is one point, with what an operator sums up and nothing of input or
   expect(JSON.stringify(writeDataPoint.mock.calls)).not.toContain(SECRET);
 });
 
-test("one that a model has failed says so, without the error's text", async () => {
+test("the data point of a failed model says so, without the error's text", async () => {
   const world = await newWorld();
   const { id, channel } = await world.begun();
   await bind(id);
@@ -66,7 +66,7 @@ test("one that a model has failed says so, without the error's text", async () =
   expect(JSON.stringify(writeDataPoint.mock.calls)).not.toContain(SECRET);
 });
 
-test("one that no runner took was in the queue to its end", async () => {
+test("the data point of a prediction that no runner took has the whole time as queue time", async () => {
   const world = await newWorld();
   const id = await world.waiting();
   await bind(id);
@@ -77,7 +77,7 @@ test("one that no runner took was in the queue to its end", async () => {
   expect(point?.doubles?.slice(0, 3)).toEqual([3_601, 0, 0]);
 });
 
-test("a point that cannot be written is a warning, and the prediction ends as ever", async () => {
+test("a data point that cannot be written is a warning, and the prediction ends as usual", async () => {
   const world = await newWorld();
   const { id, channel } = await world.begun();
   await bind(id);

@@ -1,4 +1,4 @@
-/** A runner reports as finely as somebody watches, and each row holds what came since the last one. */
+/** The pace of frames: finer while somebody reads, with one row for all events since the last one. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { EventReader } from "../support/events.ts";
@@ -14,7 +14,7 @@ afterEach(startClock);
 const TOKENS = 500;
 const TOKEN_MS = 20;
 
-/** Puts out a token every 20 ms, in frames as fine as the runner is told to. */
+/** Reports a token every 20 ms, in frames of the pace that the runner last received. */
 async function putOut(id: string, channel: Channel): Promise<void> {
   const object = await objectOf(id);
   for (let sent = 0; sent < TOKENS; ) {
@@ -29,10 +29,10 @@ async function putOut(id: string, channel: Channel): Promise<void> {
 
 const logRows = async (id: string) => (await logRowsOf(await objectOf(id))).length;
 
-describe("500 tokens in 10 s", () => {
+describe("a run with 500 tokens in 10 s", () => {
   test.each([
-    ["that nobody reads are at most 20 rows", false, 20],
-    ["that somebody reads are at most 50", true, 50],
+    ["tokens without a reader take at most 20 rows", false, 20],
+    ["tokens with a reader take at most 50 rows", true, 50],
   ])("%s", async (_, isRead, most) => {
     const { client, begun } = await newWorld();
     const { id, channel } = await begun();

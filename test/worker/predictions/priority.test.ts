@@ -1,4 +1,4 @@
-/** The priority that predictions wait with: what they ask for, within what their token is held to. */
+/** The priority of waiting predictions: the requested one, up to the limit of their token. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { rowOf } from "../support/objects.ts";
 import { newClient, newWorld, operator, type World } from "../support/world.ts";
 
-/** With which priority a prediction waits in its pool. */
+/** Returns the priority with which a prediction waits in its pool. */
 async function priorityOf({ hardware }: World, id: string): Promise<string | undefined> {
   const pool = env.POOL.getByName(hardware);
   const find = (object_id: string) =>
@@ -28,8 +28,8 @@ async function priorityOf({ hardware }: World, id: string): Promise<string | und
 const ask = (client: Client, model: string, priority?: string) =>
   client.create({ model, input: {}, ...(priority !== undefined && { priority }) });
 
-describe("without a limit", () => {
-  test("it is what the request asks for, and normal by default, whichever way it is created", async () => {
+describe("a token without a limit", () => {
+  test("the priority is the requested one, and normal by default, whichever way the prediction is created", async () => {
     const world = await newWorld();
     const { client, model } = world;
     for (const [asked, given] of [
@@ -48,7 +48,7 @@ describe("without a limit", () => {
     }
   });
 
-  test("another one does not exist", async () => {
+  test("an unknown priority is refused", async () => {
     const { client, model } = await newWorld();
     const { status } = await client.refused("/v1/predictions", {
       model,
@@ -59,7 +59,7 @@ describe("without a limit", () => {
   });
 });
 
-test("a token that is held to one gives it, or a lower one, and no higher one", async () => {
+test("a token with a limit of priority gives that one or a lower one, and no higher one", async () => {
   const world = await newWorld();
   const { username, model } = world;
   const held = await newClient(username, { priority: "normal" });

@@ -1,4 +1,4 @@
-/** How many may read at once, or wait: of one prediction, and with one account. */
+/** Limits of readers and of waiting calls, per prediction and per account. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test } from "vitest";
@@ -13,7 +13,7 @@ afterEach(async () => {
   await Promise.all(streams.splice(0).map((response) => response.body?.cancel()));
 });
 
-/** Where an account may read three streams at once. */
+/** An account may read three streams at once under these bindings. */
 const bindings = Object.assign({}, env, { MAX_STREAMS: "3" });
 
 async function read({ token }: Client, id: string): Promise<Response> {
@@ -51,12 +51,12 @@ test("a prediction has a hundred readers, and one more when one has gone", async
   for (let n = 0; n < 100; n++) expect((await open(id)).status).toBe(200);
   await expectRefusal(await open(id), /This prediction has as many readers/);
   expect((await open(other)).status).toBe(200);
-  // Whoever reads and leaves says so.
+  // A reader that cancels its stream frees its place.
   await streams.shift()?.body?.cancel();
   await eventually(async () => expect((await open(id)).status).toBe(200));
 });
 
-test("an account reads so many streams at once, and another its own", async () => {
+test("an account reads three streams at once, and another account three of its own", async () => {
   const world = await newWorld();
   const ids = [await world.waiting(), await world.waiting()];
   const open = async () => {
@@ -74,7 +74,7 @@ test("an account reads so many streams at once, and another its own", async () =
   await eventually(async () => expect((await open()).status).toBe(200));
 });
 
-test("what could not be opened, and what has ended, counts no longer", async () => {
+test("streams that failed to open, or have ended, no longer count", async () => {
   const { client, begun } = await newWorld();
   for (let n = 0; n < 4; n++) {
     const missing = await read(client, crypto.randomUUID());
@@ -92,7 +92,7 @@ test("what could not be opened, and what has ended, counts no longer", async () 
   }
 });
 
-test("a stream that is refused creates nothing, whatever it is asked by", async () => {
+test("a refused stream creates nothing, whichever call asks for it", async () => {
   const { client, model } = await newVendora();
   for (let n = 0; n < 3; n++) {
     const response = await post(client, "/v1/predictions", { model, input: {} });
@@ -113,7 +113,7 @@ test("a stream that is refused creates nothing, whatever it is asked by", async 
   expect((await list.json<{ items: object[] }>()).items).toHaveLength(3);
 });
 
-test("streams of the vendora convention count, from the call on to their end", async () => {
+test("streams of the vendora convention count, from the call to their end", async () => {
   const { client, model, fleet } = await newVendora();
   const chat = () => post(client, "/v1/vendora/chat/completions", { model, messages: MESSAGES });
   const calls = [
@@ -122,7 +122,7 @@ test("streams of the vendora convention count, from the call on to their end", a
     post(client, "/v1/vendora/responses", { model, input: "Go" }),
     chat(),
   ];
-  // Nobody answers them yet: the only one that has an answer is the one that is refused.
+  // The refused call is the only one with an answer before the runner has answered the others.
   expect((await Promise.race(calls)).status).toBe(429);
   for (let n = 0; n < 3; n++) await answer(fleet, chunk({ content: "Yes" }, "stop"));
   for (const response of await Promise.all(calls)) await response.text();

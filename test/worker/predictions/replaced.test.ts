@@ -1,4 +1,4 @@
-/** A prediction's object that the platform has replaced: whoever it holds is let go at the next check. */
+/** Objects that the platform has replaced: their readers and callers are released at the next check. */
 import { expect, test } from "vitest";
 import { CHECK_MS } from "../../../src/objects/replacement-check.ts";
 import { EventReader, eventsOf, named } from "../support/events.ts";
@@ -8,7 +8,7 @@ import { objectOf } from "../support/objects.ts";
 import { cutOff, isCutOff } from "../support/replaced.ts";
 import { newWorld } from "../support/world.ts";
 
-test("a stream breaks off instead of standing still, and is resumed where it was", async () => {
+test("a stream of a replaced object breaks off, and is resumed where it was", async () => {
   const nextCheck = holdTimers(CHECK_MS);
   const { client, begun } = await newWorld();
   const { id, job, runner, channel } = await begun();
@@ -24,7 +24,7 @@ test("a stream breaks off instead of standing still, and is resumed where it was
   expect(named([...before, ...(await resumed)], "output")).toEqual(["a", "b"]);
 });
 
-test("a create that waits is answered with what goes on", async () => {
+test("a create that waits for a replaced object is answered with a prediction that goes on", async () => {
   const nextCheck = holdTimers(CHECK_MS);
   const { client, model, runner } = await newWorld();
   const asked = { model, input: {} };
@@ -36,7 +36,7 @@ test("a create that waits is answered with what goes on", async () => {
   expect([status, body]).toMatchObject([202, { id: job.prediction_id }]);
 });
 
-test("one that holds nobody any more does not check", async () => {
+test("an object without readers and callers does not check", async () => {
   const nextCheck = holdTimers(CHECK_MS);
   const { client, begun } = await newWorld();
   const { id } = await begun();

@@ -1,4 +1,4 @@
-/** The reports of short runs: each its only frame, in one request instead of a channel for each. */
+/** Reports of short runs: each is the run's only frame, in one request instead of a channel of its own. */
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
@@ -29,7 +29,7 @@ async function taken() {
   return { client: world.client, id, runner, job };
 }
 
-test("is a whole run: started, output, end", async () => {
+test("a report is a whole run: started, output, end", async () => {
   const { client, id, runner, job } = await taken();
   const reply = await report(runner, job.lease);
   expect(reply).toEqual({ type: "ack", seq: 1, receipt: expect.any(String) });
@@ -44,7 +44,7 @@ test("is a whole run: started, output, end", async () => {
   ]);
 });
 
-test("sent twice it is kept once, over the channel too", async () => {
+test("a report that is sent twice is kept once, also over the channel", async () => {
   const { client, id, runner, job } = await taken();
   await report(runner, job.lease);
   expect(await report(runner, job.lease)).toEqual({
@@ -56,7 +56,7 @@ test("sent twice it is kept once, over the channel too", async () => {
   expect(named(await eventsOf(client.stream(id)), "output")).toEqual(["hi"]);
 });
 
-test("sent again to an object that died with the answer is kept once", async () => {
+test("a report that is sent again to an object that died with the answer is kept once", async () => {
   const { client, id, runner, job } = await taken();
   await report(runner, job.lease);
   const events = await eventsOf(client.stream(id));
@@ -66,7 +66,7 @@ test("sent again to an object that died with the answer is kept once", async () 
   expect(await client.get(id)).toMatchObject({ status: "succeeded", output: "hi" });
 });
 
-test("sent again and again it does not put off the row of the end", async () => {
+test("a report that is sent again and again does not delay the row of the end", async () => {
   stopClock();
   const world = await newWorld();
   const { runner, polling } = await waitingRunner(world);
@@ -76,7 +76,7 @@ test("sent again and again it does not put off the row of the end", async () => 
     await report(runner, job.lease);
     return { job, id: (await creating).body.id };
   });
-  // Of another instance nobody knows whether it has written the row.
+  // A restarted object does not know whether its predecessor has written the row.
   await abortAllDurableObjects();
   const alarm = async () =>
     runInDurableObject(await objectOf(id), (_, { storage }) => storage.getAlarm());
@@ -88,14 +88,14 @@ test("sent again and again it does not put off the row of the end", async () => 
   startClock();
 });
 
-test("of an attempt that has ended is fenced, and changes nothing", async () => {
+test("a report of an attempt that has ended is fenced, and changes nothing", async () => {
   const { client, id, runner, job } = await taken();
   await client.cancel(id);
   expect(await report(runner, job.lease)).toMatchObject({ type: "fenced" });
   expect(await client.get(id)).toMatchObject({ status: "canceled", output: null });
 });
 
-test("with a wrong lease it reaches nothing", async () => {
+test("a report with a wrong lease reaches nothing", async () => {
   const { client, id, runner, job } = await taken();
   const forged = `${job.lease.slice(0, -4)}0000`;
   expect(await report(runner, forged)).toMatchObject({ type: "fenced" });
@@ -103,7 +103,7 @@ test("with a wrong lease it reaches nothing", async () => {
   expect(await client.status(id)).toBe("pending");
 });
 
-test("a frame out of order, and what is no frame, are refused", async () => {
+test("a report with a frame out of order, or without a frame, is refused", async () => {
   const { client, id, runner, job } = await taken();
   expect(await report(runner, job.lease, { ...FRAME, seq: 2 })).toMatchObject({
     type: "refused",
@@ -128,7 +128,7 @@ async function pair() {
   return { client: world.client, ids, runner, first, second };
 }
 
-test("several are taken together, and what is wrong with one does not matter to the others", async () => {
+test("several reports are taken together, and an invalid one does not affect the others", async () => {
   const { client, ids, runner, first, second } = await pair();
   const replies = await runner.reports([
     { lease: first, frame: FRAME },
@@ -141,7 +141,7 @@ test("several are taken together, and what is wrong with one does not matter to 
   for (const id of ids) expect(await client.status(id)).toBe("succeeded");
 });
 
-test("one whose prediction is down is refused, and the others are taken", async () => {
+test("a report whose prediction is down is refused, and the others are taken", async () => {
   const { client, ids, runner, first, second } = await pair();
   const report = vi.spyOn(PredictionObject.prototype, "report");
   report.mockRejectedValueOnce(new Error("it is down"));
@@ -155,7 +155,7 @@ test("one whose prediction is down is refused, and the others are taken", async 
   expect(statuses.sort()).toEqual(["pending", "succeeded"]);
 });
 
-/** The depth that a frame's value may have, as over the channel. */
+/** A frame's value may be 133 levels deep, in a report as over the channel. */
 test.each([
   [133, "ack"],
   [134, "refused"],
@@ -166,7 +166,7 @@ test.each([
   expect((await runner.report(job.lease, frame)).type).toBe(type);
 });
 
-test("a request without any, or with too many, is a 422", async () => {
+test("a request without reports, or with too many, is a 422", async () => {
   const { runner, job } = await taken();
   const statusOf = async (count: number) => {
     const report = { lease: job.lease, frame: JSON.stringify(FRAME) };

@@ -1,11 +1,11 @@
-/** The control plane is restarted while something is under way: nothing accepted is lost. */
+/** Restarts of the control plane while predictions are under way: nothing accepted is lost. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { EventReader, eventsOf, named } from "../support/events.ts";
 import { countRows } from "../support/objects.ts";
 import { newWorld } from "../support/world.ts";
 
-test("a create that waits answers with what goes on", async () => {
+test("a create that waits through a restart answers with a prediction that goes on", async () => {
   const { client, model, runner, user_id } = await newWorld();
   const creating = client.json<{ id: string }>(
     "POST",
@@ -30,7 +30,7 @@ test("a create that waits answers with what goes on", async () => {
   });
 });
 
-test("under an Idempotency-Key too", async () => {
+test("a create with an Idempotency-Key that waits through a restart answers, too", async () => {
   const { client, model, runner } = await newWorld();
   const headers = { prefer: "wait=20", "idempotency-key": "k" };
   const creating = client.json<{ id: string }>(
@@ -45,7 +45,7 @@ test("under an Idempotency-Key too", async () => {
   expect([status, body.id]).toEqual([202, job.prediction_id]);
 });
 
-test("a stream that breaks off does so without `done`, and is resumed where it was", async () => {
+test("a stream that a restart breaks off has no `done`, and is resumed where it was", async () => {
   const { client, begun } = await newWorld();
   const { id, job, runner, channel } = await begun();
   const reader = new EventReader((await client.stream(id)).body);
@@ -60,7 +60,7 @@ test("a stream that breaks off does so without `done`, and is resumed where it w
   expect(named([...before, ...(await resumed)], "output")).toEqual(["a", "b"]);
 });
 
-test("what waits is handed out by the new pool", async () => {
+test("a prediction that waited before a restart is handed out by the new pool", async () => {
   const { waiting, runner } = await newWorld();
   const ids = [await waiting(), await waiting()];
   const one = await runner(2);

@@ -1,4 +1,4 @@
-/** That nothing is left: every key of R2, every part, row and object is accounted for. */
+/** Leaks: every key and part of R2, every row and every object is accounted for in the end. */
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -32,7 +32,7 @@ const HOUR = 3_600;
 const DAY = 86_400;
 
 test("nothing leaks: every key, part, row and object is gone in the end", async () => {
-  // The reset between files, which empties the database, may miss what was just being read.
+  // Resetting the database between test files may miss rows that were just being read.
   const before = await keysBelow();
   const multiparts: R2MultipartUpload[] = [];
   const create = env.FILES.createMultipartUpload.bind(env.FILES);
@@ -66,7 +66,7 @@ test("nothing leaks: every key, part, row and object is gone in the end", async 
     ];
     const abandoned = await beginRunnerUpload(runner, job, 20);
     if (n % 2 === 0) await sendPart(abandoned.urls[0], bytesOf(20));
-    // A value that no frame has named.
+    // No frame names this value.
     await storeValue(runner, job, "unused");
     await channel.report([await storeValue(runner, job, "v".repeat(300_000))]);
     if (n === 1) {

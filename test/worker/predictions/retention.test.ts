@@ -1,4 +1,4 @@
-/** How long data is kept, and that nothing of it is left afterwards: in R2, D1 or an object. */
+/** Retention of data: how long it is kept, and that nothing is left afterwards in R2, D1 or an object. */
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -37,7 +37,7 @@ afterEach(() => {
 const HOUR = 3_600;
 const DAY = 86_400;
 
-/** A prediction that has succeeded, with something of everything in R2. */
+/** A prediction that has succeeded and has an object of each kind in R2. */
 async function finished(world: World, options: object = {}) {
   const { client, model, runner } = world;
   const input = { text: "i".repeat(2 * MIB) };
@@ -62,7 +62,7 @@ describe("retention_seconds", () => {
     [1.5, "int_from_float"],
     ["60", "int_type"],
     [null, "int_type"],
-  ])("of %s is refused", async (retention_seconds, type) => {
+  ])("a retention_seconds of %s is refused", async (retention_seconds, type) => {
     const { client, model } = await newWorld();
     const request = { model, input: {}, retention_seconds };
     const { status, body } = await client.refused("/v1/predictions", request);
@@ -70,7 +70,7 @@ describe("retention_seconds", () => {
     expect(body.detail).toMatchObject([{ loc: ["body", "retention_seconds"], type }]);
   });
 
-  test.each([60, 3_600, 30 * DAY])("of %i is kept so long, and no longer", async (seconds) => {
+  test.each([60, 3_600, 30 * DAY])("data is kept for %i s, and no longer", async (seconds) => {
     const world = await newWorld();
     const { id, url } = await finished(world, { retention_seconds: seconds });
     expect(await keysBelow(id)).toHaveLength(3);
@@ -87,7 +87,7 @@ describe("retention_seconds", () => {
     });
     expect(await keysBelow(id)).toEqual([]);
     await eventually(async () => expect(await rowOf(id)).toMatchObject({ data_removed: 1 }));
-    // What was being stored when it ended goes an hour later, and the last of the object with it.
+    // An object in R2 that was written late goes an hour after the data, and the object's storage with it.
     await env.FILES.put(`${id}/late`, "late");
     await passes(HOUR, id);
     expect(await keysBelow(id)).toEqual([]);
@@ -95,7 +95,7 @@ describe("retention_seconds", () => {
     expect(await world.client.get(id)).toMatchObject({ status: "succeeded", data_removed: true });
   });
 
-  test("counts from the end, not from the beginning", async () => {
+  test("retention counts from the end, not from the beginning", async () => {
     const { client, model, runner } = await newWorld();
     const { body } = await client.create({ model, input: {}, retention_seconds: 60 });
     const { channel } = await (await runner()).work();
@@ -110,7 +110,7 @@ describe("retention_seconds", () => {
 });
 
 describe("removing a prediction's data", () => {
-  test("takes all of it at once, and again does no harm", async () => {
+  test("a removal takes all data at once, and a second one does no harm", async () => {
     const world = await newWorld();
     const { id, url } = await finished(world);
     for (let times = 0; times < 2; times++) {
@@ -127,7 +127,7 @@ describe("removing a prediction's data", () => {
     expect(await runDurableObjectAlarm(await objectOf(id))).toBe(false);
   });
 
-  test("is refused while it waits or runs, and works once it is canceled", async () => {
+  test("a removal is refused while the prediction waits or runs, and works once it is canceled", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     const refused = await remove(world, id);
@@ -146,7 +146,7 @@ describe("removing a prediction's data", () => {
     expect((await remove(world, id)).status).toBe(200);
   });
 
-  test("is its owner's alone", async () => {
+  test("a removal is refused to everybody but the owner", async () => {
     const world = await newWorld({ visibility: "public" });
     const { id } = await finished(world);
     const stranger = await world.stranger();
@@ -157,7 +157,7 @@ describe("removing a prediction's data", () => {
     expect(await keysBelow(id)).toHaveLength(3);
   });
 
-  test("leaves the uploads that it has read", async () => {
+  test("a removal leaves the uploads that the prediction has read", async () => {
     const world = await newWorld();
     const done = await uploaded(world.client);
     const id = await world.waiting({ image: `/v1/uploads/${done.id}` });
@@ -169,7 +169,7 @@ describe("removing a prediction's data", () => {
     expect(await keysBelow(done.id)).toHaveLength(1);
   });
 
-  test("while R2 is down changes nothing, and can be asked again", async () => {
+  test("a removal while R2 is down changes nothing, and can be asked for again", async () => {
     const world = await newWorld();
     const { id } = await finished(world);
     const gone = vi.spyOn(env.FILES, "delete").mockRejectedValue(new Error("R2 is down"));
@@ -181,7 +181,7 @@ describe("removing a prediction's data", () => {
   });
 });
 
-test("retention that finds R2 down is met as soon as it is up", async () => {
+test("a retention whose time comes while R2 is down removes the data as soon as R2 is up", async () => {
   const world = await newWorld();
   const { id } = await finished(world, { retention_seconds: 60 });
   const gone = vi.spyOn(env.FILES, "delete").mockRejectedValue(new Error("R2 is down"));
@@ -194,7 +194,7 @@ test("retention that finds R2 down is met as soon as it is up", async () => {
 });
 
 describe("a runner that is too late", () => {
-  /** Ends the attempt while R2 writes, and after the object had said that it may. */
+  /** Ends the attempt during a write to R2, after the object has allowed it. */
   function endWhile(method: "put" | "resumeMultipartUpload", end: () => Promise<unknown>) {
     if (method === "put") {
       const put = env.FILES.put.bind(env.FILES);
@@ -234,7 +234,7 @@ describe("a runner that is too late", () => {
       },
     ],
   ])("because %s", (_, end) => {
-    test("leaves no file, no value and no file in parts", async () => {
+    test("a late runner leaves no file, no value and no file in parts", async () => {
       const world = await newWorld();
       for (const store of ["file", "value", "parts"] as const) {
         const { id, runner, job } = await world.begun();
@@ -254,7 +254,7 @@ describe("a runner that is too late", () => {
 });
 
 describe("a file in parts, from a runner", () => {
-  test("is one file when it is whole, also when its completion is repeated", async () => {
+  test("a file in parts is one file once it is complete, also when its completion is repeated", async () => {
     const world = await newWorld();
     const { id, runner, job, channel } = await world.begun();
     const bytes = bytesOf(PART + 5);
@@ -268,7 +268,7 @@ describe("a file in parts, from a runner", () => {
     };
     const first = await complete();
     expect(first.status).toBe(200);
-    // The answer was lost on its way: the runner asks again.
+    // The runner completes again, as if the first answer was lost on its way.
     expect(await complete()).toEqual(first);
     expect(await digestOf(await nobody.fetch(first.url))).toBe(await digestOf(bytes));
     await channel.succeed(first.url);
@@ -283,7 +283,7 @@ describe("a file in parts, from a runner", () => {
     expect(await keysBelow(id)).toEqual([]);
   });
 
-  test("is nobody else's: neither its owner's upload nor another prediction's", async () => {
+  test("a file in parts is neither the owner's upload nor another prediction's", async () => {
     const world = await newWorld();
     const { runner, job } = await world.begun();
     const begun = await beginRunnerUpload(runner, job, 3);

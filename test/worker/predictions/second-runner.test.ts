@@ -1,4 +1,4 @@
-/** A job whose runner is not heard is handed to another beside it: whoever is heard first has it. */
+/** Silent runners: their job is also handed to a second runner, and the first to report keeps it. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventsOf, named } from "../support/events.ts";
@@ -10,7 +10,7 @@ import { newWorld } from "../support/world.ts";
 beforeEach(stopClock);
 afterEach(startClock);
 
-/** A job that a runner has taken without a word, and another runner with room. */
+/** A job that one runner takes without a report, and a second runner with room. */
 async function silent() {
   const world = await newWorld();
   const first = await world.runner();
@@ -28,7 +28,7 @@ async function silent() {
   return { world, id, first, job, second, asked };
 }
 
-test("within a second, with a number of its own", async () => {
+test("a second runner gets the job within about a second, under the next attempt number", async () => {
   const { world, id, job, second, asked, first } = await silent();
   await passes(0.9, id);
   await passes(0.2, id);
@@ -45,7 +45,7 @@ test("within a second, with a number of its own", async () => {
   ]);
 });
 
-test("and the first has it after all when it is heard first", async () => {
+test("the first runner keeps the job when it connects before the second", async () => {
   const { world, id, job, second, asked, first } = await silent();
   await passes(1.1, id);
   const next = await asked;
@@ -54,12 +54,12 @@ test("and the first has it after all when it is heard first", async () => {
   await channel.output("a");
   await channel.succeed("b");
   expect(await world.client.get(id)).toMatchObject({ status: "succeeded", output: ["a", "b"] });
-  // It has room again at once, and nothing is held against it.
+  // The second runner has room again at once, and is not set aside.
   const other = await world.waiting();
   expect((await second.take()).prediction_id).toBe(other);
 });
 
-test("nobody else having room, it waits for the first for 5 s", async () => {
+test("a job without a second runner that has room waits 5 s for the first", async () => {
   const world = await newWorld();
   const id = await world.waiting();
   const first = await world.runner();
@@ -70,7 +70,7 @@ test("nobody else having room, it waits for the first for 5 s", async () => {
   expect(await world.client.status(id)).toBe("succeeded");
 });
 
-test("neither heard, it is handed out again", async () => {
+test("a job that neither runner reported on is handed out again", async () => {
   const { world, id, asked } = await silent();
   await passes(1.1, id);
   const { attempt } = await asked;

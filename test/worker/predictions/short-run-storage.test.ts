@@ -1,4 +1,6 @@
-/** What its object stores of a run that is waited for: all of it at the end, or once it lasts. */
+/**
+ * Storage of a run that its caller waits for: its object stores everything at the end, or once the run lasts.
+ */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventsOf } from "../support/events.ts";
@@ -22,7 +24,7 @@ afterEach(startClock);
 
 const DAY = 86_400;
 
-/** The object of the only prediction that is created meanwhile. */
+/** Returns the object of the only prediction that `act` creates. */
 async function objectOfOne<T>(act: () => Promise<T>) {
   const { result, objects } = await objectsOf(act);
   const [object] = objects;
@@ -30,7 +32,7 @@ async function objectOfOne<T>(act: () => Promise<T>) {
   return { result, object };
 }
 
-/** A prediction that a runner has taken, and has not reported on. */
+/** A prediction that a runner has taken and has not reported on. */
 const taken = (world: World) =>
   objectOfOne(async () => {
     const { runner, polling } = await waitingRunner(world);
@@ -38,8 +40,8 @@ const taken = (world: World) =>
     return { runner, creating, job: await polling };
   });
 
-describe("one that ends at once", () => {
-  test("is one value, of which its object knows all after a restart", async () => {
+describe("a run that ends at once", () => {
+  test("a short run is stored as one value, from which its object restores everything", async () => {
     const world = await newWorld();
     const { result, object } = await objectOfOne(() => shortRun(world));
     expect(await tablesOf(object)).toEqual(["request"]);
@@ -50,7 +52,7 @@ describe("one that ends at once", () => {
     expect(await eventsOf(world.client.stream(result.id, "?after_id=3"))).toEqual(before.slice(3));
   });
 
-  test("is several values when it is too large for one", async () => {
+  test("a short run that is too large for one value is stored as several", async () => {
     const world = await newWorld();
     const input = { text: "x".repeat(600_000) };
     const output = "\u00e9".repeat(580_000);
@@ -69,7 +71,7 @@ describe("one that ends at once", () => {
     expect(await world.client.get(result.id)).toMatchObject({ input, output });
   });
 
-  test("leaves nothing when its data is deleted, by hand or in time", async () => {
+  test("a short run leaves nothing when its data is deleted, by hand or by retention", async () => {
     const world = await newWorld();
     const [one, other] = [
       await objectOfOne(() => shortRun(world)),
@@ -88,8 +90,8 @@ describe("one that ends at once", () => {
   });
 });
 
-describe("one that lasts", () => {
-  test("is stored after 250 ms, and its alarm set", async () => {
+describe("a run that lasts", () => {
+  test("a run that lasts is stored after 250 ms, and its alarm is set", async () => {
     const world = await newWorld();
     const { result, object } = await withoutTimers(() => taken(world));
     expect([await tablesOf(object), await alarmOf(object)]).toEqual([[], null]);
@@ -103,7 +105,7 @@ describe("one that lasts", () => {
     await longer.creating;
   });
 
-  test("is stored with its first frame, and its alarm set", async () => {
+  test("a run that lasts is stored with its first frame, and its alarm is set", async () => {
     const world = await newWorld();
     await withoutTimers(async () => {
       const { result, object } = await taken(world);
@@ -118,8 +120,8 @@ describe("one that lasts", () => {
   });
 });
 
-describe("when its object dies before it has stored anything", () => {
-  test("another one begins, and whoever worked for the first is fenced", async () => {
+describe("a run whose object dies before it stored anything", () => {
+  test("another object begins the run, and the runner of the first object is fenced", async () => {
     const world = await newWorld();
     await withoutTimers(async () => {
       const { result } = await taken(world);

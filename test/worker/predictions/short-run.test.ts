@@ -1,4 +1,4 @@
-/** A run that is waited for and ends at once has one row, in its final form, which its object writes. */
+/** Short runs that their caller waits for: each has one row, in its final form, which its object writes. */
 import { abortAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { logger } from "../../../src/log.ts";
@@ -28,7 +28,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** While no row can be written. */
+/** Runs `act` while no row can be written. */
 async function withoutRows<T>(act: () => Promise<T>): Promise<T> {
   const refusing = refuseRows();
   try {
@@ -38,13 +38,13 @@ async function withoutRows<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Ends what an account's callers wait for: one who waited on would be told of the next file's reset. */
+/** Ends all predictions of an account, so that no waiting call lasts into the next file's reset. */
 async function cancelAll({ user_id, client }: World): Promise<void> {
   for (const { id } of await inAccount(user_id, "SELECT id FROM predictions"))
     expect(await client.cancel(id)).toBe(202);
 }
 
-test("answers with the result, and leaves one row, which nobody has to update", async () => {
+test("a short run answers with the result, and leaves one row, which is never updated", async () => {
   const world = await newWorld();
   const put = vi.spyOn(AccountObject.prototype, "put");
   const { id, status, output } = await shortRun(world);
@@ -55,8 +55,8 @@ test("answers with the result, and leaves one row, which nobody has to update", 
   expect(await world.client.get(id)).toMatchObject({ status: "succeeded", output: "hi" });
 });
 
-describe("when its row cannot be written", () => {
-  test("the answer is the result all the same, and the alarm writes it", async () => {
+describe("a short run whose row cannot be written", () => {
+  test("a create answers with the result although no row was written, and the alarm writes the row", async () => {
     const world = await newWorld();
     const { result, objects } = await objectsOf(() =>
       withoutRows(async () => {
@@ -79,7 +79,7 @@ describe("when its row cannot be written", () => {
     expect(await rowOf(result.id)).toMatchObject({ status: "succeeded" });
   });
 
-  test("because its object has died, the alarm writes it", async () => {
+  test("an alarm writes the row when the object has died in between", async () => {
     const world = await newWorld();
     const { result, objects } = await objectsOf(async () => {
       const { id } = await withoutRows(() => shortRun(world));
@@ -94,7 +94,7 @@ describe("when its row cannot be written", () => {
 });
 
 describe("a run that lasts", () => {
-  test("has no row at first", async () => {
+  test("a run that lasts has no row at first", async () => {
     const world = await newWorld();
     await withoutTimers(async () => {
       const creating = createWith(world);
@@ -106,7 +106,7 @@ describe("a run that lasts", () => {
     });
   });
 
-  test("and has one before its end", async () => {
+  test("a run that lasts has a row before its end", async () => {
     const world = await newWorld();
     const creating = createWith(world);
     const { job, channel } = await (await world.runner()).work();
@@ -117,7 +117,7 @@ describe("a run that lasts", () => {
     expect((await creating).body.status).toBe("succeeded");
   });
 
-  test("is canceled if that cannot be written, and its caller told to try again", async () => {
+  test("a run that lasts and cannot write its row is canceled, and its caller gets a 503", async () => {
     const world = await newWorld();
     const { runner, polling } = await waitingRunner(world);
     await withoutRows(async () => {
@@ -128,7 +128,7 @@ describe("a run that lasts", () => {
     });
   });
 
-  test("sends its row with its first alarm if the Worker has died before it wrote one", async () => {
+  test("a run that lasts sends its row with its first alarm if the Worker died before it wrote one", async () => {
     const world = await newWorld();
     const { objects } = await objectsOf(() =>
       withoutTimers(async () => {
@@ -143,7 +143,7 @@ describe("a run that lasts", () => {
   });
 });
 
-test("one that was held back when its account was suspended is canceled by the sweep", async () => {
+test("a held back run whose account was suspended is canceled by the sweep", async () => {
   const world = await newWorld();
   const creating = createWith(world);
   const { job, channel } = await (await world.runner()).work();
@@ -155,14 +155,22 @@ test("one that was held back when its account was suspended is canceled by the s
   await creating.catch(() => {});
 });
 
-/** What others hear of, and what has something in R2. */
-describe("the row is there at once", () => {
+/** Other clients can look for such a run, or R2 has something of it. */
+describe("a run whose row is written at once", () => {
   const others: [string, object, Record<string, string>][] = [
-    ["without a wait", {}, {}],
-    ["of a stream", { stream: true }, WAIT],
-    ["with a webhook", { webhook: { url: "https://hooks.example.com/x" } }, WAIT],
-    ["with a large input", { input: { text: "x".repeat(1_100_000) } }, WAIT],
-    ["with an Idempotency-Key", {}, { ...WAIT, "idempotency-key": "k" }],
+    ["a run without a wait has its row at once", {}, {}],
+    ["a run with a stream has its row at once", { stream: true }, WAIT],
+    [
+      "a run with a webhook has its row at once",
+      { webhook: { url: "https://hooks.example.com/x" } },
+      WAIT,
+    ],
+    [
+      "a run with a large input has its row at once",
+      { input: { text: "x".repeat(1_100_000) } },
+      WAIT,
+    ],
+    ["a run with an Idempotency-Key has its row at once", {}, { ...WAIT, "idempotency-key": "k" }],
   ];
   test.each(others)("%s", async (_, body, headers) => {
     const world = await newWorld();
@@ -174,7 +182,7 @@ describe("the row is there at once", () => {
     });
   });
 
-  test("when its answer is, of a run that has written to R2", async () => {
+  test("a run that has written to R2 has its row when it answers", async () => {
     const world = await newWorld();
     const { runner, polling } = await waitingRunner(world);
     const { body } = await withoutTimers(async () => {
@@ -187,7 +195,7 @@ describe("the row is there at once", () => {
     expect(await rowOf(body.id)).not.toBeNull();
   });
 
-  test("with an endpoint of the account", async () => {
+  test("a run with an endpoint of the account has its row at once", async () => {
     const world = await newWorld();
     await newEndpoint(world.client);
     await withoutTimers(async () => {

@@ -1,4 +1,4 @@
-/** What is shown before it is stored, and what is not shown before it is durable. */
+/** Shown events: runner events are shown before they are stored, others only once they are durable. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { newCustomer, view } from "../support/customer.ts";
@@ -14,7 +14,7 @@ afterEach(() => {
   startClock();
 });
 
-test("a GET has only what is stored, and a page goes on from there", async () => {
+test("a GET returns only stored events, and a page goes on from there", async () => {
   const who = await newCustomer();
   const id = await who.waiting();
   const { channel } = await (await who.runner()).work();
@@ -34,7 +34,7 @@ test("a GET has only what is stored, and a page goes on from there", async () =>
   expect((await who.client.get(id)).output).toEqual(["a", "b", "c"]);
 });
 
-/** What the object writes from now on is not known to be durable until this is called. */
+/** Holds back `sync`, so that the object's writes are not durable until the returned function is called. */
 async function holdDisk(id: string): Promise<() => Promise<void>> {
   const object = await objectOf(id);
   const held: (() => void)[] = [];
@@ -44,7 +44,7 @@ async function holdDisk(id: string): Promise<() => Promise<void>> {
   });
   return () =>
     runInDurableObject(object, async () => {
-      // What was written meanwhile is awaited once that is durable.
+      // Writes that the released ones cause call `sync` again.
       while (held.length > 0) {
         for (const resolve of held.splice(0)) resolve();
         await scheduler.wait(1);
@@ -52,13 +52,13 @@ async function holdDisk(id: string): Promise<() => Promise<void>> {
     });
 }
 
-/** The next event, and whether it has come. */
+/** The next event, and whether it has arrived. */
 function awaited(reader: EventReader) {
   const came = vi.fn();
   return { came, next: reader.next().finally(came) };
 }
 
-test("output is shown at once, an end once it is durable", async () => {
+test("an output is shown at once, an end once it is durable", async () => {
   const { client, begun } = await newWorld();
   const { id, channel } = await begun();
   const reader = new EventReader((await client.stream(id)).body);
@@ -75,7 +75,7 @@ test("output is shown at once, an end once it is durable", async () => {
   expect((await reader.rest()).map(({ event }) => event)).toEqual(["status", "done"]);
 });
 
-test("so are a retry, and the start of the next attempt", async () => {
+test("a retry and the start of the next attempt are shown once they are durable", async () => {
   const { client, begun } = await newWorld();
   const { id, job, channel, runner } = await begun();
   const reader = new EventReader((await client.stream(id)).body);

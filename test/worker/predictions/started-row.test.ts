@@ -1,4 +1,4 @@
-/** When the row of a prediction says `started`: only of a run that lasts. */
+/** The `started` row of a prediction: only a run that lasts writes it. */
 import { afterEach, expect, test, vi } from "vitest";
 import { newWorld } from "../support/world.ts";
 
@@ -6,7 +6,7 @@ const STARTED_ROW_MS = 2_000;
 
 afterEach(() => vi.restoreAllMocks());
 
-/** A timer keeps an object awake, which is billed: one is set only where there is something to tell. */
+/** Returns how many timers for the `started` row were set; each keeps an object awake, which is billed. */
 async function timersOf(run: (channel: Awaited<ReturnType<typeof connected>>) => Promise<unknown>) {
   const channel = await connected();
   const timers = vi.spyOn(globalThis, "setTimeout");

@@ -1,4 +1,4 @@
-/** How much one attempt may store. */
+/** Bounds of what one attempt may store. */
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -17,7 +17,7 @@ import {
 import type { FakeRunner } from "../support/runner.ts";
 import { newWorld } from "../support/world.ts";
 
-/** As if it had stored so many, short of the bytes. */
+/** Begins `times` writes of the attempt without sending any bytes. */
 async function store({ client }: FakeRunner, job: Job, times: number): Promise<void> {
   const { objectId } = parseLease(job.lease) ?? {};
   const stub = env.PREDICTION.get(env.PREDICTION.idFromString(objectId ?? ""));
@@ -30,7 +30,7 @@ async function store({ client }: FakeRunner, job: Job, times: number): Promise<v
   });
 }
 
-test("an attempt stores 20,000 files and values, and is told so at the next", async () => {
+test("an attempt stores 20,000 files and values, and the next write is a 413", async () => {
   const world = await newWorld();
   const { id, job, runner } = await world.begun();
   await storeInParts(runner, job, new Uint8Array(10));
@@ -39,7 +39,7 @@ test("an attempt stores 20,000 files and values, and is told so at the next", as
   await store(runner, job, 20_000 - 4);
   const last = await beginRunnerUpload(runner, job, 10);
   const kept = await keysBelow(id);
-  // What an eviction makes it forget is not the count.
+  // The count of writes survives a restart of the object.
   await abortAllDurableObjects();
   const refused = [
     await postFile(runner, job, "a"),
@@ -54,7 +54,7 @@ test("an attempt stores 20,000 files and values, and is told so at the next", as
     });
   }
   expect(await keysBelow(id)).toEqual(kept);
-  // What it has begun it may end.
+  // An upload that has begun may be completed.
   const etags = await sendParts(last, new Uint8Array(10));
   expect((await postUpload(runner, job, `/${last.id}/complete`, { etags })).status).toBe(200);
 });

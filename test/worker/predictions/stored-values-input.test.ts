@@ -1,4 +1,4 @@
-/** Inputs that are too large for the object: they lie in R2 before the prediction begins, or not at all. */
+/** Large inputs: they are in R2 before the prediction begins, or leave nothing there. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { keysBelow, MIB, readInput } from "../support/files.ts";
@@ -8,7 +8,7 @@ import { newWorld, type World } from "../support/world.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
-/** As test/projects/worker.ts has it. */
+/** The limit of waiting predictions is set in test/projects/worker.ts. */
 const MAX_WAITING = 20;
 
 describe("a large input", () => {
@@ -18,7 +18,7 @@ describe("a large input", () => {
     [MIB, true],
     [MIB + 1, false],
     [9 * MIB, false],
-  ])("of %i bytes: travels with the job: %s", async (bytes, inline) => {
+  ])("an input of %i bytes travels with the job: %s", async (bytes, inline) => {
     const { client, model, runner } = await newWorld();
     const input = textOf(bytes);
     const { body } = await client.create({ model, input });
@@ -31,7 +31,7 @@ describe("a large input", () => {
     expect(await keysBelow(body.id)).toHaveLength(inline ? 0 : 1);
   });
 
-  test("is counted in bytes, not in characters", async () => {
+  test("a large input is counted in bytes, not in characters", async () => {
     const { client, model } = await newWorld();
     const input = { text: "\u20ac".repeat(MIB / 3) };
     const { body } = await client.create({ model, input });
@@ -39,7 +39,7 @@ describe("a large input", () => {
     expect(await keysBelow(body.id)).toHaveLength(1);
   });
 
-  test("beyond the 10 MB of a request is a 413", async () => {
+  test("an input beyond the 10 MB of a request is a 413", async () => {
     const { client, model, user_id } = await newWorld();
     const answer = await client.refused("/v1/predictions", { model, input: textOf(10 * MIB) });
     expect(answer.status).toBe(413);
@@ -49,18 +49,18 @@ describe("a large input", () => {
   const key = { "idempotency-key": "k" };
   const input = textOf(2 * MIB);
 
-  /** What a world has left behind that no object knows of: keys beside those of `ids`. */
+  /** Returns the keys in R2 that belong to none of the predictions `ids`. */
   const strays = async (...ids: string[]) =>
     (await keysBelow()).filter((one) => !ids.some((id) => one.startsWith(id)));
 
-  /** Sets all else aside. */
+  /** Deletes all objects of R2 and returns a new world. */
   async function emptied(): Promise<World> {
     const keys = await keysBelow();
     if (keys.length > 0) await env.FILES.delete(keys);
     return newWorld();
   }
 
-  test("with an Idempotency-Key, twice and at once, is one", async () => {
+  test("a large input with an Idempotency-Key, sent twice at once, is one prediction", async () => {
     const { client, model, user_id } = await emptied();
     const create = () => client.create({ model, input }, key);
     const all = await Promise.all([create(), create(), create()]);
@@ -73,7 +73,7 @@ describe("a large input", () => {
     expect(await strays(id)).toEqual([]);
   });
 
-  test("with the key of another is refused, and leaves nothing", async () => {
+  test("a large input with the key of another is refused, and leaves nothing", async () => {
     const { client, model, user_id } = await emptied();
     const { body } = await client.create({ model, input }, key);
     const other = textOf(3 * MIB);
@@ -85,7 +85,7 @@ describe("a large input", () => {
     expect(await strays(body.id)).toEqual([]);
   });
 
-  test.each([{}, key])("that finds no room in the line leaves nothing: %j", async (headers) => {
+  test.each([{}, key])("an input without room in the line leaves nothing: %j", async (headers) => {
     const { client, model, user_id, waiting } = await emptied();
     for (let n = 0; n < MAX_WAITING; n++) await waiting();
     const { status } = await client.refused("/v1/predictions", { model, input }, headers);
@@ -94,7 +94,7 @@ describe("a large input", () => {
     expect(await strays()).toEqual([]);
   });
 
-  test.each([{}, key])("while R2 is down is a 503, and nothing runs: %j", async (headers) => {
+  test.each([{}, key])("a large input while R2 is down is a 503: %j", async (headers) => {
     const { client, model, runner } = await emptied();
     const put = vi.spyOn(env.FILES, "put").mockRejectedValue(new Error("R2 is down"));
     const { status, body } = await client.refused("/v1/predictions", { model, input }, headers);
@@ -106,7 +106,7 @@ describe("a large input", () => {
     expect(await strays(created.body.id)).toEqual([]);
   });
 
-  test("that could not be taken back is found by its account", async () => {
+  test("a large input that could not be deleted is found by its account", async () => {
     const { client, model, user_id, waiting } = await emptied();
     for (let n = 0; n < MAX_WAITING; n++) await waiting();
     const list = vi.spyOn(env.FILES, "list").mockRejectedValue(new Error("R2 is down"));
@@ -127,7 +127,7 @@ describe("a large input", () => {
   });
 
   test.each([{}, key])(
-    "while its account is down is a 503, and leaves nothing: %j",
+    "a large input while its account is down is a 503, and leaves nothing: %j",
     async (headers) => {
       const { client, model } = await emptied();
       await client.cancel((await client.create({ model, input: {} })).body.id);

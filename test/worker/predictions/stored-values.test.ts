@@ -1,4 +1,4 @@
-/** Values that are too large for the object: they lie in R2, and nobody who reads them can tell. */
+/** Large output values: they are in R2, and readers see no difference. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -10,10 +10,10 @@ import { newWorld } from "../support/world.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
-/** JSON whose text has about so many bytes, and every character of which costs something. */
+/** JSON text of about `bytes` bytes in which every character is costly. */
 const awkward = (bytes: number) => '\u20ac\u{1f600}"\\\u00e9\n\u2028'.repeat(Math.ceil(bytes / 18));
 
-/** A large one inside structures, as models make them. */
+/** A large text inside structures, as models make them. */
 const nested = { list: [1, null, { text: awkward(2 * MIB) }], 'a"b': true };
 
 async function world() {
@@ -22,7 +22,7 @@ async function world() {
 }
 
 describe("an output value", () => {
-  test("is one event to who reads live and who comes later, among small ones", async () => {
+  test("a stored value is one event for live and late readers, among small ones", async () => {
     const { client, id, runner, job, channel } = await world();
     const live = eventsOf(client.stream(id));
     const [first, second] = [awkward(300_000), nested];
@@ -45,7 +45,7 @@ describe("an output value", () => {
     expect((await client.get(id)).output).toEqual(expected);
   });
 
-  test("is found by who resumes before it, at it and after it", async () => {
+  test("a stored value is found by readers who resume before it, at it and after it", async () => {
     const { client, id, runner, job, channel } = await world();
     const [one, two] = [
       await storeValue(runner, job, awkward(300_000)),
@@ -67,7 +67,7 @@ describe("an output value", () => {
     expect((await client.stream(id, `?after_id=${all.length}`)).status).toBe(204);
   });
 
-  test("can be the whole output, and the last of several counts", async () => {
+  test("a stored value can be the whole output, and the last of several counts", async () => {
     const { client, id, runner, job, channel } = await world();
     await channel.report([await storeValue(runner, job, "first")]);
     await channel.report([await storeValue(runner, job, nested)], {
@@ -77,7 +77,7 @@ describe("an output value", () => {
     expect((await client.get(id)).output).toEqual(nested);
   });
 
-  test("of 10 MB comes whole to a reader who takes his time, and to one who comes at the end", async () => {
+  test("a stored value of 10 MB arrives whole for a slow reader, and for one who comes at the end", async () => {
     const { client, id, runner, job, channel } = await world();
     const value = "z".repeat(10 * MIB);
     await channel.report([await storeValue(runner, job, value)]);
@@ -92,7 +92,7 @@ describe("an output value", () => {
     }
   });
 
-  test("leaves the object small", async () => {
+  test("a stored value leaves the object small", async () => {
     const { id, runner, job, channel } = await world();
     for (let times = 0; times < 5; times++) {
       await channel.report([await storeValue(runner, job, "x".repeat(MIB))]);
@@ -106,7 +106,7 @@ describe("an output value", () => {
     expect(await keysBelow(id)).toHaveLength(5);
   });
 
-  test("counts towards the 16 MB of an output", async () => {
+  test("a stored value counts toward the 16 MB of an output", async () => {
     const { client, id, runner, job, channel } = await world();
     const stored = (size: number) => ({ event: "stored" as const, data: { name: "x", size } });
     const { data } = await storeValue(runner, job, "x".repeat(MIB));
@@ -120,7 +120,7 @@ describe("an output value", () => {
     });
   });
 
-  test("that is larger than a whole output may be is not even taken", async () => {
+  test("a stored value larger than a whole output is refused before its bytes are read", async () => {
     const { id, runner, job } = await world();
     const { readable, writable } = new FixedLengthStream(16 * MIB + 1);
     const answer = postValue(runner, job, readable);
@@ -130,7 +130,7 @@ describe("an output value", () => {
     expect(await keysBelow(id)).toHaveLength(1);
   });
 
-  test("without a length, or cut off midway, is not taken", async () => {
+  test("a stored value without a length, or cut off midway, is refused", async () => {
     const { id, runner, job } = await world();
     const endless = new Response("[1]").body?.pipeThrough(new TransformStream());
     expect((await postValue(runner, job, endless ?? "")).status).toBe(400);
@@ -157,7 +157,7 @@ describe("a value that is gone from R2", () => {
     return made;
   }
 
-  test("breaks the stream off before it, and its readers can tell", async () => {
+  test("a lost value breaks the stream off before it, and its readers can tell", async () => {
     const { client, id } = await withLoss();
     const reader = new EventReader((await client.stream(id)).body);
     const seen: unknown[] = [];
@@ -170,7 +170,7 @@ describe("a value that is gone from R2", () => {
     expect(seen).not.toContain("b");
   });
 
-  test("breaks the answer off: it is no JSON that looks whole", async () => {
+  test("a lost value breaks the answer off: it is no JSON that looks complete", async () => {
     const { client, id } = await withLoss();
     const response = await client.fetch(`/v1/predictions/${id}`);
     await expect(response.text()).rejects.toThrow();
@@ -188,7 +188,7 @@ describe("a prediction with large values", () => {
     return { ...made, id: body.id, input, runner: one, job, channel };
   }
 
-  test("is told at once, as JSON, with a mark that changes with it", async () => {
+  test("a prediction with large values is answered at once, as JSON, with an ETag that changes with it", async () => {
     const { client, id, input, runner, job, channel } = await large();
     const path = `/v1/predictions/${id}`;
     const read = (headers = {}) => client.fetch(path, { headers });
@@ -213,7 +213,7 @@ describe("a prediction with large values", () => {
     expect([head.status, await head.text()]).toEqual([200, ""]);
   });
 
-  test("waited for, comes with both", async () => {
+  test("a prediction that a caller waits for returns its large input and output", async () => {
     const { client, model, runner } = await newWorld();
     const input = { text: "i".repeat(2 * MIB) };
     const waiting = client.create({ model, input }, { prefer: "wait=30" });
@@ -230,7 +230,7 @@ describe("a prediction with large values", () => {
 });
 
 describe("a name in a frame", () => {
-  test("is no way to what belongs to others", async () => {
+  test("a name in a frame gives no access to values of others", async () => {
     const owner = await world();
     const secret = await storeValue(owner.runner, owner.job, "secret");
     const { id, client, channel, runner, job } = await world();

@@ -1,4 +1,4 @@
-/** Streams end with the token, or the session, of whoever reads them. */
+/** Ends of streams with the token, or the session, of their reader. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { CHECK_MS } from "../../../src/domain/accounts/access-checks.ts";
@@ -19,16 +19,16 @@ afterEach(() => {
   startClock();
 });
 
-/** The clock stands still, and nothing is looked at, until both are moved. */
+/** Stops the clock and the interval of the checks until `pass` moves them. */
 const stopAll = () => vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
 const pass = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1_000);
 
-describe("a stream that is looked at", () => {
+describe("a stream that is checked", () => {
   beforeEach(() => void stopAll());
 
   const encoder = new TextEncoder();
 
-  /** What is written can be read, for as long as nobody says why not. */
+  /** A stream whose source can be read until `check` returns a reason to end it. */
   function watched() {
     const source = new TransformStream<Uint8Array, Uint8Array>();
     const writer = source.writable.getWriter();
@@ -52,7 +52,7 @@ describe("a stream that is looked at", () => {
     };
   }
 
-  test("is looked at by time, however much it says", async () => {
+  test("checks follow the time, however much the stream sends", async () => {
     const { write, writer, reader, check } = watched();
     for (let n = 0; n < 100; n++) {
       const reading = reader.read();
@@ -66,7 +66,7 @@ describe("a stream that is looked at", () => {
     expect(await reader.read()).toMatchObject({ done: true });
   });
 
-  test("ends while it says nothing, with the last words of its source", async () => {
+  test("a silent stream ends with the last words of its source", async () => {
     const { reader, end, check } = watched();
     const reading = reader.read();
     await pass(4);
@@ -78,13 +78,13 @@ describe("a stream that is looked at", () => {
     expect(check).toHaveBeenCalledOnce();
   });
 
-  test("is not looked at once its reader has left, or it has ended", async () => {
+  test("no check follows after the reader left or the stream ended", async () => {
     const [left, ended] = [watched(), watched()];
     await left.reader.cancel();
     const reading = ended.reader.read();
     await ended.writer.close();
     await reading;
-    // Whoever has left is noticed by writing to them.
+    // The stream notices that its reader left when it writes.
     await left.write(": still here\n\n").catch(() => {});
     await pass(60);
     expect(left.check).not.toHaveBeenCalled();
@@ -110,7 +110,7 @@ const PROBLEM = {
 
 const output = (data: string) => ({ event: "output" as const, data });
 
-/** @returns moves the clock, and lets the object check its readers */
+/** @returns a function that moves the clock and lets the object check its readers */
 function holdChecks(): (seconds: number) => void {
   stopClock();
   const check = holdTimers(CHECK_MS);
@@ -120,7 +120,7 @@ function holdChecks(): (seconds: number) => void {
   };
 }
 
-/** The next event that is an output, or none of a prediction's own. */
+/** Returns the next event that is an output or a problem, or none at the end. */
 async function heard(events: EventReader) {
   for (;;) {
     const event = await events.next();
@@ -128,8 +128,8 @@ async function heard(events: EventReader) {
   }
 }
 
-describe("a prediction's", () => {
-  test("ends within 10 s of its token's, and goes on with another from where it was", async () => {
+describe("a stream of a prediction", () => {
+  test("a stream ends within 10 s of its token's end, and another token resumes it where it was", async () => {
     const passes = holdChecks();
     const world = await newWorld();
     const reader = await newClient(world.username);
@@ -150,7 +150,7 @@ describe("a prediction's", () => {
     await rest.leave();
   });
 
-  test("is checked once for a token, and another token's goes on", async () => {
+  test("streams of one token are checked once, and another token's stream goes on", async () => {
     const passes = holdChecks();
     const world = await newWorld();
     const [first, second] = [await newClient(world.username), await newClient(world.username)];
@@ -178,7 +178,7 @@ describe("a prediction's", () => {
     await staying.leave();
   });
 
-  test("that its creation answered with ends when its token expires", async () => {
+  test("a stream that answers a create ends when its token expires", async () => {
     const passes = holdChecks();
     const world = await newWorld();
     const expires_at = new Date(Date.now() + 6_000).toISOString();
@@ -191,7 +191,7 @@ describe("a prediction's", () => {
     expect(await events.next()).toBeUndefined();
   });
 
-  test("costs no query for its events, and goes on when nobody can tell", async () => {
+  test("a stream costs no query for its events, and goes on while D1 is down", async () => {
     const passes = holdChecks();
     const world = await newWorld();
     const { id, channel } = await world.begun();
@@ -215,7 +215,7 @@ describe("a prediction's", () => {
   });
 });
 
-test("a chat's ends with an error as its clients know them", async () => {
+test("a stream of a chat ends with an error in the format of its clients", async () => {
   stopAll();
   const { username, model, fleet } = await newVendora();
   const client = await newClient(username);
@@ -235,7 +235,7 @@ test("a chat's ends with an error as its clients know them", async () => {
   });
 });
 
-test("a page's ends with the session", async () => {
+test("a stream of a page ends with the session", async () => {
   const passes = holdChecks();
   const { visitor, client, user_id } = await newDashboardUser();
   const world = await newWorld({ visibility: "public" });

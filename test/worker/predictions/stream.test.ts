@@ -20,7 +20,7 @@ async function ended(...values: string[]) {
   return all;
 }
 
-test("the whole story, numbered from 1 without a gap", async () => {
+test("a stream has all events, numbered from 1 without a gap", async () => {
   const { client, id, channel } = await begun();
   await channel.report([
     { event: "logs", data: "line\n" },
@@ -55,7 +55,7 @@ test("the whole story, numbered from 1 without a gap", async () => {
   expect(done).not.toHaveProperty("output");
 });
 
-test("an EventSource can tell a failed prediction from a lost connection, and done says it too", async () => {
+test("an EventSource can tell a failed prediction from a lost connection, also by `done`", async () => {
   const { client, id, channel } = await begun();
   const error = { source: "external" as const, message: "out of memory" };
   await channel.report([], { status: "failed", output: "none", error });
@@ -75,7 +75,7 @@ test("an EventSource can tell a failed prediction from a lost connection, and do
   expect(JSON.parse(done.data)).toMatchObject({ status: "failed", error });
 });
 
-test("from any event on, each later one once: after_id and Last-Event-ID", async () => {
+test("a stream resumes after any event, each later one once: after_id and Last-Event-ID", async () => {
   const { client, id } = await ended("a", "b", "c", "d");
   const all = await eventsOf(client.stream(id));
   for (const { id: after } of all.slice(0, -1)) {
@@ -86,7 +86,7 @@ test("from any event on, each later one once: after_id and Last-Event-ID", async
   }
 });
 
-test("from within a frame of several events", async () => {
+test("a stream resumes from within a frame of several events", async () => {
   const { client, id, channel } = await begun();
   await channel.report(["a", "b", "c"].map((data) => ({ event: "output" as const, data })));
   await channel.succeed();
@@ -97,7 +97,7 @@ test("from within a frame of several events", async () => {
   ]);
 });
 
-test("Last-Event-ID is later than the address it was asked with; garbage in it is none", async () => {
+test("a Last-Event-ID has precedence over the address; a malformed one is ignored", async () => {
   const { client, id } = await ended("a", "b");
   const all = await eventsOf(client.stream(id));
   expect(await eventsOf(client.stream(id, "?after_id=1", { "last-event-id": "4" }))).toEqual(
@@ -109,7 +109,7 @@ test("Last-Event-ID is later than the address it was asked with; garbage in it i
   expect(await eventsOf(client.stream(id, "?after_id=0"))).toEqual(all);
 });
 
-test("an after_id that is no number, or is misspelled, is refused: from the beginning it would be a surprise", async () => {
+test("a stream with an invalid or misspelled after_id is refused, and does not start from the beginning", async () => {
   const { client, id } = await ended("a");
   for (const [name, value] of [
     ["after_id", "x"],
@@ -122,7 +122,7 @@ test("an after_id that is no number, or is misspelled, is refused: from the begi
   }
 });
 
-test("asked again after its end it is a 204, so that an EventSource stops", async () => {
+test("a stream that is resumed after its end is a 204, so that an EventSource stops", async () => {
   const { client, id } = await ended("a");
   const last = (await eventsOf(client.stream(id))).at(-1)?.id ?? 0;
   for (const after of [last, last + 1, 999_999]) {
@@ -132,7 +132,7 @@ test("asked again after its end it is a 204, so that an EventSource stops", asyn
   }
 });
 
-test("a reader follows live, and is let go at the end", async () => {
+test("a reader follows live, and the stream closes at the end", async () => {
   const { client, id, channel } = await begun();
   const reader = new EventReader((await client.stream(id)).body);
   await reader.take(3);
@@ -170,7 +170,7 @@ test("a reader who leaves stops nothing, and may come back", async () => {
   expect(await client.status(id)).toBe("succeeded");
 });
 
-test("an id that is not there yet is waited for: nothing before it is sent again", async () => {
+test("a stream waits for an ID that does not exist yet, and repeats nothing before it", async () => {
   const { client, id, channel } = await begun();
   const reading = eventsOf(client.stream(id, "?after_id=5"));
   await channel.output("4");
@@ -180,7 +180,7 @@ test("an id that is not there yet is waited for: nothing before it is sent again
   expect(named(await reading, "output")).toEqual(["6"]);
 });
 
-test("Prefer: wait is the idle limit, up to an hour, and is said", async () => {
+test("a stream's idle limit is that of Prefer: wait, up to an hour, and is confirmed", async () => {
   const { client, id } = await ended("a");
   const applied = async (prefer: string) => {
     const response = await client.stream(id, "", { prefer });
@@ -202,7 +202,7 @@ test("an idle stream is closed, and the prediction goes on", async () => {
   expect(await client.status(id)).toBe("succeeded");
 });
 
-test("the log outlives its object's memory", async () => {
+test("a log outlives its object's memory", async () => {
   const { client, id, channel } = await withoutTimers(begun);
   await channel.output("a");
   await evictDurableObject(await objectOf(id), { webSockets: "hibernate" });

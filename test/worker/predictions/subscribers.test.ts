@@ -1,4 +1,4 @@
-/** The readers of a stream: slow ones fall back to the log, heartbeats, limits. */
+/** Subscribers of a stream: slow ones read the log, heartbeats, limits. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { encodeEvent, HEARTBEAT } from "../../../src/lib/sse.ts";
 import type {
@@ -12,7 +12,7 @@ import { EventReader } from "../support/events.ts";
 beforeEach(() => vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] }));
 afterEach(() => vi.useRealTimers());
 
-/** A log in memory, one event a frame, a page at most three of them. */
+/** A log in memory, one event a frame, with at most three frames a page. */
 class Log {
   readonly subscribers = new Subscribers({
     page: (after) => this.#page(after),
@@ -35,7 +35,7 @@ class Log {
     this.subscribers.publish(encoded(this.#frames.length, text));
   }
 
-  /** An event whose value is stored elsewhere; without a value it is missing. */
+  /** Appends an event whose value is stored elsewhere; without `value` it is missing. */
   appendStored(name: string, value?: ReadableStream<Uint8Array>): void {
     if (value) this.#values.set(name, value);
     this.#frames.push({ id: this.#frames.length + 1, stored: { name, size: 1 } });
@@ -63,7 +63,7 @@ const encoded = (id: number, text: string): ShownEvents => ({
   bytes: encoder.encode(encodeEvent(id, "output", text)),
 });
 
-/** A value of so many pieces of 64 KiB: JSON text, made only as it is asked for. */
+/** A value of `pieces` pieces of 64 KiB: JSON text, made only as it is read. */
 function valueIn(pieces: number) {
   const value = {
     taken: 0,
@@ -100,7 +100,7 @@ test("a reader that keeps up is handed what comes, and reads the log only once",
   expect(log.pages).toBe(1);
 });
 
-test("readers that are a little behind are sent what was shown last, and not each a page of the log", async () => {
+test("readers that are a little behind get the events shown last, and read no page of the log", async () => {
   const log = new Log();
   log.append("0");
   const readers = [1, 2, 3].map(() => new EventReader(log.subscribers.subscribe(0)));
@@ -134,13 +134,13 @@ test("a slow reader falls back to the log and gets every event exactly once, in 
   expect(log.subscribers.size).toBe(0);
 });
 
-test("what waits for a reader is bounded, however much it misses", async () => {
+test("the buffer of a slow reader is bounded, however much it misses", async () => {
   const log = new Log();
   const stream = log.subscribers.subscribe(0);
   await settled();
   for (let n = 1; n <= 200; n++) log.append("x".repeat(10_000), n === 200);
   const reader = stream.getReader();
-  // What is in the buffer by now: what one read after another gives without the log being asked.
+  // The buffer is what reads return before the subscriber asks the log again.
   const before = log.pages;
   let buffered = 0;
   for (let at = log.pages; at === before; at = log.pages) {
@@ -151,7 +151,7 @@ test("what waits for a reader is bounded, however much it misses", async () => {
   expect(buffered).toBeLessThan(200_000);
 });
 
-test("a reader who comes after the end gets all and is let go", async () => {
+test("a reader who comes after the end gets all events, and the stream closes", async () => {
   const log = new Log();
   for (let n = 1; n <= 10; n++) log.append(`${n}`, n === 10);
   const reader = new EventReader(log.subscribers.subscribe(4));
@@ -183,7 +183,7 @@ test("readers that come more often than heartbeats do not delay them", async () 
   expect(new TextDecoder().decode((await reading).value)).toBe(HEARTBEAT);
 });
 
-test("the idle limit counts from the last event, and heartbeats are none", async () => {
+test("the idle limit counts from the last event, and heartbeats do not count", async () => {
   const log = new Log();
   const reader = new EventReader(log.subscribers.subscribe(0, { idle_seconds: 40 }));
   const reading = reader.rest();
@@ -198,7 +198,7 @@ test("the idle limit counts from the last event, and heartbeats are none", async
   expect(log.subscribers.size).toBe(0);
 });
 
-test("a stream that lasts for a time is closed then, between two events, and resumed", async () => {
+test("a stream with a time limit closes between two events, and is resumed", async () => {
   const log = new Log();
   const reading = new EventReader(log.subscribers.subscribe(0, { lifetime_seconds: 300 })).rest();
   for (let n = 0; n < 29; n++) {
@@ -227,7 +227,7 @@ test("without a limit a quiet stream stays open", async () => {
   expect(await reading).toMatchObject([{ data: "after an hour" }]);
 });
 
-test("a reader that takes nothing for a minute is let go, with a word", async () => {
+test("a reader that takes nothing for a minute is closed with a comment", async () => {
   const log = new Log();
   const stream = log.subscribers.subscribe(0);
   await settled();
@@ -237,7 +237,7 @@ test("a reader that takes nothing for a minute is let go, with a word", async ()
   await expect(new Response(stream).text()).rejects.toThrow("after_id");
 });
 
-test("a reader that leaves is forgotten, and its timer with it", async () => {
+test("a reader that leaves is removed together with its timer", async () => {
   const log = new Log();
   const reader = log.subscribers.subscribe(0).getReader();
   await settled();
@@ -247,7 +247,7 @@ test("a reader that leaves is forgotten, and its timer with it", async () => {
   log.append("x");
 });
 
-test("readers of a log that is removed are told, and forgotten", async () => {
+test("readers of a log that is removed are closed and removed", async () => {
   const log = new Log();
   const reader = log.subscribers.subscribe(0).getReader();
   await settled();
@@ -257,7 +257,7 @@ test("readers of a log that is removed are told, and forgotten", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a value that lies elsewhere comes in its place, to who keeps up and who lags", async () => {
+test("a stored value comes in its place, to a live reader and to one who lags", async () => {
   const log = new Log();
   log.append("before");
   const quick = new EventReader(log.subscribers.subscribe(0));
@@ -269,7 +269,7 @@ test("a value that lies elsewhere comes in its place, to who keeps up and who la
   expect(rest).toEqual([{ id: 3, event: "output", data: "after" }]);
 });
 
-test("of a value of 10 MB no more is read than the reader takes", async () => {
+test("a stored value of 10 MB is read no further than its reader takes", async () => {
   const log = new Log();
   const value = valueIn(160);
   log.appendStored("v", value.stream);
@@ -286,7 +286,7 @@ test("of a value of 10 MB no more is read than the reader takes", async () => {
   expect(read).toBeGreaterThan(160 * PIECE);
 });
 
-test("no heartbeat falls into a value, however long it takes", async () => {
+test("no heartbeat falls into a stored value, however long it takes", async () => {
   const log = new Log();
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
@@ -306,7 +306,7 @@ test("no heartbeat falls into a value, however long it takes", async () => {
   expect((await heartbeat).length).toBeGreaterThan(1);
 });
 
-test("a value that takes longer than the idle limit, but comes, is no silence", async () => {
+test("a stored value that takes longer than the idle limit, but comes, is no silence", async () => {
   const log = new Log();
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
@@ -322,7 +322,7 @@ test("a value that takes longer than the idle limit, but comes, is no silence", 
   expect(await reading).toMatchObject([{ data: "abcd" }]);
 });
 
-test("a value that is gone breaks the stream off, and so does one that breaks", async () => {
+test("a stored value that is gone, or breaks, breaks the stream off", async () => {
   const gone = new Log();
   gone.append("before");
   gone.appendStored("v");
@@ -343,7 +343,7 @@ test("a value that is gone breaks the stream off, and so does one that breaks", 
 });
 
 test.each(["leaves", "takes nothing for a minute"])(
-  "a reader that %s within a value lets go of it",
+  "a reader that %s within a stored value cancels the value",
   async (how) => {
     const log = new Log();
     const value = valueIn(160);

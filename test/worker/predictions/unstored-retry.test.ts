@@ -1,4 +1,4 @@
-/** The object dies with an attempt that had no output yet: another one follows. */
+/** Restarts of an object with an attempt that had no output yet: another attempt follows. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
@@ -11,7 +11,7 @@ afterEach(startClock);
 const STARTING: ReportedEvent = { event: "setup", data: { phase: "starting" } };
 const log = (data: string): ReportedEvent => ({ event: "logs", data });
 
-test("the ids of what was lost with it are not used again, also if the object dies once more", async () => {
+test("event IDs that were lost with the object are not used again, also if it dies once more", async () => {
   const one = await interrupted(afterId, [[STARTING], [log("first")], [log("second")]]);
   const { who, id, runner, seen } = one;
   await passes(31, id);

@@ -1,4 +1,4 @@
-/** The object dies between showing and storing, and then something else happens, too. */
+/** Restarts of an object between showing and storing events, followed by another fault. */
 import { afterEach, describe, expect, test } from "vitest";
 import { passes, startClock } from "../support/time.ts";
 import {
@@ -13,7 +13,7 @@ afterEach(startClock);
 
 const FRAMES = [[output("a")], [output("b")], [output("c")]];
 
-/** The grace of an object that was restarted, and then the lease. */
+/** Passes the grace of a restarted object, and then the lease. */
 async function losesItsLease({ who, id }: Interrupted) {
   await passes(31, id);
   expect(await who.client.status(id)).toBe("started");
@@ -26,7 +26,7 @@ async function expectFenced({ runner, job }: Interrupted) {
 }
 
 describe.each(READERS)("for a reader with %s", (_, ask) => {
-  test("its runner comes back: nothing is lost", async () => {
+  test("a runner that returns loses nothing", async () => {
     const one = await interrupted(ask, FRAMES);
     const reading = one.resume();
     await (await one.reconnect()).succeed("d");
@@ -36,7 +36,7 @@ describe.each(READERS)("for a reader with %s", (_, ask) => {
     await expectStory(one, []);
   });
 
-  test("it is cancelled, and its runner comes back: nothing is lost", async () => {
+  test("a runner that returns after a cancel loses nothing", async () => {
     const one = await interrupted(ask, FRAMES);
     const reading = one.resume();
     expect(await one.who.client.cancel(one.id)).toBe(202);
@@ -49,7 +49,7 @@ describe.each(READERS)("for a reader with %s", (_, ask) => {
     await expectStory(one, []);
   });
 
-  test("it is cancelled, and its runner is dead", async () => {
+  test("a prediction that is canceled ends although its runner is dead", async () => {
     const one = await interrupted(ask, FRAMES);
     const reading = one.resume();
     expect(await one.who.client.cancel(one.id)).toBe(202);
@@ -59,7 +59,7 @@ describe.each(READERS)("for a reader with %s", (_, ask) => {
     await expectStory(one, ["b", "c"]);
   });
 
-  test("its time is over, and its runner comes back too late", async () => {
+  test("a runner that returns after the run's time is fenced", async () => {
     const one = await interrupted(ask, FRAMES, { timeout_seconds: 20 });
     const reading = one.resume();
     await passes(21, one.id);
@@ -70,7 +70,7 @@ describe.each(READERS)("for a reader with %s", (_, ask) => {
     await expectStory(one, ["b", "c"]);
   });
 
-  test("its lease is lost, and its runner comes back too late", async () => {
+  test("a runner that returns after its lease is fenced", async () => {
     const one = await interrupted(ask, FRAMES);
     const reading = one.resume();
     await losesItsLease(one);

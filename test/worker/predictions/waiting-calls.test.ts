@@ -1,4 +1,4 @@
-/** Answers that are waited for: an account has so many at once, and none once its token has ended. */
+/** Waiting calls: an account has a limited number at once, and none after its token has ended. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -15,7 +15,7 @@ afterEach(() => {
   startClock();
 });
 
-/** Where an account may wait for three answers at once. */
+/** An account may wait for three answers at once under these bindings. */
 const bindings = Object.assign({}, env, { MAX_STREAMS: "3" });
 
 interface Wait {
@@ -54,7 +54,7 @@ const countOf = async (client: Client) =>
   (await client.ok<{ items: object[] }>("GET", "/v1/predictions")).items.length;
 
 describe("of an account", () => {
-  test("there are so many at once, whatever is waited for; one that is refused has created nothing", async () => {
+  test("waiting calls of all kinds are at most three, and a refused one creates nothing", async () => {
     const { client, model, fleet } = await newVendora();
     const waits = waitsOf(model);
     const waiting = waits.slice(2).map((wait) => begin(client, wait));
@@ -68,7 +68,7 @@ describe("of an account", () => {
       ]);
     }
     expect(await countOf(client)).toBe(3);
-    // Who does not wait is not counted.
+    // A create without a wait does not count.
     const { path, body } = waits[3] as Wait;
     expect((await begin(client, { path, body })).status).toBe(202);
     for (let n = 0; n < 4; n++) await answer(fleet, [[0.5]]);
@@ -77,7 +77,7 @@ describe("of an account", () => {
     expect(last.status).toBe(200);
   });
 
-  test("to cancel a response is none: whoever has too many at once may end one", async () => {
+  test("a call that cancels a response does not count, so that an account at its limit can end one", async () => {
     const { client, model } = await newVendora();
     const background = { model, input: "Go on", background: true };
     const begun = await begin(client, { path: "/v1/vendora/responses", body: background });
@@ -94,7 +94,7 @@ describe("of an account", () => {
     leaving.abort();
   });
 
-  test("one that is left counts no longer", async () => {
+  test("a call that its client left no longer counts", async () => {
     const { client, model } = await newVendora();
     const leaving = new AbortController();
     for (const wait of waitsOf(model).slice(0, 3)) void begin(client, wait, leaving.signal);
@@ -112,12 +112,12 @@ const revoke = ({ token }: Client) =>
     .bind(tokenPrefix(token ?? ""))
     .run();
 
-describe("what has ended meanwhile", () => {
+describe("a run that has ended", () => {
   beforeEach(stopClock);
 
   const OUTPUT = "what nobody may read";
 
-  test.each([0, 1, 3, 4])("is not answered to a token that was revoked: wait %d", async (n) => {
+  test.each([0, 1, 3, 4])("a run is not shown to a revoked token: wait %d", async (n) => {
     const { username, model, fleet } = await newVendora();
     const client = await newClient(username);
     const { path, body, headers } = waitsOf(model)[n] as Wait;
@@ -141,7 +141,7 @@ describe("what has ended meanwhile", () => {
     );
   });
 
-  test("is not answered to an account that was suspended", async () => {
+  test("a run is not shown to an account that was suspended meanwhile", async () => {
     const { username, client, model, fleet } = await newVendora();
     const answering = chat(client, model);
     const { channel } = await fleet.work();
@@ -158,7 +158,7 @@ describe("what has ended meanwhile", () => {
     ]);
   });
 
-  test("is answered when nobody can tell", async () => {
+  test("a run is shown when D1 is down and the token cannot be checked", async () => {
     const { client, model, fleet } = await newVendora();
     const answering = chat(client, model);
     const { channel } = await fleet.work();
@@ -174,7 +174,7 @@ describe("what has ended meanwhile", () => {
   });
 });
 
-test("a hundred wait for one prediction; who comes then is told at once how it is", async () => {
+test("a hundred calls wait for one prediction, and a later one is answered at once with its state", async () => {
   const { client, model, runner } = await newWorld();
   const headers = { prefer: "wait=60", "idempotency-key": "k" };
   const waits = Array.from({ length: 101 }, () => client.create({ model, input: {} }, headers));
@@ -184,7 +184,7 @@ test("a hundred wait for one prediction; who comes then is told at once how it i
   expect(statuses.toSorted()).toEqual([...Array(100).fill(200), 202]);
 });
 
-test("a wait that is short asks D1 for no token", async () => {
+test("a short wait asks D1 for no token", async () => {
   stopClock();
   const { client, model, runner } = await newWorld();
   const one = await runner();
