@@ -1,4 +1,4 @@
-/** What ends a command, for the person or script that called it. */
+/** The errors that end a command, and their exit codes. */
 import { constants } from "node:os";
 import { CommanderError } from "@commander-js/extra-typings";
 import {
@@ -10,7 +10,7 @@ import {
 
 export const EXIT = { failed: 1, misused: 2 };
 
-/** It did not work; the message says what to do next. */
+/** The command failed; the message says what to do next. */
 export class Failure extends Error {
   override readonly name: string = "Failure";
   readonly code: number = EXIT.failed;
@@ -36,7 +36,7 @@ export class CommandEnded extends Failure {
 /** SIGPIPE: whoever reads the output has enough of it, as `head` does. */
 export type StopSignal = "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGPIPE";
 
-/** Somebody stopped it. */
+/** A signal stopped the command. */
 export class Interrupted extends Failure {
   override readonly name = "Interrupted";
   override readonly code: number;
@@ -48,13 +48,13 @@ export class Interrupted extends Failure {
     this.code = 128 + constants.signals[signal];
   }
 
-  /** The same end, with what to do next. */
+  /** Returns an interrupt with this message instead. */
   saying(message: string): Interrupted {
     return new Interrupted(this.#signal, message);
   }
 }
 
-/** What a command ends with after such an error: with what to do next, if somebody stopped it. */
+/** Returns the error, or the interrupt with the advice if a signal stopped the command. */
 export const endOf = (error: unknown, { reason }: AbortSignal, advice: string): unknown =>
   reason instanceof Interrupted ? reason.saying(advice) : error;
 
@@ -62,7 +62,7 @@ export const endOf = (error: unknown, { reason }: AbortSignal, advice: string): 
 export const TELLS_MORE = "(--help tells more)";
 
 export interface Explanation {
-  /** What happened, and what to do next. */
+  /** The message says what happened and what to do next. */
   message: string;
   /** HTTP status, where a service refused it. */
   status: number | undefined;
@@ -76,7 +76,7 @@ export function explain(error: unknown): Explanation {
   return { message: [messageOf(error), ...adviceFor(error)].join("\n"), status, code };
 }
 
-/** What the parser of options and arguments refuses. */
+/** Explains an error of the parser of options and arguments. */
 function explainMisuse({ code, message }: CommanderError): Explanation {
   const isHelp = code === "commander.help";
   const why = isHelp ? "A command is needed." : message.replace(/^error: /, "");

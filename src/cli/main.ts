@@ -2,10 +2,9 @@
 /** The command `auspex`: what it was called with, its signals, and how it ends. */
 import { CommanderError } from "@commander-js/extra-typings";
 import { EXIT, type Explanation, explain, Interrupted } from "./failure.ts";
-import { requireNode } from "./package.ts";
+import { foldersOf, requireNode } from "./folders.ts";
 import { createProgram } from "./program.ts";
-import { foldersOf } from "./state/folders.ts";
-import { safeText } from "./ui/safe-text.ts";
+import { safeText } from "./ui/output.ts";
 
 async function main(): Promise<number> {
   const stop = new AbortController();
@@ -31,7 +30,7 @@ async function main(): Promise<number> {
     // Commander has printed what is wrong, or the help.
     if (error instanceof CommanderError && !isJson) return EXIT.misused;
     const explanation = explain(stop.signal.aborted ? whileStopped(error, stop.signal) : error);
-    // Nobody has to be told that `head` has enough.
+    // The end of a pipe such as `head` is not an error to print.
     if (explanation.message === "") return explanation.code;
     process.stderr.write(
       `${safeText(isJson ? asJson(explanation) : `auspex: ${explanation.message}`)}\n`,
@@ -40,11 +39,11 @@ async function main(): Promise<number> {
   }
 }
 
-/** What fails because of an interrupt is not the reason. */
+/** An interrupt hides the errors that it causes. */
 const whileStopped = (error: unknown, { reason }: AbortSignal): unknown =>
   error instanceof Interrupted ? error : reason;
 
-/** With --json, errors are for programs, too. */
+/** `--json` prints errors as JSON, too. */
 const asJson = ({ message, status, code }: Explanation): string =>
   JSON.stringify({ error: { message, ...(status && { status }), exit_code: code } });
 

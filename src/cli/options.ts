@@ -81,7 +81,7 @@ const nameArgument = (shape: typeof variableName) => (text: string) => {
   throw new Misuse(`'${text}' cannot be a variable: ${messagesOf(error)}.`);
 };
 export const variableArgument = nameArgument(variableName);
-/** Of one that can be set: some names are the runner's. */
+/** Some names are reserved for the runner and cannot be set. */
 export const settableArgument = nameArgument(settableName);
 
 /** A tag of an image. */

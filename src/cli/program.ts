@@ -1,12 +1,10 @@
 /** All commands, and what `auspex --help` says. */
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
-import { cancelCommand } from "./commands/cancel.ts";
 import { hardwareCommand } from "./commands/hardware.ts";
 import { initCommand } from "./commands/init.ts";
 import { loginCommand, logoutCommand } from "./commands/login.ts";
-import { logsCommand } from "./commands/logs.ts";
 import { modelsCommand } from "./commands/models.ts";
-import { predictionsCommand } from "./commands/predictions.ts";
+import { cancelCommand, logsCommand, predictionsCommand } from "./commands/predictions.ts";
 import { publishCommand } from "./commands/publish.ts";
 import { runCommand } from "./commands/run.ts";
 import type { Host } from "./commands/session.ts";
@@ -15,7 +13,7 @@ import { uploadCommand } from "./commands/upload.ts";
 import { variablesCommand } from "./commands/variables.ts";
 import { versionsCommand } from "./commands/versions.ts";
 import { TELLS_MORE } from "./failure.ts";
-import { VERSION } from "./package.ts";
+import { VERSION } from "./folders.ts";
 
 const END = `
 Settings: AUSPEX_URL and AUSPEX_TOKEN, or what auspex login keeps.
@@ -31,7 +29,7 @@ export function createProgram(host: Host, { printsMisuse }: ProgramOptions): Com
     .description("Publishes models to an Auspex deployment, and runs them.")
     .version(VERSION, "-v, --version")
     .showSuggestionAfterError()
-    // What is after `delete` is for `delete`, also where `models` has an option of that name.
+    // `enablePositionalOptions` gives options after `delete` to `delete`, also where `models` has an option of that name.
     .enablePositionalOptions()
     .addHelpText("after", END)
     .exitOverride();

@@ -12,6 +12,7 @@ export class CallFailed extends Error {
 }
 
 export interface Call {
+  /** Bytes are sent as they are, anything else as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -32,10 +33,10 @@ export class Client {
       method,
       headers: {
         authorization: `Bearer ${this.#token}`,
-        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(body !== undefined && !isBytes(body) && { "content-type": "application/json" }),
         ...headers,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: isBytes(body) ? body : JSON.stringify(body) }),
       ...(signal && { signal }),
     });
   }
@@ -69,3 +70,5 @@ export class Client {
     }
   }
 }
+
+const isBytes = (body: unknown): body is Uint8Array<ArrayBuffer> => body instanceof Uint8Array;

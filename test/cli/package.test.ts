@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { requireNode } from "../../src/cli/package.ts";
+import { requireNode } from "../../src/cli/folders.ts";
 
 test.each(["22.13.0", "22.20.0", "24.0.0", "100.0.0"])("runs on Node %s", (version) => {
   expect(() => requireNode(version)).not.toThrow();

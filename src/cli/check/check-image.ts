@@ -2,8 +2,17 @@
  * Starts an image once on this machine, so that what only its server tells is known when its version is
  * made, and not after a runner's first start.
  */
+
+import { stripVTControlCharacters } from "node:util";
 import { Failure as StartFailure } from "../../../runner/src/containers/failure.ts";
 import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { describe } from "../../../runner/src/interfaces/cog/description.ts";
+import { waitUntilReady as waitForCog } from "../../../runner/src/interfaces/cog/ready.ts";
+import { ContainerClient } from "../../../runner/src/interfaces/container-client.ts";
+import { describeServer } from "../../../runner/src/interfaces/describe-server.ts";
+import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
+import { ListenWatch } from "../../../runner/src/interfaces/listen-watch.ts";
+import { waitUntilReady as waitForVendora } from "../../../runner/src/interfaces/vendora/ready.ts";
 import { serverFacts } from "../../domain/images/image-facts.ts";
 import {
   ANY_SCHEMAS,
@@ -11,19 +20,19 @@ import {
   type Known,
   knownOf,
 } from "../../domain/images/server-description.ts";
+import { TimedOut } from "../../lib/timeout.ts";
 import type { Configuration } from "../../protocol/model.ts";
 import type { ContainerInterface, ServerDescription } from "../../protocol/runner.ts";
 import { Failure } from "../failure.ts";
 import type { Engine } from "../image/engine.ts";
-import type { Display } from "../ui/display.ts";
-import { TrialContainer } from "./container.ts";
-import { firstStart, lastLines } from "./first-start.ts";
-import { containerPlan, engineHasGpu, needsGpu } from "./plan.ts";
+import { type Display, Status } from "../ui/display.ts";
+import { formatDuration } from "../ui/progress.ts";
+import { containerPlan, engineHasGpu, needsGpu, TrialContainer } from "./container.ts";
 
 export interface CheckOptions {
   engine: Engine;
   image: string;
-  /** What the version is given besides. */
+  /** Schemas and compatibilities that auspex.json gives the version. */
   given: Known;
   /** The version's own; `inherited` is that of the version before. */
   configuration: Configuration | undefined;
@@ -90,7 +99,7 @@ const WITHOUT_CHECK = "without --check: the first runner that starts it then tel
 const SPEAKS_VENDORA =
   'It is taken for a Cog server. If it speaks OpenAI\'s API, add --interface vendora, or "interface": "vendora" in auspex.json.';
 
-/** What the image does not say, and nobody has given. The deployment checks it. */
+/** Returns the facts that neither the image nor auspex.json says. The deployment validates them. */
 function missing(
   known: Known,
   spoken: ContainerInterface,
@@ -110,3 +119,71 @@ function missing(
     ...(!known.compatibilities && { compatibilities }),
   };
 }
+
+/** A deployment waits 30 minutes for a start by default. */
+const START_MS = 30 * 60_000;
+/** A failed start prints at most so many lines of the container's logs. */
+const LOG_LINES = 40;
+
+export interface Start {
+  spoken: ContainerInterface;
+  maxConcurrency: number;
+  display: Display;
+  signal: AbortSignal;
+  startMs?: number;
+  /** Seconds in which the server may refuse connections; undefined for the limit of the start. */
+  limitSeconds?: number | undefined;
+}
+
+/** @throws Failure of a runner; TimedOut; the signal's reason */
+export async function firstStart(
+  container: TrialContainer,
+  { spoken, maxConcurrency, display, signal, startMs = START_MS, limitSeconds }: Start,
+): Promise<ServerDescription | undefined> {
+  const client = new ContainerClient(container.address);
+  const status = new Status(display);
+  const startedAt = performance.now();
+  status.set("Starting it on this machine");
+  const unfollow = container.logs.follow((text) => {
+    const line = lastLines(text, 1);
+    if (line) status.set(`Starting it on this machine: ${line}`, "");
+  });
+  const late = new AbortController();
+  const after = formatDuration(Math.round(startMs / 1_000));
+  const timer = setTimeout(
+    () => late.abort(new TimedOut(`it is not ready after ${after}`)),
+    startMs,
+  );
+  const end = AbortSignal.any([signal, container.ended, late.signal]);
+  const { listening } = container;
+  const onNotice = (text: string | undefined) => {
+    if (text !== undefined) display.say(`${text}.`);
+  };
+  const watch = new ListenWatch({ listening, limitSeconds, onNotice });
+  try {
+    if (spoken === "cog") {
+      const wait = { maxConcurrency, report: () => {}, end, watch };
+      await waitForCog(client, DEFAULT_TIMING, wait);
+      await describe(client, wait);
+    } else await waitForVendora(client, DEFAULT_TIMING, () => {}, end, watch);
+    const description = await describeServer(client);
+    status.end();
+    const seconds = (performance.now() - startedAt) / 1_000;
+    display.say(`It starts: ready after ${formatDuration(Math.ceil(seconds))}.`);
+    return description;
+  } finally {
+    clearTimeout(timer);
+    unfollow();
+    status.end();
+    client.close();
+  }
+}
+
+/** `stripVTControlCharacters` removes sequences that move the cursor of a terminal. */
+export const lastLines = (text: string, count = LOG_LINES): string =>
+  stripVTControlCharacters(text)
+    .replace(/\r\n?/g, "\n")
+    .trimEnd()
+    .split("\n")
+    .slice(-count)
+    .join("\n");

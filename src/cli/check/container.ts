@@ -1,11 +1,22 @@
 /** A container on this machine, for as long as it takes to learn what its server tells. */
 import { randomUUID } from "node:crypto";
+import { readdir } from "node:fs/promises";
 import { external } from "../../../runner/src/containers/failure.ts";
+import { SHM_BYTES } from "../../../runner/src/devices/share.ts";
+import { hasNvidia } from "../../../runner/src/engines/docker/gpus.ts";
+import { COG_COMMAND, imageFacts } from "../../../runner/src/engines/docker/image.ts";
 import { TABLES } from "../../../runner/src/engines/docker/listening-in.ts";
-import { listeningOf } from "../../../runner/src/engines/listen-address.ts";
+import {
+  exposedPort,
+  listeningOf,
+  listenVariables,
+} from "../../../runner/src/engines/listen-address.ts";
 import { addressesOf, listeningSockets } from "../../../runner/src/engines/listening-sockets.ts";
 import { LogTail } from "../../../runner/src/engines/log-tail.ts";
+import { DEFAULT_SANDBOX } from "../../../runner/src/engines/options.ts";
+import { cogEnvironment } from "../../../runner/src/interfaces/cog/ready.ts";
 import type { Listening } from "../../../runner/src/interfaces/listen-watch.ts";
+import type { ImageConfig } from "../../protocol/oci.ts";
 import type { ContainerInterface } from "../../protocol/runner.ts";
 import type { EngineName } from "../image/engine.ts";
 import { outputOf, start } from "../image/program.ts";
@@ -63,7 +74,7 @@ export class TrialContainer {
   ): Promise<TrialContainer> {
     const options = { signal: new AbortController().signal, detached: true };
     await outputOf(command("run", "--detach", "--name", name, ...argumentsOf(plan)), options);
-    // One that has ended at once has no port: its end says what happened.
+    // A container that exits at once has no port; the error of its exit says why.
     const port = await outputOf(command("port", name, `${plan.port}/tcp`), options).catch(() => "");
     const [address = "127.0.0.1:9"] = port.match(/127\.0\.0\.1:\d+/) ?? [];
     const addresses = async () => {
@@ -111,7 +122,7 @@ async function remove(command: (...args: string[]) => string[], name: string): P
   const signal = AbortSignal.timeout(REMOVE_MS);
   const options = { signal, detached: true };
   await outputOf(command("rm", "--force", "--volumes", name), options).catch((error: unknown) => {
-    // It has not been created.
+    // The container was never created.
     if (!/no such container|no container with/i.test(String(error))) throw error;
   });
 }
@@ -126,3 +137,69 @@ export const argumentsOf = (plan: ContainerPlan): string[] => [
   plan.image,
   ...plan.command,
 ];
+
+/** The runner's, if the image does not say. */
+const USUAL_PORT = 5_000;
+
+export interface PlanOptions {
+  engine: EngineName;
+  image: string;
+  config: ImageConfig["config"];
+  spoken: ContainerInterface;
+  maxConcurrency: number;
+  /** Names of variables of this process that its container gets. */
+  variables: readonly string[];
+  hasGpu: boolean;
+}
+
+export function containerPlan(options: PlanOptions): ContainerPlan {
+  const { engine, image, config, spoken, maxConcurrency, variables, hasGpu } = options;
+  const { cog } = imageFacts(config.Labels, config.Env, true);
+  const ports = Object.fromEntries(config.ExposedPorts.map((port) => [port, {}]));
+  const exposed = spoken === "vendora" ? exposedPort(ports) : undefined;
+  const port = exposed ?? USUAL_PORT;
+  return {
+    image,
+    command: cog ? COG_COMMAND : [],
+    environment: {
+      ...(spoken === "cog" && cogEnvironment(maxConcurrency)),
+      ...listenVariables(spoken, "0.0.0.0", port),
+    },
+    variables,
+    port,
+    spoken,
+    flags: [
+      // The image exists locally for the platform of runners, which may not be that of this machine.
+      ...["--platform", "linux/amd64", "--pull", "never"],
+      "--cap-drop=ALL",
+      ...DEFAULT_SANDBOX.capabilities.map((name) => `--cap-add=${name}`),
+      "--security-opt=no-new-privileges",
+      `--shm-size=${SHM_BYTES}`,
+      // Podman waits for the stop timeout even when it removes a container by force.
+      "--stop-timeout=1",
+      ...(hasGpu && needsGpu(config) ? GPU_FLAGS[engine] : []),
+    ],
+  };
+}
+
+export const needsGpu = ({ Labels, Env }: ImageConfig["config"]): boolean =>
+  imageFacts(Labels, Env, true).gpu !== "none";
+
+/** Podman knows GPUs by CDI; its `--gpus` is newer than what distributions have. */
+const GPU_FLAGS: Record<EngineName, string[]> = {
+  docker: ["--gpus=all"],
+  podman: ["--device=nvidia.com/gpu=all"],
+};
+
+/** NVIDIA's toolkit writes its CDI specifications into these folders, where Podman reads them. */
+const CDI_FOLDERS = ["/etc/cdi", "/var/run/cdi"];
+
+/** Whether this engine can give containers NVIDIA's GPUs. */
+export async function engineHasGpu(engine: EngineName, signal: AbortSignal): Promise<boolean> {
+  if (engine === "docker") {
+    const info = await outputOf(["docker", "info", "--format", "{{json .}}"], { signal });
+    return hasNvidia(JSON.parse(info));
+  }
+  const names = await Promise.all(CDI_FOLDERS.map((one) => readdir(one).catch(() => [])));
+  return names.flat().some((name) => name.startsWith("nvidia"));
+}

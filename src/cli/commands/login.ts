@@ -1,17 +1,17 @@
 /** `auspex login` and `auspex logout`. */
 import { text as textOf } from "node:stream/consumers";
 import { password, text } from "@clack/prompts";
-import { readAddress, readToken } from "../access/access.ts";
 import {
   credentialsFile,
   loadCredentials,
+  readAddress,
+  readToken,
   removeCredentials,
   saveCredentials,
-} from "../access/credentials.ts";
+} from "../access.ts";
 import { Interrupted, Misuse } from "../failure.ts";
-import { usernameOf } from "../service/owner.ts";
-import { Service } from "../service/service.ts";
-import { isInteractive } from "../ui/terminal.ts";
+import { Service, usernameOf } from "../service/service.ts";
+import { isInteractive } from "../ui/output.ts";
 import { type Host, newCommand, openSession } from "./session.ts";
 
 export const loginCommand = (host: Host) =>
@@ -57,7 +57,7 @@ async function askAddress(host: Host, given: string | undefined): Promise<string
   return readAddress(answered(answer), "address");
 }
 
-/** From the keyboard, or from what is piped in; never an argument, which other processes see. */
+/** Reads the token from the keyboard or from a pipe. Other processes can read arguments. */
 async function askToken(url: string): Promise<string> {
   if (!isInteractive()) {
     const piped = process.stdin.isTTY ? "" : await textOf(process.stdin);

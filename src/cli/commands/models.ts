@@ -1,11 +1,10 @@
 /** `auspex models`: yours, or another account's; and what deletes one. */
-
 import { ownerName } from "../../domain/accounts/owner-name.ts";
 import { pageOf, slug } from "../../protocol/common.ts";
 import { type Model, modelItem, model as modelShape } from "../../protocol/model.ts";
 import { Misuse } from "../failure.ts";
 import { limitOption, pagePath, wholeModelArgument } from "../options.ts";
-import { confirmed } from "../ui/confirm.ts";
+import { confirmed } from "../ui/output.ts";
 import { type Host, newServiceCommand, openService, showList } from "./session.ts";
 
 export const modelsCommand = (host: Host) =>

@@ -1,4 +1,6 @@
 /** `auspex predictions`: your own, or one in full. */
+
+import { z } from "zod";
 import { parseExact } from "../../lib/exact-json.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import { pageOf } from "../../protocol/common.ts";
@@ -16,6 +18,7 @@ import {
   predictionArgument,
   wholeModelArgument,
 } from "../options.ts";
+import { follow } from "../service/events.ts";
 import { table } from "../ui/output.ts";
 import { type Host, newServiceCommand, openService, showList } from "./session.ts";
 
@@ -73,3 +76,31 @@ const seconds = (text: string | null): string => (text === null ? "" : `${text} 
 
 const failureOf = ({ error }: Prediction): string =>
   error === null ? "" : `error (${error.source})  ${error.message}`;
+
+/** `auspex logs` ends when the stream is silent for one second. */
+const IDLE_SECONDS = 1;
+
+export const logsCommand = (host: Host) =>
+  newServiceCommand("logs", "Print what the container of a prediction has printed")
+    .argument("<id>", "the prediction", predictionArgument)
+    .option("-f, --follow", "go on until the prediction ends")
+    .action(async (id, options) => {
+      const { access, signal, output, onRetry } = await openService(host, options);
+      const idleSeconds = options.follow ? undefined : IDLE_SECONDS;
+      for await (const event of follow({ access, signal, id, onRetry, idleSeconds })) {
+        const text =
+          event.event === "setup" ? event.data.logs : event.event === "logs" && event.data;
+        if (!text) continue;
+        const source = event.event === "setup" ? "setup" : "model";
+        output.write(output.json ? `${JSON.stringify({ source, text })}\n` : text);
+      }
+    });
+
+export const cancelCommand = (host: Host) =>
+  newServiceCommand("cancel", "Cancel a prediction")
+    .argument("<id>", "the prediction", predictionArgument)
+    .action(async (id, options) => {
+      const { service, output } = await openService(host, options);
+      await service.post(`/predictions/${id}/cancel`, z.unknown());
+      output.result(`Canceling ${id}.`, { id });
+    });

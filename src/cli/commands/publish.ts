@@ -5,21 +5,30 @@ import { type Model, type Version, version, visibility } from "../../protocol/mo
 import { containerInterface } from "../../protocol/runner.ts";
 import { checkImage } from "../check/check-image.ts";
 import { endOf, Misuse } from "../failure.ts";
-import { type ImageSource, type Pushed, type PushOptions, pushImage } from "../image/push-image.ts";
-import { PushProgress } from "../image/push-progress.ts";
+import { makeScratch } from "../folders.ts";
+import {
+  type ImageSource,
+  type Pushed,
+  type PushOptions,
+  PushProgress,
+  pushImage,
+} from "../image/push-image.ts";
 import { choice, repeated, tagOption } from "../options.ts";
-import { buildImage, findEngine } from "../publish/build.ts";
-import { completedVersion } from "../publish/completed-version.ts";
 import { findModel, requireHardware, requireVisibility } from "../publish/model.ts";
-import { modelName, readProject } from "../publish/project.ts";
-import { configurationOf, createVersion, exampleCall, newVersion } from "../publish/version.ts";
-import { warmUp } from "../publish/warm-up.ts";
+import { buildImage, findEngine, modelName, readProject } from "../publish/project.ts";
+import {
+  completedVersion,
+  configurationOf,
+  createVersion,
+  exampleCall,
+  newVersion,
+  warmUp,
+} from "../publish/version.ts";
 import { RegistryClient } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
-import { usernameOf } from "../service/owner.ts";
-import { makeScratch } from "../state/scratch.ts";
+import { usernameOf } from "../service/service.ts";
+import { isInteractive } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
-import { isInteractive } from "../ui/terminal.ts";
 import { type Host, newServiceCommand, openService, type ServiceSession } from "./session.ts";
 
 const MORE = `
@@ -132,7 +141,7 @@ const RUN_IT = "Run it once, or publish with --wait or --check.";
 const RUN_AGAIN = "Its server did not tell within 10 s: run it once more.";
 const AWAITS = "It awaits its first start, which tells what it takes and which APIs it answers.";
 
-/** Of a server that has told nothing, such as whisper.cpp's. */
+/** A server such as whisper.cpp's does not say which APIs it answers. */
 const answersNothing = ({ configuration, compatibilities }: Version) =>
   configuration.interface === "vendora" && !Object.values(compatibilities).includes(true);
 

@@ -8,17 +8,13 @@ import { parseExact } from "../../lib/exact-json.ts";
 import { predictionWithIO } from "../../protocol/prediction.ts";
 import { Failure, Interrupted, Misuse } from "../failure.ts";
 import { modelArgument } from "../options.ts";
-import { followRun } from "../run/follow-run.ts";
-import { buildInput, type Input, readPair } from "../run/input.ts";
+import { followRun, Printer } from "../run/follow-run.ts";
+import { buildInput, type Input, noSuchInput, readPair, unknownInputs } from "../run/input.ts";
 import { OutputFiles } from "../run/output-files.ts";
-import { Printer } from "../run/printer.ts";
-import { noSuchInput, unknownInputs } from "../run/unknown-inputs.ts";
-import { cancelSoon } from "../service/cancel.ts";
 import { follow } from "../service/events.ts";
-import { readVersion } from "../service/version.ts";
-import { readLocalFile } from "../upload/local-file.ts";
-import { uploadFile } from "../upload/upload-file.ts";
+import { cancelSoon, readVersion } from "../service/service.ts";
 import { type Host, newServiceCommand, openService } from "./session.ts";
+import { readLocalFile, uploadFile } from "./upload.ts";
 
 const PARALLEL = 4;
 

@@ -1,14 +1,14 @@
-/** What every command has: options that all of them take, and what they work with. */
+/** The options that every command takes, and the session that it works with. */
 import { Command } from "@commander-js/extra-typings";
 import { messageOf } from "../../../runner/src/control-plane/error.ts";
-import { type Access, readAccess } from "../access/access.ts";
+import { type Access, readAccess } from "../access.ts";
+import type { Folders } from "../folders.ts";
 import { Service } from "../service/service.ts";
-import type { Folders } from "../state/folders.ts";
 import { createDisplay, type Display, silentDisplay } from "../ui/display.ts";
 import { createOutput, type Output, table } from "../ui/output.ts";
 import { formatDuration } from "../ui/progress.ts";
 
-/** Where the command runs. */
+/** The environment, the folders and the signal of the process. */
 export interface Host {
   environment: NodeJS.ProcessEnv;
   folders: Folders;

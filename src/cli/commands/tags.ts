@@ -3,7 +3,7 @@ import { ControlPlaneError } from "../../../runner/src/control-plane/error.ts";
 import { type ImageReference, imageArgument, limitOption, wholeModelArgument } from "../options.ts";
 import { RegistryClient, RegistryError } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
-import { confirmed } from "../ui/confirm.ts";
+import { confirmed } from "../ui/output.ts";
 import {
   type Host,
   newServiceCommand,
@@ -60,7 +60,7 @@ const repositoryOf = (
     state: folders.state,
   });
 
-/** What is not there was perhaps mistyped. */
+/** A missing tag or digest is explained with the command that lists the existing ones. */
 function explained(error: unknown, { model, reference, isDigest }: ImageReference): unknown {
   if (!(error instanceof RegistryError) || error.code !== "MANIFEST_UNKNOWN") return error;
   const what = isDigest ? "image" : "tag";

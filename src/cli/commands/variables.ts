@@ -5,8 +5,7 @@ import { type Model, model as modelShape } from "../../protocol/model.ts";
 import { variable } from "../../protocol/variable.ts";
 import { Interrupted, Misuse } from "../failure.ts";
 import { settableArgument, variableArgument, wholeModelArgument } from "../options.ts";
-import { confirmed } from "../ui/confirm.ts";
-import { isInteractive } from "../ui/terminal.ts";
+import { confirmed, isInteractive } from "../ui/output.ts";
 import { type Host, newServiceCommand, openService, showList } from "./session.ts";
 
 export const variablesCommand = (host: Host) =>

@@ -8,7 +8,7 @@ import {
   versionSummary,
 } from "../../protocol/model.ts";
 import { limitOption, modelArgument, pagePath, versionArgument } from "../options.ts";
-import { confirmed } from "../ui/confirm.ts";
+import { confirmed } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
 import { type Host, newServiceCommand, openService, showList } from "./session.ts";
 
@@ -65,7 +65,7 @@ const deleteVersionCommand = (host: Host) =>
       output.result(`Deleted ${model}:${number}.`, { model, number });
     });
 
-/** What comes of it if the latest is deleted. */
+/** Says which version is the latest after the deletion. */
 const thenOf = (model: string, before: VersionSummary | undefined): string =>
   before
     ? ` Calls that name no version get ${model}:${before.number} then.`

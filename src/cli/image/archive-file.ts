@@ -23,7 +23,7 @@ const GZIP = Buffer.from([0x1f, 0x8b]);
 export class ArchiveFile implements ImageSource {
   readonly #path: string;
   readonly #name: string | undefined;
-  /** By path; the blob of a layer of an OCI layout. */
+  /** The layers of the image by path, each with its blob if the archive is an OCI layout. */
   #layers = new Map<string, Blob | undefined>();
 
   private constructor(path: string, name: string | undefined) {

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { type ImageConfig, imageConfig } from "../../protocol/oci.ts";
 import { Failure, Misuse } from "../failure.ts";
-import { quoted } from "../ui/shell.ts";
+import { quoted } from "../ui/output.ts";
 import { PLATFORM, readArchive, tarEntries } from "./archive.ts";
 import { answers, outputOf, start, watched } from "./program.ts";
 import type { ImageSource } from "./push-image.ts";

@@ -11,7 +11,7 @@ import { z } from "zod";
 import { ociDigest } from "../../protocol/oci.ts";
 import type { Blob } from "./archive.ts";
 
-/** Of 300 MB of programs: 94 MB in 4.6 s; level 6 takes 6.1 s for the same, level 1 2.8 s for 103 MB. */
+/** Level 5 packs 300 MB of programs into 94 MB in 4.6 s; level 6 takes 6.1 s for the same, level 1 packs 103 MB in 2.8 s. */
 const LEVEL = 5;
 const CHUNK_BYTES = 256 * 1024;
 
@@ -21,7 +21,7 @@ export const layer = z.object({
   mediaType: z.string(),
   digest: ociDigest,
   size: z.int().nonnegative(),
-  /** Of the tar in it; undefined for one that was compressed already. */
+  /** The digest of the uncompressed tar; undefined for a layer that the engine had compressed. */
   diffId: ociDigest.optional(),
 });
 export type Layer = z.infer<typeof layer>;
@@ -58,7 +58,7 @@ class Digest {
   size = 0;
   readonly #hash = createHash("sha256");
 
-  /** The same bytes, counted. */
+  /** Passes the bytes on and adds them to the digest and the size. */
   async *of(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of bytes) {
       this.size += chunk.length;

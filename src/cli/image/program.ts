@@ -5,13 +5,13 @@ import { text } from "node:stream/consumers";
 import { messageOf } from "../../../runner/src/control-plane/error.ts";
 import { CommandEnded, Failure } from "../failure.ts";
 
-/** Of what a program says about its failure. */
+/** An error quotes at most so many characters of a program's output. */
 const MAX_REASON = 2_000;
 
 export interface ProgramOptions {
   signal: AbortSignal;
   cwd?: string;
-  /** In a process group of its own, which a terminal's Ctrl+C does not reach. */
+  /** A detached program has a process group of its own, which a terminal's Ctrl+C does not reach. */
   detached?: boolean;
 }
 
@@ -60,7 +60,7 @@ export function start([name = "", ...args]: string[], options: ProgramOptions): 
       else reject(new CommandEnded(`${name} ${args[0]} failed.\n${said.trim()}`.trim(), 1));
     });
   });
-  // Whoever reads its output first learns of its end later.
+  // A caller may read the output before it awaits `ended`.
   ended.catch(() => {});
   return { stdout: child.stdout, stderr: child.stderr, ended };
 }

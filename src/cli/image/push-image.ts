@@ -3,6 +3,7 @@
  * itself: docker and podman send a layer in one request, which zones refuse. It costs one reading of the
  * image; in return a push goes on after any break, since this program's digests are the same each time.
  */
+
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -10,19 +11,20 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import { compressedSize } from "../../domain/images/compressed-size.ts";
 import { MEDIA_TYPES, manifest } from "../../protocol/oci.ts";
-import type { Access } from "../access/access.ts";
+import type { Access } from "../access.ts";
 import { Failure } from "../failure.ts";
-import { bufferContent, fileContent } from "../registry/content.ts";
+import { Notes } from "../notes.ts";
+import { bufferContent, fileContent } from "../registry/blob-upload.ts";
 import { RegistryClient } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
-import { Notes } from "../state/notes.ts";
+import type { Live } from "../ui/display.ts";
+import { formatBytes, Meter, progressBar, progressLine } from "../ui/progress.ts";
 import { type Archive, type Blob, digestOf, type OnLarge, SAVE_AGAIN } from "./archive.ts";
 import { type Layer, layer, packLayer, skip } from "./layer.ts";
-import type { PushProgress } from "./push-progress.ts";
 
 /** Blobs that are sent at a time; the requests of one follow each other. */
 const PARALLEL = 3;
-/** What a layer became is remembered for so long after it was last packed. */
+/** The notes about packed layers are kept for 90 days. */
 const STALE_MS = 90 * 24 * 3_600_000;
 
 const imageConfig = z.object({ rootfs: z.object({ diff_ids: z.array(z.string()) }) });
@@ -36,12 +38,12 @@ export interface PushOptions {
   access: Access;
   /** `owner/name` */
   name: string;
-  /** Its id. */
+  /** The id of the model. */
   model: string;
   tag: string;
   /** For layers until they are sent. */
   scratch: string;
-  /** Where it is remembered what layers became. */
+  /** The folder of the notes about packed layers. */
   state: string;
   progress: PushProgress;
   signal: AbortSignal;
@@ -62,9 +64,9 @@ class ImagePush {
   readonly #limit = pLimit(PARALLEL);
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
-  /** By their paths in the archive. */
+  /** The packed layers by their paths in the archive. */
   readonly #layers = new Map<string, Layer>();
-  /** By digest: an image may have a layer twice. */
+  /** The uploads by digest, because an image may have a layer twice. */
   readonly #sending = new Map<string, Promise<void>>();
 
   constructor(options: PushOptions) {
@@ -106,7 +108,7 @@ class ImagePush {
     await skip(bytes);
   };
 
-  /** What the registry refuses is the failure, not that the engine could not go on. */
+  /** A refusal of the registry is the failure that is shown, not that the engine's pipe broke. */
   #isThere({ digest }: Layer): Promise<boolean> {
     return this.#repository.takeBlob(digest).catch((error: unknown) => {
       this.#failed.abort(error);
@@ -197,5 +199,81 @@ async function* counted(
   for await (const chunk of bytes) {
     count(chunk.length);
     yield chunk;
+  }
+}
+
+/** `1a2b3c4d5e6f` */
+export const shortDigest = (digest: string): string => digest.slice("sha256:".length).slice(0, 12);
+
+const LABEL_COLUMNS = 14;
+
+export class PushProgress implements Live {
+  readonly #shown = new Map<string, Meter>();
+  #layers = 0;
+  #there = 0;
+  #sentBytes = 0;
+  #arrivedBytes = 0;
+
+  /** A layer is read out of the engine. @returns what counts its bytes, and what ends it */
+  reading(size: number) {
+    return this.#show("reading", size);
+  }
+
+  /** A layer is sent. */
+  sending({ digest, size }: Pick<Layer, "digest" | "size">) {
+    this.#layers += 1;
+    const { add, found, end } = this.#show(shortDigest(digest), size);
+    return {
+      onSent: (bytes: number) => {
+        this.#sentBytes += bytes;
+        add(bytes);
+      },
+      onArrived: (bytes: number) => {
+        this.#arrivedBytes += bytes;
+        found(bytes);
+      },
+      end,
+    };
+  }
+
+  /** A layer is in the registry already. */
+  isThere(): void {
+    this.#layers += 1;
+    this.#there += 1;
+  }
+
+  /** `4 layers: 3 were there, 12.0 MB sent`, and ` (40.0 MB had arrived before)` */
+  get summary(): string {
+    const arrived =
+      this.#arrivedBytes > 0 ? ` (${formatBytes(this.#arrivedBytes)} had arrived before)` : "";
+    const layers = this.#layers === 1 ? "1 layer" : `${this.#layers} layers`;
+    const there = this.#there === 1 ? "1 was there" : `${this.#there} were there`;
+    return `${layers}: ${there}, ${formatBytes(this.#sentBytes)} sent${arrived}`;
+  }
+
+  draw(columns: number): string[] {
+    return this.#lines(
+      (label, meter) =>
+        `${label.padEnd(LABEL_COLUMNS)}${progressBar(meter.sample(performance.now()), columns - LABEL_COLUMNS)}`,
+    );
+  }
+
+  line(): string | undefined {
+    const lines = this.#lines(
+      (label, meter) => `${label} ${progressLine(meter.sample(performance.now()))}`,
+    );
+    return lines.length > 0 ? lines.join("; ") : undefined;
+  }
+
+  #lines(lineOf: (label: string, meter: Meter) => string): string[] {
+    return [...this.#shown].map(([label, meter]) => lineOf(label, meter));
+  }
+
+  #show(label: string, size: number) {
+    // An empty one has no part that could be done.
+    const meter = new Meter(Math.max(size, 1), 0, performance.now());
+    this.#shown.set(label, meter);
+    const { add, found } = meter;
+    return { add, found, end: () => void this.#shown.delete(label) };
   }
 }

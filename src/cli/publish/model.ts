@@ -7,7 +7,7 @@ import { type Hardware, hardware as hardwareItem } from "../../protocol/hardware
 import { type Model, model, type Visibility } from "../../protocol/model.ts";
 import { Interrupted, Misuse } from "../failure.ts";
 import type { Service } from "../service/service.ts";
-import { safeText } from "../ui/safe-text.ts";
+import { safeText } from "../ui/output.ts";
 
 export interface NewModel {
   /** `owner/name` */
@@ -19,7 +19,7 @@ export interface NewModel {
   isInteractive: boolean;
 }
 
-/** What is there, or how to make it: a model is made when there is an image for it, not before. */
+/** `make` creates a missing model only once its image exists. */
 export type ModelPlace =
   | { found: Model; make?: undefined }
   | { found?: undefined; make: () => Promise<Model> };
@@ -40,7 +40,7 @@ export async function findModel(service: Service, wanted: NewModel): Promise<Mod
   const body = { name, description, visibility, hardware_identifier };
   const make = () =>
     service.post("/models", model, { body }).catch(async (error: unknown) => {
-      // By somebody else meanwhile, or by a request whose answer was lost.
+      // A 409 means that another request has created the model, perhaps one whose answer was lost.
       if (statusOf(error) === 409) return service.get(path, model);
       throw error;
     });

@@ -1,8 +1,12 @@
 /** The version that is published: what the image does not say of itself, and a call to paste. */
+
+import { randomUUID } from "node:crypto";
+import { messageOf } from "../../../runner/src/control-plane/error.ts";
 import type { Known } from "../../domain/images/server-description.ts";
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { formFields } from "../../domain/schemas/input-form.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import { sleep } from "../../lib/timeout.ts";
 import type { Json } from "../../protocol/common.ts";
 import {
   type Configuration,
@@ -11,8 +15,12 @@ import {
   version,
 } from "../../protocol/model.ts";
 import type { ContainerInterface } from "../../protocol/runner.ts";
-import type { Service } from "../service/service.ts";
-import { quoted } from "../ui/shell.ts";
+import type { ServiceSession } from "../commands/session.ts";
+import { Failure } from "../failure.ts";
+import { followRun } from "../run/follow-run.ts";
+import { follow } from "../service/events.ts";
+import { cancelSoon, type Service } from "../service/service.ts";
+import { quoted } from "../ui/output.ts";
 import type { ProjectManifest } from "./project.ts";
 
 export interface NewVersion {
@@ -29,7 +37,7 @@ export interface VersionOptions {
   notes: string;
   manifest: ProjectManifest;
   configuration: Configuration | undefined;
-  /** What its server has told on this machine. */
+  /** The facts that `--check` has read from the server. */
   told: Known;
 }
 
@@ -68,9 +76,9 @@ export function createVersion(
 
 interface ConfigurationOptions {
   manifest: ProjectManifest;
-  /** What its container speaks, if the command line says it. */
+  /** The interface that the command line names. */
   spoken: ContainerInterface | undefined;
-  /** If it is not the model's own. */
+  /** Undefined for the model's own hardware. */
   hardware: string | undefined;
   latest: Version | null;
 }
@@ -122,8 +130,81 @@ export function exampleCall(
 
 const jsonPair = (name: string, value: Json): string => `${name}:=${quoted(JSON.stringify(value))}`;
 
-/** What most servers of OpenAI's API answer. Without a schema, a text would not become a message. */
+/** Most servers of OpenAI's API answer chats. A `prompt` would not become a message without a schema. */
 const CHAT = jsonPair("messages", [{ role: "user", content: "Who are you?" }]);
 
 const callOf = (model: string, pairs: string[]): string =>
   ["auspex run", model, ...pairs].join(" ");
+
+/**
+ * Waits until a runner has the version warm. A trial prediction is canceled once its container is ready,
+ * except before a first start, whose facts the runner reports at the end of the run.
+ * @param reference `owner/name:3`
+ * @throws Failure with why it did not start
+ */
+export async function warmUp(
+  session: ServiceSession,
+  reference: string,
+  version: Version,
+): Promise<void> {
+  const { access, signal, display, onRetry } = session;
+  const body = trialOf(reference, version);
+  let id: string | undefined;
+  let isReady = false;
+  const events = follow({ access, signal, create: { body, key: randomUUID() }, onRetry });
+  try {
+    const done = await followRun({
+      events,
+      display,
+      onCreated: (own) => {
+        id = own;
+      },
+      onSetup: ({ phase }) => {
+        if (phase !== "ready") return;
+        isReady = true;
+        if (version.status !== "ready") return;
+        // The trial's output is not needed, so a failed cancel is only printed.
+        if (id !== undefined)
+          cancelSoon(access, id).catch((error: unknown) => display.say(messageOf(error)));
+      },
+      onOutput: async () => {},
+    });
+    if (isReady || done.status === "succeeded") return;
+    throw new Failure(
+      `${reference} is published, but it did not start: ${done.error?.message ?? done.status}\nIts logs: auspex logs ${done.id}`,
+    );
+  } catch (error) {
+    // An interrupted command also cancels its trial.
+    if (signal.aborted && id !== undefined) await cancelSoon(access, id).catch(() => {});
+    throw error;
+  }
+}
+
+/** Kept as long as any: of one that failed, its logs are looked at later. */
+export const trialOf = (model: string, { schemas }: Pick<Version, "schemas">) => ({
+  model,
+  input: exampleInput(versionSchema(schemas, "input")),
+  stream: true,
+});
+
+const AGAIN_MS = 500;
+/** One whose server has told nothing stays as it is. */
+const PATIENCE_MS = 5_000;
+
+/**
+ * Waits up to 5 s for the facts of a first start, which the service stores a moment after the run's end.
+ * @returns the version, complete or not
+ * @throws the signal's reason
+ */
+export async function completedVersion(
+  read: () => Promise<Version>,
+  signal: AbortSignal,
+): Promise<Version> {
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const found = await read();
+    if (found.status === "ready" || Date.now() >= until) return found;
+    await sleep(AGAIN_MS, signal);
+    signal.throwIfAborted();
+  }
+}

@@ -2,16 +2,18 @@
  * The upload of one blob to a registry, in chunks that its zone takes. After a break the registry says
  * what it has, and the upload goes on from there.
  */
+
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
 import { isRetryable, statusOf } from "../../../runner/src/control-plane/error.ts";
 import { retryDelayMs } from "../../../runner/src/control-plane/retry.ts";
 import { sleep } from "../../lib/timeout.ts";
-import type { Content } from "./content.ts";
 import { type RegistryClient, RegistryError, registryError } from "./registry-client.ts";
 
 /** Covers about a minute and a half without progress. */
 const MAX_FAILURES = 10;
 const DELAYS = { baseMs: 500, maxMs: 15_000 };
-/** Who refuses a chunk closes the connection: on a retry, it gets this long to say why before. */
+/** A server that refuses a chunk closes the connection. A retry waits this long for its answer before it sends the chunk. */
 const EARLY_ANSWER_MS = 500;
 
 /** No retry helps: what came before is not there to be sent again. */
@@ -20,7 +22,7 @@ const LOST = { status: 409 };
 const MIB = 1024 * 1024;
 /** Below the limit of Cloudflare's smaller plans, 100 MB. */
 const USUAL_CHUNK_BYTES = 80 * MIB;
-/** Of the announced maximum, so that it ends at one of the registry's parts: as Cog does. */
+/** A chunk stays this far below the announced maximum so that it ends at a part of the registry, as Cog's chunks do. */
 const ROOM_BYTES = 64 * 1024;
 const LEAST_CHUNK_BYTES = MIB;
 
@@ -33,7 +35,7 @@ export interface UploadState {
 export interface UploadEvents {
   /** Bytes that were sent; negative if they are sent again. */
   onSent?: (bytes: number) => void;
-  /** To be remembered, for going on in another process. */
+  /** The state is saved so that another process can resume the upload. */
   onState?: (state: UploadState) => Promise<void>;
 }
 
@@ -185,7 +187,7 @@ export class BlobUpload {
     await this.#events.onState?.(this.#state);
   }
 
-  /** What passes by itself, what another place cures, and what smaller chunks cure. */
+  /** Whether a retry helps: a transient error, another offset, or a smaller chunk. */
   #canGoOn(error: unknown): boolean {
     const status = statusOf(error);
     // The registry's own 413 has a code: a blob that large is refused in any chunks.
@@ -222,3 +224,19 @@ async function* counted(
     count(chunk.length);
   }
 }
+
+export interface Content {
+  readonly size: number;
+  /** @param end exclusive */
+  read(start: number, end: number): AsyncIterable<Buffer> | Iterable<Buffer>;
+}
+
+export async function fileContent(path: string): Promise<Content> {
+  const { size } = await stat(path);
+  return { size, read: (start, end) => createReadStream(path, { start, end: end - 1 }) };
+}
+
+export const bufferContent = (bytes: Buffer): Content => ({
+  size: bytes.length,
+  read: (start, end) => [bytes.subarray(start, end)],
+});

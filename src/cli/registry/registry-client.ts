@@ -9,9 +9,8 @@ import {
   sendBody,
 } from "../../../runner/src/lib/send-body.ts";
 import { MODEL_HEADER } from "../../protocol/registry.ts";
-import type { Access } from "../access/access.ts";
-import { deleteOnce } from "../service/delete-once.ts";
-import { headersFor } from "../service/service.ts";
+import type { Access } from "../access.ts";
+import { type Answer, deleteOnce, headersFor, send } from "../service/service.ts";
 
 /** Covers about 45 s of an unreachable registry. */
 const RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
@@ -46,34 +45,21 @@ export class RegistryClient {
     return new URL(location, this.#options.access.url);
   }
 
-  /** The response, with any status. @throws ControlPlaneError without one; the signal's reason */
-  async fetch(url: URL, { method, headers, body }: RegistryCall): Promise<Response> {
-    const { signal } = this.#options;
-    try {
-      return await fetch(url, {
-        method,
-        // Answers are passed on as they are.
-        headers: { ...this.#headersFor(url), "accept-encoding": "identity", ...headers },
-        ...(body && { body: Buffer.from(body) }),
-        redirect: "manual",
-        signal,
-      });
-    } catch (error) {
-      signal.throwIfAborted();
-      throw new ControlPlaneError(`${url.host}: ${messageOf(error)}`);
-    }
+  /** One attempt. @throws ControlPlaneError for other statuses than these; the signal's reason */
+  async call(url: URL, call: RegistryCall, statuses: number[]): Promise<Answer> {
+    const { method, headers, body } = call;
+    const answer = await send(url, {
+      method,
+      headers: { ...this.#headersFor(url), ...headers },
+      ...(body && { body: Buffer.from(body) }),
+      signal: this.#options.signal,
+    });
+    if (statuses.includes(answer.status)) return answer;
+    throw registryError(answer.status, answer.retryAfter, answer.text);
   }
 
-  /** @throws ControlPlaneError for other statuses than these */
-  async call(url: URL, call: RegistryCall, statuses: number[]): Promise<Response> {
-    const response = await this.fetch(url, call);
-    if (statuses.includes(response.status)) return response;
-    const { status, headers } = response;
-    throw registryError(status, headers.get("retry-after") ?? undefined, await response.text());
-  }
-
-  /** The same, tried again where that may help. */
-  retried(url: URL, call: RegistryCall, statuses: number[]): Promise<Response> {
+  /** `call`, retried where that may help. */
+  retried(url: URL, call: RegistryCall, statuses: number[]): Promise<Answer> {
     return this.#retried(() => this.call(url, call, statuses));
   }
 
@@ -112,7 +98,7 @@ export class RegistryClient {
   }
 }
 
-/** What the registry answered, with its code. */
+/** An error answer of the registry, with its code. */
 export class RegistryError extends ControlPlaneError {
   /** One of OCI's, such as DIGEST_INVALID. */
   readonly code: string;
@@ -146,7 +132,7 @@ function errorIn(text: string): { code?: string; message?: string | undefined } 
   }
 }
 
-/** Of a 413 the Worker knows nothing: its zone's edge answers, in HTML. */
+/** The zone's edge answers 413 in HTML before the Worker sees the request. */
 const reasonFor = (status: number, text: string): string =>
   status === 413
     ? "The deployment's zone takes no request body that large: ask its operator to allow larger ones."

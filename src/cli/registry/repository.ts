@@ -2,9 +2,8 @@
 import pLimit from "p-limit";
 import { z } from "zod";
 import { statusOf } from "../../../runner/src/control-plane/error.ts";
-import { type Identity, Notes } from "../state/notes.ts";
-import { BlobUpload, type UploadState } from "./blob-upload.ts";
-import type { Content } from "./content.ts";
+import { type Identity, Notes } from "../notes.ts";
+import { BlobUpload, type Content, type UploadState } from "./blob-upload.ts";
 import type { RegistryClient } from "./registry-client.ts";
 
 /** The registry forgets uploads earlier. */
@@ -31,7 +30,7 @@ export interface RepositoryOptions {
   client: RegistryClient;
   /** `owner/name` */
   name: string;
-  /** Where unfinished uploads are remembered. */
+  /** The folder of the notes about unfinished uploads. */
   state: string;
 }
 
@@ -85,7 +84,7 @@ export class Repository {
   ): Promise<void> {
     await this.#notes.sweep(STALE_MS);
     const url = this.#url("blobs/uploads/");
-    // Nobody else may go on with it: an upload's address is its key.
+    // The address of an upload is its key, so notes are private to this user.
     const identity: Identity = [url.href, digest];
     const events = {
       ...(onSent && { onSent }),
@@ -99,7 +98,7 @@ export class Repository {
       try {
         return await this.#send(resumed, digest, content, identity);
       } catch (error) {
-        // Ended meanwhile, or of other bytes: it is begun anew.
+        // The upload has expired or has other bytes, so a new one begins.
         if (![400, 404, 409, 416].includes(statusOf(error) ?? 0)) throw error;
         if (await this.hasBlob(digest)) return;
         onSent?.(offset - resumed.offset);
@@ -124,8 +123,8 @@ export class Repository {
   async tags(count: number): Promise<{ tag: string; digest: string }[]> {
     const url = this.#url("tags/list");
     url.searchParams.set("n", String(count));
-    const response = await this.#client.retried(url, { method: "GET" }, [200]);
-    const { tags } = tagList.parse(await response.json());
+    const { text } = await this.#client.retried(url, { method: "GET" }, [200]);
+    const { tags } = tagList.parse(JSON.parse(text));
     const limit = pLimit(PARALLEL);
     return limit.map(tags, async (tag) => ({ tag, digest: await this.#digestOf(tag) }));
   }

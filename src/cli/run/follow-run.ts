@@ -1,12 +1,17 @@
 /** Shows a prediction while it runs: what it waits for, its logs, its output. */
 import { stripVTControlCharacters, styleText } from "node:util";
+import { messageText } from "../../domain/predictions/message-text.ts";
 import { setupText } from "../../domain/predictions/setup-text.ts";
+import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
+import { numberIn } from "../../lib/exact-json.ts";
+import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { SetupProgress } from "../../protocol/event.ts";
+import type { Schemas } from "../../protocol/model.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { PredictionEvent } from "../service/events.ts";
-import type { Display } from "../ui/display.ts";
-import { Status } from "../ui/status.ts";
+import { type Display, Status } from "../ui/display.ts";
+import type { OutputFiles } from "./output-files.ts";
 
 /** How much of what was printed is compared with an error. */
 const MAX_PRINTED = 64 * 1024;
@@ -74,12 +79,71 @@ function withoutPrinted(done: Prediction, printed: string): Prediction {
   return { ...done, error: { ...error, message } };
 }
 
-/** In a log, each phase once: not every percent. */
+/** A log has each phase once, without every percent. */
 const lineOf = ({ progress, ...rest }: SetupProgress): string =>
   progress === undefined || progress === 0 ? setupText(rest) : "";
 
-/** What a container prints may not move the cursor of a terminal. */
+/** `stripVTControlCharacters` removes sequences that move the cursor of a terminal. */
 function sayLogs(display: Display, logs: string): void {
   const text = stripVTControlCharacters(logs).replace(/\r\n?/g, "\n").replace(/\n$/, "");
   if (text !== "") display.say(styleText("dim", text, { stream: process.stderr }));
+}
+
+export class Printer {
+  readonly #write: (text: string) => void;
+  readonly #files: OutputFiles;
+  readonly #joins: boolean;
+  #isFirst = true;
+  /** Whether the last line has not ended. */
+  #isOpen = false;
+
+  constructor(write: (text: string) => void, files: OutputFiles, schemas: Schemas | undefined) {
+    this.#write = write;
+    this.#files = files;
+    this.#joins = joinsText(schemas);
+  }
+
+  async add(value: Json): Promise<void> {
+    const text = numberIn(value) === undefined ? messageText(value, this.#isFirst) : undefined;
+    if (text !== undefined) this.#piece(text);
+    else if (isText(value)) await this.#text(value);
+    else if (Array.isArray(value) && value.every(isText))
+      for (const item of value) await this.#text(item);
+    else this.#line(readableJson(await this.#files.save(value)));
+    this.#isFirst = false;
+  }
+
+  /** Ends the last line. */
+  end(): void {
+    if (this.#isOpen) this.#write("\n");
+    this.#isOpen = false;
+  }
+
+  async #text(value: string): Promise<void> {
+    const saved = await this.#files.save(value);
+    if (saved === value && this.#joins) this.#piece(value);
+    else this.#line(String(saved));
+  }
+
+  #piece(text: string): void {
+    if (text === "") return;
+    this.#write(text);
+    this.#isOpen = !text.endsWith("\n");
+  }
+
+  #line(text: string): void {
+    this.end();
+    this.#write(`${text}\n`);
+  }
+}
+
+/** Not a number that is marked, as its digits are printed. */
+const isText = (value: Json): value is string =>
+  typeof value === "string" && numberIn(value) === undefined;
+
+/** Whether its strings are pieces of one text: those of a list are, if the schema says so. */
+function joinsText(schemas: Schemas | undefined): boolean {
+  if (!schemas) return true;
+  const { type, ...keywords } = rootKeywords(schemas, "output");
+  return type !== "array" || keywords["x-cog-array-display"] === "concatenate";
 }

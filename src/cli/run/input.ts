@@ -3,15 +3,17 @@
  * what the version's schema says: a number, a choice, a chat message, an item of a list.
  */
 
-import type { Field } from "../../domain/schemas/input-form.ts";
-import { formFields } from "../../domain/schemas/input-form.ts";
+import { closest, distance } from "fastest-levenshtein";
+import { type Field, formFields } from "../../domain/schemas/input-form.ts";
+import { listOf } from "../../domain/schemas/input-form-schema.ts";
 import { readField } from "../../domain/schemas/input-form-values.ts";
+import { resolvePointer } from "../../domain/schemas/json-pointer.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { parseExact } from "../../lib/exact-json.ts";
+import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import type { Schemas } from "../../protocol/model.ts";
+import type { Schemas, Version } from "../../protocol/model.ts";
 import { Misuse } from "../failure.ts";
-import { noSuchInput } from "./unknown-inputs.ts";
 
 export type Input = { [name: string]: Json };
 
@@ -33,7 +35,7 @@ export function readPair(argument: string): Pair {
 }
 
 export interface InputOptions {
-  /** What the pairs change. */
+  /** The input that the pairs change. */
   base: Input;
   pairs: Pair[];
   /** Undefined if nobody knows them yet. */
@@ -109,4 +111,54 @@ function chosen(name: string, options: Json[], text: string): Json {
   throw new Misuse(
     `${name}: one of ${options.map((one) => JSON.stringify(one)).join(", ")} is needed.`,
   );
+}
+
+/** @returns those of the names that it surely does not have, each with the names that it has */
+export function unknownInputs(
+  { schemas, configuration }: Pick<Version, "schemas" | "configuration">,
+  given: readonly string[],
+): { name: string; names: string[] }[] {
+  // A server of OpenAI's API gets all of it, and takes more than its schema names.
+  if (configuration.interface === "vendora") return [];
+  const schema = versionSchema(schemas, "input");
+  const names = formFields(schema).map(({ name }) => name);
+  if (names.length === 0 || takesMore(schema, schema)) return [];
+  return [...new Set(given)]
+    .filter((name) => !names.includes(name))
+    .map((name) => ({ name, names }));
+}
+
+/** `ada/story:1 has no input “nam”: did you mean name? It has: name, times.` */
+export function noSuchInput(who: string, name: string, names: readonly string[]): string {
+  const meant = nearest(name, names);
+  const hint = meant === undefined ? "." : `: did you mean ${meant}?`;
+  return `${who} has no input “${name}”${hint} It has: ${names.join(", ")}.`;
+}
+
+/** JSON Schema keywords that can allow names beside `properties`. */
+const KEYWORDS = [
+  ...["additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"],
+  ...["anyOf", "oneOf", "if", "dependentSchemas", "$dynamicRef"],
+];
+/** References may be circular, so at most so many are followed. */
+const MAX_DEPTH = 8;
+
+function takesMore(root: Json, part: Json | undefined, depth = 0): boolean {
+  if (!isObject(part) || depth > MAX_DEPTH) return true;
+  if (KEYWORDS.some((keyword) => keyword in part)) return true;
+  const { $ref, allOf } = part;
+  const referred = typeof $ref === "string" ? [resolvePointer(root, $ref)] : [];
+  return [...referred, ...listOf(allOf)].some((one) => takesMore(root, one, depth + 1));
+}
+
+/** Letters that may be wrong: half of a short name, and three at most. */
+const MOST = 3;
+
+/** Undefined if none is near. */
+export function nearest(typed: string, names: readonly string[]): string | undefined {
+  const [from, to] = [typed.toLowerCase(), names.map((name) => name.toLowerCase())];
+  const found = names[to.indexOf(closest(from, to))];
+  if (found === undefined) return undefined;
+  const wrong = distance(from, found.toLowerCase());
+  return wrong <= Math.min(MOST, Math.min(typed.length, found.length) / 2) ? found : undefined;
 }

@@ -11,17 +11,16 @@ import { AddressPolicy } from "../../../runner/src/files/public-address.ts";
 import { PublicFetch } from "../../../runner/src/files/public-fetch.ts";
 import { safeName } from "../../domain/files/file-name.ts";
 import type { Json } from "../../protocol/common.ts";
-import type { Access } from "../access/access.ts";
+import type { Access } from "../access.ts";
 import { Failure } from "../failure.ts";
-import { USER_AGENT } from "../package.ts";
-import { makeFolder } from "../state/make-folder.ts";
+import { makeFolder, USER_AGENT } from "../folders.ts";
 
 const PUBLIC = new PublicFetch(new AddressPolicy([]), undefined, USER_AGENT);
 
 const FILE = /^\/v1\/files\/[0-9a-f-]{36}\/[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /**
- * Its address at the deployment, which redirects to where its files are: what a model says chooses no
+ * The address of the file at the deployment, which redirects to its storage: a model's output chooses no
  * host. Undefined for any other text.
  */
 export function fileUrl(text: string, access: Access): URL | undefined {
@@ -30,7 +29,7 @@ export function fileUrl(text: string, access: Access): URL | undefined {
   return new URL(`${access.url}${url.pathname}${url.search}`);
 }
 
-/** What writing a file fails with; the rest is of the network. */
+/** Error codes of the disk; other errors are the network's. */
 const DISK_FAULTS = ["ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS"];
 
 const isOfDisk = (error: unknown): boolean =>

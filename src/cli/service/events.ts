@@ -1,5 +1,4 @@
 /** The events of a prediction as they come, over any number of connections. */
-
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { z } from "zod";
 import { ControlPlaneError, noAnswer } from "../../../runner/src/control-plane/error.ts";
@@ -10,8 +9,8 @@ import { sleep } from "../../lib/timeout.ts";
 import { json } from "../../protocol/common.ts";
 import { setupProgress } from "../../protocol/event.ts";
 import { prediction, predictionError } from "../../protocol/prediction.ts";
-import type { Access } from "../access/access.ts";
-import { headersFor } from "./service.ts";
+import type { Access } from "../access.ts";
+import { causeOf, headersFor } from "./service.ts";
 
 /** Three of the heartbeats that come every 15 s are missing. */
 const SILENCE_MS = 50_000;
@@ -134,7 +133,7 @@ async function* connection(
     }
   } catch (error) {
     if (error instanceof ControlPlaneError) throw error;
-    throw noAnswer(access.url, error);
+    throw noAnswer(access.url, causeOf(error));
   } finally {
     clearTimeout(timer);
   }

@@ -1,17 +1,21 @@
 /** Calls of the deployment's API, with retries. */
-
 import { z } from "zod";
-import { type Call, JsonClient } from "../../../runner/src/control-plane/json-client.ts";
+import { ControlPlaneError, noAnswer, statusOf } from "../../../runner/src/control-plane/error.ts";
+import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
 import { retryCall } from "../../../runner/src/control-plane/retry.ts";
+import { ownerName } from "../../domain/accounts/owner-name.ts";
 import { exactText } from "../../lib/exact-json.ts";
 import { pageOf } from "../../protocol/common.ts";
-import type { Access } from "../access/access.ts";
-import { USER_AGENT } from "../package.ts";
-import { deleteOnce } from "./delete-once.ts";
+import { model, type Version, version } from "../../protocol/model.ts";
+import { user } from "../../protocol/user.ts";
+import type { Access } from "../access.ts";
+import { Failure } from "../failure.ts";
+import { USER_AGENT } from "../folders.ts";
+import type { ModelReference } from "../options.ts";
 
-/** Somebody waits for the answer: covers about 3 s of an unreachable service. */
+/** Retries cover about 3 s of an unreachable service. */
 const RETRIES = { attempts: 4, baseMs: 500, maxMs: 2_000 };
-/** Much was done before: covers about 45 s. */
+/** Retries cover about 45 s after work that would be lost. */
 const PATIENT_RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
 /** To assemble ten thousand parts takes the service a while. */
 const TIMEOUT_MS = 120_000;
@@ -25,33 +29,36 @@ interface Post<T> {
   body?: object;
   headers?: Record<string, string>;
   isPatient?: boolean;
-  /** What was made by one whose answer was lost, if it was: asked for before it is sent again. */
+  /** Looks for the result of a request whose answer was lost, before it is sent again. */
   made?: () => Promise<T | undefined>;
 }
 
-type Sent = Pick<Call, "method" | "body" | "content" | "isOnce" | "headers" | "parse">;
+interface Sent {
+  /** A request with content is a POST and one without is a GET, unless it says otherwise. */
+  method?: "DELETE" | "PUT";
+  content?: string;
+  headers?: Record<string, string>;
+  parse?: Parse;
+}
+
+/** Reads the text of an answer; JSON.parse loses digits of large numbers. */
+type Parse = (text: string) => unknown;
 
 export class Service {
   readonly access: Access;
-  readonly #client: JsonClient;
   readonly #options: ServiceOptions;
 
   constructor(access: Access, options: ServiceOptions) {
     this.access = access;
     this.#options = options;
-    this.#client = new JsonClient(access.url, headersFor(access));
   }
 
-  /** @param path below /v1. @param parse as of Call. @throws ControlPlaneError; the signal's reason */
-  get<T extends z.ZodType>(
-    path: string,
-    schema: T,
-    parse: Call["parse"] = JSON.parse,
-  ): Promise<z.output<T>> {
-    return this.#retried(() => this.#send(path, schema, { parse }));
+  /** @param path below /v1. @throws ControlPlaneError; the signal's reason */
+  get<T extends z.ZodType>(path: string, schema: T, parse?: Parse): Promise<z.output<T>> {
+    return this.#retried(() => this.#send(path, schema, parse && { parse }));
   }
 
-  /** Of a list that is never long, all. @param path without a query */
+  /** Returns all items of a list that is never long. @param path without a query */
   async list<T extends z.ZodType>(path: string, item: T): Promise<z.output<T>[]> {
     const items: z.output<T>[] = [];
     let query = "page_size=50";
@@ -70,7 +77,7 @@ export class Service {
     { body, headers = {}, isPatient, made }: Post<z.output<T>> = {},
   ): Promise<z.output<T>> {
     const content = body === undefined ? "" : exactText(body);
-    const sent = { content, headers, isOnce: made !== undefined };
+    const sent = { content, headers };
     let isAgain = false;
     const send = async () => {
       const found = isAgain ? await made?.() : undefined;
@@ -81,21 +88,36 @@ export class Service {
   }
 
   put<T extends z.ZodType>(path: string, schema: T, body: object): Promise<z.output<T>> {
-    return this.#retried(() => this.#send(path, schema, { method: "PUT", body }));
+    return this.#retried(() =>
+      this.#send(path, schema, { method: "PUT", content: JSON.stringify(body) }),
+    );
   }
 
   async delete(path: string): Promise<void> {
-    // None is sent again unseen, as on a connection that was closed: that would find nothing.
-    const sent = { method: "DELETE", isOnce: true } as const;
     await deleteOnce(
-      () => this.#send(path, z.unknown(), sent),
+      () => this.#send(path, z.unknown(), { method: "DELETE" }),
       (counted) => this.#retried(counted),
     );
   }
 
-  #send<T extends z.ZodType>(path: string, schema: T, sent: Sent = {}): Promise<z.output<T>> {
-    const { signal } = this.#options;
-    return this.#client.call(`/v1${path}`, schema, { ...sent, timeoutMs: TIMEOUT_MS, signal });
+  async #send<T extends z.ZodType>(
+    path: string,
+    schema: T,
+    { method, content, headers, parse = JSON.parse }: Sent = {},
+  ): Promise<z.output<T>> {
+    const { url } = this.access;
+    const response = await send(`${url}/v1${path}`, {
+      method: method ?? (content === undefined ? "GET" : "POST"),
+      headers: { ...headersFor(this.access), "content-type": "application/json", ...headers },
+      ...(content !== undefined && { body: content }),
+      signal: this.#options.signal,
+    });
+    const { status, text } = response;
+    if (!response.ok) throw errorFor(status, response.retryAfter, text);
+    const answer = schema.safeParse(parsed(text, parse));
+    if (answer.success) return answer.data;
+    const reason = `${path}: unexpected response: ${z.prettifyError(answer.error)}`;
+    throw new ControlPlaneError(reason, { status });
   }
 
   #retried<T>(send: () => Promise<T>, retries = RETRIES): Promise<T> {
@@ -108,3 +130,85 @@ export const headersFor = ({ token }: Access): Record<string, string> => ({
   authorization: `Bearer ${token}`,
   "user-agent": USER_AGENT,
 });
+
+export interface Answer {
+  ok: boolean;
+  status: number;
+  headers: Headers;
+  retryAfter: string | undefined;
+  text: string;
+}
+
+/** One request and the whole answer, with any status. @throws ControlPlaneError; the signal's reason */
+export async function send(
+  url: string | URL,
+  request: RequestInit & { signal: AbortSignal },
+): Promise<Answer> {
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  try {
+    // A redirect is an answer: the token is for the configured address only.
+    const response = await fetch(url, { ...request, signal, redirect: "manual" });
+    const { ok, status, headers } = response;
+    const retryAfter = headers.get("retry-after") ?? undefined;
+    return { ok, status, headers, retryAfter, text: await response.text() };
+  } catch (error) {
+    request.signal.throwIfAborted();
+    throw noAnswer(new URL(url).origin, causeOf(error));
+  }
+}
+
+/** The error of a `fetch` that got no answer, whose own message is only "fetch failed". */
+export const causeOf = (error: unknown): unknown =>
+  error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
+
+function parsed(text: string, parse: Parse): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+type Send = () => Promise<unknown>;
+
+/** @param retried sends it, and again where that may help */
+export async function deleteOnce(send: Send, retried: (send: Send) => Promise<unknown>) {
+  let mayBeDone = false;
+  const watched = () =>
+    send().catch((error: unknown) => {
+      mayBeDone ||= (statusOf(error) ?? 500) >= 500;
+      throw error;
+    });
+  await retried(watched).catch((error: unknown) => {
+    if (!mayBeDone || statusOf(error) !== 404) throw error;
+  });
+}
+
+/** An interrupted command waits at most so long for the cancel. */
+const PATIENCE_MS = 5_000;
+
+export async function cancelSoon(access: Access, id: string): Promise<void> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const service = new Service(access, { signal, onRetry: () => {} });
+  await service.post(`/predictions/${id}/cancel`, z.unknown()).catch((error: unknown) => {
+    // A 409 means that the prediction has ended.
+    if (statusOf(error) !== 409) throw error;
+  });
+}
+
+/** Returns the name of the token's user, and so checks the token. */
+export async function usernameOf(service: Service): Promise<string> {
+  return ownerName(await service.get("/user", user));
+}
+
+/** The one that is named, or the latest. */
+export async function readVersion(service: Service, reference: ModelReference): Promise<Version> {
+  const path = `/models/${reference.model}`;
+  if (reference.version !== undefined)
+    return service.get(`${path}/versions/${reference.version}`, version);
+  const { latest_version } = await service.get(path, model);
+  if (latest_version) return latest_version;
+  throw new Failure(
+    `${reference.model} has no version yet. Its owner publishes one: auspex publish`,
+  );
+}

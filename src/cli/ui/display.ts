@@ -1,10 +1,10 @@
 /**
- * What a command says while it works, on standard error: lines, and below them what changes. In a
+ * The messages and the progress of a command on standard error: lines, and below them the progress. In a
  * terminal the latter is drawn again and again, otherwise a line is printed now and then.
  */
 import type { WriteStream } from "node:tty";
 import { createLogUpdate } from "log-update";
-import { safeText } from "./safe-text.ts";
+import { safeText } from "./output.ts";
 
 const REDRAW_MS = 100;
 /** Without a terminal every fifth sample is printed. */
@@ -17,7 +17,7 @@ const COLUMNS = 80;
 export interface Live {
   /** In a terminal of so many columns. */
   draw(columns: number): string[];
-  /** The same as a line of a log; undefined if there is nothing to say. */
+  /** Returns the progress as a line of a log; undefined if there is nothing to print. */
   line(): string | undefined;
 }
 
@@ -94,5 +94,44 @@ class LogDisplay implements Display {
       if (++samples % SAMPLES_PER_LINE === 0 && line !== undefined) this.say(line);
     }, SAMPLE_MS);
     return () => clearInterval(timer);
+  }
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+export class Status {
+  readonly #display: Display;
+  #text = "";
+  #frame = 0;
+  #hide: (() => void) | undefined;
+
+  constructor(display: Display) {
+    this.#display = display;
+  }
+
+  /** @param line what a log has of it, where nobody watches; the same by default, "" for nothing */
+  set(text: string, line = text): void {
+    if (text === this.#text) return;
+    this.#text = text;
+    if (!this.#display.isTerminal) {
+      if (line !== "") this.#display.say(line);
+      return;
+    }
+    this.#hide ??= this.#display.show({
+      draw: (columns) => [`${this.#turn()} ${this.#text}`.slice(0, columns - 1)],
+      line: () => undefined,
+    });
+  }
+
+  /** Shows it no more. */
+  end(): void {
+    this.#hide?.();
+    this.#hide = undefined;
+    this.#text = "";
+  }
+
+  #turn(): string {
+    this.#frame = (this.#frame + 1) % FRAMES.length;
+    return FRAMES[this.#frame] ?? "";
   }
 }

@@ -1,9 +1,9 @@
 /** The result of a command, on standard output: text for people, or JSON with --json. */
-
 import { styleText } from "node:util";
+import { confirm, isCancel } from "@clack/prompts";
 import { exactText } from "../../lib/exact-json.ts";
 import type { Json } from "../../lib/json.ts";
-import { safeText } from "./safe-text.ts";
+import { Failure, Interrupted, Misuse } from "../failure.ts";
 
 export interface Output {
   readonly json: boolean;
@@ -41,3 +41,51 @@ export function table(head: string[], rows: string[][]): string {
 }
 
 export const isText = (value: Json): value is string => typeof value === "string";
+
+const CONTROLS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it keeps out.
+  /\x1b\[[\d;]{0,32}m|[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/**
+ * Colours, tabs and line ends stay. What else a terminal obeys goes: it could rename the window, fill the clipboard,
+ * or draw over what was there. Marks of the direction of writing go, too: they show a text in another order than the
+ * one in which it is pasted. A sequence that comes in pieces loses its beginning.
+ */
+export const safeText = (text: string): string =>
+  text.replace(CONTROLS, (found) => (found.length > 1 ? found : ""));
+
+/** One word, for a POSIX shell. */
+export const quoted = (text: string): string =>
+  /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+/** A path, which may look like an option. */
+export const quotedPath = (path: string): string =>
+  quoted(path.startsWith("-") ? `./${path}` : path);
+
+export interface ConfirmOptions {
+  yes?: boolean;
+  json?: boolean;
+}
+
+/**
+ * @param question read only if somebody can be asked
+ * @throws Misuse in a script that does not say --yes; Failure if the answer is no
+ */
+export async function confirmed(
+  { yes = false, json = false }: ConfirmOptions,
+  question: () => Promise<string> | string,
+): Promise<void> {
+  if (yes) return;
+  if (json || !isInteractive())
+    throw new Misuse("Nobody can be asked here whether this is meant: add --yes.");
+  const answer = await confirm({
+    message: safeText(await question()),
+    initialValue: false,
+    output: process.stderr,
+  });
+  if (isCancel(answer)) throw new Interrupted("SIGINT");
+  if (!answer) throw new Failure("Nothing was deleted.");
+}
+
+/** Whether a person sits at a terminal and can be asked. */
+export const isInteractive = (): boolean => process.stdin.isTTY && process.stderr.isTTY;

@@ -1,4 +1,5 @@
 /** The progress of an upload as text and as a bar. */
+import type { Display } from "./display.ts";
 
 export interface Progress {
   /** Bytes in all, and those uploaded. */
@@ -34,7 +35,7 @@ export function progressBar(progress: Progress, columns: number): string {
   return line ?? percent.slice(0, Math.max(room, 0));
 }
 
-/** The same as a line of a log. */
+/** Returns the progress as a line of a log. */
 export const progressLine = (progress: Progress): string =>
   [percentOf, amountOf, speedOf, leftOf]
     .map((text) => text(progress).trim())
@@ -91,3 +92,90 @@ const unitOf = (count: number): number =>
 
 const inUnit = (count: number, unit: number): string =>
   (count / 1000 ** unit).toFixed(unit === 0 ? 0 : 1);
+
+/**
+ * The rate is the mean over this time: long enough to be steady, short enough to follow changes.
+ */
+const WINDOW_MS = 10_000;
+/** At first the system only buffers what is to be sent. */
+const WARM_UP_MS = 1_000;
+/** The shortest time to compute a rate from. */
+const MIN_SPAN_MS = 1_000;
+
+interface Sample {
+  at: number;
+  sent: number;
+}
+
+export class Meter {
+  readonly #size: number;
+  readonly #startedAt: number;
+  /** Bytes uploaded before, which do not count toward the rate. */
+  #there: number;
+  #sent = 0;
+  #samples: Sample[] = [];
+
+  /** @param there bytes uploaded before */
+  constructor(size: number, there: number, now: number) {
+    this.#size = size;
+    this.#there = there;
+    this.#startedAt = now;
+  }
+
+  /** More was uploaded before than was known; negative if it is there no more. */
+  readonly found = (bytes: number): void => {
+    this.#there += bytes;
+  };
+
+  /** Negative if something is sent again: the rate then starts over. */
+  readonly add = (bytes: number): void => {
+    this.#sent += bytes;
+    if (bytes < 0) this.#samples = [];
+  };
+
+  /** To be called at least every second: the rate is computed between samples. */
+  sample(now: number): Progress {
+    if (now - this.#startedAt >= WARM_UP_MS) this.#samples.push({ at: now, sent: this.#sent });
+    const old = this.#samples.findLastIndex(({ at }) => now - at >= WINDOW_MS);
+    // One older sample is kept so that the whole window is covered.
+    this.#samples = this.#samples.slice(Math.max(old, 0));
+    return { size: this.#size, sent: this.#there + this.#sent, rate: this.#rate(now) };
+  }
+
+  /** Since the start: the bytes sent, the time, and bytes per second. */
+  total(now: number): { bytes: number; ms: number; rate: number } {
+    const [bytes, ms] = [this.#sent, Math.max(now - this.#startedAt, 1)];
+    return { bytes, ms, rate: (bytes / ms) * 1000 };
+  }
+
+  #rate(now: number): number | undefined {
+    const [oldest] = this.#samples;
+    if (!oldest || now - oldest.at < MIN_SPAN_MS) return undefined;
+    return ((this.#sent - oldest.sent) / (now - oldest.at)) * 1000;
+  }
+}
+
+export interface Shown {
+  /** Shows it no more; says what was sent, if it is complete. */
+  end(isComplete: boolean): void;
+}
+
+export function showUpload(display: Display, meter: Meter): Shown {
+  const hide = display.show({
+    draw: (columns) => [progressBar(meter.sample(performance.now()), columns)],
+    line: () => progressLine(meter.sample(performance.now())),
+  });
+  return {
+    end(isComplete) {
+      hide();
+      if (isComplete) display.say(summary(meter));
+    },
+  };
+}
+
+/** `10.5 MB in 2.1 s (5.0 MB/s)` */
+export function summary(meter: Meter): string {
+  const { bytes, ms, rate } = meter.total(performance.now());
+  const time = ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : formatDuration(ms / 1000);
+  return `${formatBytes(bytes)} in ${time} (${formatBytes(rate)}/s)`;
+}

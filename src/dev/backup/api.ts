@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { retry } from "../../lib/retry.ts";
 import { type Backup, backupList, backupUnderWay, restoreState } from "../../protocol/backup.ts";
+import { Client } from "../client.ts";
 import { detailOf } from "../refusal.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
@@ -21,8 +22,7 @@ const CALL_MS = 90_000;
 const ATTEMPTS = 6;
 
 export class BackupApi {
-  readonly #url: string;
-  readonly #token: string;
+  readonly #client: Client;
   readonly #signal: AbortSignal;
   readonly #baseMs: number;
   readonly #onRetry: (error: unknown) => void;
@@ -35,8 +35,7 @@ export class BackupApi {
     baseMs = 1_000,
     onRetry = (_error: unknown) => {},
   ) {
-    this.#url = url.replace(/\/+$/, "");
-    this.#token = token;
+    this.#client = new Client(url.replace(/\/+$/, ""), token);
     this.#signal = signal;
     this.#baseMs = baseMs;
     this.#onRetry = onRetry;
@@ -73,12 +72,8 @@ export class BackupApi {
   }
 
   async #call(method: string, path: string, body?: Bytes): Promise<Response> {
-    const response = await fetch(`${this.#url}/v1/operator/backups${path}`, {
-      method,
-      headers: { authorization: `Bearer ${this.#token}` },
-      signal: AbortSignal.any([this.#signal, AbortSignal.timeout(CALL_MS)]),
-      ...(body && { body }),
-    });
+    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(CALL_MS)]);
+    const response = await this.#client.fetch(method, `/operator/backups${path}`, { body, signal });
     if (response.ok) return response;
     const text = await response.text();
     throw new Refused(response.status, detailOf(text) ?? `${method} answered ${response.status}`);

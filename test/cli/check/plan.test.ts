@@ -1,7 +1,6 @@
 /** How a container is started for `auspex publish --check`. */
 import { expect, test } from "vitest";
-import { argumentsOf } from "../../../src/cli/check/container.ts";
-import { containerPlan, needsGpu } from "../../../src/cli/check/plan.ts";
+import { argumentsOf, containerPlan, needsGpu } from "../../../src/cli/check/container.ts";
 import { imageConfig } from "../../../src/protocol/oci.ts";
 
 const configOf = (config: Record<string, unknown>) => imageConfig.shape.config.parse(config);

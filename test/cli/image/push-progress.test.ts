@@ -1,6 +1,6 @@
 /** What the push of an image says of its layers while they are on their way. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { PushProgress } from "../../../src/cli/image/push-progress.ts";
+import { PushProgress } from "../../../src/cli/image/push-image.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());

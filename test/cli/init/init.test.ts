@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { TEMPLATE_NAMES } from "../../../src/cli/init/templates.ts";
+import { TEMPLATE_NAMES } from "../../../src/cli/commands/init.ts";
 import { readProject } from "../../../src/cli/publish/project.ts";
 import { Home } from "../support/command.ts";
 

@@ -1,6 +1,6 @@
 /** The name that a model gets from its folder. */
 import { expect, test } from "vitest";
-import { modelNameOf } from "../../../src/cli/init/model-name.ts";
+import { modelNameOf } from "../../../src/cli/commands/init.ts";
 
 test.each([
   ["story", "story"],

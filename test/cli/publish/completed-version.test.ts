@@ -1,6 +1,6 @@
 /** What a version is after its first start: what its server has told is there a moment later. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { completedVersion } from "../../../src/cli/publish/completed-version.ts";
+import { completedVersion } from "../../../src/cli/publish/version.ts";
 import {
   newCompatibilities,
   type Version,

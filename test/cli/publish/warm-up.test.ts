@@ -1,6 +1,6 @@
 /** The trial prediction of `publish --wait`. */
 import { expect, test } from "vitest";
-import { trialOf } from "../../../src/cli/publish/warm-up.ts";
+import { trialOf } from "../../../src/cli/publish/version.ts";
 import { createPrediction } from "../../../src/protocol/prediction.ts";
 
 test("it is a plain prediction: the logs of one that failed were gone after a minute", () => {

@@ -1,6 +1,6 @@
 /** Which name was probably meant. */
 import { expect, test } from "vitest";
-import { nearest } from "../../../src/cli/run/nearest.ts";
+import { nearest } from "../../../src/cli/run/input.ts";
 
 const NAMES = ["name", "times", "temperature", "max_tokens", "n"];
 

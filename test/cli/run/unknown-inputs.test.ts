@@ -1,6 +1,6 @@
 /** Inputs that a version does not have are told, where that is known, and the run goes on. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { unknownInputs } from "../../../src/cli/run/unknown-inputs.ts";
+import { unknownInputs } from "../../../src/cli/run/input.ts";
 import { ANY_SCHEMAS } from "../../../src/domain/images/server-description.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { Home } from "../support/command.ts";

@@ -1,9 +1,9 @@
 /** What the progress of an upload looks like, and how it is counted. */
 import { expect, test } from "vitest";
-import { Meter } from "../../../src/cli/ui/meter.ts";
 import {
   formatBytes,
   formatDuration,
+  Meter,
   type Progress,
   progressBar,
   progressLine,

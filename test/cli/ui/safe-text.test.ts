@@ -1,8 +1,7 @@
 /** What a model says reaches the terminal as text, and nothing that a terminal obeys. */
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
-import { createOutput } from "../../../src/cli/ui/output.ts";
-import { safeText } from "../../../src/cli/ui/safe-text.ts";
+import { createOutput, safeText } from "../../../src/cli/ui/output.ts";
 
 const CLIPBOARD = "\u001b]52;c;cm0gLXJmIH4=\u0007";
 

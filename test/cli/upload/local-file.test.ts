@@ -4,9 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ControlPlaneError } from "../../../runner/src/control-plane/error.ts";
+import {
+  adviceAtBegin,
+  adviceMidway,
+  isUploadGone,
+  readLocalFile,
+} from "../../../src/cli/commands/upload.ts";
 import { Misuse } from "../../../src/cli/failure.ts";
-import { adviceAtBegin, adviceMidway, isUploadGone } from "../../../src/cli/upload/advice.ts";
-import { readLocalFile } from "../../../src/cli/upload/local-file.ts";
 
 let folder: string;
 let photo: string;

@@ -4,8 +4,8 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { foldersOf } from "../../../src/cli/state/folders.ts";
-import { Notes } from "../../../src/cli/state/notes.ts";
+import { foldersOf } from "../../src/cli/folders.ts";
+import { Notes } from "../../src/cli/notes.ts";
 
 const note = z.object({ id: z.uuid() });
 const ONE = { id: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e" };

@@ -1,4 +1,4 @@
-/** Remembers unfinished work in files, so that the same command goes on with it. */
+/** Notes in files about unfinished work, which the same command resumes. */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readAccess } from "../../../src/cli/access/access.ts";
 import {
   credentialsFile,
   loadCredentials,
+  readAccess,
   removeCredentials,
   saveCredentials,
-} from "../../../src/cli/access/credentials.ts";
-import type { Folders } from "../../../src/cli/state/folders.ts";
+} from "../../src/cli/access.ts";
+import type { Folders } from "../../src/cli/folders.ts";
 
 const KEPT = { url: "https://auspex.test", token: "aus_kept", username: "ada" };
 

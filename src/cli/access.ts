@@ -1,10 +1,11 @@
-/** Which deployment a command talks to, and with which token. */
-import { readFile } from "node:fs/promises";
+/** The address and the token of the deployment that a command calls, and the credentials that `auspex login` keeps. */
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { z } from "zod";
-import { messageOf } from "../../../runner/src/control-plane/error.ts";
-import { Misuse } from "../failure.ts";
-import type { Folders } from "../state/folders.ts";
-import { loadCredentials } from "./credentials.ts";
+import { messageOf } from "../../runner/src/control-plane/error.ts";
+import { Misuse } from "./failure.ts";
+import type { Folders } from "./folders.ts";
 
 export interface Access {
   /** Without a slash at its end. */
@@ -12,13 +13,13 @@ export interface Access {
   token: string;
 }
 
-/** What a command line says about it. */
+/** The options of a command line that choose the deployment and the token. */
 export interface AccessOptions {
   url?: string;
   tokenFile?: string;
 }
 
-/** Of this machine: nobody else is on the way. */
+/** Loopback addresses need no TLS. */
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])(:|\/|$)/;
 
 const address = z
@@ -83,5 +84,40 @@ async function textOf(file: string): Promise<string> {
     return await readFile(file, "utf8");
   } catch (error) {
     throw new Misuse(`--token-file: ${messageOf(error)}`);
+  }
+}
+
+const credentials = z.object({ url: z.url(), token: z.string(), username: z.string() });
+export type Credentials = z.infer<typeof credentials>;
+
+export const credentialsFile = ({ config }: Folders): string => join(config, "credentials.json");
+
+/** Undefined if there are none, or the file is damaged. */
+export async function loadCredentials(folders: Folders): Promise<Credentials | undefined> {
+  const text = await readFile(credentialsFile(folders), "utf8").catch(() => "");
+  try {
+    return credentials.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+export async function saveCredentials(folders: Folders, one: Credentials): Promise<void> {
+  const file = credentialsFile(folders);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  // A new file: the mode of one that exists would stay as it is.
+  const draft = `${file}.${randomUUID()}`;
+  await writeFile(draft, `${JSON.stringify(one, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+  await rename(draft, file);
+}
+
+/** @returns whether there was anything */
+export async function removeCredentials(folders: Folders): Promise<boolean> {
+  try {
+    await rm(credentialsFile(folders));
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
   }
 }
