@@ -12,10 +12,10 @@ import { RunnerStanding, type Suspension } from "../../domain/scheduling/runner-
 import type { HeldPoll } from "./held-poll.ts";
 import type { KnownRunner } from "./known-runners.ts";
 import { type Declination, type Handed, PoolRunner } from "./pool-runner.ts";
+import { hasPlace, isSmall } from "./report-limits.ts";
 import type { PoolTelling } from "./rpc-types.ts";
 import type { RunnerEvents } from "./runner-events.ts";
 import { StoredRunners } from "./stored-runners.ts";
-import { ToldMemory } from "./told-memory.ts";
 
 /** How soon a runner with room is expected to poll again after a response. */
 const RETURN_MS = 1_000;
@@ -39,7 +39,6 @@ export class Crew {
   readonly #state: PoolState;
   readonly #standing: RunnerStanding;
   readonly #stored: StoredRunners;
-  readonly #memory = new ToldMemory();
   readonly #runners = new Map<string, PoolRunner>();
   /** The sessions of runners that have said that they take no more work. */
   readonly #left = new LRUCache<string, string>({ max: 10_000 });
@@ -56,7 +55,6 @@ export class Crew {
     this.#stored = new StoredRunners(options.sql);
     const now = Date.now();
     for (const runner of this.#stored.load(now - SILENCE_MS)) {
-      if (!this.#memory.take(runner.id, runner.memory)) continue;
       this.#add(runner);
       this.#update(runner, now);
     }
@@ -92,36 +90,35 @@ export class Crew {
     return this.#left.get(runner_id) === session;
   }
 
-  /** @returns also the jobs that it has no place for; undefined if it tells more than there is room for */
+  /** @returns also the jobs that it has no place for */
   hear(
     telling: PoolTelling,
     known: KnownRunner,
-  ): { runner: PoolRunner; declined: Declination[] } | undefined {
+  ): { runner: PoolRunner; declined: Declination[] } | "too_large" | "too_many" {
     const now = Date.now();
     const { runner_id, session, snapshot } = telling;
     const previous = this.#runners.get(runner_id);
-    // It has connected for these, also where there is no room for what it tells.
+    // The runner has connected for these, whether or not its report is kept.
     this.#standing.recordConnected(runner_id, snapshot.heard);
     if (snapshot.heard.length > 0) this.#updateShort(telling.token_id, now);
     for (const receipt of snapshot.heard) previous?.settle(receipt);
-    // What comes late tells nothing, and what is kept stays as large as it was.
-    const fitted = previous?.isLate(telling)
-      ? { telling, replaced: [] }
-      : this.#memory.fit(telling, previous);
-    if (!fitted) {
-      // Its process before is gone all the same.
+    const isLate = previous?.isLate(telling) ?? false;
+    const refused =
+      (!isLate && !isSmall(snapshot) && "too_large") ||
+      (!previous && !this.#hasPlace(telling.token_id) && "too_many");
+    if (refused) {
+      // The process of the session before is gone all the same.
       if (previous && previous.session !== session) this.#drop(runner_id);
-      return undefined;
+      return refused;
     }
-    for (const id of fitted.replaced) this.#drop(id);
     this.#left.delete(runner_id);
     const wasFull = previous?.isFull;
     let runner = previous;
     let declined: Declination[] = [];
-    if (runner?.session === session) declined = runner.tell(fitted.telling, now);
+    if (runner?.session === session) declined = runner.tell(telling, now);
     else {
       if (previous) this.#end(previous);
-      runner = new PoolRunner(fitted.telling, now);
+      runner = new PoolRunner(telling, now);
       this.#add(runner);
     }
     runner.know(known);
@@ -137,6 +134,12 @@ export class Crew {
     this.#stored.put(runner);
     this.#watch();
     return { runner, declined };
+  }
+
+  #hasPlace(token: string): boolean {
+    let own = 0;
+    for (const { holder } of this.#runners.values()) if (holder.token === token) own += 1;
+    return hasPlace(own, this.#runners.size - own);
   }
 
   /** It gets what was held for it, as far as it has room. */
@@ -321,7 +324,6 @@ export class Crew {
     if (!runner) return;
     this.#runners.delete(runnerId);
     this.#stored.delete(runnerId);
-    this.#memory.delete(runnerId);
     this.#end(runner);
   }
 

@@ -34,8 +34,8 @@ import {
   type PoolStatus,
   type PoolTelling,
   poolClaim,
+  type ReportProblem,
   type RunnerCondition,
-  type TellingProblem,
   type ToldRunner,
   type ToldRunnerLog,
 } from "./rpc-types.ts";
@@ -252,11 +252,9 @@ export class PoolObject extends DurableObject<Bindings> {
   override async fetch(request: Request): Promise<Response> {
     const claim = poolClaim.parse(await request.json());
     const known = await this.#knownRunners.find(claim);
-    if (typeof known === "string") {
-      return new Response(null, { status: known === "superseded" ? 409 : 404 });
-    }
+    if (typeof known === "string") return Response.json(known, { status: 409 });
     const jobs = await this.#claim(claim, known, request.signal);
-    if (!jobs) return new Response(null, { status: 429 });
+    if (typeof jobs === "string") return Response.json(jobs, { status: 409 });
     const wantsLog = this.#logs.isWanted(claim.runner_id, Date.now());
     return new Response(await claimResponseText(jobs, claim, settings(this.env), wantsLog), {
       headers: { "content-type": "application/json" },
@@ -264,10 +262,13 @@ export class PoolObject extends DurableObject<Bindings> {
   }
 
   /** What a runner has changed. */
-  async tell(telling: PoolTelling): Promise<SnapshotResponse | TellingProblem> {
+  async tell(telling: PoolTelling): Promise<SnapshotResponse | ReportProblem> {
     const known = await this.#knownRunners.find(telling);
     if (typeof known === "string") return known;
-    if (!this.#crew.hasLeft(telling) && !this.#hear(telling, known)) return "too_much";
+    if (!this.#crew.hasLeft(telling)) {
+      const runner = this.#hear(telling, known);
+      if (typeof runner === "string") return runner;
+    }
     this.#line.assign();
     const wantsLog = this.#logs.isWanted(telling.runner_id, Date.now());
     return { wanted: this.#line.size > 0, ...(wantsLog && { log: true }) };
@@ -288,11 +289,11 @@ export class PoolObject extends DurableObject<Bindings> {
     claim: PoolClaim,
     known: KnownRunner,
     signal: AbortSignal,
-  ): Promise<Handed[] | undefined> {
+  ): Promise<Handed[] | ReportProblem> {
     // It may have disconnected while its session was looked up.
     if (signal.aborted) return [];
     const runner = this.#hear(claim, known);
-    if (!runner) return undefined;
+    if (typeof runner === "string") return runner;
     const stopWatching = watchToken(this.env, claim, () =>
       this.removeRunner(runner.id, runner.session),
     );
@@ -310,10 +311,9 @@ export class PoolObject extends DurableObject<Bindings> {
     return poll.items;
   }
 
-  /** @returns undefined if it tells more than there is room for */
-  #hear(telling: PoolTelling, known: KnownRunner): PoolRunner | undefined {
+  #hear(telling: PoolTelling, known: KnownRunner): PoolRunner | ReportProblem {
     const heard = this.#crew.hear(telling, known);
-    if (!heard) return undefined;
+    if (typeof heard === "string") return heard;
     this.#estimates.learn(telling.snapshot.measured);
     const { runner, declined } = heard;
     for (const { key, setup_ms } of telling.snapshot.measured)

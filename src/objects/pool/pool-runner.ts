@@ -8,9 +8,9 @@ import type { RunnerSnapshot } from "../../protocol/runner-state.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
 import type { HeldPoll } from "./held-poll.ts";
 import { type KnownRunner, knownRunner } from "./known-runners.ts";
+import { keptImages } from "./report-limits.ts";
 import type { PoolTelling } from "./rpc-types.ts";
 import { type RunnerJob, RunnerWork, runnerJob } from "./runner-work.ts";
-import { toldSize } from "./told-memory.ts";
 
 /** A job that a runner is handed. */
 export interface Handed {
@@ -28,6 +28,8 @@ export interface Handed {
 interface OnItsWay extends Pick<Handed, "number" | "job" | "since"> {
   attempt: number;
   receipt: string;
+  /** Whether it waits again, so that it takes no place on this runner. */
+  isGivenUp?: boolean;
 }
 
 /** A job that a runner has no place for. */
@@ -106,7 +108,7 @@ export class PoolRunner {
     this.#token = token_id;
     this.#snapshot = kept(snapshot, now);
     this.#toldAt = now;
-    this.#images = new Set(images);
+    this.#images = keptImages(images);
     this.heardAt = now;
     this.#work = new RunnerWork(work);
   }
@@ -117,11 +119,6 @@ export class PoolRunner {
 
   get holder() {
     return { runnerId: this.id, token: this.#token };
-  }
-
-  /** What it takes of the memory of its pool. */
-  get memory() {
-    return { token: this.#token, size: toldSize(this.#snapshot, this.#images) };
   }
 
   /** @param hardware a class; by default any */
@@ -177,7 +174,7 @@ export class PoolRunner {
     this.heardAt = now;
     this.#isMissing = false;
     if (this.isLate(telling)) return [];
-    if (images) this.#images = new Set(images);
+    if (images) this.#images = keptImages(images);
     this.#token = telling.token_id;
     this.#snapshot = kept(snapshot, now);
     this.#toldAt = now;
@@ -222,6 +219,7 @@ export class PoolRunner {
   giveUp(number: number): void {
     this.#isMissing = true;
     this.#work.forget(number);
+    for (const one of this.#onTheirWay.values()) if (one.number === number) one.isGivenUp = true;
   }
 
   /** Whether a job that it had was given up, since it told anything. */
@@ -261,8 +259,8 @@ export class PoolRunner {
   /** Hand-outs that its last snapshot does not know of. */
   get #unseen(): number {
     let unseen = 0;
-    for (const { number } of this.#onTheirWay.values())
-      if (number > this.#snapshot.handed) unseen += 1;
+    for (const { number, isGivenUp } of this.#onTheirWay.values())
+      if (number > this.#snapshot.handed && !isGivenUp) unseen += 1;
     return unseen;
   }
 

@@ -23,8 +23,9 @@ export type PoolTelling = StateRequest &
   Pick<PoolClaim, "token_id"> &
   Partial<Pick<PoolClaim, "images">>;
 
-/** Why a pool takes nothing that a runner tells; `too_much`: its memory is taken by what others have told. */
-export type TellingProblem = "superseded" | "unknown" | "too_much";
+/** Why a pool refuses a runner's report. The 409 to a poll has it as its body. */
+export const reportProblem = z.enum(["superseded", "unknown", "too_large", "too_many"]);
+export type ReportProblem = z.infer<typeof reportProblem>;
 
 /** What operators see of a pool. */
 export interface PoolStatus {

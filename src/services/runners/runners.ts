@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import { type LeaseHolder, parseLease } from "../../domain/predictions/lease.ts";
 import { runCommand } from "../../domain/runners/runner-version.ts";
 import { notFound, ProblemError } from "../../errors.ts";
-import { POLL_SECONDS, type TellingProblem } from "../../objects/pool/rpc-types.ts";
+import { POLL_SECONDS, type ReportProblem, reportProblem } from "../../objects/pool/rpc-types.ts";
 import { claimJobs, poolOf } from "../../objects/pool/stub.ts";
 import {
   openChannel,
@@ -48,22 +48,15 @@ const superseded = () =>
   );
 
 /** Why its pool takes nothing of what a runner tells. */
-function refusal(why: TellingProblem, pool: string): ProblemError {
+function refusal(why: ReportProblem, pool: string): ProblemError {
   if (why === "superseded") return superseded();
   if (why === "unknown") return notFound("The runner's session");
-  return new ProblemError(
-    "too_many_requests",
-    `The runners of the pool '${pool}' tell more than it can remember, and this one more than its share. Remove containers from this machine, or let fewer runners serve this pool.`,
-    { "retry-after": "30" },
-  );
+  const detail =
+    why === "too_large"
+      ? "This runner reports more containers and GPUs than its pool can keep. Lower its setting `containers`, or stop containers that it runs."
+      : `The pool '${pool}' has no place for another runner of this token. Stop runners, or let some serve another pool.`;
+  return new ProblemError("too_many_requests", detail, { "retry-after": "30" });
 }
-
-/** As a poll is answered, which is a request. */
-const REFUSALS = new Map<number, TellingProblem>([
-  [409, "superseded"],
-  [404, "unknown"],
-  [429, "too_much"],
-]);
 
 /** A removed runner is forgotten at once in that isolate, and within 10 s elsewhere. */
 export const runnerCache = cached(
@@ -170,8 +163,8 @@ export async function claim(
   await requireOwnPool(services, caller, request);
   const { token_id, token_known_at } = caller;
   const response = await claimJobs(services.env, { ...request, token_id, token_known_at }, signal);
-  const why = REFUSALS.get(response.status);
-  if (why) throw refusal(why, request.pool);
+  if (response.status === 409)
+    throw refusal(reportProblem.parse(await response.json()), request.pool);
   return response;
 }
 
