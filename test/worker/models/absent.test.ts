@@ -1,4 +1,4 @@
-/** What strangers are told of a private model: what they are told of one that does not exist. */
+/** A private model's answers to strangers, which equal those of a model that does not exist. */
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { MODEL_HEADER } from "../../../src/protocol/registry.ts";
@@ -16,7 +16,7 @@ afterEach(() => vi.restoreAllMocks());
 const BYTES = new TextEncoder().encode("x");
 const DIGEST = digestOf(BYTES);
 
-/** Names of equal length: other lengths change the length of an answer. */
+/** Returns names of equal length, so that answers have equal lengths too. */
 const newName = () => `story-${crypto.randomUUID().slice(0, 8)}`;
 
 const { client: owner, username } = await newUser();
@@ -30,7 +30,7 @@ interface Model {
   example: string;
 }
 
-/** What one request of a stranger is answered, and how it is worked out. */
+/** Sends one request of a stranger about a model. */
 type Ask = (model: Model) => Promise<Response>;
 
 const apiOf = (client: Client, key: string): Ask => {
@@ -164,7 +164,7 @@ async function answerOf(ask: Ask, model: Model) {
   };
 }
 
-test("a stranger cannot tell a private model from none, by any answer or by what it takes", async () => {
+test("a stranger cannot tell a private model from none, by any answer or by its look-ups", async () => {
   await stranger.visitor.look("/");
   await anonymous.look("/");
   const hidden = newName();

@@ -19,9 +19,9 @@ async function countOf(world: World): Promise<number> {
   return publicCountOf(world);
 }
 
-test("thirty at once are thirty", async () => {
+test("thirty predictions at once are counted as thirty", async () => {
   const world = await newWorld();
-  // The account may have 20 waiting for each hardware.
+  // An account may have 20 predictions waiting for each hardware.
   const hardware_identifier = unique("hw");
   await operator.ok("PUT", `/v1/operator/hardware/${hardware_identifier}`, { name: "Another" });
   await publish(world.client, world.model, { configuration: { hardware_identifier } });
@@ -33,7 +33,7 @@ test("thirty at once are thirty", async () => {
   expect(await countOf(world)).toBe(30);
 });
 
-test("each is counted with its create, whoever it is of and however it ends", async () => {
+test("a prediction is counted with its create, whoever creates it and however it ends", async () => {
   const world = await newWorld({ visibility: "public" });
   expect(await countOf(world)).toBe(0);
   const stranger = await world.stranger();
@@ -45,7 +45,7 @@ test("each is counted with its create, whoever it is of and however it ends", as
   expect(await countOf(world)).toBe(2);
 });
 
-test("the same Idempotency-Key is one", async () => {
+test("creates with the same Idempotency-Key are counted once", async () => {
   const world = await newWorld();
   const headers = { "idempotency-key": unique("key") };
   const ids = await Promise.all([1, 2, 3].map(() => world.waiting({}, headers)));
@@ -54,7 +54,7 @@ test("the same Idempotency-Key is one", async () => {
   expect(await countOf(world)).toBe(1);
 });
 
-test("what is refused is none", async () => {
+test("a refused create is not counted", async () => {
   const world = await newWorld({ input: { type: "object", required: ["a"] } });
   const create = async (body: object, headers = {}) =>
     (await world.client.refused("/v1/predictions", { model: world.model, ...body }, headers))
@@ -70,7 +70,7 @@ test("what is refused is none", async () => {
   expect(await countOf(world)).toBe(20);
 });
 
-test("versions come and go, the count of their model stays", async () => {
+test("a model's count stays when a version is deleted", async () => {
   const world = await newWorld();
   await world.client.cancel(await world.waiting());
   await world.client.ok("DELETE", `/v1/models/${world.model}/versions/1`);

@@ -1,4 +1,4 @@
-/** Deleting models and versions: what was accepted runs to its end. */
+/** Deleting models and versions: accepted predictions still run to their end. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Model, Version } from "../../../src/protocol/model.ts";
 import { pageAt, publish } from "../support/catalogue.ts";
@@ -19,7 +19,7 @@ describe.each([
   ["a model", ""],
   ["a version", "/versions/1"],
 ])("deleting %s", (_, part) => {
-  test("lets what was accepted run to its end, and nothing new begin", async () => {
+  test("a deletion lets accepted predictions run to their end, and no new one begin", async () => {
     const world = await newWorld();
     const [running, waiting] = [await world.waiting(), await world.waiting()];
     const runner = await world.runner();
@@ -39,13 +39,13 @@ describe.each([
     expect(refused.status).toBe(404);
   });
 
-  test("works after a cancel", async () => {
+  test("a deletion works after a cancel", async () => {
     const world = await newWorld();
     await world.client.cancel(await world.waiting());
     expect((await remove(world, part)).status).toBe(200);
   });
 
-  test("leaves its predictions to whoever ran them", async () => {
+  test("a deletion leaves predictions to the accounts that ran them", async () => {
     const world = await newWorld({ visibility: "public" });
     const stranger = await world.stranger();
     const { body } = await stranger.create({ model: world.model, input: { a: 1 } });
@@ -58,7 +58,7 @@ describe.each([
     expect((await pageAt(stranger, "/v1/predictions")).items).toMatchObject([{ id: body.id }]);
   });
 
-  test("stops it from being run, at once", async () => {
+  test("a deletion refuses new predictions at once", async () => {
     const world = await newWorld();
     await world.client.cancel(await world.waiting());
     const { body } = await world.client.create({ model: `${world.model}:1`, input: {} });
@@ -70,7 +70,7 @@ describe.each([
     }
   });
 
-  test("is a 404 the second time", async () => {
+  test("a second deletion is a 404", async () => {
     const world = await newWorld();
     expect((await remove(world, part)).status).toBe(200);
     expect((await remove(world, part)).status).toBe(404);
@@ -78,7 +78,7 @@ describe.each([
   });
 });
 
-test("a deleted model is in no list, and its name is free for one that knows nothing of it", async () => {
+test("a deleted model is in no list, and a new model of its name has none of its data", async () => {
   const world = await newWorld({ visibility: "public" });
   const { client, model, username } = world;
   await client.ok("PATCH", `/v1/models/${model}`, { category_slugs: ["chat"] });
@@ -92,7 +92,7 @@ test("a deleted model is in no list, and its name is free for one that knows not
   expect(await publish(client, model)).toMatchObject({ number: 1, configuration: {} });
 });
 
-test("a version is deleted beside one that runs; the latest is then the one before", async () => {
+test("a version is deleted while another runs, and the version before is then the latest", async () => {
   const world = await newWorld();
   const { client, model } = world;
   await world.waiting();

@@ -1,4 +1,4 @@
-/** Examples: pinned by a model's owner, shown to whoever sees the model, and there when their run is gone. */
+/** Examples: pinned by owners, shown to all who see the model, and kept when their run is deleted. */
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { Example } from "../../../src/protocol/example.ts";
@@ -17,7 +17,7 @@ const SCHEMA = {
   properties: {
     prompt: { type: "string" },
     key: { type: "string", format: "password" },
-    // As it comes from a predict function that names it so, and says no more.
+    // `api_key` has no format, as in the schema of a plain predict function.
     api_key: { type: "string" },
     picture: { type: "string", format: "uri" },
   },
@@ -38,7 +38,7 @@ async function newShown(visibility: "public" | "private" = "public") {
   return { ...person, ...made, all, pin, read, ids };
 }
 
-test("a run is shown with its input, output and files, without what is secret", async () => {
+test("an example shows a run's input, output and files, without secrets", async () => {
   const { client, run, pin, read, visitor, path, ids } = await newShown();
   const picture = await uploaded(client);
   const id = await run(
@@ -53,7 +53,7 @@ test("a run is shown with its input, output and files, without what is secret", 
   await outputFile(id, "out.png", "a picture", "image/png");
   expect(textOf((await visitor.look(`/predictions/${id}`)).html)).toContain("Pin as an example");
   expect((await pin(id)).status).toBe(303);
-  // The data of the run goes, and so does the upload.
+  // The example keeps copies after the data of its run and the upload are deleted.
   await client.ok("DELETE", `/v1/predictions/${id}`);
   await client.ok("DELETE", `/v1/uploads/${picture.id}`);
 
@@ -80,7 +80,7 @@ test("a run is shown with its input, output and files, without what is secret", 
   expect((await new Visitor().look("/models?category=")).html).not.toContain(example);
 });
 
-test("only what has succeeded, is one's own, small enough and not shown yet becomes one", async () => {
+test("an example needs an own prediction that has succeeded, is small and is not pinned yet", async () => {
   const { run, pin, client, reference } = await newShown();
   const waiting = (await client.create({ model: reference, input: {} })).body.id;
   expect((await pin(waiting)).status).toBe(409);
@@ -94,7 +94,7 @@ test("only what has succeeded, is one's own, small enough and not shown yet beco
   expect(textOf((await pin(id)).html)).toContain("This prediction is an example already.");
 });
 
-test("they have an order, and a limit", async () => {
+test("examples of a model have an order, and are at most 12", async () => {
   const { run, pin, ids, visitor, all, read, model } = await newShown();
   for (const text of ["first", "second"]) await pin(await run({}, () => text));
   expect(textOf(await read())).toMatch(/first .* second/);
@@ -111,7 +111,7 @@ test("they have an order, and a limit", async () => {
   expect(textOf((await pin(await run({}, () => "more"))).html)).toContain("at most 12 examples");
 });
 
-test("those of a private model are its owner's, and go with it", async () => {
+test("examples of a private model are visible to its owner only, and are deleted with it", async () => {
   const { run, pin, read, client, reference, ids, visitor, user_id } = await newShown("private");
   const id = await run({}, (one) => `${ORIGIN}/v1/files/${one}/out.txt`);
   await outputFile(id, "out.txt", "a text", "text/plain");
@@ -135,7 +135,7 @@ test("those of a private model are its owner's, and go with it", async () => {
   expect(left).toBeNull();
 });
 
-test("they are choices of the playground, for visitors too: one fills the form, and its output is marked as theirs", async () => {
+test("the playground offers examples: a chosen one fills the form, and its output names its author", async () => {
   const { run, pin, ids, visitor, path, username } = await newShown();
   await pin(await run({ prompt: "a <cat>" }, () => ["It ", "purrs"]));
   await pin(await run({}, () => "x".repeat(20_000)));
@@ -153,7 +153,7 @@ test("they are choices of the playground, for visitors too: one fills the form, 
       `An example from ${username}. Made in 1.5 s with version 1 . It purrs`,
     );
     expect((await by.look(`${path}?example=${second}`)).html).toContain("x".repeat(20_000));
-    // Of another model, or gone.
+    // An unknown ID stands for an example of another model, or a deleted one.
     const gone = await by.look(`${path}?example=${crypto.randomUUID()}`);
     expect([gone.status, textOf(gone.html).includes("An example from")]).toEqual([200, false]);
   }
@@ -161,7 +161,7 @@ test("they are choices of the playground, for visitors too: one fills the form, 
   expect(asJson).toMatch(/example=[0-9a-f-]{36}&amp;as=json/);
 });
 
-test("over HTTP they are listed in their order, pinned once, and removed", async () => {
+test("examples are listed in order, pinned once and removed through the API", async () => {
   const { run, client, reference, ids } = await newShown();
   const all = `/v1/models/${reference}/examples`;
   const prediction_id = await run({ prompt: "a cat", key: "sk-hidden" }, () => "It purrs");
@@ -186,7 +186,7 @@ test("over HTTP they are listed in their order, pinned once, and removed", async
   expect(await nobody.ok("GET", all)).toMatchObject({ items: [] });
 });
 
-test("what a token cannot read, it cannot show either", async () => {
+test("a token that may not read predictions cannot pin one as an example", async () => {
   const { run, reference, username } = await newShown();
   const prediction_id = await run({ prompt: "a cat" }, () => "It purrs");
   const writer = await newClient(username, { scopes: ["write"] });
@@ -196,7 +196,7 @@ test("what a token cannot read, it cannot show either", async () => {
   expect(status).toBe(403);
 });
 
-test("over HTTP their owner gives them an order, and the model its picture", async () => {
+test("an owner orders examples and chooses the model's picture through the API", async () => {
   const person = await newDashboardUser();
   const { client } = person;
   const { run, reference, model } = await newRunnable(person, { visibility: "public" });
@@ -223,13 +223,13 @@ test("over HTTP their owner gives them an order, and the model its picture", asy
   });
   expect(await ids()).toEqual([c, a, b]);
   expect(await cover()).toMatch(new RegExp(`^${c}/`));
-  // Beyond the last it is the last.
+  // A position beyond the last one makes the example the last.
   await client.ok("PATCH", `${path}/${c}`, { position: 12 });
   expect(await ids()).toEqual([a, b, c]);
   const refused = await client.json("PATCH", `${path}/${b}`, { position: 1, is_cover: true });
   expect(refused.status).toBe(409);
   expect(await ids()).toEqual([a, b, c]);
-  // It takes away its own picture only.
+  // `is_cover: false` removes a picture only if it is the example's own.
   await client.ok("PATCH", `${path}/${b}`, { is_cover: false });
   expect(await cover()).toMatch(new RegExp(`^${c}/`));
   await client.ok("PATCH", `${path}/${c}`, { is_cover: false });
@@ -238,7 +238,7 @@ test("over HTTP their owner gives them an order, and the model its picture", asy
     expect((await client.json("PATCH", `${path}/${c}`, { position })).status).toBe(422);
 });
 
-test("the first picture that is pinned is the model's, until its owner chooses another or none", async () => {
+test("the first pinned picture is the model's, until its owner chooses another or none", async () => {
   const { run, pin, ids, read, visitor, path, all } = await newShown();
   await pin(await run({}, () => "no picture"));
   for (const name of ["one", "two"]) {
@@ -251,7 +251,7 @@ test("the first picture that is pinned is the model's, until its owner chooses a
     const { html } = await new Visitor().look(`/models/${path.split("/")[2]}`);
     return [one, two].filter((id) => html.includes(`/v1/files/${id}/`));
   };
-  /** The numbers of those that are said to be it. */
+  /** Returns the numbers of the examples that the page marks as the model's picture. */
   const said = async () =>
     [
       ...textOf(await read(visitor)).matchAll(
@@ -262,7 +262,7 @@ test("the first picture that is pinned is the model's, until its owner chooses a
   expect(await read()).not.toContain("Lists show its picture");
   await visitor.send(`${all}/${two}/cover`);
   expect([await inGallery(), await said()]).toEqual([[two], ["3"]]);
-  // The next one takes its place.
+  // The other picture replaces the removed one.
   await visitor.send(`${all}/${two}/unpin`);
   expect([await inGallery(), await said()]).toEqual([[one], ["2"]]);
   await visitor.send(`${all}/${one}/cover`, { is_cover: "false" });
@@ -274,7 +274,7 @@ test("the first picture that is pinned is the model's, until its owner chooses a
   expect((await visitor.send(`${all}/${none}/cover`)).status).toBe(409);
 });
 
-test("one that was removed, or whose version was, says so, to visitors too", async () => {
+test("the page of an example says if it or its version was deleted, to visitors too", async () => {
   const { run, pin, ids, visitor, path, client, reference } = await newShown();
   await pin(await run({ prompt: "a cat" }, () => "purrs"));
   const [id = ""] = await ids();
@@ -298,7 +298,7 @@ test("one that was removed, or whose version was, says so, to visitors too", asy
     expect(text).toContain("This example is no longer here.");
 });
 
-test("a page of examples has the beginnings of what is large, but all files", async () => {
+test("a page of examples shortens large values, but shows all files", async () => {
   const { run, pin, read, ids, path } = await newShown();
   await pin(await run({ prompt: "p".repeat(20_000) }, () => "x".repeat(50_000)));
   await pin(await run({}, () => Array.from({ length: 400 }, () => "pieces of a text")));

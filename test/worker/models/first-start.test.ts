@@ -1,4 +1,4 @@
-/** A version that waits for its first start, and what completes it, once. */
+/** A version that waits for its first start, which completes it once. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { settings } from "../../../src/env.ts";
@@ -15,7 +15,7 @@ import { newWorld, type World } from "../support/world.ts";
 beforeEach(stopClock);
 afterEach(startClock);
 
-/** Publishes an image of ours that says nothing but what it starts. */
+/** Publishes an image of this registry whose configuration is only `config`. */
 async function publishServer(world: World, config: object): Promise<World> {
   const images = new Images(world.client, world.model);
   await images.push("v1", config);
@@ -33,7 +33,7 @@ async function start(world: World, description?: ServerDescription, status = "su
   const { job, channel, runner } = await world.begun();
   const told = description && { description };
   await channel.report([], { status, output: "none", ...told });
-  // Or what comes next would wait for its container.
+  // Without this report, the next prediction would wait for this container.
   await runner.tell({ state: "stopped" });
   return job;
 }
@@ -44,7 +44,7 @@ const chats: ServerDescription = {
 const embeds: ServerDescription = { info: '{"model_type":{"embedding":{}}}' };
 
 describe("a first start", () => {
-  test("completes it, and a later one changes nothing", async () => {
+  test("a first start completes the version, and a later one changes nothing", async () => {
     const world = await newServer();
     expect(await versionOf(world)).toMatchObject({ status: "awaiting_first_start" });
     const job = await start(world, chats);
@@ -57,14 +57,14 @@ describe("a first start", () => {
       }),
     );
     const complete = await versionOf(world);
-    // Versions are remembered for 10 s: until then it is asked again.
+    // Versions are cached for 10 s, so jobs until then still ask for a description.
     await start(world, embeds);
     advance(11);
     expect(await start(world, embeds)).not.toHaveProperty("describe");
     expect(await versionOf(world)).toEqual(complete);
   });
 
-  test("that tells nothing leaves it waiting, for the next one", async () => {
+  test("a first start without a description leaves the version waiting for the next one", async () => {
     const world = await newServer();
     await start(world);
     expect(await versionOf(world)).toMatchObject({ status: "awaiting_first_start" });
@@ -77,7 +77,7 @@ describe("a first start", () => {
     );
   });
 
-  test("completes a Cog model without labels by its document", async () => {
+  test("a first start completes a Cog model without labels from its OpenAPI document", async () => {
     const world = await newServer({ Cmd: ["python", "-m", "cog.server.http"] });
     await start(world, { openapi: COG_0_22 });
     await eventually(async () =>
@@ -89,7 +89,7 @@ describe("a first start", () => {
     );
   });
 
-  test("with schemas that cannot be used lets any input pass", async () => {
+  test("a first start with unusable schemas makes the version accept any input", async () => {
     const world = await newServer({});
     const Input = { $ref: "#/components/schemas/Nothing" };
     await start(world, { openapi: openapiOf({ Input, Output: {} }) });
@@ -101,7 +101,7 @@ describe("a first start", () => {
     );
   });
 
-  test("with larger schemas than a version may have lets any input pass", async () => {
+  test("a first start with schemas that are too large makes the version accept any input", async () => {
     const world = await newServer({});
     const Input = { type: "object", description: "x".repeat(100_000) };
     await start(world, { openapi: openapiOf({ Input, Output: {} }) });
@@ -113,7 +113,7 @@ describe("a first start", () => {
     );
   });
 
-  test("takes nothing beyond what the account may, until it has room again", async () => {
+  test("a first start completes no version of a full account, until it has room again", async () => {
     const world = await newServer({});
     const use = (bytes: number) =>
       run("UPDATE account_bytes SET bytes = bytes + ? WHERE user_id = ?", bytes, world.user_id);
@@ -147,7 +147,7 @@ describe("a first start", () => {
     expect(await used()).toBeGreaterThan(full - others + 2_000);
   });
 
-  test("is weighed with what it has then, and no more when it is deleted", async () => {
+  test("an account's bytes grow with a first start, and fall when the version is deleted", async () => {
     const world = await newWorld();
     const { user_id } = world;
     const weight = async () =>
@@ -164,7 +164,7 @@ describe("a first start", () => {
   });
 });
 
-test("what is not asked for is not taken", async () => {
+test("a description that the job did not ask for is ignored", async () => {
   const world = await newWorld();
   await start(world, chats);
   const { body } = await world.client.json<Version>("GET", `/v1/models/${world.model}/versions/1`);
@@ -184,8 +184,8 @@ test("a description that is too long counts as none, and the run ends", async ()
   expect(await versionOf(world)).toMatchObject({ status: "awaiting_first_start" });
 });
 
-describe("until then", () => {
-  test("the conventions' endpoints say so", async () => {
+describe("before the first start", () => {
+  test("the conventions' endpoints say that the version has not been started", async () => {
     const { client, model } = await newServer();
     const messages = [{ role: "user", content: "Hi" }];
     const { status, body } = await client.json("POST", "/v1/vendora/chat/completions", {
@@ -201,7 +201,7 @@ describe("until then", () => {
     });
   });
 
-  test("the version before goes on answering them, unless one is named", async () => {
+  test("the version before answers the conventions' calls, unless they name the new one", async () => {
     const world = await newServer();
     const { client, model } = world;
     await start(world, chats);
@@ -219,14 +219,14 @@ describe("until then", () => {
     expect(await listed()).toEqual([expect.objectContaining({ id: model })]);
     expect((await client.json("GET", `/v1/vendora/models/${model}`)).status).toBe(200);
     expect((await ask(`${model}:3`)).status).toBe(400);
-    // What it cannot answer is what the new one may.
+    // Version 3 may answer calls that version 2 cannot.
     const embeddings = { model, input: "Hi" };
     expect((await client.json("POST", "/v1/vendora/embeddings", embeddings)).body).toMatchObject({
       error: { message: expect.stringContaining("Version 3") },
     });
   });
 
-  test("Validate-Input takes any object", async () => {
+  test("Validate-Input accepts any object", async () => {
     const world = await newServer();
     const { client, model } = world;
     const headers = { "validate-input": "true" };

@@ -1,4 +1,4 @@
-/** A private model takes the same look-ups as none: nobody can tell them apart by the time that it takes. */
+/** A private model takes the same look-ups as a missing one, so that times do not reveal it. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import worker from "../../../src/worker.ts";
 import { ORIGIN } from "../support/client.ts";
 import { newUser, newWorld } from "../support/world.ts";
 
-/** What D1 is asked, in order. */
+/** The statements that D1 has received, in order. */
 let questions: string[] = [];
 
 const bindings: Bindings = Object.assign({}, env, {
@@ -44,7 +44,7 @@ async function asking(
   return { status: response.status, body: await response.text(), questions };
 }
 
-/** As somebody asks for this model: once for what anybody remembers of them, and once more. */
+/** Asks for a model twice, the first time to fill the caches. Returns the second answer. */
 async function seen(
   who: { token: string | undefined },
   ask: [string, (model: string) => string],
@@ -61,9 +61,9 @@ async function seen(
 }
 
 const CASES: [string, [string, (model: string) => string], ((model: string) => object)?][] = [
-  ["get", ["GET", (model) => `/v1/models/${model}`]],
-  ["versions", ["GET", (model) => `/v1/models/${model}/versions`]],
-  ["a version", ["GET", (model) => `/v1/models/${model}/versions/1`]],
+  ["get of a model", ["GET", (model) => `/v1/models/${model}`]],
+  ["list of versions", ["GET", (model) => `/v1/models/${model}/versions`]],
+  ["get of a version", ["GET", (model) => `/v1/models/${model}/versions/1`]],
   ["change", ["PATCH", (model) => `/v1/models/${model}`], () => ({ description: "mine" })],
   ["create", ["POST", () => "/v1/predictions"], (model) => ({ model, input: {} })],
   [
@@ -72,7 +72,7 @@ const CASES: [string, [string, (model: string) => string], ((model: string) => o
     (model) => ({ model: `${model}:1`, input: {} }),
   ],
   [
-    "a call of vendora",
+    "call of vendora",
     ["POST", () => "/v1/vendora/chat/completions"],
     (model) => ({ model, messages: [{ role: "user", content: "hi" }] }),
   ],
@@ -80,17 +80,20 @@ const CASES: [string, [string, (model: string) => string], ((model: string) => o
   ["search", ["GET", (model) => `/v1/search/models?q=${model}`]],
 ];
 
-test.each(CASES)("%s", async (_, ask, body) => {
-  // Its owner uses it, so that all that is remembered of it is.
-  const warm = { model: owner.model, input: {} };
-  expect((await asking(owner.client, "POST", "/v1/predictions", warm)).status).toBe(202);
-  const hidden = await seen(stranger, ask, owner.model, body);
-  const absent = await seen(stranger, ask, `${owner.username}/nothing`, body);
-  expect(hidden).toEqual(absent);
-  expect(hidden.questions.length).toBeGreaterThan(0);
-});
+test.each(CASES)(
+  "a stranger's %s sends D1 the same statements for a private and a missing model",
+  async (_, ask, body) => {
+    // The owner runs the model, so that the caches have everything about it.
+    const warm = { model: owner.model, input: {} };
+    expect((await asking(owner.client, "POST", "/v1/predictions", warm)).status).toBe(202);
+    const hidden = await seen(stranger, ask, owner.model, body);
+    const absent = await seen(stranger, ask, `${owner.username}/nothing`, body);
+    expect(hidden).toEqual(absent);
+    expect(hidden.questions.length).toBeGreaterThan(0);
+  },
+);
 
-test("its owner creates without asking D1 for it once more", async () => {
+test("an owner's second create sends D1 no statement for the model", async () => {
   const { client, model } = await newWorld({ visibility: "private" });
   const body = { model, input: {} };
   await asking(client, "POST", "/v1/predictions", body);

@@ -1,4 +1,4 @@
-/** GET /v1/models and /v1/models/{owner}: which models are in them, in which order. */
+/** GET /v1/models and /v1/models/{owner}: their models and the order. */
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { namesOf, newModel, pageAt, pathOf, publish, referenceOf } from "../support/catalogue.ts";
@@ -12,7 +12,7 @@ const nobody = new Client(undefined);
 const listed = async (list: string, query = "", client = nobody) =>
   namesOf(await pageAt(client, `${list}?page_size=50${query}`));
 
-/** Names of models with these fields, in both lists: of all, and of their owner. */
+/** Makes a model per fields. `both` returns their names in the list of all and in their owner's list. */
 async function newOwner(...all: object[]) {
   const { client, username } = await newUser();
   const models = [];
@@ -29,7 +29,7 @@ async function newOwner(...all: object[]) {
 }
 
 describe("visibility", () => {
-  test("private models are in no list, restricted ones are, whoever asks", async () => {
+  test("private models are in no list, restricted ones are, for any caller", async () => {
     const { client, username, names, both } = await newOwner(
       {},
       { visibility: "private" },
@@ -40,7 +40,7 @@ describe("visibility", () => {
     expect(await listed(`/v1/models/${username}`, "", client)).toEqual([shown, restricted]);
   });
 
-  test("a change of it shows at once, with the categories that a model has by then", async () => {
+  test("a change of visibility shows in lists at once, with the model's current categories", async () => {
     const { client, models, names, both } = await newOwner({ category_slugs: ["chat"] });
     const [model, name] = [pathOf(models[0] ?? expect.fail()), names[0]];
     const set = (changes: object) => client.ok("PATCH", model, changes);
@@ -59,12 +59,12 @@ describe("visibility", () => {
     expect(await both("&category_slugs=ocr")).toEqual([]);
   });
 
-  test("of a user who is not there is a 404", async () => {
+  test("the list of an unknown user is a 404", async () => {
     expect((await nobody.json("GET", "/v1/models/nobody-at-all")).status).toBe(404);
   });
 });
 
-test("the order is that of creation, or the other way round", async () => {
+test("models are listed in the order of creation, or reversed", async () => {
   const { names, both } = await newOwner({}, {}, {}, {}, {}, {});
   expect(await both()).toEqual(names);
   expect(await both("&sort_by=created_at&sort_direction=asc")).toEqual(names);
@@ -72,7 +72,7 @@ test("the order is that of creation, or the other way round", async () => {
 });
 
 describe("categories", () => {
-  test("are alternatives; a model in several comes once, in its place", async () => {
+  test("categories are alternatives, and a model in several is listed once", async () => {
     const { names, both } = await newOwner(
       { category_slugs: ["chat"] },
       { category_slugs: ["chat", "vision", "music"] },
@@ -96,7 +96,7 @@ describe("categories", () => {
     ]);
   });
 
-  test("may be 20, not 21", async () => {
+  test("a list takes at most 20 categories", async () => {
     const { names, both } = await newOwner({ category_slugs: ["3d"] });
     const many = (count: number) =>
       Array.from({ length: count }, (_, n) => `&category_slugs=${n ? `none-${n}` : "3d"}`).join("");
@@ -106,7 +106,7 @@ describe("categories", () => {
     expect(body.detail).toMatchObject([{ loc: ["query", "category_slugs"] }]);
   });
 
-  test("that the operator deletes are gone from models and lists", async () => {
+  test("a category that the operator deletes disappears from models and lists", async () => {
     const slug = "passing";
     const { client, models, both } = await newOwner({});
     const operator = new Client(env.OPERATOR_TOKEN);
@@ -128,7 +128,7 @@ describe("by count", () => {
     await sweep();
   }
 
-  /** Three models, and what runs them. */
+  /** Makes three models, and `run`, which runs one of them a number of times. */
   async function newCounted() {
     const owner = await newOwner({}, { category_slugs: ["chat", "code"] }, {});
     for (const model of owner.models) await publish(owner.client, referenceOf(model));
@@ -139,7 +139,7 @@ describe("by count", () => {
     return { ...owner, run };
   }
 
-  test("only models that were run are there, by how often, as of the last minute", async () => {
+  test("the list by count has models that were run, by their counts of the last minute", async () => {
     const { names, both, run } = await newCounted();
     const [a, b] = names;
     expect(await both(COUNTED)).toEqual([]);
@@ -156,7 +156,7 @@ describe("by count", () => {
     expect(await both(COUNTED)).toEqual([a, b]);
   });
 
-  test("a model whose count has just risen comes once, also in a category that is new to it", async () => {
+  test("a model whose count has just risen is listed once, also in a new category", async () => {
     const { client, models, names, both, run } = await newCounted();
     await run(1, 1);
     await tellAndSweep();
@@ -177,7 +177,7 @@ describe("by count", () => {
   });
 });
 
-describe("what is asked for", () => {
+describe("a query", () => {
   const lists = ["/v1/models", "/v1/models/{owner}"];
 
   test.each([
@@ -191,7 +191,7 @@ describe("what is asked for", () => {
     ["page_size", "101"],
     ["page_size", "5.0"],
     ["page_size", ""],
-  ])("cannot be %s=%s", async (name, value) => {
+  ])("the query %s=%s is refused", async (name, value) => {
     const { username } = await newUser();
     for (const list of lists) {
       const path = `${list.replace("{owner}", username)}?${name}=${encodeURIComponent(value)}`;
@@ -201,7 +201,7 @@ describe("what is asked for", () => {
     }
   });
 
-  test("a page has 5 to 100 items where all are listed, to 50 elsewhere", async () => {
+  test("a page has 5 to 100 items in lists of all models or users, and 5 to 50 in others", async () => {
     const { client, username } = await newUser();
     for (const [list, max] of [
       ["/v1/models", 100],
@@ -219,7 +219,7 @@ describe("what is asked for", () => {
     }
   });
 
-  test("a page has 25 items when nothing is said", async () => {
+  test("a page has 25 items by default", async () => {
     const { username } = await newOwner(...Array(26).fill({}));
     expect((await pageAt(nobody, `/v1/models/${username}`)).items).toHaveLength(25);
   });

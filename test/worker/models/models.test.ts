@@ -1,4 +1,4 @@
-/** Models: creating and changing them, and the forms in which they are shown. */
+/** Models: creating and changing them, and their short and detailed forms. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
 import { newModel, pageAt, pathOf, publish, referenceOf } from "../support/catalogue.ts";
@@ -22,7 +22,7 @@ const FILLED = {
   cover_image_url: "https://example.com/cover.png",
 };
 
-/** As in the tables of the documentation. */
+/** The fields of the documentation's tables. */
 const LIST_FORM = [
   "categories",
   "cover_image_url",
@@ -52,7 +52,7 @@ const refused = (model: Model, changes: object) =>
   client.json<Refusal>("PATCH", pathOf(model), changes);
 
 describe("creating", () => {
-  test("takes only a name: all else has a default", async () => {
+  test("a create needs only a name, and all other fields have a default", async () => {
     const name = unique("model");
     const now = new Date().toISOString();
     const made = await client.ok<Model>("POST", "/v1/models", { name });
@@ -77,7 +77,7 @@ describe("creating", () => {
     expect(await get(made)).toEqual(made);
   });
 
-  test("takes every field", async () => {
+  test("a create takes every field", async () => {
     const made = await newModel(client, {
       ...FILLED,
       visibility: "restricted",
@@ -96,7 +96,7 @@ describe("creating", () => {
     expect(await get(made)).toEqual(made);
   });
 
-  test("a name is given once to an owner, and to each owner", async () => {
+  test("a model's name is unique for its owner, and free for other owners", async () => {
     const { name } = await newModel(client);
     const { status, body } = await client.refused("/v1/models", { name });
     expect(status).toBe(409);
@@ -110,7 +110,7 @@ describe("creating", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409]);
   });
 
-  test("with what is not there names each, and makes nothing", async () => {
+  test("a create with unknown categories or hardware names each of them, and makes nothing", async () => {
     const name = unique("model");
     const { status, body } = await client.refused("/v1/models", {
       name,
@@ -138,7 +138,7 @@ describe("creating", () => {
     ["category_slugs", Array(21).fill("chat")],
     ["category_slugs", "chat"],
     ["hardware_identifier", ""],
-  ])("%s cannot be %j", async (field, value) => {
+  ])("a model's %s cannot be %j", async (field, value) => {
     const body = { name: unique("model"), [field]: value };
     const answer = await client.refused("/v1/models", body);
     expect(answer.status).toBe(422);
@@ -148,7 +148,7 @@ describe("creating", () => {
 
 describe("changing", () => {
   test.each(Object.entries({ ...FILLED, visibility: "public" }))(
-    "%s changes alone",
+    "a change of %s changes no other field",
     async (field, value) => {
       const before = await newModel(client, { category_slugs: ["chat"] });
       advance(5);
@@ -160,14 +160,14 @@ describe("changing", () => {
   );
 
   test.each(["source_url", "license_url", "paper_url", "cover_image_url"])(
-    "null clears %s",
+    "a change to null clears %s",
     async (field) => {
       const before = await newModel(client, FILLED);
       expect(await change(before, { [field]: null })).toEqual({ ...before, [field]: null });
     },
   );
 
-  test("the hardware, and null takes it away", async () => {
+  test("a model's hardware can be set, and removed with null", async () => {
     const model = await newModel(client);
     const named = await change(model, { hardware_identifier: hardware });
     expect(named.hardware).toEqual({ identifier: hardware, name: "Sixteen of them" });
@@ -179,7 +179,7 @@ describe("changing", () => {
     }
   });
 
-  test("categories are replaced as a whole, and sorted by name", async () => {
+  test("a model's categories are replaced as a whole, and sorted by name", async () => {
     const model = await newModel(client, { category_slugs: ["vision", "chat"] });
     const slugs = async (category_slugs?: string[]) =>
       (
@@ -193,20 +193,20 @@ describe("changing", () => {
     expect(await slugs([])).toEqual([]);
   });
 
-  test("nothing changes nothing, not even the time", async () => {
+  test("a change without fields leaves the model unchanged, also updated_at", async () => {
     const model = await newModel(client, FILLED);
     advance(5);
     expect(await change(model, {})).toEqual(model);
   });
 
-  test("what is refused changes nothing", async () => {
+  test("a refused change leaves the model unchanged", async () => {
     const model = await newModel(client);
     const changes = { description: "new", visibility: "nobody" };
     expect((await refused(model, changes)).status).toBe(422);
     expect(await get(model)).toEqual(model);
   });
 
-  test("another name is the only address", async () => {
+  test("a renamed model is found only by its new name", async () => {
     const model = await newModel(client, FILLED);
     const taken = await newModel(client);
     expect((await refused(model, { name: taken.name })).status).toBe(409);
@@ -222,7 +222,7 @@ describe("changing", () => {
 });
 
 describe("the forms", () => {
-  test("lists have the short one, one model has all", async () => {
+  test("a model has the short form in lists, and all fields by itself", async () => {
     const { client: owner, username: handle } = await newUser();
     const model = await newModel(owner, { ...FILLED, visibility: "public" });
     await publish(owner, referenceOf(model));
@@ -248,7 +248,7 @@ describe("the forms", () => {
     }
   });
 
-  test("the latest version comes in full", async () => {
+  test("a model contains its latest version in full", async () => {
     const model = await newModel(client);
     const version = await publish(client, referenceOf(model), { release_notes: "one" });
     expect((await get(model)).latest_version).toEqual(version);
@@ -264,7 +264,7 @@ describe("the forms", () => {
     });
   });
 
-  test("one's own list has private ones too, newest first, and nobody else's", async () => {
+  test("GET /v1/user/models has the caller's models of any visibility, newest first", async () => {
     const { client: owner } = await newUser();
     const made: string[] = [];
     for (const visibility of ["private", "public", "restricted", "private"])

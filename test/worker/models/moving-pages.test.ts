@@ -15,16 +15,16 @@ const clear = () => env.DB.exec("DELETE FROM models");
 beforeEach(clear);
 
 interface Entry {
-  /** Where it is among the ids: before, between or behind what is there. */
+  /** The model's place among the IDs. */
   place: number;
   count: number;
 }
 
 const idAt = (place: number) => `019a0000-0000-7000-8000-${place.toString(16).padStart(12, "0")}`;
 
-/** A list of models as it should be, and the rows behind it as the service writes them. */
+/** The expected list of models, and the rows in D1 as the service writes them. */
 class Models {
-  /** Of all that ever were. */
+  /** Counts of all models, deleted ones too. */
   readonly counts = new Map<string, number>();
   readonly shown = new Set<string>();
   readonly #there = new Set<string>();
@@ -90,9 +90,9 @@ const changes = fc.array(
 interface Reading {
   /** In the order of reading. */
   seen: string[];
-  /** What was in the list from the first page to the last. */
+  /** Models that were in the list from the first page to the last. */
   stayed: Set<string>;
-  /** The last page, as it was, and the address of the one before it. */
+  /** The IDs of the last page. `turn` is the address of the page before it. */
   last: string[];
   turn: string | null;
 }
@@ -127,7 +127,7 @@ const QUERIES = ["created_at", "predictions_count"].flatMap((sort) =>
 describe.each(QUERIES)("by $sort, $direction", ({ sort, direction }) => {
   const list = `/v1/models?page_size=5&sort_by=${sort}&sort_direction=${direction}`;
 
-  test("what stays is read once, in order, forth and back", () =>
+  test("models that stay in the list are read once, in order, forth and back", () =>
     fc.assert(
       fc
         .asyncProperty(entries, changes, changes, async (first, onTheWay, onTheWayBack) => {
@@ -157,7 +157,7 @@ describe.each(QUERIES)("by $sort, $direction", ({ sort, direction }) => {
       { numRuns: 15, seed: 20_261_121 },
     ));
 
-  test("a page that has lost all its models still has a way back, and forth again", async () => {
+  test("a page that has lost all its models still has previous_url, and next_url afterwards", async () => {
     const models = new Models();
     await models.insert(Array.from({ length: 7 }, (_, place) => ({ place, count: 1 + place })));
     const first = await pageAt<Model>(nobody, list);
@@ -173,7 +173,7 @@ describe.each(QUERIES)("by $sort, $direction", ({ sort, direction }) => {
     expect(again.items.map(({ id }) => id)).toEqual(onSecond);
   });
 
-  test("when all are gone on the way back, what comes then is still reached", async () => {
+  test("a model that is added after all others were deleted is found through next_url", async () => {
     const models = new Models();
     await models.insert(Array.from({ length: 7 }, (_, place) => ({ place, count: 1 + place })));
     const first = await pageAt<Model>(nobody, list);

@@ -1,6 +1,6 @@
 /**
- * What visitors are shown comes from the nearest copy of D1, which lags behind; what callers are shown, and
- * what may be shown at all, from the primary. workerd has one database, which is both.
+ * Lists for visitors come from the nearest copy of D1, which lags behind. Lists for callers, and decisions
+ * about access, come from the primary. workerd has one database, which is both.
  */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -30,20 +30,20 @@ const LISTS = [
   "/v1/hardware",
 ];
 
-/** How often the nearest copy is asked from now on. */
+/** Returns a function that lists the sessions with the nearest copy since this call. */
 function sessions(): () => (string | undefined)[] {
   const spy = vi.spyOn(env.DB, "withSession");
   return () => spy.mock.calls.map(([constraint]) => constraint);
 }
 
 describe.each(LISTS)("%s", (path) => {
-  test("a visitor is shown the nearest copy", async () => {
+  test("a visitor gets the list from the nearest copy", async () => {
     const asked = sessions();
     expect((await visitor.fetch(path)).status).toBe(200);
     expect(asked()).toEqual(["first-unconstrained"]);
   });
 
-  test("a caller is shown the primary, where his own changes are", async () => {
+  test("a caller gets the list from the primary, which has the caller's own changes", async () => {
     const { client } = await newWorld();
     const asked = sessions();
     expect((await client.fetch(path)).status).toBe(200);
@@ -51,7 +51,7 @@ describe.each(LISTS)("%s", (path) => {
   });
 });
 
-test("what authorises is asked of the primary", async () => {
+test("decisions about access are read from the primary", async () => {
   const { client, model, username } = await newWorld();
   const shown = await newWorld({ visibility: "public" });
   const asked = sessions();
@@ -77,7 +77,7 @@ describe("a model that has become private", () => {
     `/v1/search/models?q=${username}`,
   ];
 
-  test("is in no list of visitors at once", async () => {
+  test("a model that becomes private disappears from visitors' lists at once", async () => {
     const world = await newWorld({ visibility: "public" });
     for (const path of lists(world)) expect([path, await isIn(path, world)]).toEqual([path, true]);
     await setVisibility(world, "private");
@@ -86,11 +86,11 @@ describe("a model that has become private", () => {
     for (const path of lists(world)) expect([path, await isIn(path, world)]).toEqual([path, true]);
   });
 
-  test("stays out of them while the copy still has it as public", async () => {
+  test("a model that became private stays out of lists while the copy has it as public", async () => {
     const world = await newWorld({ visibility: "public" });
     await setVisibility(world, "private");
     expect(await isIn("/v1/models?page_size=50", world)).toBe(false);
-    // Behind the isolate's back: it goes on with what the primary has said.
+    // This write bypasses the isolate, which caches the primary's answer for 10 s.
     await env.DB.prepare("UPDATE models SET visibility = 'public' WHERE owner_id = ?")
       .bind(world.user_id)
       .run();
@@ -99,7 +99,7 @@ describe("a model that has become private", () => {
     for (const path of lists(world)) expect([path, await isIn(path, world)]).toEqual([path, true]);
   });
 
-  test("is left out before a page is filled: the next one begins where it should", async () => {
+  test("a model that became private is left out before a page is filled, so that pages stay full", async () => {
     const worlds = [];
     for (let n = 0; n < 7; n++) worlds.push(await newWorld({ visibility: "public" }));
     const [first, ...rest] = worlds.toReversed();
@@ -119,7 +119,7 @@ describe("a model that has become private", () => {
   });
 });
 
-/** As a trigger notes it, whoever does it. */
+/** Inserts rows without the API. The triggers note them all the same. */
 const insertModels = (user_id: string, count: number, visibility: string) =>
   env.DB.prepare(
     `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
@@ -136,7 +136,7 @@ test("private models that were never shown are not among those that are left out
   expect(await listHidden(database(env.DB), 0, 200)).toEqual([]);
 });
 
-test("with more hidden models than can be left out, visitors are shown the primary", async () => {
+test("visitors get lists from the primary while over 100 models were hidden lately", async () => {
   const { user_id } = await newWorld();
   await insertModels(user_id, 101, "public");
   const hide = (where: string) =>

@@ -1,4 +1,4 @@
-/** Another name for a model or its owner: the old address is gone at once, what runs goes on. */
+/** Renames of a model or its owner: the old address is gone at once, and running predictions go on. */
 import { describe, expect, test } from "vitest";
 import { publish } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
@@ -29,7 +29,7 @@ const RENAMES = [
 ];
 
 describe.each(RENAMES)("after a rename of $what", ({ rename }) => {
-  test("a prediction that runs goes on, and keeps the name that it was created by", async () => {
+  test("a running prediction goes on, and keeps the name that it was created with", async () => {
     const { client, model, begun } = await newWorld();
     const { id, channel } = await begun();
     const [owner, name] = model.split("/");
@@ -42,7 +42,7 @@ describe.each(RENAMES)("after a rename of $what", ({ rename }) => {
     });
   });
 
-  test("nothing runs by the old name, at once, and all by the new one", async () => {
+  test("the old name runs nothing at once, and the new one runs everything", async () => {
     const world = await newWorld({ visibility: "public" });
     const stranger = await world.stranger();
     for (const one of ["", ":1"]) expect(await run(stranger, world.model + one)).toBe(202);
@@ -55,7 +55,7 @@ describe.each(RENAMES)("after a rename of $what", ({ rename }) => {
     }
   });
 
-  test("versions run the image that they were published with, new ones that of the new name", async () => {
+  test("versions run the image of the name that they were published with", async () => {
     const world = await newWorld();
     const model = await rename(world.client, world.model);
     const { number } = await publish(world.client, model);

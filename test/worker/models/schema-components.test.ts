@@ -1,10 +1,10 @@
-/** Schemas that refer to components beside them, as the document of a Cog image has them. */
+/** Schemas that refer to components beside them, as in the OpenAPI document of a Cog image. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Version } from "../../../src/protocol/model.ts";
 import { signedUp } from "../support/visitor.ts";
 import { DIGEST, newWorld, type World } from "../support/world.ts";
 
-/** Of Cog's /openapi.json: an input with choices, a list of files. */
+/** Components from Cog's /openapi.json: an input with choices, and a list of texts. */
 const components = {
   schemas: {
     Input: {
@@ -57,7 +57,7 @@ beforeAll(async () => {
   expect((await publish(world, { prediction, components })).status).toBe(200);
 });
 
-test("are taken whole, and read as they were sent", async () => {
+test("schemas with components are stored whole, and returned as they were sent", async () => {
   const { client, model } = world;
   const { body } = await client.json<Version>("GET", `/v1/models/${model}/versions/2`);
   expect(body.schemas).toEqual({ prediction, components });
@@ -67,7 +67,7 @@ test.each([
   [{ size: "small" }, "missing", ["body", "input", "prompt"]],
   [{ prompt: "hi", size: "huge" }, "enum", ["body", "input", "size"]],
   [{ prompt: 5 }, "string_type", ["body", "input", "prompt"]],
-])("Validate-Input holds %j against them", async (input, type, loc) => {
+])("Validate-Input refuses %j because of a component", async (input, type, loc) => {
   const { client, model } = world;
   const asked = { model, input };
   const headers = { "validate-input": "true" };
@@ -75,15 +75,15 @@ test.each([
   expect({ status, body }).toMatchObject({ status: 422, body: { detail: [{ type, loc }] } });
 });
 
-test("Validate-Input lets pass what fits them", async () => {
+test("Validate-Input accepts an input that fits the components", async () => {
   const { client, model } = world;
   const input = { prompt: "hi", size: "large" };
   const { body } = await client.create({ model, input }, { "validate-input": "true" });
   expect(body.status).toBe("pending");
 });
 
-describe("what is wrong is said where it stands", () => {
-  test("in a component", async () => {
+describe("an error in a schema", () => {
+  test("an error in a component is reported with its place", async () => {
     const broken = { schemas: { ...components.schemas, size: { enum: "small" } } };
     const { status, body } = await publish(world, { prediction, components: broken });
     expect(status).toBe(422);
@@ -93,14 +93,14 @@ describe("what is wrong is said where it stands", () => {
     ]);
   });
 
-  test("in a component with a name that objects have by themselves", async () => {
+  test("an error in a component named __proto__ is reported with its place", async () => {
     const broken = JSON.parse('{"schemas": {"__proto__": [null]}}');
     const { status, body } = await publish(world, { prediction, components: broken });
     expect(status).toBe(422);
     expect(body.detail[0]?.loc).toEqual(["body", "schemas", "components", "schemas", "__proto__"]);
   });
 
-  test("of a reference that leads nowhere", async () => {
+  test("an error for a reference to a missing component names the reference", async () => {
     const { size: _, ...schemas } = components.schemas;
     const { status, body } = await publish(world, { prediction, components: { schemas } });
     expect(status).toBe(422);
@@ -108,7 +108,7 @@ describe("what is wrong is said where it stands", () => {
   });
 });
 
-test("the pages show them: the version, its form in the playground, how to call it", async () => {
+test("the pages of the version, the playground and the API show fields from components", async () => {
   const { visitor } = await signedUp();
   const { html } = await visitor.look(`/models/${world.model}/versions/2`);
   expect(html).toContain("prompt");

@@ -1,4 +1,4 @@
-/** Pages of search results: the same items forth and back while models come and go, each by index. */
+/** Pages of search results: the same items forth and back while models change, and statements by index. */
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, expect, test } from "vitest";
@@ -16,7 +16,7 @@ const LIST = "/v1/search/models?q=story&page_size=5";
 
 beforeEach(() => env.DB.exec("DELETE FROM models"));
 
-/** How a model matches `story`, from the best. The last three are near. */
+/** The ways in which a model matches `story`, best first. The last three are near matches. */
 const WAYS = [
   { name: (n: number) => `story-${n}` },
   { name: (n: number) => `a${n}`, description: "a story" },
@@ -28,7 +28,7 @@ const WAYS = [
 
 let made = 0;
 
-/** A model that matches in one of the ways. @returns its name */
+/** Inserts a model that matches in one of the `WAYS`. Returns its name. */
 async function insert(way: number): Promise<string> {
   const { name, description = "", overview = "" } = WAYS[way] ?? expect.fail();
   const called = name(++made);
@@ -44,7 +44,7 @@ async function insert(way: number): Promise<string> {
 const remove = (name: string) =>
   env.DB.prepare("DELETE FROM models WHERE name = ?").bind(name).run();
 
-test("forth and back they are the same, from the best match to the least", async () => {
+test("search pages have the same items forth and back, best match first", async () => {
   const ways = Array.from({ length: 66 }, (_, n) => n % WAYS.length);
   const inserted: { name: string; way: number }[] = [];
   for (const way of ways) inserted.push({ name: await insert(way), way });
@@ -62,7 +62,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 );
 
 test(
-  "what stays is read once, in its order, forth and back",
+  "models that stay in the results are read once, in order, forth and back",
   () =>
     fc.assert(
       fc.asyncProperty(
@@ -107,7 +107,7 @@ test(
   60_000,
 );
 
-test("whether a list goes on to what is near is decided with its first page", async () => {
+test("the first page of a search decides whether the list includes near matches", async () => {
   const near = await insert(3);
   for (let n = 0; n < 48; n++) await insert(0);
   const first = await pageAt<Model>(nobody, LIST);
@@ -168,7 +168,7 @@ test("every statement of a search reads an index, and sorts nothing", async () =
     expect(detail).not.toMatch(
       /^SCAN (users|models|model_counts|model_categories|categories|words)$/,
     );
-    // A full-text index is entered by what is to match (M).
+    // A plan with M enters the full-text index by the words to match.
     expect(detail).not.toMatch(/VIRTUAL TABLE INDEX \d+:(?!M)/);
   }
 });

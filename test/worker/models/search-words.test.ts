@@ -1,4 +1,4 @@
-/** The words by which search forgives typing errors: whose they are, and how long they are kept. */
+/** The words by which search forgives typing errors: their accounts, and when they are removed. */
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
@@ -14,7 +14,7 @@ beforeEach(() => env.DB.exec("DELETE FROM models"));
 const found = async (q: string, caller: Client) =>
   namesOf(await pageAt<Model>(caller, `/v1/search/models?q=${encodeURIComponent(q)}`));
 
-/** How many texts have each of these words. */
+/** Returns the number of texts with each of these words. */
 const usesOf = async (...words: string[]) => {
   const { results } = await env.DB.prepare(
     "SELECT word, sum(uses) AS uses FROM words WHERE word IN (SELECT value FROM json_each(?)) GROUP BY word",
@@ -24,7 +24,7 @@ const usesOf = async (...words: string[]) => {
   return Object.fromEntries(results.map(({ word, uses }) => [word, uses]));
 };
 
-test("a word is counted by its texts, and goes with the last of them", async () => {
+test("a word is counted by its texts, and removed with the last of them", async () => {
   const one = await newModel(client, { name: "first", overview: "Zephyr zephyr quicksand" });
   const two = await newModel(client, { name: "second", overview: "zephyr", visibility: "public" });
   expect(await usesOf("zephyr", "quicksand")).toEqual({ zephyr: 2, quicksand: 1 });
@@ -37,7 +37,7 @@ test("a word is counted by its texts, and goes with the last of them", async () 
   expect(await usesOf("zephyr", "alone", "second")).toEqual({});
 });
 
-test("the words of a user's profile too", async () => {
+test("words of a user's profile are counted and removed as well", async () => {
   const { client: other } = await newUser();
   await other.ok("PATCH", "/v1/user", { company: "Quagmire" });
   expect(await usesOf("quagmire")).toEqual({ quagmire: 1 });
@@ -45,10 +45,10 @@ test("the words of a user's profile too", async () => {
   expect(await usesOf("quagmire", "elsewhere")).toEqual({ elsewhere: 1 });
 });
 
-test("typing errors are forgiven by public words and one's own: nobody's private ones", async () => {
+test("typing errors are forgiven by public words and the caller's own, not by others' private ones", async () => {
   await newModel(client, { name: "hidden", description: "marmalade" });
   await newModel(stranger, { name: "marmalades-jar", visibility: "public", description: "" });
-  // "marmelade" is one letter from a word that only the first of them has.
+  // "marmelade" is one letter away from "marmalade", which only the private model has.
   expect(await found("marmelade", client)).toEqual(["hidden"]);
   expect(await found("marmelade", stranger)).toEqual([]);
   const { client: third } = await newUser();
@@ -56,7 +56,7 @@ test("typing errors are forgiven by public words and one's own: nobody's private
   expect(await found("marmelade", third)).toEqual(["mine"]);
 });
 
-test("a model that is shown lends its words to everybody, and takes them back", async () => {
+test("a model's words are used for all callers only while it is not private", async () => {
   const model = await newModel(client, { name: "shown", description: "marmalade" });
   expect(await found("marmelade", stranger)).toEqual([]);
   await client.ok("PATCH", pathOf(model), { visibility: "public" });
@@ -67,7 +67,7 @@ test("a model that is shown lends its words to everybody, and takes them back", 
   expect(await usesOf("marmalade")).toEqual({ marmalade: 1 });
 });
 
-test("private words of others are in no answer to a question for words", async () => {
+test("private words have no row among the public ones", async () => {
   await newModel(client, { name: "hidden", description: "marmalade" });
   const { results } = await env.DB.prepare(
     "SELECT count(*) AS count FROM words WHERE word = 'marmalade' AND id < 1 << 40",

@@ -1,4 +1,4 @@
-/** GET /v1/search/models and /v1/search/users: who finds what, in which order. */
+/** GET /v1/search/models and /v1/search/users: their results for each caller, and the order. */
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -25,7 +25,7 @@ const modelsAt = (q: string, query = "") => `/v1/search/models?q=${encodeURIComp
 const found = async (q: string, caller = nobody) =>
   namesOf(await pageAt<Model>(caller, modelsAt(q)));
 
-/** Models as rows, the last of them the newest. */
+/** Inserts rows of models, the last of them the newest. */
 const insert = (models: { name: string; description?: string; overview?: string }[]) =>
   env.DB.prepare(
     `INSERT INTO models (id, owner_id, name, visibility, description, overview, created_at, updated_at)
@@ -35,8 +35,8 @@ const insert = (models: { name: string; description?: string; overview?: string 
     .bind(user_id, JSON.stringify(models))
     .run();
 
-describe("models are found", () => {
-  test("by the best match first, among equals the newest first", async () => {
+describe("models", () => {
+  test("models are found in order of their match, and among equals the newest first", async () => {
     await publish("whisper");
     await publish("tale", { overview: "It can whisper too." });
     await publish("fast-whisper");
@@ -53,7 +53,7 @@ describe("models are found", () => {
     ]);
   });
 
-  test("by owner and name", async () => {
+  test("models are found by owner and name", async () => {
     await publish("story");
     await publish("story-2");
     expect(await found(`${username}/story`)).toEqual(["story", "story-2"]);
@@ -61,20 +61,20 @@ describe("models are found", () => {
     expect(await found(username)).toEqual(["story-2", "story"]);
   });
 
-  test("by all their words, wherever each of them is", async () => {
+  test("models are found by words of their name, description and overview together", async () => {
     await publish("piano", { description: "Plays Chopin", overview: "Runs on a laptop" });
     await publish("piano-2", { description: "Plays Bach" });
     expect(await found("laptop chopin PIANO")).toEqual(["piano"]);
   });
 
-  test("in any script, with or without accents", async () => {
+  test("models are found in any script, with or without accents", async () => {
     await publish("one", { description: "Crème brûlée", overview: "Йога для всех, 拡散モデル" });
     for (const q of ["creme", "CRÈME", "cre\u0300me", "brulee", "йог", "拡散", "モデル"])
       expect(await found(q), q).toEqual(["one"]);
   });
 
   test.each(["whispr", "wisper", "difusion", "stabel", "lamma", "storry", "istral", "sotry-telr"])(
-    "by what is nearly their name: %s",
+    "models are found by the mistyped name %s",
     async (typed) => {
       const names = ["whisper", "stable-diffusion", "llama", "mistral", "story-teller"];
       await insert([...names, "other"].map((name) => ({ name })));
@@ -84,7 +84,7 @@ describe("models are found", () => {
     },
   );
 
-  test("by what is nearly in their overview, after what matches as typed", async () => {
+  test("models with a near match in their overview are found after exact matches", async () => {
     await insert([
       { name: "typed", overview: "we difuse" },
       { name: "diffuse" },
@@ -93,7 +93,7 @@ describe("models are found", () => {
     expect(await found("difuse")).toEqual(["typed", "diffuse", "near"]);
   });
 
-  test("by what is near only where little matches as typed", async () => {
+  test("models with a near match are found only if there are at most 50 exact matches", async () => {
     await insert([
       { name: "stories" },
       ...Array.from({ length: 50 }, (_, n) => ({ name: `storie-${n}` })),
@@ -109,15 +109,15 @@ describe("models are found", () => {
 const everything = async (q: string) =>
   (await walk<Model>(nobody, modelsAt(q, "&page_size=50"))).flatMap(namesOf);
 
-describe("the index follows", () => {
-  test("a change of name, description and overview", async () => {
+describe("the index", () => {
+  test("the index follows a change of name, description and overview", async () => {
     const path = pathOf(await publish("before", { description: "old", overview: "ancient" }));
     await client.ok("PATCH", path, { name: "after", description: "new", overview: "recent" });
     for (const q of ["before", "old", "ancient"]) expect(await found(q), q).toEqual([]);
     for (const q of ["after", "new", "recent"]) expect(await found(q), q).toEqual(["after"]);
   });
 
-  test("a change of its owner's name", async () => {
+  test("the index follows a change of the owner's name", async () => {
     const owner = await newUser();
     await newModel(owner.client, { name: "thing", visibility: "public" });
     await owner.client.ok("PATCH", "/v1/user", { username: `${owner.username}-zz` });
@@ -127,7 +127,7 @@ describe("the index follows", () => {
     expect(await found(`${owner.username}-zz`)).toEqual([]);
   });
 
-  test("a deletion", async () => {
+  test("the index follows a deletion", async () => {
     const path = pathOf(await publish("gone"));
     await client.ok("DELETE", path);
     expect(await found("gone")).toEqual([]);
@@ -136,7 +136,7 @@ describe("the index follows", () => {
   });
 });
 
-test("a private model is found by its owner alone, by every one of its words", async () => {
+test("a private model is found only by its owner, by each of its words", async () => {
   const owner = await newUser();
   const stranger = await newUser();
   const fields = { name: "secret", description: "hidden", overview: "covert" };
@@ -156,13 +156,13 @@ test("a private model is found by its owner alone, by every one of its words", a
   expect(await foundBy(nobody)).toBe(0);
 });
 
-describe("users are found", () => {
+describe("users", () => {
   const foundUsers = async (q: string) =>
     (await pageAt<User>(nobody, `/v1/search/users?q=${encodeURIComponent(q)}`)).items.map((user) =>
       "username" in user ? user.username : user.name,
     );
 
-  test("by username, name and company, the best match first, and as they are now", async () => {
+  test("users are found by username, name and company, the best match first", async () => {
     const people = [await newUser(), await newUser(), await newUser()];
     const [first, second, third] = people;
     await first?.client.ok("PATCH", "/v1/user", { username: "q1", company: "Analytical Engines" });
@@ -175,7 +175,7 @@ describe("users are found", () => {
   });
 });
 
-describe("a query is data", () => {
+describe("a query", () => {
   const answers = async (q: string) => {
     for (const list of ["models", "users"]) {
       const path = `/v1/search/${list}?q=${encodeURIComponent(q)}&page_size=5`;
@@ -237,9 +237,9 @@ describe("a query is data", () => {
     "a b c d e f g h i j k l m n o p q r s t u v w x y",
     "abc ".repeat(12),
     "字".repeat(50),
-  ])("%j", answers);
+  ])("the query %j is answered", answers);
 
-  test("whatever it is", async () => {
+  test("a query of any characters is answered", async () => {
     await publish("anything", { description: "AND or not near 字", overview: "a b c d e" });
     const part = fc.constantFrom(
       ...`"'()*^:-+{}, \0`,
@@ -271,7 +271,7 @@ describe("a query is data", () => {
     );
   });
 
-  test("of any letter or digit: a word is one word to FTS5 too", async () => {
+  test("a word of any letter or digit is one word to FTS5 as well", async () => {
     const letters = Array.from({ length: 0x110000 }, (_, code) => code)
       .filter((code) => code < 0xd800 || code > 0xdfff)
       .map((code) => String.fromCodePoint(code))
@@ -279,7 +279,7 @@ describe("a query is data", () => {
     const query = parseQuery(letters.map((letter) => `a${letter}b`).join(" ")) ?? expect.fail();
     const words = query.words.filter((word) => word.length > 1);
     expect(words.length).toBeGreaterThan(130_000);
-    // A word that FTS5 takes apart is two of its own: the one ends with a, the other is b.
+    // FTS5 would take a word apart into one that ends with `a` and the word `b`.
     const [, taken] = await env.DB.batch([
       env.DB.prepare("INSERT INTO reading_index (text) VALUES (?)").bind(words.join(" ")),
       env.DB.prepare("SELECT term FROM reading_words WHERE term IN ('a', 'b')"),
@@ -289,7 +289,7 @@ describe("a query is data", () => {
   });
 });
 
-/** That FTS5 takes them: what is wrong throws. */
+/** Runs the expressions in FTS5, which throws at an invalid one. */
 const matched = (index: string, expressions: string[]) =>
   env.DB.batch(
     expressions.map((text) =>

@@ -1,4 +1,4 @@
-/** How accounts tell D1 how often they ran models: absolute figures, now and then. */
+/** The counts of runs per model that accounts send to D1, as absolute figures. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -22,7 +22,7 @@ afterEach(() => {
 const publicCountOf = async ({ client, model }: World) =>
   (await client.ok<Model>("GET", `/v1/models/${model}`)).predictions_count;
 
-/** What accounts tell is held back. */
+/** Holds back the messages of accounts. */
 function holdCounts() {
   const told: CountMessage[] = [];
   const sending = vi.spyOn(env.COUNTS, "sendBatch").mockImplementation(async (messages) => {
@@ -32,7 +32,7 @@ function holdCounts() {
   return { told, sending };
 }
 
-test("figures that are told twice, late or never do no harm: they are absolute, and only rise", async () => {
+test("counts that arrive twice, late or never do no harm, because they are absolute and only rise", async () => {
   const { told } = holdCounts();
   const world = await newWorld();
   for (let n = 0; n < 3; n++) {
@@ -50,7 +50,7 @@ test("figures that are told twice, late or never do no harm: they are absolute, 
   expect(await publicCountOf(world)).toBe(3);
 });
 
-test("they are told with the first, then once a minute, and at last by the alarm", async () => {
+test("counts are sent with the first prediction, then once a minute, and last by the alarm", async () => {
   const { told } = holdCounts();
   const world = await newWorld();
   const run = async () => world.client.cancel(await world.waiting());
@@ -71,7 +71,7 @@ test("they are told with the first, then once a minute, and at last by the alarm
   expect(told.at(-1)).toMatchObject({ user_id: world.user_id, predictions: 5 });
 });
 
-test("once a minute also by an account that is evicted after each prediction", async () => {
+test("counts are sent once a minute also if the account is evicted after each prediction", async () => {
   const { told } = holdCounts();
   const world = await newWorld();
   for (let n = 0; n < 5; n++) {
@@ -84,7 +84,7 @@ test("once a minute also by an account that is evicted after each prediction", a
   expect(told.map(({ predictions }) => predictions)).toEqual([1, 4]);
 });
 
-test("what could not be told is told later", async () => {
+test("counts that could not be sent are sent later", async () => {
   const { told, sending } = holdCounts();
   sending.mockRejectedValueOnce(new Error("the queue is down"));
   captureLog("warn");
@@ -97,7 +97,7 @@ test("what could not be told is told later", async () => {
   expect(told).toMatchObject([{ predictions: 1 }]);
 });
 
-test("what could not be told of a short run, which sets no alarm, is told a minute later", async () => {
+test("the count of a short run that could not be sent is sent a minute later", async () => {
   const { told, sending } = holdCounts();
   sending.mockRejectedValueOnce(new Error("the queue is down"));
   captureLog("warn");
@@ -119,7 +119,7 @@ const usageDays = async ({ user_id }: World) =>
     ({ day }) => day,
   );
 
-test("days that are over are summed up once, and usage goes with the history", async () => {
+test("counts of past days are summed once, and usage is removed with the history", async () => {
   const { told } = holdCounts();
   const world = await newWorld();
   const run = async () => world.client.cancel(await world.waiting());
@@ -145,7 +145,7 @@ test("days that are over are summed up once, and usage goes with the history", a
   );
 });
 
-test("an end that is told days late counts, on a day that is still open", async () => {
+test("an end that is reported days late is counted on a day that is still open", async () => {
   const { told } = holdCounts();
   const world = await newWorld();
   await world.client.cancel(await world.waiting());
@@ -173,7 +173,7 @@ test("an end that is told days late counts, on a day that is still open", async 
   await eventually(() => expect(told.at(-1)?.predictions).toBe(4));
 });
 
-test("a figure that fell with a refused create is told when it is as high again", async () => {
+test("a count that fell with a refused create is sent when it is as high again", async () => {
   const { told } = holdCounts();
   const world = await newWorld();
   await world.waiting();
@@ -200,7 +200,7 @@ test("a figure that fell with a refused create is told when it is as high again"
   expect(await toldAt()).toBeGreaterThan(before ?? Number.POSITIVE_INFINITY);
 });
 
-test("an account that is closed removes its data while the queue is down", async () => {
+test("a closed account removes its data while the queue is down", async () => {
   const { sending } = holdCounts();
   captureLog("warn");
   const world = await newWorld();
@@ -225,7 +225,7 @@ test("an account that is closed removes its data while the queue is down", async
   expect(await account?.isEmpty()).toBe(true);
 });
 
-test("while D1 fails messages are retried, and nothing is acknowledged", async () => {
+test("messages of counts are retried while D1 fails, and none is acknowledged", async () => {
   const message = { user_id: crypto.randomUUID(), model_id: crypto.randomUUID(), predictions: 1 };
   captureLog("warn");
   vi.spyOn(env.DB, "batch").mockRejectedValue(new Error("D1 is down"));

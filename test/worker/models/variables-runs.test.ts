@@ -1,4 +1,4 @@
-/** What containers get of a model's variables, and that nobody else does. */
+/** A model's variables, which reach its containers and nothing else. */
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -33,8 +33,8 @@ async function withVariables(): Promise<World> {
 
 const BOTH = { HF_TOKEN: SECRET, API_KEY: "🔑\nlines" };
 
-describe("a runner is handed those that the version names and the model has", () => {
-  test("when it waits for the job", async () => {
+describe("a job's variables", () => {
+  test("a runner that waits for a job gets the variables that the version names", async () => {
     const world = await withVariables();
     const runner = await world.runner();
     const polling = runner.take();
@@ -45,7 +45,7 @@ describe("a runner is handed those that the version names and the model has", ()
     expect((await polling).variables).toEqual(BOTH);
   });
 
-  test("when the job waits for it, and in each further attempt", async () => {
+  test("a job that waits for its runner has the variables, also in a further attempt", async () => {
     const world = await withVariables();
     const id = await world.waiting();
     const runner = await world.runner();
@@ -56,7 +56,7 @@ describe("a runner is handed those that the version names and the model has", ()
     expect([second.job.attempt, second.job.variables]).toEqual([job.attempt + 1, BOTH]);
   });
 
-  test("by a version of its own number, and by the vendora convention", async () => {
+  test("a job has variables if its caller names the version or uses the vendora convention", async () => {
     const world = await newWorld({
       configuration: { variable_names: ["HF_TOKEN"] },
       compatibilities: { vendora_responses: true },
@@ -71,20 +71,20 @@ describe("a runner is handed those that the version names and the model has", ()
     expect((await runner.take()).variables).toEqual({ HF_TOKEN: SECRET });
   });
 
-  test("which is none where nothing is set", async () => {
+  test("a job has no variables if the model has none", async () => {
     const world = await newModel();
     await world.waiting();
     expect((await (await world.runner()).take()).variables).toEqual({});
   });
 });
 
-describe("a change", () => {
+describe("a change of variables", () => {
   const handed = async (world: World) => {
     await world.waiting();
     return (await (await world.runner()).take()).variables;
   };
 
-  test("holds for the next prediction here, and leaves those that are begun alone", async () => {
+  test("a change of variables applies to the next prediction, not to those that have begun", async () => {
     const world = await withVariables();
     const { client, model } = world;
     await world.waiting();
@@ -94,7 +94,7 @@ describe("a change", () => {
     expect(await handed(world)).toEqual({ HF_TOKEN: "changed" });
   });
 
-  test("made elsewhere is known within 10 s", async () => {
+  test("a change of variables by another isolate is known within 10 s", async () => {
     const world = await withVariables();
     expect(await handed(world)).toEqual(BOTH);
     await env.DB.prepare("DELETE FROM model_variables WHERE name = 'API_KEY'").run();
@@ -118,7 +118,7 @@ test("containers are shared until a variable of the version is set again", async
   expect(await key()).not.toBe(first);
 });
 
-test("a create asks the database no more for it", async () => {
+test("a create sends D1 no more statements for a model with variables", async () => {
   const world = await withVariables();
   const plain = await newWorld();
   const asked = async ({ client, model }: World) => {
@@ -134,12 +134,12 @@ test("a create asks the database no more for it", async () => {
   expect(statements).toEqual(await asked(plain));
 });
 
-/** All that a prediction's object keeps, and all rows of the index. */
+/** Returns all that a prediction object stores, and its row of the index. */
 async function atRest(id: string): Promise<string> {
   return (await textIn(await objectOf(id))) + JSON.stringify(await rowOf(id));
 }
 
-test("a value is nowhere at rest, in no event, no answer and no line of the log", async () => {
+test("a variable's value is in no storage, event, answer or line of the log", async () => {
   const lines: unknown[] = [];
   for (const level of ["debug", "log", "info", "warn", "error"] as const)
     vi.spyOn(console, level).mockImplementation((...line) => void lines.push(line));
@@ -159,8 +159,8 @@ test("a value is nowhere at rest, in no event, no answer and no line of the log"
   for (const text of texts) expect(text).not.toContain(SECRET);
 });
 
-describe("when no key opens them", () => {
-  /** As after another SECRET_KEY was put in the place of the one that they were sealed with. */
+describe("variables that no key decrypts", () => {
+  /** Seals a variable with a key that is lost, as if SECRET_KEY had been replaced. */
   async function losesKey(world: World): Promise<void> {
     const { id } = await world.client.ok<{ id: string }>("GET", `/v1/models/${world.model}`);
     const lost = { secrets: ["a-key-that-is-lost-0123456789-0123"], purpose: "variables" as const };
@@ -170,7 +170,7 @@ describe("when no key opens them", () => {
     advance(10.1);
   }
 
-  /** As if it had been created before. */
+  /** Changes a prediction as if it had been created before SECRET_KEY was replaced. */
   async function losesKeyOf(id: string): Promise<void> {
     const stub = await objectOf(id);
     await changeSpec(stub, (spec) => {
@@ -198,7 +198,7 @@ describe("when no key opens them", () => {
     ]);
   };
 
-  test("a prediction fails at once, whether a runner waits or not, and says so in the log", async () => {
+  test("a prediction fails at once, and an error is logged", async () => {
     const log = captureLog("error");
     const world = await withVariables();
     await losesKey(world);
@@ -219,13 +219,13 @@ describe("when no key opens them", () => {
       },
     ]);
     expect(JSON.stringify(log.mock.calls)).not.toContain(SECRET);
-    // Nobody is held up: another prediction of the same hardware goes on.
+    // Another prediction of the same hardware goes on.
     await setVariable(world.client, world.model, "HF_TOKEN", "anew");
     const next = await world.waiting();
     expect(await (await world.runner()).take()).toMatchObject({ prediction_id: next });
   });
 
-  test("one that waited fails when its turn comes, and its runner gets the next job", async () => {
+  test("a prediction that waited fails in its turn, and its runner gets the next job", async () => {
     captureLog("error");
     const world = await withVariables();
     const first = await world.waiting();
@@ -237,7 +237,7 @@ describe("when no key opens them", () => {
     await ended(world.client, first);
   });
 
-  test("as one that was moved from another model, or another name, by whoever writes the database", async () => {
+  test("a prediction fails if a sealed value was moved from another model or name", async () => {
     captureLog("error");
     for (const column of ["model_id", "name"]) {
       const [world, other] = [await withVariables(), await withVariables()];
@@ -260,7 +260,7 @@ describe("when no key opens them", () => {
     }
   });
 
-  test("an Idempotency-Key finds the failed one", async () => {
+  test("a create that is repeated with its Idempotency-Key finds the failed prediction", async () => {
     captureLog("error");
     const world = await withVariables();
     await losesKey(world);

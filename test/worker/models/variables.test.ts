@@ -1,4 +1,4 @@
-/** Variables of models over the API: set, listed, deleted, and never shown. */
+/** Variables of models in the API: set, listed and deleted, and their values never returned. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -17,7 +17,7 @@ afterEach(startClock);
 const SECRET = "hunter2-is-the-value";
 
 describe("a variable", () => {
-  test("is set, listed by name without its value, set anew and deleted", async () => {
+  test("a variable is set, listed by name without its value, set again and deleted", async () => {
     const { client, model } = await newWorld();
     const now = new Date().toISOString();
     expect(await setVariable(client, model, "HF_TOKEN", SECRET)).toEqual({
@@ -40,7 +40,7 @@ describe("a variable", () => {
     });
   });
 
-  test("lies in the database sealed, for its model and name alone", async () => {
+  test("a variable is sealed in the database, for its model and name alone", async () => {
     const [one, other] = [await newWorld(), await newWorld()];
     await setVariable(one.client, one.model, "HF_TOKEN", SECRET);
     await setVariable(other.client, other.model, "HF_TOKEN", SECRET);
@@ -53,7 +53,7 @@ describe("a variable", () => {
     expect(JSON.stringify(results)).not.toContain(SECRET);
   });
 
-  test("survives a rename of its model, and goes with it", async () => {
+  test("a variable survives a rename of its model, and is deleted with it", async () => {
     const { client, model, username } = await newWorld();
     await setVariable(client, model, "HF_TOKEN");
     await client.ok("PATCH", `/v1/models/${model}`, { name: "saga" });
@@ -63,7 +63,7 @@ describe("a variable", () => {
     expect(await listVariables(client, `${username}/saga`)).toEqual([]);
   });
 
-  test("is its owner's, also of a model that everybody sees", async () => {
+  test("a variable of a public model is visible to its owner only", async () => {
     const world = await newWorld({ visibility: "public" });
     await setVariable(world.client, world.model, "HF_TOKEN");
     const stranger = await world.stranger();
@@ -80,7 +80,7 @@ describe("a variable", () => {
   });
 });
 
-test("many come in pages, both ways, by name", async () => {
+test("variables have pages, both ways, by name", async () => {
   const { client, model } = await newWorld();
   const names = Array.from({ length: 12 }, (_, n) => `V${String(n).padStart(2, "0")}`);
   for (const name of names.toReversed()) await setVariable(client, model, name);
@@ -95,7 +95,7 @@ test("many come in pages, both ways, by name", async () => {
   expect(back.map(({ items }) => items.length)).toEqual([5, 5]);
 });
 
-describe("refused", () => {
+describe("names and values", () => {
   test.each([
     ["PORT", "this name is reserved for the runner"],
     ["HOST", "this name is reserved for the runner"],
@@ -113,7 +113,7 @@ describe("refused", () => {
     ["1ST", "upper-case letters, digits"],
     ["A-B", "upper-case letters, digits"],
     ["A".repeat(101), "upper-case letters, digits"],
-  ])("the name %s", async (name, why) => {
+  ])("the name %s is refused", async (name, why) => {
     const { client, model } = await newWorld();
     const { status, body } = await client.json("PUT", variablesAt(model, name), { value: "x" });
     expect(status).toBe(422);
@@ -129,51 +129,54 @@ describe("refused", () => {
     ["_"],
     ["CUDA_VISIBLE_DEVICES"],
     ["A".repeat(100)],
-  ])("but not the name %s", async (name) => {
+  ])("the name %s is accepted", async (name) => {
     const { client, model } = await newWorld();
     await setVariable(client, model, name);
   });
 
   const bodies: [string, unknown][] = [
-    ["nothing", {}],
-    ["an empty value", { value: "" }],
-    ["a value of another type", { value: 271_828_182 }],
+    ["absent", {}],
+    ["empty", { value: "" }],
+    ["of another type", { value: 271_828_182 }],
     ["a list", { value: [SECRET] }],
-    ["a NUL", { value: `${SECRET}\0` }],
-    ["half a character", { value: `${SECRET}\ud83d` }],
+    ["a text with a NUL", { value: `${SECRET}\0` }],
+    ["a text with half a character", { value: `${SECRET}\ud83d` }],
     ["more than 32 KiB", { value: SECRET.padEnd(32 * 1024 + 1, "x") }],
     ["10 MB", { value: SECRET.padEnd(9_900_000, "x") }],
-    ["another field", { value: "x", secretly: SECRET }],
-    ["a misspelt field", { vale: SECRET }],
-    ["the value alone", JSON.stringify(SECRET)],
-    ["what is not JSON", SECRET],
-    ["what is nearly JSON", `{"value": ${SECRET}}`],
+    ["beside another field", { value: "x", secretly: SECRET }],
+    ["in a misspelt field", { vale: SECRET }],
+    ["not in an object", JSON.stringify(SECRET)],
+    ["not JSON", SECRET],
+    ["nearly JSON", `{"value": ${SECRET}}`],
   ];
 
-  test.each(bodies)("%s, and no refusal repeats what was sent", async (_, body) => {
-    const { client, model } = await newWorld();
-    const response = await client.put(variablesAt(model, "HF_TOKEN"), body);
-    const text = await response.text();
-    expect([response.status, response.headers.get("content-type")]).toEqual([
-      422,
-      "application/json",
-    ]);
-    const issues = validationError.parse(JSON.parse(text)).detail;
-    for (const { loc } of issues) expect(loc[0]).toBe("body");
-    expect(text).not.toMatch(/hunter|271828182/);
-    expect(response.headers.get("x-request-id")).not.toBeNull();
-    expect(await listVariables(client, model)).toEqual([]);
-  });
+  test.each(bodies)(
+    "a value that is %s is refused, and not repeated in the answer",
+    async (_, body) => {
+      const { client, model } = await newWorld();
+      const response = await client.put(variablesAt(model, "HF_TOKEN"), body);
+      const text = await response.text();
+      expect([response.status, response.headers.get("content-type")]).toEqual([
+        422,
+        "application/json",
+      ]);
+      const issues = validationError.parse(JSON.parse(text)).detail;
+      for (const { loc } of issues) expect(loc[0]).toBe("body");
+      expect(text).not.toMatch(/hunter|271828182/);
+      expect(response.headers.get("x-request-id")).not.toBeNull();
+      expect(await listVariables(client, model)).toEqual([]);
+    },
+  );
 
-  test("other text is not: lines, quotes, signs, emoji, all of 32 KiB", async () => {
+  test("a value of lines, quotes, signs, emoji or 32 KiB is accepted", async () => {
     const { client, model } = await newWorld();
     const values = ["a\nb\r\n\tc", `"'\`$\\`, "🔑 ключ", "=", " ", "x".repeat(32 * 1024), "\u0001"];
     for (const value of values) await setVariable(client, model, "V", value);
   });
 });
 
-describe("how many there may be", () => {
-  test("100, of which each may be set anew", async () => {
+describe("the limits", () => {
+  test("a model has at most 100 variables, each of which can be set again", async () => {
     const { client, model } = await newWorld();
     for (let n = 0; n < 99; n++) await setVariable(client, model, `V${n}`);
     const last = await Promise.all(
@@ -190,7 +193,7 @@ describe("how many there may be", () => {
     await setVariable(client, model, "MORE");
   });
 
-  test("and about 90 KB in all of them together", async () => {
+  test("a model's variables have at most about 90 KB together", async () => {
     const { client, model } = await newWorld();
     const large = "x".repeat(32 * 1024);
     const statusOf = async (name: string, value: string) =>
@@ -199,14 +202,14 @@ describe("how many there may be", () => {
     expect(await statusOf("B", large)).toBe(200);
     expect(await statusOf("C", large)).toBe(409);
     expect(await statusOf("C", "x".repeat(25 * 1024))).toBe(200);
-    // In the place of another as large there is room.
+    // `B` can be replaced by a value of the same size.
     expect(await statusOf("B", large.toUpperCase())).toBe(200);
     expect(await statusOf("D", "x".repeat(8 * 1024))).toBe(409);
   });
 });
 
 describe("without SECRET_KEY", () => {
-  test("nothing is set, and the answer says what to do; names are listed, and go", async () => {
+  test("a deployment without SECRET_KEY sets no variables, and still lists and deletes them", async () => {
     const { client, model } = await newWorld();
     await setVariable(client, model, "HF_TOKEN");
     const ask = async (method: string, name = "", body?: object) => {

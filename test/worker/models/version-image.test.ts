@@ -1,4 +1,4 @@
-/** Versions whose image lies in the deployment's registry: read, not described. */
+/** Versions whose image is in the deployment's registry, which are read from the image. */
 import { describe, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
@@ -12,7 +12,7 @@ const cog = (openapi: string | undefined, config?: object) => ({
 const SCHEMAS = { prediction: { input: { type: "object" }, output: { type: "string" } } };
 
 describe("an image of Cog", () => {
-  test("needs nothing but its tag", async () => {
+  test("a Cog image is published by its tag alone", async () => {
     const { images, client, id } = await newImages();
     const digest = await images.push("v1", cog(COG_0_22, { concurrency: { max: 4 } }));
     const made = await images.publish({ image: "v1" });
@@ -36,7 +36,7 @@ describe("an image of Cog", () => {
   });
 
   test.each(["image", "container_image_digest"])(
-    "may be named by its digest as %s",
+    "a Cog image can be named by its digest as %s",
     async (field) => {
       const { images } = await newImages();
       const digest = await images.push("v1", cog(COG_0_9));
@@ -47,12 +47,12 @@ describe("an image of Cog", () => {
     },
   );
 
-  test("what is given wins, field by field", async () => {
+  test("fields of the request override those of the image", async () => {
     const { images } = await newImages();
     await images.push("v1", cog(COG_0_22, { concurrency: { max: 4 } }));
     expect(await images.publish({ image: "v1", schemas: SCHEMAS })).toMatchObject({
       schemas: SCHEMAS,
-      // Of the schemas that are given.
+      // Compatibilities follow from the request's schemas.
       compatibilities: { vendora_chat_completions: false },
     });
     expect(
@@ -68,7 +68,7 @@ describe("an image of Cog", () => {
     });
   });
 
-  test("is taken out of an index, which is what runs", async () => {
+  test("a Cog image is read from an index, whose digest the version has", async () => {
     const { images } = await newImages();
     const digest = await images.push("part", cog(COG_0_9));
     const platform = { os: "linux", architecture: "amd64" };
@@ -86,7 +86,7 @@ describe("an image of Cog", () => {
 });
 
 describe("configurations", () => {
-  test("what an image says is not handed on, what was given is", async () => {
+  test("a version inherits configuration of a request, but not that of an image", async () => {
     const { images } = await newImages();
     await images.push("four", cog(COG_0_9, { concurrency: { max: 4 } }));
     await images.push("plain", cog(COG_0_9));
@@ -96,7 +96,7 @@ describe("configurations", () => {
     expect(configuration).not.toHaveProperty("max_concurrency");
   });
 
-  test("a repository elsewhere is not handed on to what lies here", async () => {
+  test("a version of this registry's image does not inherit a repository of another registry", async () => {
     const { images, client, model } = await newImages();
     const repository = `registry.example.com/${model.split("/")[0]}/elsewhere`;
     await images.publish({
@@ -116,7 +116,7 @@ describe("configurations", () => {
 describe("a server of OpenAI's API", () => {
   const vllm = { Entrypoint: ["vllm", "serve"] };
 
-  test("waits for its first start, which tells what it answers", async () => {
+  test("a version of a server waits for its first start, which reports its calls", async () => {
     const { images } = await newImages();
     await images.push("v1", vllm);
     expect(await images.publish({ image: "v1" })).toMatchObject({
@@ -127,7 +127,7 @@ describe("a server of OpenAI's API", () => {
     });
   });
 
-  test("does not wait if its calls are given: its schemas follow from them", async () => {
+  test("a version of a server with given calls is ready, with the schemas of these calls", async () => {
     const { images } = await newImages();
     await images.push("v1", vllm);
     const made = await images.publish({
@@ -140,7 +140,7 @@ describe("a server of OpenAI's API", () => {
     });
   });
 
-  test("with schemas alone, waits for its calls", async () => {
+  test("a version of a server with given schemas waits for its calls", async () => {
     const { images } = await newImages();
     await images.push("v1", vllm);
     const made = await images.publish({ image: "v1", schemas: SCHEMAS });
@@ -149,7 +149,7 @@ describe("a server of OpenAI's API", () => {
 });
 
 describe("refusals", () => {
-  test("of what is not here, with what must be given", async () => {
+  test("a version with an image of another registry is refused with the fields that it needs", async () => {
     const { images, model } = await newImages();
     const container_image_digest = `sha256:${"a".repeat(64)}`;
     expect(await images.refused({ image: "v1" })).toBe(
@@ -163,7 +163,7 @@ describe("refusals", () => {
     );
   });
 
-  test("of two images", async () => {
+  test("a version with two images is refused", async () => {
     const { images, model } = await newImages();
     const digest = await images.push("v1", cog(COG_0_9));
     expect(await images.refused({ image: "v1", container_image_digest: digest })).toContain(
@@ -175,7 +175,7 @@ describe("refusals", () => {
     );
   });
 
-  test("of an image for another platform, where it was named", async () => {
+  test("an image for another platform is refused, with the field that named it", async () => {
     const { images } = await newImages();
     const digest = await images.push("v1", {}, "arm64");
     const told =
@@ -186,7 +186,7 @@ describe("refusals", () => {
     );
   });
 
-  test("of an artifact, and of an image that is none inside", async () => {
+  test("an artifact is refused, and so is an image with an invalid configuration", async () => {
     const { images } = await newImages();
     const artifact = (digest: string, mediaType: string) =>
       JSON.stringify({ schemaVersion: 2, config: { mediaType, digest, size: 2 }, layers: [] });
@@ -197,7 +197,7 @@ describe("refusals", () => {
     expect(await images.refused({ image: "empty" })).toContain("It is no container image");
   });
 
-  test("of schemas in labels that cannot be used, unless others are given", async () => {
+  test("an image with unusable schemas in its labels is refused, unless the request has schemas", async () => {
     const { images } = await newImages();
     const broken = openapiOf({ Input: { $ref: "#/components/schemas/Nothing" }, Output: {} });
     await images.push("v1", cog(broken));
@@ -209,7 +209,7 @@ describe("refusals", () => {
     });
   });
 
-  test("of more schemas in labels than a version may have", async () => {
+  test("an image whose schemas have over 100000 characters is refused", async () => {
     const { images } = await newImages();
     const values = Array.from({ length: 20_000 }, (_, n) => n);
     const large = openapiOf({ Input: { properties: { a: { enum: values } } }, Output: {} });
@@ -223,13 +223,13 @@ describe("refusals", () => {
     });
   });
 
-  test("of what is no tag", async () => {
+  test("an image with an invalid tag is refused", async () => {
     const { images } = await newImages();
     expect(await images.refused({ image: "no/tag" })).toContain("image");
   });
 });
 
-test("of another model, an image is not here", async () => {
+test("an image of another model is refused", async () => {
   const [mine, other] = [await newImages(), await newImages()];
   const digest = await mine.images.push("v1", cog(COG_0_9));
   expect(await other.images.refused({ image: digest })).toContain("push it first");

@@ -1,4 +1,4 @@
-/** A version's size: told by the runner of its first run, once. */
+/** A version's size, which the runner of its first run reports once. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Version } from "../../../src/protocol/model.ts";
 import { eventually } from "../support/eventually.ts";
@@ -11,7 +11,7 @@ afterEach(startClock);
 const sizeOf = async ({ client, model }: World) =>
   (await client.json<Version>("GET", `/v1/models/${model}/versions/1`)).body.size;
 
-/** Runs it; the runner says that the image is so large. */
+/** Runs the version, with `image_bytes` as reported size. Returns whether the job asked for it. */
 async function run(world: World, image_bytes?: number): Promise<boolean> {
   const { job, channel } = await world.begun();
   const told = image_bytes === undefined ? {} : { image_bytes };
@@ -19,7 +19,7 @@ async function run(world: World, image_bytes?: number): Promise<boolean> {
   return job.measure;
 }
 
-test("is filled in by the first run that tells it, and stays", async () => {
+test("a version's size is set by the first run that reports it, and stays", async () => {
   const world = await newWorld();
   expect(await sizeOf(world)).toBe(0);
   expect(await run(world)).toBe(true);
@@ -32,17 +32,17 @@ test("is filled in by the first run that tells it, and stays", async () => {
   expect(await sizeOf(world)).toBe(8_123_456_789);
 });
 
-test("is not asked for once it is known, and not taken unasked", async () => {
+test("a version's size is not asked for once it is known, and then ignored", async () => {
   const world = await newWorld();
   await run(world, 1_000);
   await eventually(async () => expect(await sizeOf(world)).toBe(1_000));
-  // Versions are remembered for 10 s.
+  // Versions are cached for 10 s.
   advance(11);
   expect(await run(world, 2_000)).toBe(false);
   expect(await sizeOf(world)).toBe(1_000);
 });
 
-test.each([0, -1, 0.5, 1e14, "1000"])("is not %j", async (image_bytes) => {
+test.each([0, -1, 0.5, 1e14, "1000"])("a version's size cannot be %j", async (image_bytes) => {
   const world = await newWorld();
   const { channel } = await world.begun();
   const finish = { status: "succeeded", output: "none", image_bytes };

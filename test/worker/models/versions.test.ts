@@ -1,4 +1,4 @@
-/** Versions: their numbers, what they inherit, which images they may name. */
+/** Versions: their numbers, inherited configuration and permitted images. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
@@ -17,7 +17,7 @@ const refused = (model: string, changes: object) =>
   client.refused(versionsOf(model), { ...VERSION, ...changes });
 
 describe("a version", () => {
-  test("takes only what it must: all else has a default", async () => {
+  test("a version needs three fields, and all others have a default", async () => {
     const model = await bare();
     const made = await publish(client, model);
     expect(made).toEqual({
@@ -48,7 +48,7 @@ describe("a version", () => {
     expect(await latestOf(model)).toEqual(made);
   });
 
-  test("takes every field", async () => {
+  test("a version takes every field", async () => {
     const hardware = unique("hw");
     await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "x" });
     const given = {
@@ -76,7 +76,7 @@ describe("a version", () => {
     expect(await latestOf(model)).toMatchObject(given);
   });
 
-  test("is short in lists, newest first", async () => {
+  test("a version has a short form in lists, newest first", async () => {
     const model = await bare();
     const made: Version[] = [];
     for (const release_notes of ["one", "two", "three"])
@@ -92,7 +92,7 @@ describe("a version", () => {
     );
   });
 
-  test.each([0, 2, 999_999_999])("number %d is not there", async (number) => {
+  test.each([0, 2, 999_999_999])("a version with the number %d is not found", async (number) => {
     const model = await bare();
     await publish(client, model);
     for (const method of ["GET", "DELETE"] as const) {
@@ -115,7 +115,7 @@ describe("a version", () => {
     [["configuration", "hardware_identifier"], { configuration: { hardware_identifier: "" } }],
     [["configuration", "image"], { configuration: { image: "" } }],
     [["compatibilities", "vendora_responses"], { compatibilities: { vendora_responses: "yes" } }],
-  ])("with wrong %j is refused, and takes no number", async (loc, changes) => {
+  ])("a version with wrong %j is refused, and takes no number", async (loc, changes) => {
     const model = await bare();
     const { status, body } = await refused(model, changes);
     expect(status).toBe(422);
@@ -125,7 +125,7 @@ describe("a version", () => {
 });
 
 describe("numbers", () => {
-  test("rise by one, also when twenty come at once", async () => {
+  test("version numbers rise by one, also if twenty are published at once", async () => {
     const model = await bare();
     const made = await Promise.all(Array.from({ length: 20 }, () => publish(client, model)));
     const numbers = made.map(({ number }) => number).sort((a, b) => a - b);
@@ -133,7 +133,7 @@ describe("numbers", () => {
     expect((await latestOf(model))?.number).toBe(20);
   });
 
-  test("are never given again, also when all versions are gone", async () => {
+  test("version numbers are never used again, also when all versions are deleted", async () => {
     const model = await bare();
     for (let n = 0; n < 3; n++) await publish(client, model);
     for (const number of [3, 1, 2]) {
@@ -147,7 +147,7 @@ describe("numbers", () => {
 });
 
 describe("the configuration", () => {
-  test("is inherited from the latest version, as it is without those that are deleted", async () => {
+  test("the configuration is inherited from the latest version that is not deleted", async () => {
     const model = await bare();
     const configured = async (configuration?: object) =>
       (await publish(client, model, configuration ? { configuration } : {})).configuration;
@@ -165,16 +165,16 @@ describe("the configuration", () => {
   test.each([
     [{ egress: ["10.0.0.1"] }, "egress"],
     [{ egress: "huggingface.co" }, "'none', 'public', or a list of hosts"],
-    // Nothing is public because somebody has mistyped that it is not.
+    // A misspelt `egress` is refused, because the default is public.
     [{ egres: "none" }, "egres"],
-  ])("%j is refused", async (configuration, word) => {
+  ])("a configuration of %j is refused", async (configuration, word) => {
     const model = await bare();
     const { status, body } = await refused(model, { configuration });
     expect(status).toBe(422);
     expect(JSON.stringify(body.detail)).toContain(word);
   });
 
-  test("reaches the runner, its image too, also when it is inherited", async () => {
+  test("a configuration's image reaches the runner, also when it is inherited", async () => {
     const world = await newWorld();
     const repository = `${env.IMAGE_REGISTRY}/${world.username}/elsewhere`;
     const configuration = { image: repository, hardware_identifier: world.hardware };
@@ -193,12 +193,12 @@ describe("the configuration", () => {
 describe("an image", () => {
   const images = (path: string) => ({ configuration: { image: `${env.IMAGE_REGISTRY}/${path}` } });
 
-  test("may be one's own", async () => {
+  test("an image can be in any repository below the publisher's name", async () => {
     const made = await publish(client, await bare(), images(`${username}/any/where`));
     expect(made.configuration).toMatchObject(images(`${username}/any/where`).configuration);
   });
 
-  test("of anybody else, or of another registry, may not", async () => {
+  test("an image of another user or registry is refused", async () => {
     const { username: other } = await newUser();
     const model = await bare();
     for (const given of [
@@ -218,7 +218,7 @@ describe("an image", () => {
     }
   });
 
-  test("that the operator allows may be anybody's", async () => {
+  test("an image that the operator allows can be published by any user", async () => {
     const allowing = { ...env, IMAGE_ALLOW_LIST: "ghcr.io/acme/one, docker.io/library/*" };
     const model = await bare();
     const statusOf = async (image: string) => {

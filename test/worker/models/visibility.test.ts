@@ -1,4 +1,4 @@
-/** Who may do what: every endpoint, for every caller, on models of every visibility. */
+/** Access to every endpoint, for every caller, on models of every visibility. */
 import { expect, onTestFinished, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import { scope } from "../../../src/protocol/operator.ts";
@@ -33,7 +33,7 @@ import {
 const nobody = new Client(undefined);
 const VARIABLE = "HF_TOKEN";
 
-test("the tables name every endpoint", () => {
+test("the tables of access name every endpoint", () => {
   const routes = app.routes
     .filter(({ method, path }) => method !== "ALL" && path.startsWith("/v1/"))
     .filter(({ path }) => !path.startsWith("/v1/runner/") && path !== "/v1/openapi.json")
@@ -46,69 +46,72 @@ const CASES = (["private", "public", "restricted"] as const).flatMap((visibility
   CALLERS.map((caller, column) => ({ visibility, caller, column })),
 );
 
-test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, column }) => {
-  const compatibilities = { vendora_responses: true };
-  const world = await newWorld({ visibility, compatibilities });
-  const { username } = world;
-  const begun = await world.begun();
-  await begun.channel.succeed("out");
-  begun.channel.close();
-  const prediction_id = await world.waiting();
-  // What nothing runs on may be deleted.
-  const idle = await newModel(world.client, { visibility });
-  await publish(world.client, `${username}/${idle.name}`);
-  await setVariable(world.client, `${username}/${idle.name}`, VARIABLE);
-  const example_id = await insertExample(idle.id);
-  const { pending, whole } = await newUploads(world.client);
-  const response = {
-    ...(await newResponse(world.client, world.model)),
-    ...(await newConversation(world.client)),
-  };
-  const { told_id = "", ...webhooks } = await newWebhooks(world.client, world.model);
-  const stranger = await world.stranger();
-  const other = await newModel(world.client);
-  const limited = await newClient(username, { models: [referenceOf(other)] });
-  const clientFor = async ({ scopes }: EndpointAccess): Promise<Client> => {
-    if (caller === "nobody") return nobody;
-    if (caller === "a stranger") return stranger;
-    if (caller === "the owner") return world.client;
-    if (caller === "a token for another model") return limited;
-    return newClient(username, { scopes: scope.options.filter((one) => !scopes.includes(one)) });
-  };
-  const place = {
-    username,
-    model_owner: username,
-    version_number: "1",
-    variable_name: VARIABLE,
-    example_id,
-  };
-  const idFor = (key: string) => {
-    if (key.includes("/webhooks")) return told_id;
-    return key.endsWith("/examples") ? begun.id : prediction_id;
-  };
-  const found: [string, number][] = [];
-  for (const [key, endpoint] of Object.entries(ENDPOINT_ACCESS)) {
-    const isOfIdle = key.startsWith("DELETE") || key.includes("example_id");
-    const model_name = isOfIdle ? idle.name : "story";
-    const uploads = key.endsWith("/complete") ? whole : pending;
-    const id = idFor(key);
-    const client = await clientFor(endpoint);
-    const { status } = await callEndpoint(
-      client,
-      key,
-      { ...place, ...uploads, ...response, ...webhooks, prediction_id: id, model_name },
-      endpoint,
-    );
-    found.push([key, status]);
-  }
-  const expected = Object.entries(ENDPOINT_ACCESS).map(([key, { hidden, shown }]) => {
-    const statuses = visibility === "private" ? hidden : shown;
-    return [key, statuses[column]];
-  });
-  expect(found).toEqual(expected);
-});
+test.each(CASES)(
+  "a $visibility model gives $caller the statuses of ENDPOINT_ACCESS",
+  async ({ visibility, caller, column }) => {
+    const compatibilities = { vendora_responses: true };
+    const world = await newWorld({ visibility, compatibilities });
+    const { username } = world;
+    const begun = await world.begun();
+    await begun.channel.succeed("out");
+    begun.channel.close();
+    const prediction_id = await world.waiting();
+    // The endpoints that delete get a model without running predictions.
+    const idle = await newModel(world.client, { visibility });
+    await publish(world.client, `${username}/${idle.name}`);
+    await setVariable(world.client, `${username}/${idle.name}`, VARIABLE);
+    const example_id = await insertExample(idle.id);
+    const { pending, whole } = await newUploads(world.client);
+    const response = {
+      ...(await newResponse(world.client, world.model)),
+      ...(await newConversation(world.client)),
+    };
+    const { told_id = "", ...webhooks } = await newWebhooks(world.client, world.model);
+    const stranger = await world.stranger();
+    const other = await newModel(world.client);
+    const limited = await newClient(username, { models: [referenceOf(other)] });
+    const clientFor = async ({ scopes }: EndpointAccess): Promise<Client> => {
+      if (caller === "nobody") return nobody;
+      if (caller === "a stranger") return stranger;
+      if (caller === "the owner") return world.client;
+      if (caller === "a token for another model") return limited;
+      return newClient(username, { scopes: scope.options.filter((one) => !scopes.includes(one)) });
+    };
+    const place = {
+      username,
+      model_owner: username,
+      version_number: "1",
+      variable_name: VARIABLE,
+      example_id,
+    };
+    const idFor = (key: string) => {
+      if (key.includes("/webhooks")) return told_id;
+      return key.endsWith("/examples") ? begun.id : prediction_id;
+    };
+    const found: [string, number][] = [];
+    for (const [key, endpoint] of Object.entries(ENDPOINT_ACCESS)) {
+      const isOfIdle = key.startsWith("DELETE") || key.includes("example_id");
+      const model_name = isOfIdle ? idle.name : "story";
+      const uploads = key.endsWith("/complete") ? whole : pending;
+      const id = idFor(key);
+      const client = await clientFor(endpoint);
+      const { status } = await callEndpoint(
+        client,
+        key,
+        { ...place, ...uploads, ...response, ...webhooks, prediction_id: id, model_name },
+        endpoint,
+      );
+      found.push([key, status]);
+    }
+    const expected = Object.entries(ENDPOINT_ACCESS).map(([key, { hidden, shown }]) => {
+      const statuses = visibility === "private" ? hidden : shown;
+      return [key, statuses[column]];
+    });
+    expect(found).toEqual(expected);
+  },
+);
 
-test("to a stranger a private model is what a model that does not exist is, to the byte", async () => {
+test("a private model's answers to a stranger equal those of a missing model, to the byte", async () => {
   const { client, username } = await newUser();
   const { client: stranger } = await newUser();
   const model_name = unique("hidden");
@@ -128,7 +131,7 @@ test("to a stranger a private model is what a model that does not exist is, to t
     `GET /v1/search/models?q=${model_name}`,
     `GET /v1/search/users?q=${model_name}`,
   ].map((key): [string, Pick<EndpointAccess, "body">] => [key, {}]);
-  // An export says when it was made.
+  // An export contains the time when it was made.
   const timeless = (answer: unknown) =>
     JSON.stringify(answer).replace(
       /(\\"type\\":\\"export\\",\\"format\\":1,\\"created_at\\":)[^,]+/,
@@ -157,7 +160,7 @@ test("to a stranger a private model is what a model that does not exist is, to t
   expect(await answers()).toEqual(before);
 });
 
-test("a model that is made private is gone for others at once, to run as well as to see", async () => {
+test("a model that is made private can at once neither be read nor run by others", async () => {
   const world = await newWorld({ visibility: "public" });
   const stranger = await world.stranger();
   const statuses = async (client: Client) => {
@@ -171,7 +174,7 @@ test("a model that is made private is gone for others at once, to run as well as
   expect(await statuses(world.client)).toEqual([200, 202]);
 });
 
-test("a signed address of a file is anybody's, for that file alone", async () => {
+test("a signed address of a file works for any caller, for that file alone", async () => {
   const { client, username } = await newUser();
   const [one, other] = [fileUrl(await uploaded(client, "one")), fileUrl(await uploaded(client))];
   const swapped = other.replace(/\?.*/, "") + one.replace(/.*(?=\?)/, "");
@@ -183,7 +186,7 @@ test("a signed address of a file is anybody's, for that file alone", async () =>
   }
 });
 
-test("what is the operator's is nobody else's, and the other way round", async () => {
+test("operator endpoints refuse other tokens, and other endpoints refuse the operator's", async () => {
   const { client, username: given_up } = await newUser();
   const { username } = await client.ok<{ username: string }>("PATCH", "/v1/user", {
     username: unique("renamed"),
@@ -191,7 +194,7 @@ test("what is the operator's is nobody else's, and the other way round", async (
   const hardware = unique("hw");
   await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "x" });
   const runner = await FakeRunner.begin(await newRunnerToken(hardware), hardware, "box");
-  // Only one that is gone can be removed.
+  // Only a runner that has stopped can be removed.
   await runner.tell({ state: "stopped" });
   const newId = async (path: string, body: object) =>
     (await operator.ok<{ id: string }>("POST", `/v1/operator/${path}`, body)).id;

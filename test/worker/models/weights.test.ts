@@ -1,4 +1,4 @@
-/** Files that versions name as weights: which they may be, how jobs get them, how long they are kept. */
+/** Files that versions name as weights: permitted files, their URLs in jobs, and their retention. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Version } from "../../../src/protocol/model.ts";
@@ -26,7 +26,7 @@ const weightsAt = (file: string, target = TARGET) => ({
   configuration: { weights: [{ target, file }] },
 });
 
-/** A version with weights, of a world's model. */
+/** Publishes a version with weights of a world's model. */
 async function weighed(world: World, content = "weights") {
   const upload = await uploaded(world.client, content, { name: "a.gguf" });
   const version = await publish(world.client, world.model, weightsAt(upload.id));
@@ -43,27 +43,27 @@ const filesOf = ({ weights = [] }: Job) =>
     return weight.kind === "file";
   });
 
-/** The job of a new prediction. */
+/** Creates a prediction, and returns its job. */
 async function jobFor({ model, runner }: World, client: Client): Promise<Job> {
   await client.create({ model, input: {} });
   return (await runner()).take();
 }
 
-describe("a version names", () => {
+describe("a version's weights", () => {
   test.each([
     ["an upload's id", ({ id }: Upload) => id],
-    ["its path", ({ id }: Upload) => `/v1/uploads/${id}`],
-    ["its URL", ({ url }: Upload) => url],
-    ["its file's URL", (upload: Upload) => fileUrl(upload)],
-    ["that without a signature", (upload: Upload) => fileUrl(upload).replace(/\?.*/, "")],
-  ])("%s, of which the id is kept", async (_name, file) => {
+    ["an upload's path", ({ id }: Upload) => `/v1/uploads/${id}`],
+    ["an upload's URL", ({ url }: Upload) => url],
+    ["a file's URL", (upload: Upload) => fileUrl(upload)],
+    ["a file's URL without a signature", (upload: Upload) => fileUrl(upload).replace(/\?.*/, "")],
+  ])("a version can name weights by %s, and keeps the id", async (_name, file) => {
     const world = await newWorld();
     const upload = await uploaded(world.client);
     const { configuration } = await publish(world.client, world.model, weightsAt(file(upload)));
     expect(configuration.weights).toEqual([{ target: TARGET, file: upload.id }]);
   });
 
-  test("up to a hundred, one of them twice", async () => {
+  test("a version can have a hundred weights, one of them twice", async () => {
     const world = await newWorld();
     const uploads = await Promise.all(Array.from({ length: 99 }, () => uploaded(world.client)));
     const files = [...uploads, ...uploads.slice(0, 1)];
@@ -74,17 +74,17 @@ describe("a version names", () => {
   });
 
   test.each([
-    ["nothing of the deployment", async () => "https://example.com/a.gguf", "is not a file of"],
-    ["what is no id", async () => "a.gguf", "is not a file of"],
-    ["what is not there", async () => crypto.randomUUID(), "does not exist or is not yours"],
+    ["a URL elsewhere", async () => "https://example.com/a.gguf", "is not a file of"],
+    ["an invalid id", async () => "a.gguf", "is not a file of"],
+    ["an unknown id", async () => crypto.randomUUID(), "does not exist or is not yours"],
     [
-      "somebody else's",
+      "another user's upload",
       async () => (await uploaded((await newUser()).client)).id,
       "does not exist or is not yours",
     ],
-    ["a pending one", async (client: Client) => (await beginUpload(client, 3)).id, "complete"],
+    ["a pending upload", async (client: Client) => (await beginUpload(client, 3)).id, "complete"],
     [
-      "one that was deleted",
+      "a deleted upload",
       async (client: Client) => {
         const { id } = await uploaded(client);
         await client.ok("DELETE", `/v1/uploads/${id}`);
@@ -92,7 +92,7 @@ describe("a version names", () => {
       },
       "does not exist",
     ],
-  ])("%s: refused", async (_name, fileOf, words) => {
+  ])("a version with %s as weights is refused", async (_name, fileOf, words) => {
     const { client } = await newUser();
     const model = referenceOf(await newModel(client));
     const body = { ...VERSION, ...weightsAt(await fileOf(client)) };
@@ -107,7 +107,7 @@ describe("a version names", () => {
     expect(await publish(client, model)).toMatchObject({ number: 1 });
   });
 
-  test("nothing outside the models that its token is for", async () => {
+  test("a limited token can name only uploads of its own models as weights", async () => {
     const world = await newWorld();
     const { id } = await uploaded(world.client);
     const limited = await newClient(world.username, { models: [world.model] });
@@ -120,7 +120,7 @@ describe("a version names", () => {
 });
 
 describe("a job", () => {
-  test("has a URL that is as fresh as its hand-out, and only then a key for the cache", async () => {
+  test("a job with weights has a URL that is signed at its hand-out, and a key for the cache", async () => {
     const world = await newWorld();
     const without = await jobFor(world, world.client);
     expect(without).not.toHaveProperty("weights");
@@ -139,7 +139,7 @@ describe("a job", () => {
     expect(job.keys.weights).toMatch(/^[\w-]{43}$/);
   });
 
-  test("has the same key for all that its model's owner has, whoever runs it", async () => {
+  test("a job's key for weights is the same for all models of an owner, whoever runs them", async () => {
     const [one, other] = [await newWorld({ visibility: "public" }), await newWorld()];
     const keyOf = async (world: World, client: Client) =>
       (await jobFor(world, client)).keys.weights;
@@ -151,7 +151,7 @@ describe("a job", () => {
     expect(await keyOf(other, other.client)).not.toBe(key);
   });
 
-  test("of a later version has the weights that it inherits, until others are named", async () => {
+  test("a job of a later version has the inherited weights, until a version replaces them", async () => {
     const world = await newWorld();
     const { upload } = await weighed(world);
     const next = await publish(world.client, world.model);
@@ -168,7 +168,7 @@ describe("weights of Cog", () => {
   const LABELS = { "run.cog.version": "0.22.0", "run.cog.config": '{"weights":[{"name":"base"}]}' };
   const given = { schemas: VERSION.schemas };
 
-  /** A bundle as `cog push` makes it, with a weight at each of the targets. */
+  /** Pushes a bundle as `cog push` makes it, with a weight at each of the targets. */
   async function push(images: Images, targets: string[], annotations: object = {}) {
     const image = await images.push("cog-image", { Labels: LABELS });
     const layer = await images.pushBlob("a layer");
@@ -205,7 +205,7 @@ describe("weights of Cog", () => {
     return { image, weights: weights.map(({ digest }) => digest) };
   }
 
-  test("beside an image are in its jobs, with the files that its version names", async () => {
+  test("weights beside an image are in its jobs, with the files that its version names", async () => {
     const world = await newWorld();
     const images = new Images(world.client, world.model);
     const { weights } = await push(images, ["/src/weights", "/src/more"]);
@@ -230,7 +230,7 @@ describe("weights of Cog", () => {
     ]);
     expect(job.keys.weights).toMatch(/^[\w-]{43}$/);
     expect(job.image).toMatchObject({ grant: expect.any(String) });
-    // Of another image, the next version has none of them.
+    // The next version has another image, and thus none of these weights.
     await images.push("plain", {});
     await images.publish({ image: "plain", ...given });
     expect((await jobFor(world, world.client)).weights).toMatchObject([{ kind: "file" }]);
@@ -238,10 +238,10 @@ describe("weights of Cog", () => {
 
   test.each<[string, string[], object, object, string]>([
     ["below the system", ["/etc/weights"], {}, {}, "must not hide /etc"],
-    ["one in another", ["/w", "/w/b"], {}, {}, "lies within another one"],
+    ["within others", ["/w", "/w/b"], {}, {}, "lies within another one"],
     ["without a target", ["/w"], { "run.cog.weight.target": undefined }, {}, "another form"],
     ["in the place of a file", ["/w"], {}, { target: "/w/a" }, "lies within another one"],
-  ])("%s are refused", async (_name, targets, annotations, file, words) => {
+  ])("weights %s are refused", async (_name, targets, annotations, file, words) => {
     const { client } = await newUser();
     const images = new Images(client, referenceOf(await newModel(client)));
     await push(images, targets, annotations);
@@ -251,7 +251,7 @@ describe("weights of Cog", () => {
     expect(await refused).toContain(words);
   });
 
-  test("that an image expects must be beside it", async () => {
+  test("weights that an image expects must be beside it", async () => {
     const { client } = await newUser();
     const images = new Images(client, referenceOf(await newModel(client)));
     const { image } = await push(images, ["/w"]);
@@ -264,7 +264,7 @@ describe("a file that a version names", () => {
   const versionPath = ({ model }: World, { number }: Version) =>
     `/v1/models/${model}/versions/${number}`;
 
-  test("is kept, and cannot be deleted before that version", async () => {
+  test("a version's file is kept, and cannot be deleted before the version", async () => {
     const world = await newWorld();
     const { upload, version } = await weighed(world);
     const path = `/v1/uploads/${upload.id}`;
@@ -284,7 +284,7 @@ describe("a file that a version names", () => {
     expect(await keysBelow(upload.id)).toEqual([]);
   });
 
-  test("is kept while any of them does, and expires as usual after the last", async () => {
+  test("a version's file is kept while any version names it, and expires after the last", async () => {
     const world = await newWorld();
     const { upload, version } = await weighed(world);
     const next = await publish(world.client, world.model);
@@ -293,7 +293,7 @@ describe("a file that a version names", () => {
     advance(40 * DAY);
     expect(await swept(upload.id)).toBe(false);
     await world.client.ok("DELETE", versionPath(world, next));
-    // The retention, and as long as a run that is under way may take.
+    // The retention is 30 days, plus the time that a run may take.
     advance(31 * DAY);
     expect(await swept(upload.id)).toBe(false);
     advance(2 * DAY);
@@ -301,13 +301,13 @@ describe("a file that a version names", () => {
     expect(await keysBelow(upload.id)).toEqual([]);
   });
 
-  test("is there for a prediction whose model is deleted meanwhile", async () => {
+  test("a version's file is kept for a prediction whose model is deleted meanwhile", async () => {
     const world = await newWorld();
     const { upload } = await weighed(world);
     advance(60 * DAY);
     await sweep();
     await world.client.create({ model: world.model, input: {} });
-    // By now it would have expired.
+    // The upload would have expired by now without the prediction.
     advance(1);
     await world.client.ok("DELETE", `/v1/models/${world.model}`);
     advance(2_400);
@@ -318,7 +318,7 @@ describe("a file that a version names", () => {
     expect(await swept(upload.id)).toBe(true);
   });
 
-  test("does not hold up the removal of others, and goes with its account", async () => {
+  test("a version's file delays no removal of others, and is removed with its account", async () => {
     const world = await newWorld();
     const { upload } = await weighed(world);
     const other = await uploaded(world.client);
@@ -333,7 +333,7 @@ describe("a file that a version names", () => {
     expect(await keysBelow(upload.id)).toEqual([]);
   });
 
-  test("and its deletion at once: either the version is refused or the file stays", async () => {
+  test("a version published while its file is deleted is refused, or the file stays", async () => {
     const world = await newWorld();
     for (let times = 0; times < 5; times++) {
       const { id } = await uploaded(world.client);

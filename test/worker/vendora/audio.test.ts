@@ -1,4 +1,4 @@
-/** Speech in both directions: what the service makes of what runners report. */
+/** Speech and transcriptions: how the service answers with what runners report. */
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { postFile } from "../support/files.ts";
@@ -37,7 +37,7 @@ const delta = (sound: string, content_type?: string): Json => ({
 });
 
 describe("a server that speaks", () => {
-  test("is asked as the caller asked, and is heard before it has finished", async () => {
+  test("a server gets the caller's request, and its sound arrives before it has finished", async () => {
     const [response, { job, channel }] = await Promise.all([
       speak({ seed: 5 }),
       server.fleet.work().then(async (work) => {
@@ -56,14 +56,14 @@ describe("a server that speaks", () => {
     expect(await reader?.read()).toEqual({ done: true, value: undefined });
   });
 
-  test("never names a type that a browser runs", async () => {
+  test("speech never has a content type that a browser runs", async () => {
     const [response] = await Promise.all([speak(), answer(server.fleet, delta("a", "text/html"))]);
     expect(response.headers.get("content-type")).toBe("application/octet-stream");
     await response.text();
   });
 
   test.each(["audio/wav; a=\r\nx: y", "audio/wav; a=€"])(
-    "of the type %j has none",
+    "speech of the invalid type %j is sent as application/octet-stream",
     async (type) => {
       const [response] = await Promise.all([speak(), answer(server.fleet, delta("a", type))]);
       expect(response.status).toBe(200);
@@ -72,7 +72,7 @@ describe("a server that speaks", () => {
     },
   );
 
-  test("with events that have the usage", async () => {
+  test("speech as events ends with an event that has the usage", async () => {
     const [response] = await Promise.all([
       speak({ stream_format: "sse" }),
       answer(server.fleet, delta("ab", "audio/mpeg"), delta("c")),
@@ -92,16 +92,19 @@ describe("a server that speaks", () => {
     ["refuses", refused(400, { message: "no", type: "x", param: "voice", code: null }), 400],
     ["fails", failed("external", "it broke"), 502],
     ["says nothing", { status: "succeeded", output: "none" } as const, 502],
-  ])("that %s before the first sound answers with a status", async (_, end, status) => {
-    const [response] = await Promise.all([
-      speak(),
-      server.fleet.work().then(({ channel }) => channel.report([], end)),
-    ]);
-    expect(response.status).toBe(status);
-    expect(await response.json()).toHaveProperty("error.message");
-  });
+  ])(
+    "a server that %s before the first sound is answered with an error status",
+    async (_, end, status) => {
+      const [response] = await Promise.all([
+        speak(),
+        server.fleet.work().then(({ channel }) => channel.report([], end)),
+      ]);
+      expect(response.status).toBe(status);
+      expect(await response.json()).toHaveProperty("error.message");
+    },
+  );
 
-  test("whose sound has another format than was asked for is told", async () => {
+  test("speech in another format than the caller asked for is a 400", async () => {
     const [response] = await Promise.all([
       speak({ response_format: "mp3" }),
       answer(server.fleet, delta("a", "audio/wav")),
@@ -116,14 +119,14 @@ describe("a server that speaks", () => {
     [{ response_format: "ogg" }, "response_format"],
     [{ stream_format: "bytes" }, "stream_format"],
     [{ voice: 5 }, "voice"],
-  ])("%j is refused", async (wrong, param) => {
+  ])("a speech request with %j is refused", async (wrong, param) => {
     const response = await speak(wrong);
     expect([response.status, await response.json()]).toMatchObject([422, { error: { param } }]);
   });
 });
 
 describe("a Cog model that speaks", () => {
-  test("runs as a prediction of its own, and its file is the answer", async () => {
+  test("a Cog model speaks in a plain prediction, whose file is the answer", async () => {
     const { fleet } = speaker;
     const [response, job] = await Promise.all([
       speak({}, speaker),
@@ -139,7 +142,7 @@ describe("a Cog model that speaks", () => {
     expect(await response.text()).toBe("a picture of a sound");
   });
 
-  test("has only its own files", async () => {
+  test("a Cog model cannot answer with a file of another prediction", async () => {
     const { client, model, fleet } = speaker;
     const other = await newWorld();
     const { id } = await other.begun();
@@ -153,7 +156,7 @@ describe("a Cog model that speaks", () => {
     ]);
   });
 
-  test("is not asked for what it cannot", async () => {
+  test("a voice that a Cog model's schema does not have is refused", async () => {
     const response = await speak({ voice: "alloy" }, speaker);
     expect([response.status, await response.json()]).toMatchObject([
       400,
@@ -171,7 +174,7 @@ describe("a transcription", () => {
   };
   const SAID = { text: "Go on", segments: [{ start: 0, end: 1, text: "Go on" }] };
 
-  test("of a form becomes the input of a Cog model, with the file", async () => {
+  test("a transcription's form becomes the input of a Cog model, with the file", async () => {
     const { client, model, fleet } = hearer;
     const [response, job] = await Promise.all([
       client.fetch(TRANSCRIPTIONS, form(model, { response_format: "srt" })),
@@ -188,7 +191,7 @@ describe("a transcription", () => {
     expect(await response.text()).toBe("1\n00:00:00,000 --> 00:00:01,000\nGo on\n\n");
   });
 
-  test("of a form is the body of a server's call", async () => {
+  test("a transcription's form becomes the body of a server's call", async () => {
     const { client, model, fleet } = server;
     const [response, job] = await Promise.all([
       client.fetch(TRANSCRIPTIONS, form(model, { temperature: "0.5" })),
@@ -198,7 +201,7 @@ describe("a transcription", () => {
     expect(await response.json()).toEqual({ text: "Go on", mine: 1 });
   });
 
-  test("streams text", async () => {
+  test("a streamed transcription sends a delta per output, then the whole text", async () => {
     const { client, model, fleet } = hearer;
     const [response] = await Promise.all([
       client.fetch(TRANSCRIPTIONS, form(model, { stream: "true" })),
@@ -217,16 +220,16 @@ describe("a transcription", () => {
   });
 
   test.each([
-    ["with times of a stream", { stream: "true", response_format: "vtt" }, 400, "response_format"],
-    ["with what it cannot", { language: "fr" }, 400, "language"],
-    ["of another kind", { response_format: "xml" }, 422, "response_format"],
-  ])("%s is refused", async (_, fields, status, param) => {
+    ["with times in a stream", { stream: "true", response_format: "vtt" }, 400, "response_format"],
+    ["in a language that the schema does not have", { language: "fr" }, 400, "language"],
+    ["in an unknown format", { response_format: "xml" }, 422, "response_format"],
+  ])("a transcription %s is refused", async (_, fields, status, param) => {
     const { client, model } = hearer;
     const response = await client.fetch(TRANSCRIPTIONS, form(model, fields));
     expect([response.status, await response.json()]).toMatchObject([status, { error: { param } }]);
   });
 
-  test("of a model that gives no times is refused where they were asked for", async () => {
+  test("a transcription with times is refused when its model returns none", async () => {
     const { client, model, fleet } = hearer;
     const [response] = await Promise.all([
       client.fetch(TRANSCRIPTIONS, form(model, { response_format: "vtt" })),
@@ -238,7 +241,7 @@ describe("a transcription", () => {
     ]);
   });
 
-  test("needs a file", async () => {
+  test("a transcription needs a file", async () => {
     const { client, model } = hearer;
     const response = await client.post(TRANSCRIPTIONS, { model });
     expect([response.status, await response.json()]).toMatchObject([

@@ -12,7 +12,7 @@ const VECTORS = [
   [0.5, -0.25],
   [1, 0],
 ];
-/** Little-endian float32. */
+/** `VECTORS` as base64 of little-endian float32. */
 const BASE64 = ["AAAAPwAAgL4=", "AACAPwAAAAA="];
 
 const embed = (more: object = {}) =>
@@ -32,7 +32,7 @@ describe("embeddings", () => {
     ["base64", "base64", list(VECTORS), BASE64],
     ["base64", "base64", list(BASE64), BASE64],
     ["float, of a list of vectors", "float", VECTORS, VECTORS],
-  ])("as %s", async (_, encoding_format, output, expected) => {
+  ])("embeddings are answered as %s", async (_, encoding_format, output, expected) => {
     const [response, job] = await Promise.all([embed({ encoding_format }), answer(fleet, output)]);
     expect(job.call).toBe("embeddings");
     expect(response.status).toBe(200);
@@ -46,7 +46,7 @@ describe("embeddings", () => {
     expect(body.data.map(({ embedding }) => embedding)).toEqual(expected);
   });
 
-  test("that are more than a call holds while it waits are whole, each of several at once", async () => {
+  test("embeddings larger than what a waiting call holds arrive whole, in three calls at once", async () => {
     const large = Array.from({ length: 40_000 }, (_, n) => n + 0.125);
     const calls = Array.from({ length: 3 }, () => embed());
     for (const _ of calls) await answer(fleet, list([large, ...VECTORS]));
@@ -61,17 +61,20 @@ describe("embeddings", () => {
     [{ input: 5 }, "input"],
     [{ encoding_format: "hex" }, "encoding_format"],
     [{ dimensions: 0 }, "dimensions"],
-  ])("%j is refused", async (wrong, param) => {
+  ])("an embeddings request with %j is refused", async (wrong, param) => {
     const response = await embed(wrong);
     expect(response.status).toBe(422);
     expect(await response.json()).toMatchObject({ error: { param } });
   });
 
-  test.each([["text"], [[1, 2, 3]], [[[1, 2], [3]]]])("take %j", async (input) => {
-    const [response, job] = await Promise.all([embed({ input }), answer(fleet, list(VECTORS))]);
-    expect([response.status, job.input?.input]).toEqual([200, input]);
-    await response.text();
-  });
+  test.each([["text"], [[1, 2, 3]], [[[1, 2], [3]]]])(
+    "embeddings take the input %j",
+    async (input) => {
+      const [response, job] = await Promise.all([embed({ input }), answer(fleet, list(VECTORS))]);
+      expect([response.status, job.input?.input]).toEqual([200, input]);
+      await response.text();
+    },
+  );
 });
 
 describe("models", () => {
@@ -80,7 +83,7 @@ describe("models", () => {
       ({ id }) => id,
     );
 
-  test("are those that one may see and call", async () => {
+  test("the list of models has those that the caller may see and call", async () => {
     const hidden = await newVendora();
     const plain = await newWorld({ visibility: "public" });
     const found = await listed(hidden.client);
@@ -90,7 +93,7 @@ describe("models", () => {
   });
 
   test.each([model, encodeURIComponent(model), encodeURIComponent(`${model}:1`)])(
-    "one of them: %s",
+    "the model %s is found by its name",
     async (name) => {
       const body = await client.ok("GET", `/v1/vendora/models/${name}`);
       expect(body).toMatchObject({
@@ -102,7 +105,7 @@ describe("models", () => {
     },
   );
 
-  test("what cannot be called is not there", async () => {
+  test("a model that cannot be called is a 404", async () => {
     const { model: plain } = await newWorld({ visibility: "public" });
     for (const name of [plain, "nobody/none", "nonsense"]) {
       const { status, body } = await client.json("GET", `/v1/vendora/models/${name}`);
@@ -124,14 +127,14 @@ describe("a plain prediction of a container that speaks the convention", () => {
     [ALL, { input: "one", voice: "low" }, "audio_speech"],
     [{ vendora_moderations: true }, { input: "one" }, "moderations"],
     [{}, {}, "chat_completions"],
-  ])("with %j, of %j, asks for %s", async (compatibilities, input, call) => {
+  ])("a version with %j runs the input %j as the call %s", async (compatibilities, input, call) => {
     const world = await newVendora({ compatibilities });
     await world.client.create({ model: world.model, input });
     const job = await answer(world.fleet, completion("on"));
     expect([job.call, job.input]).toEqual([call, input]);
   });
 
-  test("and one of Cog knows no calls but those that are made", async () => {
+  test("a Cog container gets a call only from a call's route, not from a plain prediction", async () => {
     const world = await newVendora({ configuration: { interface: "cog" } });
     await world.client.create({ model: world.model, input: { messages: [] } });
     expect((await answer(world.fleet, "on")).call).toBeNull();

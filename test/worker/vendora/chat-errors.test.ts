@@ -1,4 +1,4 @@
-/** Errors of chat completions, in the convention's words: of the model, and of the request. */
+/** Errors of chat completions in the convention's format: errors of the model and of the request. */
 import { describe, expect, test } from "vitest";
 import { expectErrorBody } from "../../published/validate.ts";
 import { chat, failed, newVendora, refused } from "../support/vendora.ts";
@@ -15,7 +15,7 @@ describe("a failure", () => {
     [failed("internal", "no runner"), 500, { message: "no runner", code: "server_error" }],
   ] as const;
 
-  test.each(cases)("%j is a %i", async (finish, status, error) => {
+  test.each(cases)("a run that ends with %j is answered with %i", async (finish, status, error) => {
     const asked = chat(client, model);
     const { channel } = await fleet.work();
     await channel.report([], finish);
@@ -45,19 +45,22 @@ describe("a request", () => {
     [`${username}/none`, "model_not_found"],
     ["nonsense", "model_not_found"],
     [`${model}:99`, "model_not_found"],
-  ])("of %s is a 404, whatever else is wrong with it", async (unknown, code) => {
-    const response = await chat(client, unknown, { messages: "nonsense" });
-    expect(response.status).toBe(404);
-    const body = await response.json();
-    expectErrorBody(body);
-    expect(body).toMatchObject({ error: { code, param: "model" } });
-  });
+  ])(
+    "a request for the model %s is a 404, whatever else is wrong with it",
+    async (unknown, code) => {
+      const response = await chat(client, unknown, { messages: "nonsense" });
+      expect(response.status).toBe(404);
+      const body = await response.json();
+      expectErrorBody(body);
+      expect(body).toMatchObject({ error: { code, param: "model" } });
+    },
+  );
 
-  test("of a name of 200 characters of any kind is a 404 too", async () => {
+  test("a request for a model named with 200 octopuses is a 404", async () => {
     expect((await chat(client, "🐙".repeat(200))).status).toBe(404);
   });
 
-  test("of a version without any compatibility is a 400 that says how its owner can set it", async () => {
+  test("a version without any compatibility is a 400 that says how its owner can set it", async () => {
     const { client: other, model: bare } = await newVendora({ compatibilities: {} });
     const response = await chat(other, bare);
     expect(response.status).toBe(400);
@@ -74,7 +77,7 @@ describe("a request", () => {
     [{ model: undefined }, "model", "missing_required_parameter"],
     [{ model: "" }, "model", "invalid_value"],
     [{ model: "x".repeat(201) }, "model", "invalid_value"],
-  ])("%j is a 422 with both bodies", async (wrong, param, code) => {
+  ])("a chat with %j is a 422 with both error bodies", async (wrong, param, code) => {
     const response = await chat(client, model, wrong);
     expect(response.status).toBe(422);
     const body = await response.json();
@@ -85,7 +88,7 @@ describe("a request", () => {
     });
   });
 
-  test("without a token, without JSON, at no address: in the convention's words", async () => {
+  test("requests without a token, JSON or a known path get errors in the convention's format", async () => {
     const path = "/v1/vendora/chat/completions";
     const responses = await Promise.all([
       client.fetch(path, { method: "POST", headers: { authorization: "Bearer nonsense" } }),

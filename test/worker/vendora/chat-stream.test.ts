@@ -1,4 +1,4 @@
-/** Chat completions that are streamed: chunk by chunk, failed on the way, left by their readers. */
+/** Streamed chat completions: their chunks, failures on the way, and readers that leave. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
@@ -25,8 +25,8 @@ const { client, model, fleet } = await newVendora();
 
 afterEach(startClock);
 
-describe("a streamed one", () => {
-  test("comes chunk by chunk, with ids that resume the event log", async () => {
+describe("a streamed chat", () => {
+  test("a streamed chat sends each chunk with an id that resumes the event log", async () => {
     const asked = chat(client, model, { stream: true });
     const { job, channel } = await fleet.work();
     await put(channel, chunk({ role: "assistant", content: "" }), chunk({ content: "on" }));
@@ -53,7 +53,7 @@ describe("a streamed one", () => {
     expect(replayed[0]).toMatchObject({ choices: [{ delta: { content: " and on" } }] });
   });
 
-  test("may take longer than a plain one, since its heartbeats keep the connection open", async () => {
+  test("a streamed chat may take 600 s, because its heartbeats keep the connection open", async () => {
     stopClock();
     const world = await newVendora();
     const asked = chat(world.client, world.model, { stream: true });
@@ -65,7 +65,7 @@ describe("a streamed one", () => {
     expect(await world.client.status(id)).toBe("canceled");
   });
 
-  test("goes on when the control plane is restarted meanwhile", async () => {
+  test("a streamed chat goes on after a restart of the control plane", async () => {
     const asked = chat(client, model, { stream: true });
     const { job, channel } = await fleet.work();
     await put(channel, "on");
@@ -84,7 +84,7 @@ describe("a streamed one", () => {
     ]);
   });
 
-  test("has usage only when that is asked for", async () => {
+  test("a streamed chat has usage only if the caller asks for it", async () => {
     const values = [chunk({ role: "assistant", content: "on" }, "stop"), { choices: [], usage }];
     const ask = async (more: object) => {
       const [response] = await Promise.all([
@@ -98,7 +98,7 @@ describe("a streamed one", () => {
     expect([first, last]).toMatchObject([{ usage: null }, { choices: [], usage }]);
   });
 
-  test("is made of plain text too", async () => {
+  test("a streamed chat can be made from outputs of plain text", async () => {
     const [response] = await Promise.all([
       chat(client, model, { stream: true }),
       answer(fleet, "on", " and", " on"),
@@ -108,7 +108,7 @@ describe("a streamed one", () => {
     expect(JSON.stringify(data)).toContain('"finish_reason":"stop"');
   });
 
-  test("that fails before its first word is an error with a status", async () => {
+  test("a streamed chat that fails before its first word is an error with a status", async () => {
     const asked = chat(client, model, { stream: true });
     const { channel } = await fleet.work();
     const error = {
@@ -123,7 +123,7 @@ describe("a streamed one", () => {
     expect(await response.json()).toEqual({ error });
   });
 
-  test("that fails after it ends with an error, and without [DONE]", async () => {
+  test("a streamed chat that fails after its first word ends with an error, without [DONE]", async () => {
     const asked = chat(client, model, { stream: true });
     const { channel } = await fleet.work();
     await put(channel, "on");
@@ -134,7 +134,7 @@ describe("a streamed one", () => {
     expectErrorBody(data.at(-1));
   });
 
-  test("whose reader leaves is cancelled", async () => {
+  test("a streamed chat is cancelled when its reader leaves", async () => {
     const asked = chat(client, model, { stream: true });
     const { job, channel } = await fleet.work();
     await put(channel, "on");
@@ -145,7 +145,7 @@ describe("a streamed one", () => {
     expect(await client.status(job.prediction_id)).toBe("canceled");
   });
 
-  test("whose caller leaves before its first word is cancelled", async () => {
+  test("a streamed chat is cancelled when its caller leaves before its first word", async () => {
     const leaving = new AbortController();
     const asked = client.fetch("/v1/vendora/chat/completions", {
       method: "POST",
@@ -161,7 +161,7 @@ describe("a streamed one", () => {
     expect(await client.status(job.prediction_id)).toBe("canceled");
   });
 
-  test("whose caller has left before it has begun does not stay", async () => {
+  test("a chat whose caller has left before it has begun is cancelled", async () => {
     const asked = client.fetch("/v1/vendora/chat/completions", {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -169,12 +169,12 @@ describe("a streamed one", () => {
       signal: AbortSignal.timeout(1),
     });
     await expect(asked).rejects.toThrow();
-    // Where it has begun: the list follows later.
+    // The account's list can show the new prediction some time after the abort.
     const id = await eventually(() => newest(client));
     await eventually(async () => expect(await client.status(id)).toBe("canceled"));
   });
 
-  test("with an Idempotency-Key goes on without its caller, who may come back for it", async () => {
+  test("a streamed chat with an Idempotency-Key goes on without its caller, who may resume it", async () => {
     const ask = (signal: AbortSignal | null) =>
       client.fetch("/v1/vendora/chat/completions", {
         method: "POST",
@@ -194,7 +194,7 @@ describe("a streamed one", () => {
   });
 
   test.each([undefined, "lag"])(
-    "whose data is removed before it was read does not look whole (key: %s)",
+    "a streamed chat whose data is removed while it is read ends with an error (key: %s)",
     async (key) => {
       const headers: Record<string, string> = key ? { "idempotency-key": key } : {};
       const body = { model, messages: MESSAGES, stream: true };
@@ -208,13 +208,13 @@ describe("a streamed one", () => {
       const data = await dataOf(response);
       expect(data.at(-1)).toMatchObject({ error: { code: "server_error" } });
       if (!key) return;
-      // There is nothing to answer with, and to run again is not what a key is for.
+      // The key finds a prediction without data, and must not run it a second time.
       const again = await client.post("/v1/vendora/chat/completions", body, headers);
       expect(again.status).toBe(404);
     },
   );
 
-  test("tells what came right before it failed, too", async () => {
+  test("a streamed chat sends the outputs that arrive together with its failure", async () => {
     const asked = chat(client, model, { stream: true });
     const { channel } = await fleet.work();
     await put(channel, "first");
@@ -229,7 +229,7 @@ describe("a streamed one", () => {
     expect(text).toMatch(/first.* second.* third.*out of memory/);
   });
 
-  test("of something that is no text is the model's error", async () => {
+  test("a streamed chat whose outputs are no text ends with a model_error", async () => {
     const [response] = await Promise.all([
       chat(client, model, { stream: true }),
       answer(fleet, { width: 5 }, { width: 6 }),

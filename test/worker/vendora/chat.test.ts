@@ -1,4 +1,4 @@
-/** Chat completions of the vendora convention: answered whole, cut, asked again, left. */
+/** Chat completions of the vendora convention: whole answers, limits, repeats and callers that leave. */
 import { afterEach, describe, expect, test } from "vitest";
 import { expectChatCompletion } from "../../published/validate.ts";
 import { eventually } from "../support/eventually.ts";
@@ -19,8 +19,8 @@ const { client, model, fleet } = await newVendora();
 
 afterEach(startClock);
 
-describe("a plain one", () => {
-  test("is the container's, as the caller knows the model", async () => {
+describe("a plain chat", () => {
+  test("a chat is answered with the container's completion, under the caller's name of the model", async () => {
     const body = { temperature: 0.5, some_field: { of: "ours" } };
     const [response, job] = await Promise.all([
       chat(client, model, body),
@@ -39,7 +39,7 @@ describe("a plain one", () => {
     });
   });
 
-  test("is a prediction, which its answer names", async () => {
+  test("a chat is a prediction, which its answer names", async () => {
     const [response, job] = await Promise.all([chat(client, model), answer(fleet, "text")]);
     expect(predictionOf(response)).toBe(job.prediction_id);
     expect(response.headers.get("location")).toBe(`/v1/predictions/${job.prediction_id}`);
@@ -55,24 +55,27 @@ describe("a plain one", () => {
     [{ max_tokens: 2 }, "length"],
     [{ max_completion_tokens: 2 }, "length"],
     [{ max_tokens: 3 }, "stop"],
-  ])("of %j, whose end has no reason, was cut if it is as long: %s", async (limit, reason) => {
-    const [plain] = await Promise.all([chat(client, model, limit), answer(fleet, "on", " and")]);
-    expect(await plain.json()).toMatchObject({ choices: [{ finish_reason: reason }] });
-    const [streamed] = await Promise.all([
-      chat(client, model, { ...limit, stream: true }),
-      answer(fleet, "on", " and"),
-    ]);
-    expect((await dataOf(streamed)).at(-2)).toMatchObject({
-      choices: [{ finish_reason: reason }],
-    });
-  });
+  ])(
+    "a chat with %j whose container gives no finish_reason has the finish_reason %s",
+    async (limit, reason) => {
+      const [plain] = await Promise.all([chat(client, model, limit), answer(fleet, "on", " and")]);
+      expect(await plain.json()).toMatchObject({ choices: [{ finish_reason: reason }] });
+      const [streamed] = await Promise.all([
+        chat(client, model, { ...limit, stream: true }),
+        answer(fleet, "on", " and"),
+      ]);
+      expect((await dataOf(streamed)).at(-2)).toMatchObject({
+        choices: [{ finish_reason: reason }],
+      });
+    },
+  );
 
-  test("can be of a certain version", async () => {
+  test("a chat can name a version of the model", async () => {
     const [response] = await Promise.all([chat(client, `${model}:1`), answer(fleet, "text")]);
     expect(await response.json()).toMatchObject({ model: `${model}:1` });
   });
 
-  test("asked again with the same Idempotency-Key does not run again", async () => {
+  test("a chat that is repeated with its Idempotency-Key does not run again", async () => {
     const headers = { "idempotency-key": "once" };
     const ask = () =>
       client.post("/v1/vendora/chat/completions", { model, messages: MESSAGES }, headers);
@@ -82,7 +85,7 @@ describe("a plain one", () => {
     expect(await second.json()).toEqual(await first.json());
   });
 
-  test("whose caller leaves is cancelled", async () => {
+  test("a chat is cancelled when its caller leaves", async () => {
     const leaving = new AbortController();
     const asked = client.fetch("/v1/vendora/chat/completions", {
       method: "POST",
@@ -101,7 +104,7 @@ describe("a plain one", () => {
     expect(await client.status(job.prediction_id)).toBe("canceled");
   });
 
-  test("that takes too long is cancelled by itself: 504, and not to be tried again", async () => {
+  test("a chat is cancelled after 390 s, and answered with a 504 that is not to be retried", async () => {
     stopClock();
     const { client: caller, model: slow } = await newVendora();
     const asked = chat(caller, slow);

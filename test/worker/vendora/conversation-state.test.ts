@@ -1,4 +1,4 @@
-/** The state of a conversation: responses that go on from earlier ones, and those that are not kept. */
+/** The state of a conversation: responses that continue earlier ones, and responses that are not kept. */
 
 import { v7 as uuid } from "uuid";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -13,8 +13,8 @@ const { client: stranger } = await newVendora();
 
 afterEach(startClock);
 
-describe("what came before", () => {
-  test("is all given to the model, and listed as input", async () => {
+describe("an earlier response", () => {
+  test("an earlier response's items are given to the model, and listed as input", async () => {
     const first = await completed({ input: "One", instructions: "Be brief" }, "first");
     const [response, job] = await Promise.all([
       create({ input: "Two", previous_response_id: first.id }),
@@ -46,7 +46,7 @@ describe("what came before", () => {
     expect(await refusal(client.fetch(`${list}?after=none`))).toMatchObject({ status: 400 });
   });
 
-  test("has its pictures, also when what had them first is removed", async () => {
+  test("an earlier response's pictures reach the model, also after that response was deleted", async () => {
     const bytes = new Uint8Array(150_000).fill(7);
     const image_url = `data:image/png;base64,${bytes.toBase64()}`;
     const content = [{ type: "input_image", image_url }];
@@ -64,7 +64,7 @@ describe("what came before", () => {
     expect(last.files).toMatchObject([{ at: place, stored: { ...stored, data_uri: true } }]);
   });
 
-  test("may be referred to item by item, as clients do that keep the conversation themselves", async () => {
+  test("an earlier response's items can be referred to one by one", async () => {
     const call = chunk({
       role: "assistant",
       tool_calls: [
@@ -91,7 +91,7 @@ describe("what came before", () => {
   });
 
   test.each(["msg_unknown", "msg_0123456789abcdef0123456789abcdef_0"])(
-    "must be there to be referred to: %s",
+    "an item_reference to the unknown item %s is refused",
     async (id) => {
       const input = [
         { role: "user", content: "One" },
@@ -105,19 +105,19 @@ describe("what came before", () => {
     },
   );
 
-  test("that do not exist are looked for until the first is not found", async () => {
+  test("100 unknown items are looked up only until the first is not found", async () => {
     const input = Array.from({ length: 100 }, () => ({
       type: "item_reference",
       id: `msg_${uuid().replaceAll("-", "")}_0`,
     }));
     const find = vi.spyOn(AccountObject.prototype, "find");
     expect(await refusal(create({ input }))).toMatchObject({ code: "item_not_found" });
-    // An id of the last seconds is looked for four times, because its row may still be on its way.
+    // A new ID is looked up four times, because its row may not be written yet.
     expect(find.mock.calls.length).toBeLessThanOrEqual(4);
     find.mockRestore();
   });
 
-  test("may be referred to as far as it fits: what comes after that is not read", async () => {
+  test("items that are referred to are read only until they exceed what a request may have", async () => {
     const said = "x".repeat(4_000_000);
     const input = [];
     for (let n = 0; n < 4; n++) {
@@ -134,7 +134,7 @@ describe("what came before", () => {
     read.mockRestore();
   });
 
-  test("must not have failed", async () => {
+  test("a response that failed cannot be continued", async () => {
     const wrong = await completed({}, { width: 5 });
     expect(wrong.status).toBe("failed");
     expect(await refusal(create({ previous_response_id: wrong.id }))).toMatchObject({
@@ -146,7 +146,7 @@ describe("what came before", () => {
   test.each([
     ["unknown", "resp_0123456789abcdef0123456789abcdef"],
     ["no id at all", "nonsense"],
-  ])("must be there: %s", async (_, previous_response_id) => {
+  ])("a previous_response_id that is %s is refused", async (_, previous_response_id) => {
     expect(await refusal(create({ previous_response_id }))).toMatchObject({
       status: 400,
       code: "previous_response_not_found",
@@ -154,7 +154,7 @@ describe("what came before", () => {
     });
   });
 
-  test("must be one's own, and have ended", async () => {
+  test("a response can be continued only by its owner and after its end", async () => {
     const { id } = await resource(create({ background: true }), 202);
     const { channel } = await fleet.work();
     expect(await refusal(create({ previous_response_id: id }))).toMatchObject({
@@ -166,20 +166,20 @@ describe("what came before", () => {
   });
 });
 
-describe("one that is not kept", () => {
-  test("because it was not to be stored is not found, and its data goes", async () => {
+describe("a response that is not kept", () => {
+  test("a response with store: false is not found, and its data is removed", async () => {
     stopClock();
     const { id } = await completed({ store: false });
     expect(await refusal(client.fetch(`${PATH}/${id}`))).toMatchObject({ status: 404 });
     expect(await refusal(create({ previous_response_id: id }))).toMatchObject({ status: 400 });
   });
 
-  test("cannot be in the background", async () => {
+  test("a response with store: false cannot be in the background", async () => {
     const wrong = create({ store: false, background: true });
     expect(await refusal(wrong)).toMatchObject({ status: 400, param: "store" });
   });
 
-  test("because it was deleted is not found, and its prediction has no data", async () => {
+  test("a deleted response is not found, and its prediction has no data", async () => {
     const { id } = await completed();
     const gone = await client.ok("DELETE", `${PATH}/${id}`);
     expect(gone).toEqual({ id, object: "response", deleted: true });
@@ -192,7 +192,7 @@ describe("one that is not kept", () => {
     expect((await client.fetch(`${PATH}/${id}`, { method: "DELETE" })).status).toBe(404);
   });
 
-  test("cannot be deleted while it is under way", async () => {
+  test("a response cannot be deleted while it is under way", async () => {
     const { id } = await resource(create({ background: true }), 202);
     const { channel } = await fleet.work();
     const deleting = client.fetch(`${PATH}/${id}`, { method: "DELETE" });

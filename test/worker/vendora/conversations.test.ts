@@ -1,4 +1,4 @@
-/** Conversations: whose they are, what responses in them are given and add, and one at a time. */
+/** Conversations: their owners and items, and the responses in them, one at a time. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test } from "vitest";
@@ -34,7 +34,7 @@ async function said(id: string): Promise<string[]> {
 const user = (content: string) => ({ role: "user", content });
 
 describe("a conversation", () => {
-  test("is made, read, updated and deleted", async () => {
+  test("a conversation is made, read, updated and deleted", async () => {
     const made = await client.ok<{ id: string }>("POST", CONVERSATIONS, { metadata: { a: "b" } });
     expect(made).toMatchObject({ object: "conversation", metadata: { a: "b" } });
     const path = `${CONVERSATIONS}/${made.id}`;
@@ -49,7 +49,7 @@ describe("a conversation", () => {
     });
   });
 
-  test("has items, which are added, listed, read and deleted", async () => {
+  test("a conversation's items are added, listed, read and deleted", async () => {
     const large = "é".repeat(1_200_000);
     const id = await begun({ items: [user("One"), { ...user(large), id: "mine" }] });
     const path = `${CONVERSATIONS}/${id}/items`;
@@ -69,7 +69,7 @@ describe("a conversation", () => {
     expect(await refusal(client.fetch(`${path}?after=mine`))).toMatchObject({ status: 400 });
   });
 
-  test("has as much as a request may have", async () => {
+  test("a conversation has at most 10 MiB, and 20 new items per request", async () => {
     const id = await begun();
     const path = `${CONVERSATIONS}/${id}/items`;
     await client.ok("POST", path, { items: [user("x".repeat(9_000_000))] });
@@ -79,7 +79,7 @@ describe("a conversation", () => {
     expect((await client.post(path, { items: tooMany })).status).toBe(422);
   });
 
-  test("is nobody else's", async () => {
+  test("a conversation is a 404 for another account", async () => {
     const id = await begun({ items: [user("secret")] });
     const path = `${CONVERSATIONS}/${id}`;
     for (const asked of [
@@ -94,7 +94,7 @@ describe("a conversation", () => {
     expect(await said(id)).toEqual(["secret"]);
   });
 
-  test("of a limited token is no longer its own when a token for more has said something in it", async () => {
+  test("a limited token may not read its conversation once a token for more models adds an item", async () => {
     const limited = await newClient(model.split("/")[0] ?? "", { models: [model] });
     const { id } = await limited.ok<{ id: string }>("POST", CONVERSATIONS, {});
     const path = `${CONVERSATIONS}/${id}/items`;
@@ -105,7 +105,7 @@ describe("a conversation", () => {
     expect((await limited.fetch(path)).status).toBe(403);
   });
 
-  test("is deleted with its account", async () => {
+  test("a conversation is deleted with its account", async () => {
     const leaving = await newUser();
     const { id } = await leaving.client.ok<{ id: string }>("POST", CONVERSATIONS, {});
     await giveUp(leaving);
@@ -118,7 +118,7 @@ describe("a conversation", () => {
 });
 
 describe("a response in a conversation", () => {
-  test("is given what was said, and adds to it", async () => {
+  test("a response in a conversation is given its items, and adds its own", async () => {
     const id = await begun({ items: [user("One")] });
     const [response, job] = await Promise.all([
       create({ input: "Two", conversation: id }),
@@ -135,7 +135,7 @@ describe("a response in a conversation", () => {
     expect(await said(id)).toHaveLength(6);
   });
 
-  test("comes alone: another is refused until it has ended", async () => {
+  test("a second response in a conversation is refused until the first has ended", async () => {
     const id = await begun();
     const [one, two] = await Promise.all([
       create({ conversation: id, input: "One", background: true }),
@@ -151,7 +151,7 @@ describe("a response in a conversation", () => {
     expect(await said(id)).toEqual(["One", "first"]);
   });
 
-  test("adds nothing when it is canceled or fails, and the next has its turn", async () => {
+  test("a response that is canceled or fails adds nothing, and the next one can begin", async () => {
     const id = await begun();
     const running = await resource(
       create({ conversation: id, input: "One", background: true }),
@@ -172,7 +172,7 @@ describe("a response in a conversation", () => {
     expect(await said(id)).toEqual(["Two", "second"]);
   });
 
-  test("leaves what was said, also when it was not to be stored, or is deleted", async () => {
+  test("a response's items stay in the conversation when it is not stored or is deleted", async () => {
     const id = await begun();
     const { id: unstored } = await completed(
       { conversation: id, input: "One", store: false },
@@ -188,9 +188,9 @@ describe("a response in a conversation", () => {
     expect((await said(id)).slice(4)).toEqual(["Three", "third"]);
   });
 
-  test("adds as much as one may say, whatever its characters", async () => {
+  test("a response adds items of the maximum size, also with characters beyond Latin-1", async () => {
     const id = await begun();
-    // Two bytes each once there is one that is not Latin-1: more than the 32 MiB of a message to an object.
+    // One character beyond Latin-1 makes each one two bytes: more than the 32 MiB of a call to an object.
     const long = "x".repeat(450_000);
     const input = `${long.repeat(20)}語`;
     const response = create({ conversation: id, input });
@@ -212,7 +212,7 @@ describe("a response in a conversation", () => {
   test.each([
     [{ previous_response_id: "resp_1" }, "mutually_exclusive_parameters"],
     [{ prompt: { id: "pmpt_1" } }, "unsupported_parameter"],
-  ])("is refused with %o", async (more, code) => {
+  ])("a response in a conversation is refused with %o", async (more, code) => {
     const id = await begun();
     expect(await refusal(create({ conversation: id, ...more }))).toMatchObject({
       status: 400,
@@ -222,7 +222,7 @@ describe("a response in a conversation", () => {
 });
 
 describe("a compaction", () => {
-  test("stands for what was said", async () => {
+  test("a compaction replaces the items that it summarizes", async () => {
     const input = [user("Who sighed?"), { role: "assistant", content: "The Queen." }];
     const [response, job] = await Promise.all([
       client.post(`${PATH}/compact`, { model, input }),
@@ -247,7 +247,7 @@ describe("a compaction", () => {
 });
 
 describe("tokens of input", () => {
-  test("are estimated at once, with what was said before", async () => {
+  test("tokens of input are estimated without a run, with those of the conversation", async () => {
     const id = await begun({ items: [user("x".repeat(400))] });
     const count = (more: object) =>
       client.ok<{ input_tokens: number }>("POST", `${PATH}/input_tokens`, { model, ...more });
@@ -257,7 +257,7 @@ describe("tokens of input", () => {
     expect(long.input_tokens).toBeGreaterThan(110);
   });
 
-  test("are counted by a server that counts a message's", async () => {
+  test("tokens of input are counted by a server that has vendorb_messages", async () => {
     const counting = await newVendora({
       compatibilities: { vendora_responses: true, vendorb_messages: true },
     });
@@ -272,9 +272,9 @@ describe("tokens of input", () => {
   });
 });
 
-// Last: the runner is offline by then.
-describe("an end", () => {
-  test("is deleted when it has not been used for as long as predictions are kept", async () => {
+// This group is last, because the moved clock takes the runner offline.
+describe("an unused conversation", () => {
+  test("a conversation is deleted when it was not used for as long as predictions are kept", async () => {
     const id = await begun({ items: [user("Hi")] });
     const object = env.CONVERSATION.get(env.CONVERSATION.idFromString(id.slice(5)));
     stopClock();

@@ -1,4 +1,4 @@
-/** Requests of all conventions reach their container with the digits and the order that they were sent with. */
+/** Requests of all conventions reach their container with their digits and order unchanged. */
 import { expect, test } from "vitest";
 import { memberText } from "../../../src/lib/json-text.ts";
 import { claimResponse } from "../../../src/protocol/runner.ts";
@@ -44,12 +44,12 @@ test.each([
     "b/messages",
     `"max_tokens":9,"messages":[{"role":"assistant","content":[${used}]}],"tools":[{"name":"f","input_schema":${schema}}]`,
   ],
-])("%s", async (_, path, fields) => {
+])("%s reaches its container exactly as it was sent", async (_, path, fields) => {
   const body = `{"model":"${model}",${sampling},${fields}}`;
   expect((await call(`/v1/vendor${path}`, body)).input).toBe(body);
 });
 
-test("a response that continues another one", async () => {
+test("a response that continues another one keeps the digits and the order of its fields", async () => {
   const path = "/v1/vendora/responses";
   const first = await call(path, `{"model":"${model}","input":"hi"}`);
   const previous = `"previous_response_id":${memberText(first.answer, "id")}`;

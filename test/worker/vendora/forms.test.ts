@@ -1,4 +1,4 @@
-/** Forms as the bodies of calls: their files go to R2 while they arrive, and stand in the input as URLs. */
+/** Forms as the bodies of calls: their files go to R2 while they arrive, and become URLs in the input. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Job } from "../../../src/protocol/runner.ts";
@@ -48,7 +48,7 @@ async function wholeOf(form: FormData) {
   return { bytes: await response.bytes(), type };
 }
 
-/** The error of a form that is refused, of which nothing is left. */
+/** Returns the error of a refused form, and checks that R2 has nothing of it. */
 async function refusal(body: BodyInit, headers = {}) {
   const response = await post(body, headers);
   const { error } = await response.json<{ error: VendoraError }>();
@@ -56,7 +56,7 @@ async function refusal(body: BodyInit, headers = {}) {
   return { status: response.status, ...error };
 }
 
-/** The job of a form that is taken, and what was done with it while it ran. */
+/** Returns the job of an accepted form. Calls `working` with it while it runs. */
 async function taken(body: FormData, headers = {}, working?: (job: Job) => Promise<void>) {
   const calling = post(body, headers);
   const { job, channel } = await fleet.work();
@@ -69,7 +69,7 @@ async function taken(body: FormData, headers = {}, working?: (job: Job) => Promi
 }
 
 describe("a form", () => {
-  test("is the JSON that its call takes, with its files as URLs of files of the prediction", async () => {
+  test("a form becomes the JSON of its call, with its files as URLs of the prediction's files", async () => {
     const form = formOf(
       ["image[]", pictureOf(PNG)],
       ["image[]", pictureOf(PNG, "raw.bin", "")],
@@ -90,20 +90,20 @@ describe("a form", () => {
       at: ["image", 0],
       stored: { key: `${id}/form-1-a-b.png`, name: "ä b.png", mime_type: "image/png", size },
     });
-    // Of a file without a type its bytes tell.
+    // A file without a type gets the type that its bytes show.
     expect(second?.stored).toMatchObject({ name: "raw.bin", mime_type: "image/png" });
     await client.ok("DELETE", `/v1/predictions/${id}`);
     await expect.poll(() => keysBelow(id)).toEqual([]);
   });
 
-  test("is read once, also where its token has never been seen", async () => {
+  test("a form is read once, also when its token is not cached", async () => {
     const fresh = await newClient(username);
     const body = formOf(["image", pictureOf(PNG)], ["model", model]);
     const response = await fresh.fetch(PATH, { method: "POST", body });
     expect(await response.json()).toMatchObject({ error: { param: "prompt" } });
   });
 
-  test("may have files of many parts, and the same file again is the same request", async () => {
+  test("a form's file can span several parts, and a repeat with its key is the same request", async () => {
     const long = bytesOf(6 * MIB);
     const form = () => formOf(["image", pictureOf(long)], ["model", model], ["prompt", "x"]);
     const key = { "idempotency-key": "k" };
@@ -130,10 +130,10 @@ test("a file may have any name", async () => {
   expect(job.files[0]?.stored?.name).toMatch(/^👍+a\.png$/u);
 });
 
-describe("nothing is left of a form", () => {
+describe("a refused form", () => {
   const long = () => pictureOf(bytesOf(6 * MIB));
 
-  test("whose sender has left before its end", async () => {
+  test("a form whose sender leaves before its end leaves no upload in R2", async () => {
     const begin = vi.spyOn(env.FILES, "createMultipartUpload");
     const leaving = new AbortController();
     const chunks = await wholeOf(formOf(["model", model], ["image", long()]));
@@ -148,7 +148,7 @@ describe("nothing is left of a form", () => {
     await expect.poll(() => isUnderWay(upload.key, upload.uploadId)).toBe(false);
   });
 
-  test("for a model that is not there, wherever it is named", async () => {
+  test("a form for an unknown model is a 404, wherever it names the model, and leaves no files", async () => {
     const unknown: Fields[number] = ["model", "nobody/nothing"];
     for (const form of [
       formOf(unknown, ["image", long()], ["prompt", "x"]),
@@ -157,7 +157,7 @@ describe("nothing is left of a form", () => {
       expect(await refusal(form)).toMatchObject({ status: 404, code: "model_not_found" });
   });
 
-  test("of somebody who may not call", async () => {
+  test("a form with an invalid token is a 401, and leaves no files", async () => {
     const form = formOf(["image", long()], ["model", model]);
     const response = await new Client("aus_nobody").fetch(PATH, { method: "POST", body: form });
     expect(response.status).toBe(401);
@@ -165,14 +165,14 @@ describe("nothing is left of a form", () => {
     expect(await keysBelow()).toEqual(before);
   });
 
-  test("whose fields are wrong", async () => {
+  test("a form with wrong fields is refused, and leaves no files", async () => {
     const form = formOf(["image", long()], ["model", model], ["prompt", "x"], ["n", "many"]);
     expect(await refusal(form)).toMatchObject({ status: 422, param: "n" });
     const without = formOf(["model", model], ["prompt", "x"]);
     expect(await refusal(without)).toMatchObject({ status: 400, param: "image" });
   });
 
-  test("that is none, or is too large", async () => {
+  test("a body that is no form, and a form that is too large, are refused", async () => {
     const type = { "content-type": "multipart/form-data; boundary=x" };
     expect(await refusal("--x\r\nno head", type)).toMatchObject({ status: 400 });
     expect(await refusal("--x--", type)).toMatchObject({ status: 422 });
@@ -182,7 +182,7 @@ describe("nothing is left of a form", () => {
     expect(await refusal(text)).toMatchObject({ status: 413 });
   });
 
-  test("whose model has no such call", async () => {
+  test("a form whose model lacks the call is a 400, and leaves no files", async () => {
     const chats = await newVendora({ compatibilities: { vendora_chat_completions: true } });
     const form = formOf(["image", long()], ["model", chats.model], ["prompt", "x"]);
     const response = await chats.client.fetch(PATH, { method: "POST", body: form });

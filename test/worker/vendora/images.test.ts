@@ -1,4 +1,4 @@
-/** Images of a Cog model: its input, its files in the answer, and what is wrong with them. */
+/** Images of a Cog model: its input, its files in the answer, and their errors. */
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { expectErrorBody } from "../../published/validate.ts";
@@ -30,7 +30,7 @@ beforeEach(async () => {
 const generate = (more: object = {}) =>
   client.post(GENERATIONS, { model, prompt: "Hills", ...more });
 
-/** Answers with what the run puts out, which may name files of its own. */
+/** Returns the answer to a call whose run has `outputs`, which can store files with `store`. */
 async function answered(
   more: object,
   outputs: (store: (bytes: BodyInit, name?: string) => Promise<string>) => Promise<Json[]>,
@@ -46,7 +46,7 @@ interface Answer {
 }
 
 describe("an answer", () => {
-  test("has each file as a URL and as base64, of lists and of one after the other", async () => {
+  test("an answer has each file as a URL and as base64, from lists and from single outputs", async () => {
     const response = await answered({ n: 2 }, async (store) => [
       [await store(PICTURE)],
       await store("2"),
@@ -58,7 +58,7 @@ describe("an answer", () => {
     for (const { url = "" } of data) expect((await client.fetch(url)).status).toBe(200);
   });
 
-  test("has base64 of no file but its own", async () => {
+  test("an answer has base64 only of files of its own prediction", async () => {
     const other = await (
       await answered({}, async (store) => [await store("other")])
     ).json<Answer>();
@@ -75,7 +75,7 @@ describe("an answer", () => {
     ["numbers", [1, 2]],
     ["nothing", []],
     ["more than a call asks for", Array(101).fill("https://images.invalid/1.png")],
-  ])("of %s is the model's error", async (_, output) => {
+  ])("an output of %s is a model_error", async (_, output) => {
     const response = await answered({}, async () => [output]);
     expect(response.status).toBe(502);
     expect(await response.json()).toMatchObject({ error: { code: "model_error" } });
@@ -84,7 +84,7 @@ describe("an answer", () => {
 });
 
 describe("a stream", () => {
-  test("has an event for each file, and nothing of a failure is left out", async () => {
+  test("a stream of images has an event for each file, and one for the failure", async () => {
     const calling = generate({ stream: true });
     const { job, channel } = await fleet.work();
     const url = await storeFile(fleet, job, "1");
@@ -94,7 +94,7 @@ describe("a stream", () => {
     expect(last).toMatchObject({ type: "error", error: { message: "out of paint" } });
   });
 
-  test("ends where the model does not stop", async () => {
+  test("a stream of images ends with an error after 100 files", async () => {
     const calling = generate({ stream: true });
     const { job, channel } = await fleet.work();
     const data = await storeFile(fleet, job, "1");
@@ -104,7 +104,7 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({ type: "error", error: { code: "model_error" } });
   });
 
-  test("that fails before its first file is an error with a status", async () => {
+  test("a stream of images that fails before its first file is an error with a status", async () => {
     const calling = generate({ stream: true });
     const { channel } = await fleet.work();
     await channel.report([], failed("external", "out of paint"));
@@ -114,7 +114,7 @@ describe("a stream", () => {
   });
 });
 
-test("what the schema has no place for is refused before anything runs", async () => {
+test("a parameter that the model's schema does not have is refused before anything runs", async () => {
   const response = await generate({ size: "512x512" });
   expect(response.status).toBe(400);
   const body = await response.json<{ error: { message: string } }>();
@@ -124,7 +124,7 @@ test("what the schema has no place for is refused before anything runs", async (
   expect(await client.ok("GET", "/v1/predictions")).toMatchObject({ items: [] });
 });
 
-test("an edit in JSON gives the model its image, and needs one way of naming it", async () => {
+test("an edit in JSON gives the model its image, and is refused if it names the image twice", async () => {
   const path = "/v1/vendora/images/edits";
   const body = { model, prompt: "Night", images: [{ image_url: "https://example.com/a.png" }] };
   const calling = client.post(path, body);

@@ -1,4 +1,4 @@
-/** Completions, moderations and rerank: passed to the container, and its answer back. */
+/** Completions, moderations and rerank, whose requests and answers pass between caller and container. */
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import {
@@ -24,7 +24,7 @@ const ask = (call: string, body: object, headers: Record<string, string> = {}) =
 const complete = (more: object = {}) => ask("completions", { prompt: PROMPT, ...more });
 
 describe("a completion", () => {
-  test("is the container's, as the caller knows the model, and a prediction", async () => {
+  test("a completion is a prediction, answered by the container under the caller's name of the model", async () => {
     const output = { ...Object(completed(" there was")), usage };
     const [response, job] = await Promise.all([complete({ seed: 3 }), answer(fleet, output)]);
     expect(job).toMatchObject({ call: "completions", interface: "vendora" });
@@ -40,7 +40,7 @@ describe("a completion", () => {
     });
   });
 
-  test("streams", async () => {
+  test("a completion streams its chunks, then the usage", async () => {
     const asked = { stream: true, stream_options: { include_usage: true } };
     const [response] = await Promise.all([
       complete(asked),
@@ -56,14 +56,14 @@ describe("a completion", () => {
     ]);
   });
 
-  test("asked again with the same Idempotency-Key does not run again", async () => {
+  test("a completion that is repeated with its Idempotency-Key does not run again", async () => {
     const again = () => ask("completions", { prompt: PROMPT }, { "idempotency-key": "once" });
     const [first] = await Promise.all([again(), answer(fleet, completed("on"))]);
     expect(await (await again()).json()).toEqual(await first.json());
   });
 
   test.each([["text"], [["one", "two"]], [[1, 2, 3]], [[[1, 2], [3]]]])(
-    "continues %j",
+    "a completion takes the prompt %j",
     async (prompt) => {
       const [response, job] = await Promise.all([
         complete({ prompt }),
@@ -73,7 +73,7 @@ describe("a completion", () => {
     },
   );
 
-  test("that its container refuses is refused in its words", async () => {
+  test("a completion that its container refuses has the container's error", async () => {
     const asked = complete({ suffix: "end" });
     const { channel } = await fleet.work();
     const error = { message: "no suffix", type: "t", param: "suffix", code: "c" };
@@ -85,7 +85,7 @@ describe("a completion", () => {
     expect(body).toMatchObject({ error });
   });
 
-  test("whose caller leaves is cancelled", async () => {
+  test("a completion is cancelled when its caller leaves", async () => {
     const leaving = new AbortController();
     const asked = client.fetch("/v1/vendora/completions", {
       method: "POST",
@@ -109,17 +109,20 @@ describe("a completion of a Cog model", () => {
     input: { type: "object", properties: { prompt: { type: "string" }, stop: {} } },
   });
 
-  test.each([[PROMPT], [[PROMPT]]])("of %j is what it writes", async (prompt) => {
-    const { client: caller, model: poet, fleet: runner } = await cog;
-    const [response, job] = await Promise.all([
-      caller.post("/v1/vendora/completions", { model: poet, prompt, stop: ["."], seed: null }),
-      answer(runner, " there", " was"),
-    ]);
-    expect(job.input).toEqual({ model: poet, prompt: PROMPT, stop: "." });
-    const body = await response.json();
-    expectCompletion(body);
-    expect(body).toMatchObject({ choices: [{ text: " there was" }], usage });
-  });
+  test.each([[PROMPT], [[PROMPT]]])(
+    "a completion of %j has the text that a Cog model writes",
+    async (prompt) => {
+      const { client: caller, model: poet, fleet: runner } = await cog;
+      const [response, job] = await Promise.all([
+        caller.post("/v1/vendora/completions", { model: poet, prompt, stop: ["."], seed: null }),
+        answer(runner, " there", " was"),
+      ]);
+      expect(job.input).toEqual({ model: poet, prompt: PROMPT, stop: "." });
+      const body = await response.json();
+      expectCompletion(body);
+      expect(body).toMatchObject({ choices: [{ text: " there was" }], usage });
+    },
+  );
 
   test.each([
     [{ prompt: ["one", "two"] }, "prompt"],
@@ -129,7 +132,7 @@ describe("a completion of a Cog model", () => {
     [{ echo: true }, "echo"],
     [{ logprobs: 0 }, "logprobs"],
     [{ suffix: "end" }, "suffix"],
-  ])("of %j is refused", async (wrong, param) => {
+  ])("a completion of a Cog model with %j is refused", async (wrong, param) => {
     const { client: caller, model: poet } = await cog;
     const body = { model: poet, prompt: PROMPT, ...wrong };
     const response = await caller.post("/v1/vendora/completions", body);
@@ -167,7 +170,7 @@ test.each([
   ["completions", {}],
   ["moderations", { input: "text" }],
   ["rerank", { query: "tea", documents: ["a"] }],
-])("an answer that is none of %s is the model's fault", async (call, body) => {
+])("an invalid answer to %s is a model_error", async (call, body) => {
   const [response] = await Promise.all([
     ask(call, { prompt: PROMPT, ...body }),
     answer(fleet, { nonsense: true }),
@@ -183,7 +186,7 @@ test.each([
   ["moderations", { input: 5 }, "input"],
   ["rerank", { query: "tea", documents: [] }, "documents"],
   ["rerank", { query: "tea", documents: ["a"], top_n: 0 }, "top_n"],
-])("%s of %j is refused", async (call, body, param) => {
+])("a call of %s with %j is refused", async (call, body, param) => {
   const response = await ask(call, body);
   expect(response.status).toBe(422);
   expect(await response.json()).toMatchObject({ error: { param } });

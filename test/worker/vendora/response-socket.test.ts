@@ -38,7 +38,7 @@ async function connected() {
   return { webSocket, messages, send, create, until, closed };
 }
 
-test("a message is a call, the next ones wait, and each names its lane", async () => {
+test("a message on the socket is a call, the next ones wait, and each event names its lane", async () => {
   const { webSocket, messages, create, until } = await connected();
   create({ stream_id: "one" });
   create({ stream_id: "two", previous_response_id: "resp_none" });
@@ -59,7 +59,7 @@ test("a message is a call, the next ones wait, and each names its lane", async (
   webSocket.close();
 });
 
-test("what is no call is an error, and the socket stays", async () => {
+test("a message that is no valid call is answered with an error, and the socket stays open", async () => {
   const { webSocket, messages, send, create, until } = await connected();
   webSocket.send("{");
   webSocket.send(new Uint8Array([1]));
@@ -70,7 +70,7 @@ test("what is no call is an error, and the socket stays", async () => {
   create({ input: 1 });
   await until("error", 7);
   const errors = messages.map(({ status, error }) => [status, error?.param]);
-  // What is said at once may come before what is said by the call.
+  // Errors of the socket can arrive before errors of a call.
   expect(errors).toEqual(
     expect.arrayContaining([
       [400, "type"],
@@ -86,7 +86,7 @@ test("what is no call is an error, and the socket stays", async () => {
   webSocket.close();
 });
 
-test("a number as its lane is refused, and comes back in no event", async () => {
+test("a number as a stream_id is refused, and appears in no event", async () => {
   const { webSocket, messages, until } = await connected();
   webSocket.send('{"type":"response.create","stream_id":1.0,"input":"Hi"}');
   await until("error");
@@ -95,7 +95,7 @@ test("a number as its lane is refused, and comes back in no event", async () => 
   webSocket.close();
 });
 
-test("one that need not wait is refused in its lane", async () => {
+test("an 18th message that waits is refused in its lane", async () => {
   const { webSocket, messages, create, until } = await connected();
   for (let n = 0; n < 18; n++) create({ stream_id: `lane-${n}` });
   await until("error");
@@ -103,7 +103,7 @@ test("one that need not wait is refused in its lane", async () => {
   webSocket.close();
 });
 
-test("large messages are few at a time, of all sockets of an account", async () => {
+test("all sockets of an account together hold only one message of 7 MiB", async () => {
   const [first, second] = [await connected(), await connected()];
   const large = { input: "x".repeat(7 * 1024 * 1024) };
   first.create(large);
@@ -113,14 +113,14 @@ test("large messages are few at a time, of all sockets of an account", async () 
   expect(second.messages).toMatchObject([{ status: 503, error: { code: "server_error" } }]);
   await put(channel, "on");
   await first.until("response.output_text.delta");
-  // What is being answered is no longer held.
+  // The first message is no longer held once its answer has begun.
   second.create(large);
   await fleet.work();
   expect(second.messages).toHaveLength(1);
   for (const { webSocket } of [first, second]) webSocket.close();
 });
 
-test("it is closed for a message that is too large, and for many that are no calls", async () => {
+test("a socket is closed after a message that is too large, and after 64 that are no calls", async () => {
   const big = await connected();
   big.webSocket.send("x".repeat(10 * 1024 * 1024 + 1));
   expect(await big.closed).toBe(1009);
@@ -131,7 +131,7 @@ test("it is closed for a message that is too large, and for many that are no cal
   expect(flood.messages).toHaveLength(64);
 });
 
-test("closing it cancels what runs", async () => {
+test("a socket's response is cancelled when the caller closes the socket", async () => {
   const { webSocket, create, until } = await connected();
   create();
   const { channel } = await fleet.work();
@@ -143,7 +143,7 @@ test("closing it cancels what runs", async () => {
   expect(await client.status(await newest(client))).toBe("canceled");
 });
 
-test("one that is canceled elsewhere has an end, and the next begins", async () => {
+test("a response that is canceled elsewhere ends on the socket, and the next one begins", async () => {
   const { webSocket, messages, create, until } = await connected();
   create({ stream_id: "one" });
   const { channel } = await fleet.work();
@@ -163,7 +163,7 @@ test("one that is canceled elsewhere has an end, and the next begins", async () 
   webSocket.close();
 });
 
-test("it takes a token that may predict, and an upgrade", async () => {
+test("a socket needs a token that may predict, and an upgrade", async () => {
   expect((await fetchAs("Bearer aus_none")).status).toBe(401);
   expect((await client.fetch(PATH)).status).toBe(405);
   const { client: stranger } = await newUser();
@@ -176,7 +176,7 @@ test("it takes a token that may predict, and an upgrade", async () => {
 const fetchAs = (authorization: string) =>
   client.fetch(`${ORIGIN}${PATH}`, { headers: { ...upgrade.headers, authorization } });
 
-/** The last response of a socket. */
+/** Returns the last completed response of a socket. */
 const lastOf = (messages: Message[]) =>
   messages.findLast(({ type }) => type === "response.completed")?.response;
 
@@ -208,7 +208,7 @@ test("a response that is not stored is continued on its own socket, and nowhere 
   for (const socket of [webSocket, other.webSocket]) socket.close();
 });
 
-test("a continuation that fails takes what it continued with it", async () => {
+test("a continuation that fails also removes the response that it continued", async () => {
   const { webSocket, messages, create, until } = await connected();
   create({ store: false });
   await answer(fleet, "first");
@@ -229,7 +229,7 @@ test("a continuation that fails takes what it continued with it", async () => {
   webSocket.close();
 });
 
-test("a response without generation does not run the model, and is continued", async () => {
+test("a response without generation does not run the model, and can be continued", async () => {
   const { webSocket, messages, create, until } = await connected();
   const before = await newest(client);
   create({ generate: false, store: false, instructions: "Be brief." });
@@ -250,7 +250,7 @@ test("a response without generation does not run the model, and is continued", a
   webSocket.close();
 });
 
-test("a call of its own cannot be without generation", async () => {
+test("a plain POST cannot be without generation", async () => {
   const response = await client.post(PATH, { model, input: "Go on", generate: false });
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({ error: { param: "generate" } });

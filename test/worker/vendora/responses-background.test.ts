@@ -20,8 +20,8 @@ const { client, fleet, create, read } = await newResponses();
 
 afterEach(startClock);
 
-describe("one in the background", () => {
-  test("is there at once, and can be polled while it grows", async () => {
+describe("a response in the background", () => {
+  test("a response in the background exists at once, and can be polled while it grows", async () => {
     const queued = await resource(create({ background: true }), 202);
     expect(queued).toMatchObject({ status: "queued", background: true, output: [] });
     const { channel } = await fleet.work();
@@ -33,7 +33,7 @@ describe("one in the background", () => {
     expect([ended.status, text(ended)]).toEqual(["completed", "on and on"]);
   });
 
-  test("goes on when its reader leaves right after the first event, and is resumed", async () => {
+  test("a response in the background goes on without its reader, and can be resumed", async () => {
     const response = await create({ background: true, stream: true });
     const reader = response.body?.getReader();
     const first = new TextDecoder().decode((await reader?.read())?.value);
@@ -49,7 +49,7 @@ describe("one in the background", () => {
     expect(events.at(-1)?.type).toBe("response.completed");
   });
 
-  test("a large one is read once at a time by an account; others wait for 10 s", async () => {
+  test("a large response is read by one request of an account at a time; others wait for 10 s", async () => {
     stopClock();
     const { client, model, fleet, user_id } = await newVendora();
     const body = { model, input: "Go on", background: true };
@@ -67,7 +67,7 @@ describe("one in the background", () => {
     expect(await Promise.all(next)).toEqual([200, 200]);
   });
 
-  test("has no time limit but the version's own", async () => {
+  test("a response in the background has no time limit but the version's own", async () => {
     stopClock();
     const world = await newVendora();
     const body = { model: world.model, input: "Go on", background: true };
@@ -78,7 +78,7 @@ describe("one in the background", () => {
     expect(found.body.status).toBe("completed");
   });
 
-  test("is cancelled, twice to the same effect", async () => {
+  test("a response in the background is cancelled, and a second cancel has the same answer", async () => {
     const { id } = await resource(create({ background: true }), 202);
     const { channel } = await fleet.work();
     const cancelling = client.post(`${PATH}/${id}/cancel`, "");
@@ -91,7 +91,7 @@ describe("one in the background", () => {
     expect(events.map(({ type }) => type).at(-1)).not.toMatch(/cancel|completed|failed/);
   });
 
-  test("cannot be cancelled when it has ended", async () => {
+  test("a response in the background cannot be cancelled when it has ended", async () => {
     const { id } = await resource(create({ background: true }), 202);
     await answer(fleet, "on");
     await eventually(async () => expect((await read(id)).status).toBe("completed"));

@@ -1,4 +1,4 @@
-/** A response whose prediction's object dies between showing and storing, read with starting_after. */
+/** Responses whose prediction object dies between showing and storing events, read with `starting_after`. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
@@ -16,12 +16,12 @@ const { client, fleet } = patient;
 afterEach(startClock);
 
 const READY: ReportedEvent = { event: "setup", data: { phase: "ready" } };
-/** More than an end has events: else it would have a number that nobody has seen in any case. */
+/** `LOST` has more events than an end has, so that the end's numbers could collide with its numbers. */
 const LOST = [..."bcdefg"].map(output);
 
 type Event = Awaited<ReturnType<typeof eventsOf>>[number] & { delta?: string };
 
-/** What has come of a stream when it has said `last`. */
+/** Reads a stream until its delta `last`, and returns its events so far. */
 async function until(response: Response, last: string): Promise<Event[]> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
@@ -30,7 +30,10 @@ async function until(response: Response, last: string): Promise<Event[]> {
   return eventsOf(new Response(text, { headers: response.headers }));
 }
 
-/** `a` was stored, and the rest only shown: to somebody who stays, and to somebody who comes back. */
+/**
+ * Interrupts a response whose event `a` was stored, and whose `LOST` events were only shown: to a reader
+ * that stays, and to one that resumes.
+ */
 async function interrupted({ client, fleet, create } = patient) {
   const { id } = await resource(create({ background: true }), 202);
   const prediction = await newest(client);
@@ -52,7 +55,7 @@ async function interrupted({ client, fleet, create } = patient) {
   });
 }
 
-/** But for a repeated `response.in_progress`, which has the number of the event before it. */
+/** Checks that numbers rise. A repeated `response.in_progress` has the number of the event before it. */
 function expectRising(seen: Event[]) {
   const numbers = seen
     .filter(({ type }, n) => n < 3 || type !== "response.in_progress")
@@ -63,7 +66,7 @@ function expectRising(seen: Event[]) {
 const textOf = (seen: Event[]) => seen.map(({ delta = "" }) => delta).join("");
 
 describe("a response whose object dies between showing and storing", () => {
-  test("its runner comes back: nothing is missed, nothing comes twice", async () => {
+  test("readers see each event once when the runner comes back", async () => {
     const { job, seen, resume, live, read } = await interrupted();
     const reading = resume();
     const channel = await fleet.connect(job);
@@ -78,9 +81,9 @@ describe("a response whose object dies between showing and storing", () => {
   });
 
   test.each([
-    ["its runner is dead: who saw what is lost sees the end", patient, [31, 11]],
-    ["its time is over: so does who saw what is lost then", hasty, [21]],
-  ])("%s", async (_, world, pauses) => {
+    ["the runner is dead", patient, [31, 11]],
+    ["the time is over", hasty, [21]],
+  ])("readers that saw lost events see the end when %s", async (_, world, pauses) => {
     const { prediction, seen, resume, live, read } = await interrupted(world);
     const reading = resume();
     for (const seconds of pauses) await passes(seconds, prediction);
@@ -94,7 +97,7 @@ describe("a response whose object dies between showing and storing", () => {
     expect(new Set(ends).size).toBe(1);
   });
 
-  test("it is cancelled, and its runner is dead: the stream ends", async () => {
+  test("a stream ends when the response is cancelled and its runner is dead", async () => {
     const { id, prediction, seen, resume, live } = await interrupted();
     const reading = resume();
     expect(await client.cancel(prediction)).toBe(202);

@@ -1,4 +1,4 @@
-/** Responses of the vendora convention: waited for, streamed and replayed, refused. */
+/** Responses of the vendora convention: plain ones, streams and their replays, and refusals. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -28,8 +28,8 @@ const { client, model, fleet, create, read, completed } = await newResponses();
 
 afterEach(startClock);
 
-describe("one that is waited for", () => {
-  test("is completed, and stays to be read", async () => {
+describe("a response that is waited for", () => {
+  test("a response is completed, and can be read later", async () => {
     const [response, job] = await Promise.all([
       create({ metadata: { a: "b" } }),
       answer(fleet, "on"),
@@ -48,7 +48,7 @@ describe("one that is waited for", () => {
     expect(await read(created.id)).toEqual(created);
   });
 
-  test("that is as long as it may be is incomplete, and stays so", async () => {
+  test("a response that reaches max_output_tokens is incomplete, also when it is read later", async () => {
     const found = await completed({ max_output_tokens: 2 });
     expect(found).toMatchObject({
       status: "incomplete",
@@ -59,7 +59,7 @@ describe("one that is waited for", () => {
     expect(events.at(-1)).toMatchObject({ type: "response.incomplete", response: found });
   });
 
-  test("that the model fails is a resource too", async () => {
+  test("a response whose model fails is a resource with the status failed", async () => {
     const asked = create();
     const { channel } = await fleet.work();
     await channel.report([], failed("external", "out of memory"));
@@ -67,7 +67,7 @@ describe("one that is waited for", () => {
     expect(found).toMatchObject({ status: "failed", error: { message: "out of memory" } });
   });
 
-  test("that the container refuses is an error", async () => {
+  test("a response that the container refuses is an error", async () => {
     const asked = create();
     const { channel } = await fleet.work();
     const error = { message: "too long", type: "invalid_request_error", param: "input", code: "x" };
@@ -75,7 +75,7 @@ describe("one that is waited for", () => {
     expect(await refusal(asked)).toEqual({ status: 400, ...error });
   });
 
-  test("that takes too long is a 504", async () => {
+  test("a response that takes 390 s is a 504", async () => {
     stopClock();
     const world = await newVendora();
     const asked = world.client.post(PATH, { model: world.model, input: "Go on" });
@@ -84,7 +84,7 @@ describe("one that is waited for", () => {
     expect(await refusal(asked)).toMatchObject({ status: 504, code: "timeout" });
   });
 
-  test("is waited for through a restart of the control plane", async () => {
+  test("a response is still answered after a restart of the control plane", async () => {
     const asked = create();
     const { job, channel } = await fleet.work();
     await put(channel, "on");
@@ -93,15 +93,15 @@ describe("one that is waited for", () => {
     expect(text(await resource(asked))).toBe("on and on");
   });
 
-  test("cannot be cancelled afterwards", async () => {
+  test("a response that was waited for cannot be cancelled after its end", async () => {
     const { id } = await completed();
     const { status, message } = await refusal(client.post(`${PATH}/${id}/cancel`, ""));
     expect([status, message]).toEqual([400, "Cannot cancel a synchronous response."]);
   });
 });
 
-describe("one that is streamed", () => {
-  test("tells its events in order, numbered without a gap", async () => {
+describe("a streamed response", () => {
+  test("a streamed response sends its events in order, numbered without a gap", async () => {
     const [response] = await Promise.all([
       create({ stream: true }),
       answer(fleet, chunk({ role: "assistant", content: "on" }), chunk({ content: " on" }, "stop")),
@@ -125,7 +125,7 @@ describe("one that is streamed", () => {
     expect(await read(last?.id ?? "")).toEqual(last);
   });
 
-  test("is replayed, whole or in part, whenever it is asked for", async () => {
+  test("a response is replayed, whole or from a number on", async () => {
     const { id } = await completed({ stream: false });
     const whole = await eventsOf(await client.fetch(`${PATH}/${id}?stream=true`));
     expect(numbersOf(whole)).toEqual(upTo(whole.length));
@@ -133,7 +133,7 @@ describe("one that is streamed", () => {
     expect(rest).toEqual(whole.slice(5));
   });
 
-  test("whose reader leaves is cancelled", async () => {
+  test("a streamed response is cancelled when its reader leaves", async () => {
     const asked = create({ stream: true });
     const { job, channel } = await fleet.work();
     await put(channel, "on");
@@ -143,7 +143,7 @@ describe("one that is streamed", () => {
     expect(await client.status(job.prediction_id)).toBe("canceled");
   });
 
-  test("that its container refuses before the first word is an error with a status", async () => {
+  test("a streamed response that its container refuses before the first word is an error with a status", async () => {
     const asked = create({ stream: true });
     const { channel } = await fleet.work();
     const error = { message: "too much", type: "rate_limit_error", param: null, code: "busy" };
@@ -151,7 +151,7 @@ describe("one that is streamed", () => {
     expect(await refusal(asked)).toMatchObject({ status: 429, code: "busy" });
   });
 
-  test("of something that is no text fails", async () => {
+  test("a streamed response whose output is no text fails", async () => {
     const [response] = await Promise.all([create({ stream: true }), answer(fleet, { width: 5 })]);
     const events = await eventsOf(response);
     expect(events.at(-1)).toMatchObject({
@@ -161,7 +161,7 @@ describe("one that is streamed", () => {
   });
 });
 
-test("long instructions are held for a few at a time, and given back at the end", async () => {
+test("two responses at a time may have long instructions, and the next may follow at their end", async () => {
   const instructions = "x".repeat(5 * 1024 * 1024);
   const waiting = [create({ instructions }), create({ instructions, stream: true })];
   const works = [await fleet.work(), await fleet.work()];
@@ -184,7 +184,7 @@ test("a plain prediction is a response only if its input is a whole request", as
   expect((await client.fetch(`${PATH}/${response_id}`)).status).toBe(404);
 });
 
-test("a prediction that is no response is not one", async () => {
+test("a prediction of a chat is not found as a response", async () => {
   const id = await client
     .create({ model, input: { messages: [] } })
     .then(({ body }) => body.id.replaceAll("-", ""));
@@ -199,7 +199,7 @@ test.each([
   [{ conversation: "conv_1" }, 404, "conversation"],
   [{ prompt: { id: "pmpt_1" } }, 400, "prompt"],
   [{ prompt: { id: "p" } }, 400, "prompt"],
-])("%j is refused", async (wrong, status, param) => {
+])("a response with %j is refused", async (wrong, status, param) => {
   expect(await refusal(create(wrong))).toMatchObject({ status, param });
 });
 

@@ -1,4 +1,4 @@
-/** The control plane is restarted during a call: whether its run is canceled when its caller does not come back. */
+/** Calls during a restart of the control plane: which runs are canceled when their caller does not return. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
@@ -17,7 +17,7 @@ afterEach(() => {
 
 const { client, model, fleet } = await newVendora();
 
-/** A call that is under way. @returns what cuts its connection */
+/** Begins a call. Returns the function that cuts its connection. */
 type Begin = () => Promise<() => void>;
 
 const posted =
@@ -46,7 +46,7 @@ const overSocket: Begin = async () => {
   return () => webSocket.close();
 };
 
-/** The runner connects again after the restart, the caller does not. */
+/** Restarts during a call. The runner connects again afterwards, the caller does not. */
 async function cutOff(begin: Begin): Promise<{ id: string; channel: Channel }> {
   const cut = await begin();
   const { job } = await fleet.work();
@@ -100,7 +100,7 @@ test("a call that no runner has taken is canceled when its connection was cut", 
   const restarting = abortAllDurableObjects();
   cut();
   await restarting;
-  // Its object wakes when the dispatch is due again.
+  // The prediction object wakes when its dispatch is due again.
   await passes(31, id);
   await passes(11, id);
   expect(await other.client.status(id)).toBe("canceled");

@@ -80,7 +80,7 @@ describe("a response that is silent", () => {
     return { ...world, channel, stream };
   };
 
-  /** Two minutes. Its logs keep the lease, and are no events of a response. */
+  /** Lets two minutes pass. Logs keep the lease meanwhile, and are no events of a response. */
   const twoMinutes = async ({ channel, stream }: Awaited<ReturnType<typeof begin>>) => {
     for (let beat = 1; beat <= 8; beat++) {
       await channel.report([{ event: "logs", data: "loading\n" }]);
@@ -92,7 +92,7 @@ describe("a response that is silent", () => {
   };
   const REPEAT = "(?<!^id: \\d+\\n)event: response\\.in_progress$";
 
-  test("repeats response.in_progress every 30 s, outside the log", async () => {
+  test("a silent response repeats response.in_progress every 30 s, outside the log", async () => {
     const begun = await begin();
     const text = await twoMinutes(begun);
     expect(text.match(new RegExp(REPEAT, "gm"))).toHaveLength(4);
@@ -113,13 +113,13 @@ describe("a response that is silent", () => {
     expect(replay).toEqual(events.filter((event) => !repeats.includes(event)));
   });
 
-  test("sends comments in place of a resource over 256 KiB", async () => {
+  test("a silent response sends comments in place of a resource over 256 KiB", async () => {
     const text = await twoMinutes(await begin({ instructions: "x".repeat(300_000) }));
     expect(text.match(/^: keep-alive$/gm)).toHaveLength(8);
     expect(text.match(/^event: response\.in_progress$/gm)).toHaveLength(1);
   });
 
-  test("is queued for as long as it waits in the background", async () => {
+  test("a response that waits in the background repeats response.queued", async () => {
     const world = await newSilent();
     const ask = posts("/v1/vendora/responses", { input: "Go on", background: true });
     const stream = reading(await ask(world));
@@ -133,7 +133,7 @@ describe("a response that is silent", () => {
     await stream.leave();
   });
 
-  test("repeats response.in_progress over a WebSocket as well", async () => {
+  test("a silent response repeats response.in_progress over a WebSocket as well", async () => {
     const { client, model, fleet } = await newSilent();
     const { webSocket } = await client.fetch("/v1/vendora/responses", {
       headers: { upgrade: "websocket" },
@@ -159,7 +159,7 @@ describe("a response that is silent", () => {
   });
 });
 
-test("a message that is silent sends pings, also before it begins", async () => {
+test("a silent message sends pings, also before it begins", async () => {
   const world = await newSilent();
   const asked = posts("/v1/vendorb/messages", message)(world);
   const { channel } = await world.fleet.work();
@@ -172,10 +172,10 @@ test("a message that is silent sends pings, also before it begins", async () => 
   expect(events?.slice(0, 2)).toEqual(["event: ping", "event: message_start"]);
 });
 
-/** A comment, or the convention's own event for this; a message has one at its beginning, too. */
+/** Matches a comment or a second ping. The first ping is part of each message's beginning. */
 const SIGN_OF_LIFE = /^: .*\n|"type":"ping".*"type":"ping"/ms;
 
-/** Reads a stream while it comes. */
+/** Reads a stream while it arrives. */
 function reading({ body }: Response) {
   let text = "";
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();

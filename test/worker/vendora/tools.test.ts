@@ -1,4 +1,4 @@
-/** Tools as coding agents send them: what the model is given, what is left out, what is refused. */
+/** Tools as coding agents send them: those that the model gets, those left out, and those refused. */
 import { expect, test } from "vitest";
 import { answer, chunk, newVendora } from "../support/vendora.ts";
 
@@ -19,7 +19,7 @@ const create = (more: object = {}) => client.post(PATH, { model, input: "Go on",
 const call = (name: string, args: string) =>
   chunk({ tool_calls: [{ index: 0, id: "c", function: { name, arguments: args } }] });
 
-test("calls come back as what was asked, and what is left out is said", async () => {
+test("calls have the kind of the requested tool, and a header names the tools that are left out", async () => {
   const log = call("git__log", "{}");
   const [response, job] = await Promise.all([create(), answer(fleet, log)]);
   expect(response.headers.get("auspex-tools-left-out")).toBe("web_search, image_generation");
@@ -40,7 +40,7 @@ test("calls come back as what was asked, and what is left out is said", async ()
   expect(events).toContain('"type":"custom_tool_call"');
 });
 
-test("nothing is said where nothing is left out, and no caller's words are a header", async () => {
+test("the header of left-out tools is absent if none is, and never has a caller's words", async () => {
   for (const given of [[PATCH], [{ type: "a\r\nset-cookie: b" }]]) {
     const [response] = await Promise.all([create({ tools: given }), answer(fleet, "on")]);
     expect(response.status).toBe(200);
@@ -48,7 +48,7 @@ test("nothing is said where nothing is left out, and no caller's words are a hea
   }
 });
 
-test("a tool that has to be used and is not there is refused", async () => {
+test("a tool_choice of a tool that is not available is refused", async () => {
   const response = await create({ tool_choice: { type: "web_search" } });
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({

@@ -1,4 +1,4 @@
-/** Calls that ask a model for what its schema does not have. */
+/** Calls with parameters that the model's schema does not have. */
 import { expect, test } from "vitest";
 import { expectErrorBody } from "../../published/validate.ts";
 import { answer, chat, newVendora } from "../support/vendora.ts";
@@ -30,7 +30,7 @@ test.each([false, true])("a chat with a Cog model is refused (stream: %s)", asyn
   expect(await client.ok("GET", "/v1/predictions")).toMatchObject({ items: [] });
 });
 
-test("what the schema has reaches the model", async () => {
+test("parameters that the schema has reach the model", async () => {
   const { client, model, fleet } = await worldOf("cog", "messages", "response_format");
   const asked = { response_format: JSON_FORMAT, tool_choice: "auto", n: 1 };
   const [response, job] = await Promise.all([chat(client, model, asked), answer(fleet, "{}")]);
@@ -49,7 +49,7 @@ test.each([
   expect(await client.ok("GET", "/v1/predictions")).toMatchObject({ items: [] });
 });
 
-test("a server of the convention refuses for itself", async () => {
+test("a server of the convention gets parameters that its schema does not have", async () => {
   const { client, model, fleet } = await worldOf("vendora", "messages");
   const asked = { tool_choice: "required", n: 2 };
   const [response, job] = await Promise.all([chat(client, model, asked), answer(fleet, "on")]);

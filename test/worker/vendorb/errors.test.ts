@@ -1,4 +1,4 @@
-/** Errors of messages, in the convention's words: of the model, and of the request. */
+/** Errors of messages in the convention's format: errors of the model and of the request. */
 import { describe, expect, test } from "vitest";
 import { checkedError } from "../../published/vendorb.ts";
 import { ALL, failed, newVendora, refused } from "../support/vendora.ts";
@@ -18,15 +18,18 @@ describe("a failure", () => {
     [failed("internal", "no runner"), 500, "api_error", "no runner"],
   ] as const;
 
-  test.each(cases)("%j is a %i", async (finish, status, type, message) => {
-    const asked = ask(client, model);
-    const { channel } = await fleet.work();
-    await channel.report([], finish);
-    const retry = status === 429 || status === 503 ? null : "false";
-    expect(await errorOf(asked)).toEqual({ status, type, message, retry });
-  });
+  test.each(cases)(
+    "a run that ends with %j is answered with %i",
+    async (finish, status, type, message) => {
+      const asked = ask(client, model);
+      const { channel } = await fleet.work();
+      await channel.report([], finish);
+      const retry = status === 429 || status === 503 ? null : "false";
+      expect(await errorOf(asked)).toEqual({ status, type, message, retry });
+    },
+  );
 
-  test("of an overflown context is told in the words by which agents know it", async () => {
+  test("an error of an exceeded context begins with 'prompt is too long', which agents look for", async () => {
     const asked = ask(client, model);
     const { channel } = await fleet.work();
     const error = { ...about, message: "maximum context length", code: "context_length_exceeded" };
@@ -47,7 +50,7 @@ describe("a failure", () => {
 
 describe("a request", () => {
   test.each([`${username}/none`, "claude-sonnet-4-5", `${model}:99`])(
-    "of %s is a 404, whatever else is wrong with it",
+    "a request for the model %s is a 404, whatever else is wrong with it",
     async (unknown) => {
       expect(await errorOf(ask(client, unknown, { messages: "nonsense" }))).toMatchObject({
         status: 404,
@@ -57,7 +60,7 @@ describe("a request", () => {
     },
   );
 
-  test("of a version that neither chats nor has messages is a 400 that says so", async () => {
+  test("a version that neither chats nor has messages is a 400 that says so", async () => {
     const compatibilities = { ...ALL, vendora_chat_completions: false };
     const { client: other, model: bare } = await newVendora({ compatibilities });
     expect(await errorOf(ask(other, bare))).toMatchObject({
@@ -77,7 +80,7 @@ describe("a request", () => {
     [{ stop_sequences: [5] }, "stop_sequences.0"],
     [{ stream: "yes" }, "stream"],
     [{ model: undefined }, "model"],
-  ])("%j is a 422 with both bodies", async (wrong, path) => {
+  ])("a message with %j is a 422 with both error bodies", async (wrong, path) => {
     const response = await ask(client, model, wrong);
     expect(response.status).toBe(422);
     const body = await response.json();
@@ -87,7 +90,7 @@ describe("a request", () => {
     expect(error.message.startsWith(`${path}: `)).toBe(true);
   });
 
-  test("without a token, without JSON, at no address: in the convention's words", async () => {
+  test("requests without a token, JSON or a known path get errors in the convention's format", async () => {
     const nobody = { method: "POST", headers: { authorization: "", "x-api-key": "nonsense" } };
     const plain = { method: "POST", headers: { "content-type": "text/plain" }, body: "a" };
     const cases: [Promise<Response>, number, string][] = [
@@ -107,7 +110,7 @@ describe("a request", () => {
       expect(await errorOf(asked)).toMatchObject({ status, type });
   });
 
-  test("a key is no token anywhere else", async () => {
+  test("a token in x-api-key is a 401 outside the convention", async () => {
     const { token = "" } = client;
     const response = await client.fetch("/v1/predictions", {
       headers: { authorization: "", "x-api-key": token },
@@ -116,7 +119,7 @@ describe("a request", () => {
   });
 
   test.each(["/v1/messages", "/v1/v1/messages", "/messages", "/vendorb/messages"])(
-    "to %s is told the address",
+    "a request to %s gets an error that names the right address",
     async (path) => {
       const response = await client.post(path, asking(model));
       if (response.headers.get("content-type")?.startsWith("text/html")) return;
@@ -127,7 +130,7 @@ describe("a request", () => {
   );
 });
 
-test("a request that continues a thread is told to send all of it, as the official client can", async () => {
+test("a request that continues a thread is a thread_not_found, so that the client sends all of it", async () => {
   const thread = { type: "continue", previous_message_id: "msg_1" };
   const response = await ask(client, model, { thread });
   expect([response.status, await response.json()]).toMatchObject([

@@ -1,4 +1,4 @@
-/** Messages that are streamed: event by event, failed on the way, left by their readers. */
+/** Streamed messages: their events, failures on the way, and readers that leave. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { checkedError, checkedEvents } from "../../published/vendorb.ts";
@@ -24,8 +24,8 @@ afterEach(startClock);
 const stream = (more: object = {}, headers: Record<string, string> = {}) =>
   ask(client, model, { stream: true, ...more }, headers);
 
-describe("a streamed one", () => {
-  test("comes event by event, with ids that resume the event log", async () => {
+describe("a streamed message", () => {
+  test("a streamed message sends each event with an id that resumes the event log", async () => {
     const asked = stream();
     const { job, channel } = await fleet.work();
     await put(channel, chunk({ role: "assistant", content: "" }), chunk({ content: "on" }));
@@ -50,7 +50,7 @@ describe("a streamed one", () => {
     ]);
   });
 
-  test("of a container that has messages is rebuilt from its events", async () => {
+  test("a streamed message of a container that has messages is rebuilt from its events", async () => {
     const [response] = await Promise.all([
       stream(),
       answer(
@@ -72,7 +72,7 @@ describe("a streamed one", () => {
     expect(events.at(-2)).toMatchObject({ usage: { input_tokens: 4, output_tokens: 1 } });
   });
 
-  test("may take longer than a plain one, since its heartbeats keep the connection open", async () => {
+  test("a streamed message may take 600 s, because its heartbeats keep the connection open", async () => {
     stopClock();
     const world = await newVendora();
     const asked = ask(world.client, world.model, { stream: true });
@@ -84,7 +84,7 @@ describe("a streamed one", () => {
     expect(await world.client.status(id)).toBe("canceled");
   });
 
-  test("goes on when the control plane is restarted meanwhile", async () => {
+  test("a streamed message goes on after a restart of the control plane", async () => {
     const asked = stream();
     const { job, channel } = await fleet.work();
     await put(channel, "on");
@@ -100,7 +100,7 @@ describe("a streamed one", () => {
     expect(texts).toEqual(["on", " and", " on"]);
   });
 
-  test("that fails before its first word is an error with a status", async () => {
+  test("a streamed message that fails before its first word is an error with a status", async () => {
     const asked = stream();
     const { channel } = await fleet.work();
     const error = { message: "too long", type: "x", param: "messages.0", code: "x" };
@@ -112,7 +112,7 @@ describe("a streamed one", () => {
     });
   });
 
-  test("that fails after it ends with an error, and without a stop", async () => {
+  test("a streamed message that fails after its first word ends with an error, without message_stop", async () => {
     const asked = stream();
     const { channel } = await fleet.work();
     await put(channel, "on");
@@ -125,13 +125,13 @@ describe("a streamed one", () => {
     checkedEvents(events, false);
   });
 
-  test("of something that is no text is the model's error", async () => {
+  test("a streamed message whose outputs are no text ends with an api_error", async () => {
     const [response] = await Promise.all([stream(), answer(fleet, "a", { width: 6 })]);
     const events = await toldBy(response);
     expect(checkedError(events.pop())).toMatchObject({ error: { type: "api_error" } });
   });
 
-  test("whose reader leaves is cancelled", async () => {
+  test("a streamed message is cancelled when its reader leaves", async () => {
     const asked = stream();
     const { job, channel } = await fleet.work();
     await put(channel, "on");
@@ -142,7 +142,7 @@ describe("a streamed one", () => {
     expect(await client.status(job.prediction_id)).toBe("canceled");
   });
 
-  test("with an Idempotency-Key goes on without its caller, who may come back for it", async () => {
+  test("a streamed message with an Idempotency-Key goes on without its caller, who may resume it", async () => {
     const leaving = new AbortController();
     const headers = { "content-type": "application/json", "idempotency-key": "back" };
     const body = JSON.stringify(asking(model, { stream: true }));
@@ -154,7 +154,7 @@ describe("a streamed one", () => {
     const again = await stream({}, { "idempotency-key": "back" });
     const first = await toldBy(again);
     checkedEvents(first);
-    // The log is the same whoever reads it, and so is what is made of it.
+    // The events are made from the stored log, so that each reader gets the same ones.
     const third = await stream({}, { "idempotency-key": "back" });
     expect(await toldBy(third)).toEqual(first);
   });

@@ -1,4 +1,4 @@
-/** Messages of the vendorb convention: answered whole, translated or as they are, asked again, left. */
+/** Messages of the vendorb convention: whole answers, translations, repeats and callers that leave. */
 import { afterEach, describe, expect, test } from "vitest";
 import { checkedMessage } from "../../published/vendorb.ts";
 import { eventually } from "../support/eventually.ts";
@@ -20,8 +20,8 @@ afterEach(startClock);
 
 const idOf = (predictionId: string) => `msg_${predictionId.replaceAll("-", "")}`;
 
-describe("a plain one", () => {
-  test("of a model that chats is asked as it came, and answered as a message", async () => {
+describe("a plain message", () => {
+  test("a message to a model that chats reaches its runner unchanged, and is answered as a message", async () => {
     const more = { system: "Be brief.", temperature: 0.5, metadata: { user_id: "u" } };
     const [response, job] = await Promise.all([
       ask(client, model, more),
@@ -39,7 +39,7 @@ describe("a plain one", () => {
     });
   });
 
-  test("of a container that has messages is the container's", async () => {
+  test("a message to a container that has messages is answered by the container", async () => {
     const [response, job] = await Promise.all([
       ask(client, model),
       answer(fleet, {
@@ -61,7 +61,7 @@ describe("a plain one", () => {
     });
   });
 
-  test("is a prediction, which its answer names", async () => {
+  test("a message is a prediction, which its answer names", async () => {
     const [response, job] = await Promise.all([ask(client, model), answer(fleet, "text")]);
     expect(predictionOf(response)).toBe(job.prediction_id);
     expect(response.headers.get("location")).toBe(`/v1/predictions/${job.prediction_id}`);
@@ -75,7 +75,7 @@ describe("a plain one", () => {
     });
   });
 
-  test("stops at its limit, or at a sequence", async () => {
+  test("a message stops at max_tokens, or at a stop sequence", async () => {
     const [cut] = await Promise.all([
       ask(client, model, { max_tokens: 2 }),
       answer(fleet, "on", " and"),
@@ -95,7 +95,7 @@ describe("a plain one", () => {
     });
   });
 
-  test("is served below a second /v1, with a key instead of a bearer token", async () => {
+  test("a message is served below a second /v1, with a key instead of a bearer token", async () => {
     const { token = "" } = client;
     const asked = client.post("/v1/vendorb/v1/messages?beta=true", asking(model), {
       authorization: "",
@@ -108,12 +108,12 @@ describe("a plain one", () => {
     checkedMessage(await response.json());
   });
 
-  test("can be of a certain version", async () => {
+  test("a message can name a version of the model", async () => {
     const [response] = await Promise.all([ask(client, `${model}:1`), answer(fleet, "text")]);
     expect(await response.json()).toMatchObject({ model: `${model}:1` });
   });
 
-  test("asked again with the same Idempotency-Key does not run again", async () => {
+  test("a message that is repeated with its Idempotency-Key does not run again", async () => {
     const headers = { "idempotency-key": "once" };
     const [first] = await Promise.all([ask(client, model, {}, headers), answer(fleet, "text")]);
     const second = await ask(client, model, {}, headers);
@@ -123,7 +123,7 @@ describe("a plain one", () => {
     expect(other).toMatchObject({ status: 409, type: "conflict_error", retry: "false" });
   });
 
-  test("whose caller leaves is cancelled", async () => {
+  test("a message is cancelled when its caller leaves", async () => {
     const leaving = new AbortController();
     const asked = client.fetch(PATH, {
       method: "POST",
@@ -139,7 +139,7 @@ describe("a plain one", () => {
     expect(await client.status(job.prediction_id)).toBe("canceled");
   });
 
-  test("that takes too long is cancelled by itself: 504, and not to be tried again", async () => {
+  test("a message is cancelled after 390 s, and answered with a 504 that is not to be retried", async () => {
     stopClock();
     const { client: caller, model: slow } = await newVendora();
     const asked = ask(caller, slow);
@@ -154,8 +154,8 @@ describe("a plain one", () => {
   });
 });
 
-describe("of a Cog model", () => {
-  test("it is asked for what its schema names, and text is a message", async () => {
+describe("a message of a Cog model", () => {
+  test("a Cog model runs the call messages, and its text is answered as a message", async () => {
     const world = await newVendora({ configuration: { interface: "cog" } });
     const [response, job] = await Promise.all([
       ask(world.client, world.model),
@@ -168,7 +168,7 @@ describe("of a Cog model", () => {
     });
   });
 
-  test("what would change the answer and is not in its schema is refused", async () => {
+  test("a parameter that would change the answer and is not in the schema is refused", async () => {
     const world = await newVendora({
       configuration: { interface: "cog" },
       input: { type: "object", properties: { messages: {}, tools: {} } },
@@ -187,7 +187,7 @@ describe("tools", () => {
   const own = { name: "weather", input_schema: { type: "object" } };
   const search = { type: "web_search_20250305", name: "web_search" };
 
-  test("that only the convention's own service has are left out, and told", async () => {
+  test("tools that only the convention's own service has are left out, and named in a header", async () => {
     const call = chunk({
       tool_calls: [{ index: 0, id: "c", function: { name: "weather", arguments: "{}" } }],
     });
@@ -203,7 +203,7 @@ describe("tools", () => {
     });
   });
 
-  test("that the conversation adds or removes are added or removed", async () => {
+  test("tools are added and removed by messages of the conversation", async () => {
     const change = (type: string, tool: object) => ({ role: "system", content: [{ type, tool }] });
     const clock = { ...own, name: "clock" };
     const messages = [
@@ -219,14 +219,14 @@ describe("tools", () => {
     expect(job.input).toMatchObject({ messages, tools: [clock] });
   });
 
-  test("that the service has run before are left out of the conversation, and named", async () => {
+  test("calls of the convention's own tools are left out of the conversation, and named", async () => {
     const ran = { type: "server_tool_use", id: "s", name: "web_search", input: {} };
     const messages = [...MESSAGES, { role: "assistant", content: [ran] }, ...MESSAGES];
     const [response] = await Promise.all([ask(client, model, { messages }), answer(fleet, "on")]);
     expect(response.headers.get("auspex-content-left-out")).toBe("server_tool_use");
   });
 
-  test("that have to be used and are left out are refused", async () => {
+  test("a tool_choice of a tool that is left out is refused", async () => {
     const tool_choice = { type: "tool", name: "web_search" };
     const asked = ask(client, model, { tools: [search, own], tool_choice });
     expect(await errorOf(asked)).toMatchObject({
@@ -237,7 +237,7 @@ describe("tools", () => {
   });
 });
 
-test("a plain prediction of a container that only has messages is one", async () => {
+test("a plain prediction of a container that only has messages runs the call messages", async () => {
   const world = await newVendora({ compatibilities: { vendorb_messages: true } });
   await world.client.create({ model: world.model, input: { messages: MESSAGES } });
   const job = await answer(world.fleet, "on");

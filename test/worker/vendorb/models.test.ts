@@ -1,4 +1,4 @@
-/** The models that answer messages, and how many tokens a message has. */
+/** The lists of models that answer messages, and the counting of a message's tokens. */
 import { describe, expect, test } from "vitest";
 import { checkedModel, checkedModels, checkedTokens } from "../../published/vendorb.ts";
 import { answer, newest, newVendora, predictionOf } from "../support/vendora.ts";
@@ -11,7 +11,7 @@ const MODELS = "/v1/vendorb/models";
 const list = async (query = "") => checkedModels(await client.ok("GET", `${MODELS}${query}`));
 
 describe("models", () => {
-  test("are those that chat or have messages, and that one may see", async () => {
+  test("the list of models has those that chat or have messages, and that the caller may see", async () => {
     const native = await newVendora({
       visibility: "public",
       compatibilities: { vendorb_messages: true },
@@ -29,7 +29,7 @@ describe("models", () => {
     expect(data.map(({ id }) => id)).not.toContain(native.model);
   });
 
-  test("come in pages, forward and back", async () => {
+  test("the list of models has pages, forward and back", async () => {
     for (let n = 0; n < 3; n++) await newVendora({ visibility: "public" });
     const all = (await list("?limit=1000")).data.map(({ id }) => id);
     expect(all.length).toBeGreaterThan(3);
@@ -46,14 +46,14 @@ describe("models", () => {
   });
 
   test.each([model, encodeURIComponent(model), encodeURIComponent(`${model}:1`)])(
-    "one of them: %s",
+    "the model %s is found by its name",
     async (name) => {
       const found = checkedModel(await client.ok("GET", `/v1/vendorb/v1/models/${name}`));
       expect(found).toMatchObject({ id: decodeURIComponent(name), display_name: model });
     },
   );
 
-  test("what cannot be called is not there", async () => {
+  test("a model that cannot be called is a 404", async () => {
     const { model: plain } = await newWorld({ visibility: "public" });
     for (const name of [plain, "nobody/none", "nonsense"])
       expect(await errorOf(client.fetch(`${MODELS}/${name}`))).toMatchObject({
@@ -66,14 +66,14 @@ describe("models", () => {
 describe("counting tokens", () => {
   const { max_tokens: _, ...counted } = asking(model, { system: "x".repeat(400) });
 
-  test("of a model that only chats is an estimate, for which nothing runs", async () => {
+  test("count_tokens of a model that only chats is an estimate, for which nothing runs", async () => {
     const response = await client.post(`${PATH}/count_tokens`, counted);
     const { input_tokens } = checkedTokens(await response.json());
     expect(input_tokens).toBeGreaterThan(100);
     expect(response.headers.has("auspex-prediction-id")).toBe(false);
   });
 
-  test("of a container that has messages is the container's", async () => {
+  test("count_tokens of a container that has messages is answered by the container", async () => {
     const world = await newVendora({ compatibilities: { vendorb_messages: true } });
     const asked = world.client.post("/v1/vendorb/v1/messages/count_tokens", {
       ...counted,
