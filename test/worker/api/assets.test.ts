@@ -1,4 +1,4 @@
-/** Assets that pages of an earlier deployment ask for. */
+/** Assets that pages of an earlier deployment request. */
 import { env, exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { readManifest } from "../../../src/services/assets.ts";
@@ -8,7 +8,7 @@ const get = (path: string) => exports.default.fetch(`${ORIGIN}${path}`, { redire
 const { files } = await readManifest(env);
 
 test.each(["page", "style.css", "playground.webp"])(
-  "%s of an earlier one is what it is now",
+  "a request for %s of an earlier deployment is redirected to the current file",
   async (name) => {
     const current = files[name] ?? "";
     const response = await get(current.replace(/-[A-Z0-9]{8}/, "-0LDHASH0"));
@@ -19,7 +19,7 @@ test.each(["page", "style.css", "playground.webp"])(
 );
 
 test.each(["/assets/nothing-0LDHASH0.js", "/assets/page.js", "/assets/page-0LDHASH0.css"])(
-  "there is no %s",
+  "a request for %s is a 404",
   async (path) => {
     expect((await get(path)).status).toBe(404);
   },

@@ -1,4 +1,4 @@
-/** A body that is wrong: not JSON, too large, too deep, with fields of wrong types or names. */
+/** Invalid bodies: not JSON, too large, nested too deep, with fields of wrong types or names. */
 import { afterEach, describe, expect, test } from "vitest";
 import type { Refusal } from "../support/client.ts";
 import { expectInvalid, expectProblem, expectUntouched } from "../support/refusals.ts";
@@ -12,25 +12,25 @@ afterEach(() => expectUntouched(world));
 
 const create = (body: unknown) => client.refused("/v1/predictions", body);
 
-describe("the body", () => {
-  test.each(["", "{", "not json", '{"model":}'])("that is not JSON: %j", async (body) => {
+describe("a refused body", () => {
+  test.each(["", "{", "not json", '{"model":}'])("a body is not JSON: %j", async (body) => {
     expectInvalid(await create(body), "body");
   });
 
-  test.each(["null", "[]", "5", '"text"', "true"])("that is not an object: %s", async (body) => {
+  test.each(["null", "[]", "5", '"text"', "true"])("a body is not an object: %s", async (body) => {
     const answer = await create(body);
     expect(answer.status).toBe(422);
     expect(answer.body.detail).toMatchObject([{ loc: ["body"] }]);
   });
 
   test.each([undefined, null, "text", 5, [], true])(
-    "with an input that is not an object: %j",
+    "an input is not an object: %j",
     async (input) => {
       expectInvalid(await create({ model, input }), "body", "input");
     },
   );
 
-  test("with wrong types, each named", async () => {
+  test("fields of wrong types are each named", async () => {
     const answer = await create({ model, input: {}, stream: "yes", webhook: { url: 5 } });
     expectInvalid(answer, "body", "stream");
     expectInvalid(answer, "body", "webhook", "url");
@@ -50,7 +50,7 @@ describe("the body", () => {
     [{ url: "https://example.com", secret: "whsec_no base64 at all" }, "secret"],
     [{ url: "https://[::ffff:10.0.0.1]/hook" }, "url"],
     [{ url: "https://me:secret@example.com/hook" }, "url"],
-  ])("with a webhook of %j", async (webhook, where) => {
+  ])("a webhook is invalid: %j", async (webhook, where) => {
     const answer = await create({ model, input: {}, webhook });
     expect(answer.status).toBe(422);
     expect(answer.body.detail).toMatchObject([
@@ -58,7 +58,7 @@ describe("the body", () => {
     ]);
   });
 
-  test("over 10 MiB is a 413, with and without a length", async () => {
+  test("a body over 10 MiB is a 413, with and without a length", async () => {
     const body = JSON.stringify({ model, input: { text: "x".repeat(10 * 1024 * 1024) } });
     expectProblem(await create(body), 413, "too_large");
     const bytes = new TextEncoder().encode(body);
@@ -70,18 +70,18 @@ describe("the body", () => {
     expect(streamed.status).toBe(413);
   });
 
-  describe.each([129, 20_000])("nested %i levels deep is said to be", (levels) => {
+  describe.each([129, 20_000])("nested %i levels deep", (levels) => {
     const nested = `{"a":${"[".repeat(levels - 2) + "]".repeat(levels - 2)}}`;
     const schemas = `{"prediction":{"input":${nested},"output":{}}}`;
     test.each([
-      ["an input", "/predictions", `"model":"${model}","input":${nested}`],
-      ["of a response", "/vendora/responses", `"model":"${model}","input":[${nested}]`],
+      ["an input of a prediction", "/predictions", `"model":"${model}","input":${nested}`],
+      ["an input of a response", "/vendora/responses", `"model":"${model}","input":[${nested}]`],
       [
         "a schema",
         `/models/${model}/versions`,
         `"release_notes":"","container_image_digest":"${DIGEST}","schemas":${schemas}`,
       ],
-    ])("%s", async (_, path, fields) => {
+    ])("%s is refused as nested too deep", async (_, path, fields) => {
       const headers = { "content-type": "application/json" };
       const init = { method: "POST", body: `{${fields}}`, headers };
       const response = await client.fetch(`/v1${path}`, init);
@@ -98,9 +98,9 @@ describe("the body", () => {
   });
 
   test.each([
-    ["in one piece", 0],
-    ["in many", 100_000],
-  ])("that is no UTF-8 is not guessed at: %s", async (_, padding) => {
+    ["one piece", 0],
+    ["many pieces", 100_000],
+  ])("a body that is not UTF-8 is refused: %s", async (_, padding) => {
     const text = JSON.stringify({ model, input: { text: "é".padEnd(padding, " ") } });
     const body = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
     const headers = { "content-type": "application/json" };
@@ -116,7 +116,7 @@ describe("the body", () => {
     ]);
   });
 
-  test("that ends within a character is no UTF-8", async () => {
+  test("a body that ends within a character is not UTF-8", async () => {
     const response = await client.fetch("/v1/predictions", {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -126,7 +126,7 @@ describe("the body", () => {
     expect(JSON.stringify(await response.json())).toContain("JSON must be UTF-8");
   });
 
-  test("that is compressed is a 415, and says so", async () => {
+  test("a compressed body is a 415 that asks for an uncompressed one", async () => {
     const body = new Blob([JSON.stringify({ model, input: {} })]).stream();
     const answer = await client.fetch("/v1/predictions", {
       method: "POST",
@@ -137,7 +137,7 @@ describe("the body", () => {
     expect((await answer.json<Refusal>()).detail).toMatch(/uncompressed.*not 'gzip'/);
   });
 
-  test("of another content type is a 415", async () => {
+  test("a body of another content type is a 415", async () => {
     const response = await client.fetch("/v1/predictions", {
       method: "POST",
       headers: { "content-type": "text/plain" },
@@ -151,22 +151,22 @@ describe("a field that is misspelt", () => {
   const schemas = { prediction: { input: {}, output: {} } };
   const version = { release_notes: "", container_image_digest: DIGEST, schemas };
   test.each<[what: string, path: string, body: object, at: string[]]>([
-    ["of a prediction", "/predictions", { model, input: {}, webhok: {} }, ["webhok"]],
+    ["a prediction", "/predictions", { model, input: {}, webhok: {} }, ["webhok"]],
     [
-      "of a prediction of one model",
+      "a prediction of one model",
       `/models/${model}/predictions`,
       { input: {}, retention_second: 60 },
       ["retention_second"],
     ],
-    ["of a version", `/models/${model}/versions`, { ...version, config: {} }, ["config"]],
+    ["a version", `/models/${model}/versions`, { ...version, config: {} }, ["config"]],
     [
-      "of what a version can be called by",
+      "the compatibilities of a version",
       `/models/${model}/versions`,
       { ...version, compatibilities: { vendora_chat: true } },
       ["compatibilities", "vendora_chat"],
     ],
-    ["of an upload", "/uploads", { size: 1, mime_type: "text/plain", filename: "a" }, ["filename"]],
-  ])("%s is said to be, and nothing comes of it", async (_, path, body, at) => {
+    ["an upload", "/uploads", { size: 1, mime_type: "text/plain", filename: "a" }, ["filename"]],
+  ])("a misspelt field of %s is named, and nothing is created", async (_, path, body, at) => {
     expectInvalid(await client.refused(`/v1${path}`, body), "body", ...at);
   });
 });

@@ -1,4 +1,6 @@
-/** What is wrong is answered clearly, and nothing is created, lost or stuck. Bodies: bad-body.test.ts. */
+/**
+ * Invalid requests get an answer that names the error, and create nothing. Bodies are in bad-body.test.ts.
+ */
 import { afterEach, describe, expect, test } from "vitest";
 import type { Refusal } from "../support/client.ts";
 import { expectInvalid, expectProblem, expectUntouched } from "../support/refusals.ts";
@@ -13,20 +15,20 @@ afterEach(() => expectUntouched(world));
 const create = (body: unknown, headers?: Record<string, string>) =>
   client.refused("/v1/predictions", body, headers);
 
-describe("the model", () => {
+describe("the model of a create", () => {
   test.each([
-    ["unknown", () => `${username}/nothing`],
-    ["of an unknown owner", () => `${unique("nobody")}/story`],
-    ["version unknown", () => `${model}:7`],
-    ["without versions", () => `${username}/empty`],
-  ])("%s", async (_, name) => {
+    ["an unknown model", () => `${username}/nothing`],
+    ["a model of an unknown owner", () => `${unique("nobody")}/story`],
+    ["an unknown version", () => `${model}:7`],
+    ["a model without versions", () => `${username}/empty`],
+  ])("%s is a 404", async (_, name) => {
     const reference = name();
     const answer = await create({ model: reference, input: {} });
     expectProblem(answer, 404, "not_found");
     expect(answer.body.detail).toContain(reference);
   });
 
-  test("private, of somebody else: as if it were not there", async () => {
+  test("a private model of somebody else is answered like a model that does not exist", async () => {
     const stranger = await world.stranger();
     const answer = await stranger.refused("/v1/predictions", { model, input: {} });
     expectProblem(answer, 404, "not_found");
@@ -38,19 +40,19 @@ describe("the model", () => {
   });
 
   test.each(["", "story", "a/b/c", "a/b:0", "a/b:-1", "a/b:x", "A/b", "a/b:1:2", 5, null, {}])(
-    "that is no name of one: %j",
+    "a malformed model name is a 422: %j",
     async (name) => {
       expectInvalid(await create({ model: name, input: {} }), "body", "model");
     },
   );
 
-  test("missing is said so", async () => {
+  test("a missing model is a 422 that names it", async () => {
     const answer = await create({ input: {} });
     expectInvalid(answer, "body", "model");
     expect(answer.body.detail).toMatchObject([{ type: "missing" }]);
   });
 
-  test("in the address", async () => {
+  test("a malformed model in the address is a 422", async () => {
     for (const path of [
       "versions/0/predictions",
       "versions/x/predictions",
@@ -76,8 +78,8 @@ describe("the model", () => {
   });
 });
 
-describe("headers of garbage", () => {
-  test.each(["yes", "1", "TRUE ", "garbage"])("Validate-Input: %s", async (value) => {
+describe("malformed headers", () => {
+  test.each(["yes", "1", "TRUE ", "garbage"])("a Validate-Input is invalid: %s", async (value) => {
     expectInvalid(
       await create({ model, input: {} }, { "validate-input": value }),
       "header",
@@ -85,7 +87,7 @@ describe("headers of garbage", () => {
     );
   });
 
-  test("an Idempotency-Key that is too long", async () => {
+  test("an Idempotency-Key that is too long is a 422", async () => {
     expectInvalid(
       await create({ model, input: {} }, { "idempotency-key": "x".repeat(256) }),
       "header",
@@ -94,7 +96,7 @@ describe("headers of garbage", () => {
   });
 });
 
-describe("lists", () => {
+describe("parameters of lists", () => {
   test.each([
     ["statuses=unknown", "statuses"],
     ["status=failed", "status"],
@@ -113,16 +115,16 @@ describe("lists", () => {
     ["page_size=51", "page_size"],
     ["page_size=many", "page_size"],
     ["page_size=5.5", "page_size"],
-  ])("?%s", async (query, where) => {
+  ])("a list refuses ?%s", async (query, where) => {
     const answer = await client.json<Refusal>("GET", `/v1/predictions?${query}`);
     expect(answer.status).toBe(422);
     expect(answer.body.detail).toMatchObject([{ loc: expect.arrayContaining(["query", where]) }]);
   });
 });
 
-describe("ids", () => {
+describe("IDs in addresses", () => {
   test.each(["x", "123", "019a0000-0000-7000-8000", "..%2f..", "%00"])(
-    "that are no UUID: %s",
+    "an ID that is no UUID is a 422: %s",
     async (id) => {
       for (const path of [`/v1/predictions/${id}`, `/v1/predictions/${id}/stream`]) {
         expectInvalid(await client.json<Refusal>("GET", path), "path", "prediction_id");
@@ -135,7 +137,7 @@ describe("ids", () => {
     },
   );
 
-  test("of nothing", async () => {
+  test("an unknown prediction is a 404", async () => {
     const id = crypto.randomUUID();
     for (const path of [`/v1/predictions/${id}`, `/v1/predictions/${id}/stream`]) {
       expectProblem(await client.json<Refusal>("GET", path), 404, "not_found");
@@ -144,7 +146,7 @@ describe("ids", () => {
     expectProblem(await client.json("DELETE", `/v1/predictions/${id}`), 404, "not_found");
   });
 
-  test.each(["x", "-1", "1.5", "1e3"])("of an event: after_id=%s", async (after) => {
+  test.each(["x", "-1", "1.5", "1e3"])("an event ID is invalid: after_id=%s", async (after) => {
     const path = `/v1/predictions/${crypto.randomUUID()}/stream?after_id=${after}`;
     const answer = await client.json<Refusal>("GET", path);
     expectInvalid(answer, "query", "after_id");
@@ -175,7 +177,7 @@ describe("uploads and files", () => {
     ["GET", `/v1/files/${id}/..%2fx?${signed}`, "path", "file_name"],
     ["GET", `/v1/files/${id}/a%20b?${signed}`, "path", "file_name"],
     ["GET", `/v1/files/${id}/${"x".repeat(151)}?${signed}`, "path", "file_name"],
-  ] as const)("%s %s: %s %s", async (method, path, ...loc) => {
+  ] as const)("an address is invalid: %s %s: %s %s", async (method, path, ...loc) => {
     expectInvalid(await client.json<Refusal>(method, path), ...loc);
   });
 
@@ -187,24 +189,24 @@ describe("uploads and files", () => {
     [{ size: 5, mime_type: "image/png\r\nx: y" }, "mime_type"],
     [{ size: 5, mime_type: "image/png", name: "../x" }, "name"],
     [{ size: 5, mime_type: "image/png", name: "" }, "name"],
-  ])("begun with %j", async (body, where) => {
+  ])("an upload begun with %j is a 422", async (body, where) => {
     expectInvalid(await client.refused("/v1/uploads", body), "body", where);
   });
 
   test.each([{}, { etags: [] }, { etags: "x" }, { etags: Array(10_001).fill("x") }])(
-    "completed with %#",
+    "an upload completed with %# is a 422",
     async (body) => {
       const answer = await client.refused(`/v1/uploads/${id}/complete`, body);
       expectInvalid(answer, "body", "etags");
     },
   );
 
-  test.each([0, -1, 1.5, 604_801, "3600", null])("an address for %j s", async (expires_in) => {
+  test.each([0, -1, 1.5, 604_801, "3600", null])("an expiry of %j s fails", async (expires_in) => {
     const answer = await client.refused(`/v1/files/${id}/x/addresses`, { expires_in });
     expectInvalid(answer, "body", "expires_in");
   });
 
-  test("of nothing", async () => {
+  test("an unknown upload or file is a 404", async () => {
     for (const [method, path] of [
       ["GET", `/v1/uploads/${id}`],
       ["DELETE", `/v1/uploads/${id}`],
@@ -219,7 +221,7 @@ describe("uploads and files", () => {
   });
 });
 
-test("other people's predictions are not there: get, stream, cancel, list", async () => {
+test("other people's predictions are not found: get, stream, cancel, list", async () => {
   const other = await newWorld();
   const id = await other.waiting({ mine: true });
   expectProblem(await client.json<Refusal>("GET", `/v1/predictions/${id}`), 404, "not_found");
@@ -233,7 +235,7 @@ test("other people's predictions are not there: get, stream, cancel, list", asyn
   expect(await other.client.status(id)).toBe("pending");
 });
 
-test("what is nowhere", async () => {
+test("an unknown path is a 404, and an unknown method a 405", async () => {
   for (const path of ["/v1/nothing", "/v1", "/v3/predictions", "/predictions"])
     expectProblem(await client.json<Refusal>("GET", path), 404, "not_found");
   const answer = await client.json<Refusal>("DELETE", "/v1/predictions");

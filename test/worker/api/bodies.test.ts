@@ -1,4 +1,4 @@
-/** What requests bring: bounded while it comes in, at every door, before anything parses it. */
+/** Bodies of requests: bounded while they arrive, on every route, before they are parsed. */
 import { exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parsedLog } from "../../../src/services/vendora/parsed-log.ts";
@@ -32,8 +32,8 @@ beforeAll(async () => {
   ];
 });
 
-describe("JSON at every door", () => {
-  test("of 10 MB of brackets is too deep, and a stranger is answered beside it", async () => {
+describe("JSON on every route", () => {
+  test("a body of 10 MB of brackets is too deep, and another request is answered meanwhile", async () => {
     const attack = "[".repeat(10 * MIB);
     for (const [path, client] of doors) {
       const [answer, stranger] = await Promise.all([
@@ -46,7 +46,7 @@ describe("JSON at every door", () => {
     }
   });
 
-  test.each(["[],", "{},", "1,", '"",'])("of too many values is a 413: %s", async (one) => {
+  test.each(["[],", "{},", "1,", '"",'])("a body of too many values is a 413: %s", async (one) => {
     const attack = `{"a":[${one.repeat(500_000)}1]}`;
     for (const [path, client] of doors) {
       const answer = await client.post(path, attack);
@@ -60,7 +60,7 @@ describe("JSON at every door", () => {
     }
   });
 
-  test("has room for the token arrays of embeddings", async () => {
+  test("a body has room for the token arrays of embeddings", async () => {
     const { client, model } = world;
     const input = { tokens: Array.from({ length: 499_990 }, (_, n) => n % 100_000) };
     const created = await client.create({ model, input });
@@ -69,14 +69,14 @@ describe("JSON at every door", () => {
   });
 });
 
-test("what a runner has stored is counted before calls parse it", () => {
+test("a value that a runner has stored is counted before calls parse it", () => {
   expect(parsedLog('{"embedding":[0.5]}')).toEqual({ embedding: [0.5] });
   for (const text of ["[".repeat(9_000_000), `[${"[],".repeat(3_000_000)}1]`])
     expect(() => parsedLog(text)).toThrow(/too many values or is nested too deeply/);
 });
 
 describe("a body", () => {
-  /** One that never ends. @param first what comes at once */
+  /** A body that never ends. @param first the chunks that arrive at once */
   function endless(first: Uint8Array[] = []) {
     let asked = 0;
     const body = new ReadableStream<Uint8Array>({
@@ -97,7 +97,7 @@ describe("a body", () => {
       ...more,
     });
 
-  test("of nobody is not waited for", async () => {
+  test("a body of a client without a valid token is not waited for", async () => {
     for (const token of [undefined, "aus_nobodys"]) {
       const answer = await send(token, endless().body);
       expect(answer.status).toBe(401);

@@ -1,4 +1,4 @@
-/** What a request may have is bounded, and the document says how. */
+/** Bounds of requests: every text, list and number has one, and the document states it. */
 import { expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
 import { resolveSchema } from "../../../src/openapi/reference.ts";
@@ -6,13 +6,13 @@ import type { Schema } from "../../../src/openapi/types.ts";
 import { bodyOf, documentIn, parametersOf, schemasOf } from "../support/document.ts";
 import { newWorld } from "../support/world.ts";
 
-/** Bounded by variables of the deployment: a refusal says by how much. */
+/** Fields bounded by variables of the deployment; a refusal states the bound. */
 const BY_VARIABLE = ["size", "retention_seconds"];
 
 const document = await documentIn("A");
 const schemas = schemasOf(document);
 
-/** The parts of a schema that may be anything, with the way to them. */
+/** The parts of a schema that have no bound, with their paths. */
 function* boundless(schema: Schema, at: string): Generator<string> {
   const { type, properties = {}, items, anyOf = [], ...limits } = resolveSchema(schema, schemas);
   const types = [type].flat();
@@ -26,14 +26,14 @@ function* boundless(schema: Schema, at: string): Generator<string> {
   for (const part of [...anyOf, ...(items ? [items] : [])]) yield* boundless(part, at);
 }
 
-test("texts, addresses, lists and whole numbers that are taken", () => {
+test("texts, addresses, lists and whole numbers of requests are bounded", () => {
   const found = operationsIn(document).flatMap(({ operation }) => {
     const id = operation.operationId ?? "";
     const body = bodyOf(operation);
     return [
       ...(body ? boundless(body, `${id} body`) : []),
       ...parametersOf(operation)
-        // If-None-Match is only compared, and a Prefer that cannot be used is ignored.
+        // The service only compares If-None-Match, and ignores a Prefer that it cannot use.
         .filter(({ name }) => name !== "if-none-match" && name !== "prefer")
         .flatMap(({ name, schema = {} }) => [...boundless(schema, `${id} ${name}`)]),
     ];
@@ -43,7 +43,7 @@ test("texts, addresses, lists and whole numbers that are taken", () => {
 });
 
 test.each([2 ** 53 - 1, 2 ** 53, 1e21])(
-  "%d is too much for what a variable bounds",
+  "a value of %d exceeds the bounds that variables set",
   async (much) => {
     const { client, model } = await newWorld();
     const bodies: [string, string, object][] = [

@@ -1,11 +1,11 @@
-/** What an isolate remembers, for how long, and how much of it. */
+/** Caches of an isolate: how long they keep values, and how many. */
 import { afterEach, expect, test } from "vitest";
 import { cached } from "../../../src/storage/cache.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 
 afterEach(startClock);
 
-/** Answers when it is told to, with what was there when it was asked. */
+/** A loader that answers when `answer` is called, with the value of the moment it was asked. */
 function slowly() {
   const shelf = { value: "old" };
   const answers: (() => void)[] = [];
@@ -29,7 +29,7 @@ test("a value is loaded once, and again after 10 s", async () => {
 });
 
 test.each(["forget", "forgetAll"] as const)(
-  "%s holds for what is being loaded, too",
+  "a call of %s also covers a value that is being loaded",
   async (how) => {
     const { shelf, load, answer } = slowly();
     const cache = cached({ max: 10 }, load);
@@ -44,7 +44,7 @@ test.each(["forget", "forgetAll"] as const)(
   },
 );
 
-test("of large values as many are kept as there is room for", async () => {
+test("a cache of large values keeps as many as its size allows", async () => {
   const loads: string[] = [];
   const cache = cached({ max: 10, sized: { max: 100, of: () => 40 } }, async (_, key: string) => {
     loads.push(key);

@@ -1,4 +1,4 @@
-/** What may be kept of an answer, and what is not sent twice. */
+/** Conditional reads and Cache-Control: which answers clients may keep, and which are not sent twice. */
 import { Hono } from "hono";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
@@ -54,7 +54,7 @@ const tagOf = async (path: string, method = "GET") =>
   (await ask(path, null, method)).headers.get("etag") ?? "";
 
 describe("a conditional read", () => {
-  test.each(["/private", "/public", "/raw"])("of %s is a 304 until it changes", async (path) => {
+  test.each(["/private", "/public", "/raw"])("%s is a 304 until it changes", async (path) => {
     const tag = await tagOf(path);
     expect(tag).toMatch(/^W\/"[0-9a-f]{40}"$/);
     const again = await ask(path, tag);
@@ -69,7 +69,7 @@ describe("a conditional read", () => {
     expect(changed.headers.get("etag")).not.toBe(tag);
   });
 
-  test("keeps on the 304 what every answer has", async () => {
+  test("a 304 has the headers of every answer", async () => {
     for (const path of ["/private", "/public"]) {
       const { headers } = await ask(path, await tagOf(path));
       expect(headers.get("x-request-id")).toBe("7");
@@ -78,34 +78,34 @@ describe("a conditional read", () => {
     }
   });
 
-  test("is kept apart by token where it may be kept", async () => {
+  test("a cacheable answer varies by token", async () => {
     expect((await ask("/public")).headers.get("vary")).toBe("authorization, x-api-key");
     expect((await ask("/public", await tagOf("/public"))).headers.get("vary")).toBe(
       "authorization, x-api-key",
     );
   });
 
-  test("takes a list of tags, strong ones and a star", async () => {
+  test("a read takes a list of tags, strong ones and a star", async () => {
     const tag = await tagOf("/private");
     for (const sent of [`"x", ${tag}`, tag.slice(2), "*"])
       expect((await ask("/private", sent)).status).toBe(304);
     for (const sent of ['"x"', "garbage"]) expect((await ask("/private", sent)).status).toBe(200);
   });
 
-  test("HEAD has the tag of GET", async () => {
+  test("a HEAD has the tag of GET", async () => {
     const tag = await tagOf("/private");
     expect(await tagOf("/private", "HEAD")).toBe(tag);
     expect((await ask("/private", tag, "HEAD")).status).toBe(304);
   });
 
-  test("is neither for what changes nor for what fails", async () => {
+  test("a change or a failure has no tag", async () => {
     expect(await tagOf("/private", "POST")).toBe("");
     expect((await ask("/private", "*", "POST")).status).toBe(200);
     expect(await tagOf("/refused")).toBe("");
     expect((await ask("/refused", "*")).status).toBe(404);
   });
 
-  test("does not wait for the end of a stream", async () => {
+  test("a stream is not buffered for a tag", async () => {
     const response = await ask("/stream", "*");
     expect(response.status).toBe(200);
     expect(response.headers.get("etag")).toBeNull();
@@ -115,7 +115,7 @@ describe("a conditional read", () => {
   });
 });
 
-describe("what may be kept", () => {
+describe("Cache-Control", () => {
   test.each([
     ["/private", "no-store"],
     ["/public", "public, max-age=10"],
@@ -123,11 +123,11 @@ describe("what may be kept", () => {
     ["/refused", "no-store"],
     ["/thrown", "no-store"],
     ["/unknown", "no-store"],
-  ])("of %s: %s", async (path, expected) => {
+  ])("an answer of %s has %s", async (path, expected) => {
     expect((await ask(path)).headers.get("cache-control")).toBe(expected);
   });
 
-  test("nothing of what a token reads, and no error", async () => {
+  test("an answer to a token, or an error, has no-store", async () => {
     const { client } = await newUser();
     for (const [path, status] of [
       ["/v1/predictions", 200],

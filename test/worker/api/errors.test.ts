@@ -1,4 +1,4 @@
-/** Addresses and methods that are none, what fails on our side, and what every answer has in its headers. */
+/** Errors: unknown addresses and methods, failures of the service, and headers of every answer. */
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
@@ -31,7 +31,7 @@ describe("another method than an address takes", () => {
     expect(answer.body.detail).toContain(method);
   });
 
-  test("also where its body is of no known type", async () => {
+  test("a body of an unknown type is a 405, too", async () => {
     const answer = await send("PUT", "/v1/predictions", {
       body: "x",
       headers: { "content-type": "text/plain" },
@@ -39,7 +39,7 @@ describe("another method than an address takes", () => {
     expectRawProblem(answer, 405, "method_not_allowed");
   });
 
-  test("of every route", async () => {
+  test("a method that a route does not have is a 405, on every route", async () => {
     const methodsOf = Map.groupBy(
       app.routes.filter(({ method, path }) => method !== "ALL" && !path.startsWith("/v1/runner/")),
       ({ path }) => path,
@@ -54,13 +54,13 @@ describe("another method than an address takes", () => {
     }
   });
 
-  test("OPTIONS is a preflight, wherever", async () => {
+  test("an OPTIONS request is a preflight on every address", async () => {
     for (const path of ["/v1/predictions", "/v1/unknown"])
       expect((await send("OPTIONS", path)).status).toBe(204);
   });
 });
 
-describe("an address that is none", () => {
+describe("an unknown address", () => {
   test.each([
     "/v1",
     "/v1/",
@@ -76,7 +76,7 @@ describe("an address that is none", () => {
     "/v1/%00",
     `/v1/${"x/".repeat(4_000)}`,
     `/${"ä".repeat(4_000)}`,
-  ])("%s", async (path) => {
+  ])("a request of %s is a 404", async (path) => {
     for (const method of ["GET", "POST"]) {
       const answer = await send(method, path);
       expectRawProblem(answer, 404, "not_found");
@@ -86,7 +86,7 @@ describe("an address that is none", () => {
   });
 });
 
-describe("an address that a client of OpenAI has with the wrong base", () => {
+describe("an address of a client of OpenAI with the wrong base URL", () => {
   test.each([
     "/v1/chat/completions",
     "/v1/responses",
@@ -100,7 +100,7 @@ describe("an address that a client of OpenAI has with the wrong base", () => {
     "/embeddings",
     "/vendora/chat/completions",
     "/vendora/models",
-  ])("%s says which is right", async (path) => {
+  ])("a request of %s gets the right base URL", async (path) => {
     const { response, status, body } = await send("POST", path, { body: "{}", headers: JSON_TYPE });
     expect(status).toBe(404);
     expect(response.headers.get("x-request-id")).toMatch(/./);
@@ -111,12 +111,12 @@ describe("an address that a client of OpenAI has with the wrong base", () => {
     expect(body.error.message).toContain(`The base URL for this client is ${ORIGIN}/v1/vendora.`);
   });
 
-  test.each(["/v1/embeddings-2", "/v1/vendors", "/v3/responses"])("%s is not one", async (path) => {
+  test.each(["/v1/embeddings-2", "/v1/vendors", "/v3/responses"])("%s is a 404", async (path) => {
     expectRawProblem(await send("POST", path), 404, "not_found");
   });
 });
 
-test("no answer is anything else than it says: it shares its origin with pages", async () => {
+test("an answer has X-Content-Type-Options: it shares its origin with pages", async () => {
   const created = await client.post("/v1/predictions", { model, input: {} });
   const location = created.headers.get("location") ?? "";
   const paths = ["/v1/models", location, "/v1/unknown", "/v1/predictions/x", "/v1/openapi.json"];
@@ -136,7 +136,7 @@ describe("x-request-id", () => {
       });
 
   test.each(["/v1/predictions", "/v1/unknown", "/v1/predictions/x", "/v1/predictions?page_size=x"])(
-    "is on the answer of %s, and the client's own when it is sane",
+    "an x-request-id is on the answer of %s, and is the client's own if that is well-formed",
     async (path) => {
       expect(await id(path)).toMatch(/^[0-9a-f-]{36}$/);
       expect(await id(path, "my-own_id=7")).toBe("my-own_id=7");
@@ -145,7 +145,7 @@ describe("x-request-id", () => {
     },
   );
 
-  test("is on what has no body, and on streams", async () => {
+  test("an x-request-id is on answers without a body, and on streams", async () => {
     const preflight = await client.fetch("/v1/predictions", { method: "OPTIONS" });
     expect(preflight.headers.get("x-request-id")).toMatch(/./);
     const created = await client.post("/v1/predictions", { model, input: {}, stream: true });
@@ -163,8 +163,8 @@ describe("x-request-id", () => {
   });
 });
 
-describe("what is not the caller's fault", () => {
-  /** The database, as it fails. */
+describe("an error of the service", () => {
+  /** Bindings whose database fails with this message. */
   const failing = (message: string) => ({
     ...env,
     DB: {
@@ -184,7 +184,7 @@ describe("what is not the caller's fault", () => {
       bindings,
     );
 
-  test("a database that is busy is a 503, to be tried again", async () => {
+  test("a database that is busy is a 503 with Retry-After", async () => {
     const response = await read(
       failing("D1_ERROR: D1 DB is overloaded. Requests queued for too long."),
     );
@@ -198,7 +198,7 @@ describe("what is not the caller's fault", () => {
     texts.map((text) => ({ kind, text })),
   );
 
-  test.each(messages)("$text is a 503 that says when to try again", async ({ text }) => {
+  test.each(messages)("an error of $text is a 503 with Retry-After", async ({ text }) => {
     const response = await read(failing(`D1_ERROR: ${text}`));
     const body: Refusal = await response.json();
     expect(response.status).toBe(503);
@@ -206,7 +206,7 @@ describe("what is not the caller's fault", () => {
     expect(JSON.stringify(body)).not.toContain(text);
   });
 
-  test("what was deleted between two statements is a 409", async () => {
+  test("a row that was deleted between two statements is a 409", async () => {
     const response = await read(
       failing("D1_ERROR: FOREIGN KEY constraint failed: SQLITE_CONSTRAINT"),
     );
@@ -214,7 +214,7 @@ describe("what is not the caller's fault", () => {
     expect(await response.json()).toMatchObject({ type: "urn:auspex:conflict" });
   });
 
-  test("anything else is a 500 that tells nothing", async () => {
+  test("any other error is a 500 that says nothing of the cause", async () => {
     const response = await read(failing("D1_ERROR: no such table: secrets"));
     expect(response.status).toBe(500);
     expect(await response.text()).not.toContain("secrets");

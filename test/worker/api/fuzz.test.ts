@@ -1,4 +1,4 @@
-/** Thousands of requests made from the document: whatever is sent, what comes back is as declared. */
+/** Thousands of requests made from the document: whatever is sent, every answer is a declared one. */
 import { env, exports } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
@@ -29,10 +29,10 @@ const SEED = 20_261_120;
 const REQUESTS = sized(1_000, 8_000);
 const AT_ONCE = 16;
 
-/** More is made than is deleted, so that there is something to find. */
+/** Creates outnumber deletions, so that requests find something. */
 const WEIGHTS = { get: 4, post: 8, put: 3, patch: 3, delete: 3 };
 
-/** What is signed, and what can be cancelled, comes at the end of a chain of others. */
+/** Signed addresses, and runs that can be canceled, exist only after a chain of other requests. */
 const LATE_WEIGHT = 16;
 const LATE =
   /\/cancel$|\/redeliver$|\/secrets|^(?:get|post) \/vendora\/responses|\/operator\/usernames/;
@@ -57,30 +57,30 @@ const weighed = (those: DocumentedOperation[]) =>
   );
 const anyPlan = weighed(operations);
 
-/** What waits for a model; of most nobody takes the work, and whoever leaves cancels it. */
+/** Calls that wait for a model. No runner takes most of the work, and a client that leaves cancels it. */
 const CALL =
   /\/v1\/vendor[ab]\/(?:audio|chat|completions|embeddings|images|messages|moderations|rerank|responses(?:\/compact)?(?:$|\?))/;
 const CALL_MS = 500;
-/** When it is looked for what has not succeeded yet: on a slow machine an answer may take that long. */
+/** The time for operations that have not succeeded yet: on a slow machine an answer may take that long. */
 const PATIENT_CALL_MS = 3_000;
-/** Nothing else waits for longer than a created prediction, 60 s. What hangs is to be named. */
+/** A created prediction waits for 60 s, longer than all other requests. A request that hangs is named. */
 const LIMIT_MS = 90_000;
 
-/** Which operations have not succeeded by chance is left to it: these are asked for once more. */
+/** Operations that have not succeeded in the random requests get up to this many further rounds. */
 const ROUNDS = 60;
 const ROUND_REQUESTS = 150;
 const MISSING_WEIGHT = 40;
 
-/** Of what is answered at once. */
+/** Plans of operations that are answered at once. */
 const promptPlan = weighed(operations.filter(({ path }) => !CALL.test(`/v1${path}`)));
 
-/** Nothing is judged by how long all take together: only what does not end at all is to be noticed. */
+/** The test has no limit for its whole duration; this one only notices that it hangs. */
 const HANG_MS = 900_000;
 
 let callMs = CALL_MS;
 let sentSoFar = 0;
 const faults: string[] = [];
-/** `operation status`, and the status alone. */
+/** Counts of answers by `operation status` and by the status alone. */
 const seen = new Map<string, number>();
 
 async function run(plan: Plan): Promise<void> {
@@ -92,7 +92,7 @@ async function run(plan: Plan): Promise<void> {
     throw new Error(`not answered, ${line}`, { cause });
   });
   if (received) judge(sent, received, line);
-  // Whoever is suspended would hear nothing more, and a runner that drains do nothing more.
+  // A suspended user and a draining runner would refuse everything later, so both are restored.
   if (sent.method === "PUT" && sent.url.includes("/suspension")) await restored(sent);
   if (sent.url.endsWith("/drain"))
     await ask({ ...sent, url: sent.url.replace(/drain$/, "resume") });
@@ -100,7 +100,7 @@ async function run(plan: Plan): Promise<void> {
 
 async function restored(sent: Sent): Promise<void> {
   const { status } = await ask({ ...sent, method: "DELETE", body: undefined });
-  // They may have another name by now.
+  // The user may have another name by now.
   if (status !== 200) await env.DB.prepare("UPDATE users SET suspended_at = NULL").run();
 }
 
@@ -115,7 +115,7 @@ function judge(sent: Sent, received: Received, line: string): void {
 
 async function ask({ url, method, headers, body }: Sent): Promise<Received> {
   const over = new AbortController();
-  // Called off when it is answered: workerd has 10,000 timers and no more.
+  // The timer is cleared with the answer, because workerd allows 10,000 timers at most.
   const timer = setTimeout(
     () => over.abort(new DOMException("not answered", "TimeoutError")),
     CALL.test(url) ? callMs : LIMIT_MS,
@@ -134,7 +134,7 @@ async function ask({ url, method, headers, body }: Sent): Promise<Received> {
   }
 }
 
-/** Of a stream nothing, for it may be silent for long: whoever leaves it stops nothing. */
+/** An event stream is not read, for it may be silent for long: leaving it stops nothing. */
 async function reading({ headers, body }: Response): Promise<string> {
   if (!body || !headers.get("content-type")?.startsWith("text/event-stream"))
     return new Response(body).text();
@@ -152,7 +152,9 @@ function learn(sent: Sent, { status, headers, text }: Received): void {
   harvest.take(one.path, { url: sent.url, etag }, isJson ? JSON.parse(text) : text, sent.known);
 }
 
-/** What chance would seldom make: of what has begun and does not end by itself there is some from the start. */
+/**
+ * Runs that have begun and do not end by themselves are made first, because random requests seldom make them.
+ */
 const MADE_BEFORE = 15;
 const BEFORE = [
   { path: "/predictions", body: { model: callers.callable, input: { text: "a" } } },
@@ -176,20 +178,23 @@ async function makeBefore(): Promise<void> {
   }
 }
 
-/** It is made by the schedule, which does not run here. */
+/** The schedule makes backups, and does not run in this test. */
 async function backUp(): Promise<void> {
   withKey();
   await makeBackup(60_000);
   await findBackup();
 }
 
-/** Again and again: it is forgotten where a part was asked for that it does not have. */
+/**
+ * The harvest forgets a backup when a request asks for a part that it does not have, so this runs in each
+ * round.
+ */
 async function findBackup(): Promise<void> {
   const [made] = (await backups()).backups;
   harvest.take("/operator/backups", { url: `${ORIGIN}/v1/operator/backups` }, made);
 }
 
-/** Bounded like all else. @returns what succeeded */
+/** Sends one request. @returns its answer, if that is a success */
 async function make(
   method: string,
   path: string,
@@ -210,30 +215,32 @@ async function make(
   return received;
 }
 
-/** Events of webhooks come of a create that names one, and are only found where they are asked for. */
+/** Webhook events belong to a create that names a webhook, and are found only where they are listed. */
 async function makeWebhooks(): Promise<void> {
   const webhook = { url: "https://example.com/hook", events: ["started", "completed"] };
   const asked = { model: callers.callable, input: "a", webhook };
   const called = await make("POST", "/vendora/embeddings", asked);
   const id = called?.headers.get("auspex-prediction-id");
-  // Where too many wait already, or nobody answers in time.
+  // The call fails if too many wait already, or no runner answers in time.
   if (id) await make("GET", `/predictions/${id}/webhooks`);
 }
 
-/** One that can be revoked: of those that the callers have none is known. */
+/** Makes a token that can be revoked: the IDs of the callers' own tokens are unknown. */
 async function makeToken(model_owner: string): Promise<void> {
   const path = `/operator/users/${model_owner}/tokens`;
   await make("POST", path, { name: `made-${sentSoFar}` }, { by: callers.operator });
 }
 
-/** Both conventions find a model that chats. */
+/** The version chats, so that vendora and vendorb find its model. */
 const CHATS = { ...VERSION, compatibilities: { vendora_chat_completions: true } };
 
-/** What chance needs several steps for: a model of the user's, a version and a variable of it, and a token. */
+/**
+ * Makes things that take several steps: a model of the user's, a version and a variable of it, and a token.
+ */
 async function makeOwned(): Promise<void> {
   const hardware = "made-for-models";
   await make("PUT", `/operator/hardware/${hardware}`, { name: hardware }, { by: callers.operator });
-  // They may have another name by now.
+  // The user may have another name by now.
   const me = await make("GET", "/user");
   if (!me) return;
   const { username: model_owner } = userA.parse(JSON.parse(me.text));
@@ -248,11 +255,14 @@ async function makeOwned(): Promise<void> {
   await makeWaiting(`${model_owner}/${known.model_name}`);
 }
 
-/** One that can be cancelled: no runner has the hardware of such a model, and others end within milliseconds. */
+/**
+ * Makes a prediction that can be canceled: no runner has the hardware of such a model, and other runs end
+ * within milliseconds.
+ */
 const makeWaiting = (model: string) =>
   make("POST", "/predictions", { model, input: { text: "a" } }, { prefer: "wait=0" });
 
-/** An item has an address only once a list of its conversation has named it. */
+/** Lists the items of a new conversation: an item has an address only once a list has named it. */
 async function makeItem(): Promise<void> {
   const body = { items: [{ role: "user", content: "a" }] };
   const made = await make("POST", "/vendora/conversations", body);
@@ -260,28 +270,28 @@ async function makeItem(): Promise<void> {
   if (id) await make("GET", `/vendora/conversations/${id}/items`);
 }
 
-/** Chance seldom sends all parts of one and completes it. */
+/** Makes a completed upload: random requests seldom send all parts of one and complete it. */
 async function makeFile(): Promise<void> {
   const [token] = tokensOf({ ...callers, others: [] });
   const upload = await uploaded(new Client(token));
   harvest.take("/uploads/{upload_id}", { url: upload.url }, upload);
 }
 
-/** A run that has succeeded, of a model of the user's. */
+/** Makes a run that has succeeded, of a model of the user's. */
 async function makePinnable(): Promise<void> {
   const [token] = tokensOf({ ...callers, others: [] });
   const { owner, name, prediction_id = "" } = await newPinnable({ client: new Client(token) });
   harvest.putRun(`${ORIGIN}/v1/models/${owner}/${name}/examples`, prediction_id);
 }
 
-/** Operators look for it by whose it is, which no answer says. */
+/** Makes a prediction with its username: operators look for it by its owner, which no answer names. */
 async function makePredictionOf(username: string): Promise<void> {
   const called = await make("POST", "/vendora/embeddings", { model: callers.callable, input: "a" });
   const prediction_id = called?.headers.get("auspex-prediction-id");
   if (prediction_id) harvest.put({ username, prediction_id });
 }
 
-/** Chance finds a file to read, and then a range behind its end, in no more than most runs. */
+/** Reads a range behind the end of a file, which only some runs do by chance. */
 async function readBehindTheEnd(): Promise<void> {
   const [token] = tokensOf({ ...callers, others: [] });
   const url = fileUrl(await uploaded(new Client(token)));
@@ -290,8 +300,10 @@ async function readBehindTheEnd(): Promise<void> {
   judge(sent, await ask(sent), "before all others: a range behind the end of a file");
 }
 
-test(`${REQUESTS} requests: valid, nearly valid and hostile`, { timeout: HANG_MS }, async () => {
-  // First, while nothing waits before it.
+test(`${REQUESTS} valid, nearly valid and hostile requests get declared answers`, {
+  timeout: HANG_MS,
+}, async () => {
+  // Webhooks come first, while no run waits before them.
   await makeWebhooks();
   for (let made = 0; made < MADE_BEFORE; made++) await makeBefore();
   await readBehindTheEnd();
@@ -310,7 +322,7 @@ async function runAll(plans: Plan[]): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-/** They need a deployment that is empty, and bytes that nobody can guess (test/worker/backups). */
+/** Some operations need an empty deployment, and bytes that cannot be guessed (test/worker/backups). */
 const BEYOND_CHANCE = ["putBackupPart", "restoreBackup"];
 
 const withoutSuccess = (): DocumentedOperation[] =>
@@ -320,19 +332,19 @@ const withoutSuccess = (): DocumentedOperation[] =>
       ![200, 202, 206].some((status) => seen.has(`${operationId} ${status}`)),
   );
 
-test("they come further than the door: every operation has done what it is for", {
+test("every operation succeeds at least once", {
   timeout: HANG_MS,
 }, async () => {
   callMs = PATIENT_CALL_MS;
   for (let round = 1; withoutSuccess().length > 0 && round <= ROUNDS; round++) {
-    // What was made at first may be gone, or have been hidden from a stranger and so be forgotten.
+    // Things that were made at first may be gone, or forgotten after a stranger got a 404 for them.
     await findBackup();
     await makeWebhooks();
     await makeOwned();
     await makeFile();
     await makeBefore();
     await makeItem();
-    // Among others, since what they are about may have to be made first.
+    // Other requests are among them, since an operation may need something that has to be made first.
     const wanted = withoutSuccess().map((one) => ({
       weight: MISSING_WEIGHT,
       arbitrary: plans(one, from, callers),
@@ -346,23 +358,23 @@ test("they come further than the door: every operation has done what it is for",
   );
 });
 
-/** What an operation has answered so far: each status, and how often. */
+/** Returns the statuses that an operation has answered so far, and how often. */
 const answersOf = (operationId = "") =>
   [operationId, ...[...seen].filter(([what]) => what.startsWith(`${operationId} `))].join("; ");
 
-test("and meet every kind of refusal", () => {
+test("requests get every kind of refusal", () => {
   const kinds = ["304", "400", "401", "403", "404", "405", "409", "413", "415", "416", "422"];
   expect(kinds.filter((kind) => !seen.has(kind))).toEqual([]);
 });
 
-/** In the indexes of the accounts, which follow what the objects do. */
+/** Predictions under way, by the indexes of the accounts, which follow the objects. */
 const waiting = async () =>
   (await allPredictions()).filter(({ status }) => status === "pending" || status === "started");
 
 /**
- * After this the accounts look what has become of rows that lag, as they do after five minutes. Rows do:
- * a workerd that is never idle fires no timer, so that the 20 ms before a final row last for minutes,
- * and then evicts objects that nobody has called for 10 s before it goes on with them.
+ * After this time the accounts check rows that lag, as they do after five minutes. Rows lag because a workerd
+ * that is never idle fires no timer: the 20 ms before a final row last for minutes, and then it evicts
+ * objects that were not called for 10 s before it goes on with them.
  */
 const LAG_MS = 15_000;
 
@@ -376,13 +388,13 @@ async function lookAfterRows(): Promise<void> {
   startClock();
 }
 
-// The last one: what would still go on would disturb the reset before the next file.
-test("and leave nothing behind that cannot be ended", { timeout: 180_000 }, async () => {
+// This test is the last one: runs that go on would disturb the reset before the next file.
+test("no request leaves a run that cannot be ended", { timeout: 180_000 }, async () => {
   await callers.stop();
   const began = performance.now();
   await eventually(async () => {
     if (performance.now() - began > LAG_MS) await lookAfterRows();
-    // Anew each time: of a caller who left while it was created the row may come later than they went.
+    // The list is read again each time: a prediction's row may arrive after its caller has left.
     for (const { id } of await waiting())
       for (const { authorization = "" } of [callers.user, callers.stranger])
         await exports.default.fetch(`${ORIGIN}/v1/predictions/${id}/cancel`, {

@@ -1,6 +1,6 @@
 /**
- * The platform's hiccups at random calls, while predictions of several kinds are made, read, canceled, run
- * and removed; then there are none, time passes, and each promise is checked.
+ * Hiccups of the platform at random calls, while predictions of several kinds are made, read, canceled, run
+ * and removed; then the hiccups end, time passes, and each promise is checked.
  */
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -17,15 +17,18 @@ import { FRAME } from "../support/short-runs.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
-/** 250 others were tried by hand: a number here and another FIRST_SEED do that. */
+/**
+ * The number of random plans. 250 other plans were tried by hand, with a larger number and another
+ * `FIRST_SEED`.
+ */
 const SEEDS = 4;
 const FIRST_SEED = 19;
 const ACTIONS = 30;
 const KEYS = 3;
-/** Of a call that is answered 503, as an SDK does. */
+/** The tries of a call that is answered 503, as in an SDK. */
 const TRIES = 8;
 const POLL_MS = 150;
-/** Of 31 s each: a runner whose reports were lost may be set aside for ten minutes. */
+/** Rounds of 31 s each: a runner whose reports were lost may be set aside for ten minutes. */
 const ROUNDS = 40;
 
 beforeEach(() => {
@@ -60,7 +63,7 @@ const ACTS: Act[] = [
 ];
 
 const plan = fc.record({
-  /** Which of a hundred calls fail. */
+  /** The percentage of calls that fail. */
   percent: fc.integer({ min: 2, max: 25 }),
   fates: fc.infiniteStream(
     fc.record({
@@ -82,7 +85,7 @@ const plan = fc.record({
 class Scenario {
   readonly #world: World;
   readonly #runner: FakeRunner;
-  /** Ids that were told, each of which must come to an end. */
+  /** IDs that callers have received, each of which must reach a final state. */
   readonly ids: string[] = [];
   readonly #keys = new Map<number, string>();
   #heard: string[] = [];
@@ -105,7 +108,7 @@ class Scenario {
       case "work":
         return this.work();
       case "sweep":
-        // Says what has failed, for the log; the next minute makes up for it.
+        // The error of a sweep is in the log, and the next minute's sweep makes up for it.
         return sweep().catch(() => {});
     }
     if (id === undefined) return;
@@ -124,7 +127,7 @@ class Scenario {
     }
   }
 
-  /** Takes what there is and reports its end, until that is acknowledged or comes too late. */
+  /** Takes the jobs of a poll and reports their ends, until each is acknowledged or fenced. */
   async work(): Promise<void> {
     const poll = () =>
       this.#runner.poll({ heard: this.#heard.splice(0) }, AbortSignal.timeout(POLL_MS));
@@ -162,7 +165,7 @@ class Scenario {
     this.#keys.set(key, known);
   }
 
-  /** @returns what it is answered in the end, if that is a success */
+  /** @returns the text of the final answer, if that is a success */
   async #ask(act: () => Promise<Response>, isRead = true): Promise<string | undefined> {
     for (let tries = 0; tries < TRIES; tries++) {
       const response = await act();
@@ -195,28 +198,34 @@ async function settle(world: World, scenario: Scenario): Promise<void> {
   }
 }
 
-test.each(Array.from({ length: SEEDS }, (_, n) => FIRST_SEED + n))("seed %i", async (seed) => {
-  const [{ percent, fates, acts } = expect.fail("no plan")] = fc.sample(plan, { numRuns: 1, seed });
-  const world = await newWorld();
-  const scenario = new Scenario(world, await world.runner(3));
-  const platform = failing();
-  platform.begin(() => {
-    const { value } = fates.next();
-    return value && value.roll < percent ? value : undefined;
-  });
-  for (const { act, pick, key } of acts) await scenario.act(act, pick, key);
-  platform.end();
-  await settle(world, scenario);
+test.each(Array.from({ length: SEEDS }, (_, n) => FIRST_SEED + n))(
+  "a plan with seed %i keeps all promises",
+  async (seed) => {
+    const [{ percent, fates, acts } = expect.fail("no plan")] = fc.sample(plan, {
+      numRuns: 1,
+      seed,
+    });
+    const world = await newWorld();
+    const scenario = new Scenario(world, await world.runner(3));
+    const platform = failing();
+    platform.begin(() => {
+      const { value } = fates.next();
+      return value && value.roll < percent ? value : undefined;
+    });
+    for (const { act, pick, key } of acts) await scenario.act(act, pick, key);
+    platform.end();
+    await settle(world, scenario);
 
-  const kept = await rows(world);
-  const listed = new Map(kept.map(({ id, status }) => [id, status]));
-  expect(kept.filter(({ status }) => !ENDED.includes(status))).toEqual([]);
-  for (const id of scenario.ids) expect([id, listed.has(id)]).toEqual([id, true]);
-  for (const [id, status] of listed)
-    expect([id, await world.client.status(id)]).toEqual([id, status]);
-  const [usage] = await inAccount<{ predictions: number }>(
-    world.user_id,
-    "SELECT sum(predictions) AS predictions FROM usage",
-  );
-  expect(usage?.predictions ?? 0).toBe(kept.length);
-});
+    const kept = await rows(world);
+    const listed = new Map(kept.map(({ id, status }) => [id, status]));
+    expect(kept.filter(({ status }) => !ENDED.includes(status))).toEqual([]);
+    for (const id of scenario.ids) expect([id, listed.has(id)]).toEqual([id, true]);
+    for (const [id, status] of listed)
+      expect([id, await world.client.status(id)]).toEqual([id, status]);
+    const [usage] = await inAccount<{ predictions: number }>(
+      world.user_id,
+      "SELECT sum(predictions) AS predictions FROM usage",
+    );
+    expect(usage?.predictions ?? 0).toBe(kept.length);
+  },
+);

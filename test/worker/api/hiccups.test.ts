@@ -1,6 +1,6 @@
 /**
- * What the platform does now and then at each call of what must neither be lost nor done twice, before and
- * after that has taken effect. Every endpoint, and whatever no endpoint starts: test/worker/hiccups.
+ * Hiccups of the platform at each call of an endpoint, before and after the call has taken effect: nothing is
+ * lost or done twice. Work that no endpoint starts is in test/worker/hiccups.
  */
 import { describe, expect, test } from "vitest";
 import { askedAgain } from "../support/asked-again.ts";
@@ -11,7 +11,7 @@ import { type Failure, failing } from "../support/hiccups.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
 
-/** Of each kind one: errors.test.ts has all words of the platform. */
+/** One message of each kind; errors.test.ts has all messages of the platform. */
 const MESSAGES = [
   "Durable Object reset because its code was updated.",
   "Durable Object is overloaded. Too many requests queued.",
@@ -19,12 +19,12 @@ const MESSAGES = [
 
 interface Operation {
   name: string;
-  /** What it needs, made before anything fails. */
+  /** Makes what the operation needs, before anything fails. */
   prepare?: (world: World) => Promise<string>;
   act: (client: Client, world: World, made: string) => Promise<Response>;
-  /** What must be true once it has been repeated until it worked. */
+  /** Checks the result after the operation was repeated until it succeeded. */
   check?: (world: World, made: string) => Promise<void>;
-  /** Whether the call that fails has taken effect: both by default. */
+  /** The calls fail before (`false`) or after (`true`) they take effect: both by default. */
   isDone?: boolean[];
 }
 
@@ -51,7 +51,7 @@ const OPERATIONS: Operation[] = [
       return client.post("/v1/predictions", body, headers);
     },
     check: async (world) => {
-      // One that was given up is canceled; one lives.
+      // One prediction is pending; one whose create failed may be canceled.
       await eventually(async () => {
         const live = (await listed(world)).filter(({ status }) => status === "pending");
         expect(live).toHaveLength(1);
@@ -91,7 +91,7 @@ const OPERATIONS: Operation[] = [
     act: async (client, world) => {
       const { body } = create(world);
       const response = await client.post("/v1/predictions", { ...body, stream: true });
-      // One that has begun goes on; its reader has seen enough.
+      // The prediction has begun and goes on after its reader leaves.
       if (response.status === 200) await response.body?.cancel();
       return response.status === 200 ? new Response() : response;
     },
@@ -103,7 +103,7 @@ const OPERATIONS: Operation[] = [
       await world.client.cancel(id);
       return id;
     },
-    // The second time it may be gone.
+    // The second deletion may be a 404.
     act: (client, _, id) => client.fetch(`/v1/predictions/${id}`, { method: "DELETE" }),
   },
   {
@@ -113,13 +113,13 @@ const OPERATIONS: Operation[] = [
       return world.waiting();
     },
     act: (_, world) => runners.get(world)?.poll() ?? Promise.reject(new Error("no runner")),
-    // What was handed out with an answer that is lost comes again after CONNECT_SECONDS.
+    // A job whose answer was lost is handed out again after `CONNECT_SECONDS`.
     isDone: [false],
   },
 ];
 
 describe.each(OPERATIONS)("$name", ({ prepare, act, check, isDone = [false, true] }) => {
-  test.each(MESSAGES)("%s", async (message) => {
+  test.each(MESSAGES)('an operation succeeds despite "%s"', async (message) => {
     const platform = failing();
     const run = async (nth = 0, failure?: Failure) => {
       const world = await newWorld();

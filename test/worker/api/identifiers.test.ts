@@ -63,7 +63,7 @@ test.each([
   "/v1/search/models?q=a",
   "/v1/hardware",
   "/v1/user/models",
-])("an empty cursor of %s is none", async (path) => {
+])("an empty cursor of %s counts as absent", async (path) => {
   const query = path.includes("?") ? "&" : "?";
   expect(await client.ok("GET", `${path}${query}cursor=&page_size=5`)).toMatchObject({
     previous_cursor: null,

@@ -1,4 +1,4 @@
-/** What is logged of an error: enough to find it, and no secret. */
+/** The log: errors are complete enough to be found, and have no secret. */
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { v7 as uuid } from "uuid";
@@ -31,7 +31,7 @@ test("an entry is one JSON object with its level, message and ids", () => {
 
 const line = (id: string) => ({ prediction_id: id });
 
-describe("a line for a share of the predictions", () => {
+describe("a log line for a share of the predictions", () => {
   const ids = Array.from({ length: 4_000 }, () => uuid());
   const logged = (share: number) => {
     const log = captureLog("info");
@@ -41,23 +41,24 @@ describe("a line for a share of the predictions", () => {
     return found;
   };
 
-  test("is written for all, for none, or for about as many", () => {
+  test("a log line is written for all, for none, or for about as many", () => {
     expect(logged(1)).toEqual(ids);
     expect(logged(0)).toEqual([]);
-    // Of 4,000 about 400, give or take 19: not outside of this in a billion runs.
+    // The expected number is 400 of 4,000, with a deviation of 19: the bounds hold in all but one of a
+    // billion runs.
     const { length } = logged(0.1);
     expect(length).toBeGreaterThan(280);
     expect(length).toBeLessThan(520);
   });
 
-  test("is written for one prediction always or never, and a larger share has the same and more", () => {
+  test("a log line is written for one prediction always or never, and a larger share includes a smaller one", () => {
     const few = logged(0.1);
     expect(logged(0.1)).toEqual(few);
     expect(logged(0.5)).toEqual(expect.arrayContaining(few));
   });
 });
 
-test("the share is a number from 0 to 1", () => {
+test("the share of logged predictions is a number from 0 to 1", () => {
   const shareOf = (value: string) =>
     settings(Object.assign({}, env, { LOG_SAMPLE_RATE: value })).logSampleRate;
   expect(["0", "0.25", "1"].map(shareOf)).toEqual([0, 0.25, 1]);
@@ -74,7 +75,7 @@ test("a failed statement is logged without its values", async () => {
   expect(entry?.error).toMatch(/\n {4}at /);
 });
 
-test("so is one that caused another error", async () => {
+test("a failed statement that caused another error is logged without its values", async () => {
   const log = captureLog("error");
   logger.error("Failed", { error: new Error("Not registered", { cause: await failure() }) });
   expect(log.mock.calls.flat().join()).not.toContain(SECRET);

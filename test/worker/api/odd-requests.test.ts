@@ -1,4 +1,4 @@
-/** Odd requests: parameters, headers and bodies that are wrong get a 422 that says how; others do no harm. */
+/** Odd requests: wrong parameters, headers and bodies get a 422 that names the error; others do no harm. */
 import { describe, expect, test } from "vitest";
 import type { ValidationIssue } from "../../../src/protocol/common.ts";
 import { expectRawProblem, JSON_TYPE, rawRequests } from "../support/raw-requests.ts";
@@ -21,18 +21,18 @@ describe("odd parameters", () => {
     "/v1/predictions?page_size=5&page_size=6",
     `/v1/predictions?cursor=${"x".repeat(15_000)}`,
     "/v1/predictions?statuses[]=pending&statuses=%",
-  ])("%s", async (path) => {
+  ])("a request of %s is a 422", async (path) => {
     const { status, body } = await send("GET", path);
     expect(status).toBe(422);
     expect(body.detail.length).toBeGreaterThan(0);
   });
 
-  test("a parameter that nobody asked for does no harm", async () => {
+  test("an unknown parameter does no harm where no query is declared", async () => {
     const { status } = await send("GET", "/v1/user?__proto__=x&constructor=y&%=z");
     expect(status).toBe(200);
   });
 
-  test("a list says which ones it does not know, whatever they are called", async () => {
+  test("a list names the parameters that it does not know, whatever they are called", async () => {
     const { status, body } = await send("GET", "/v1/predictions?constructor=y&%=z&__proto__=x");
     expect(status).toBe(422);
     expect(body.detail).toMatchObject([
@@ -43,14 +43,14 @@ describe("odd parameters", () => {
   });
 });
 
-describe("what is wrong with a request", () => {
+describe("errors of a request", () => {
   async function issuesOf(method: string, path: string, init: RequestInit = {}) {
     const { status, body } = await send(method, path, init);
     expect(status).toBe(422);
     return (body.detail as ValidationIssue[]).map(({ loc, type }) => `${loc.join(".")} ${type}`);
   }
 
-  test("in its path", async () => {
+  test("errors in the path are named", async () => {
     expect(await issuesOf("GET", "/v1/predictions/x")).toEqual(["path.prediction_id uuid_parsing"]);
     const path = `/v1/models/${model}/versions/x/predictions`;
     expect(await issuesOf("POST", path, { body: '{"input": {}}', headers: JSON_TYPE })).toEqual([
@@ -58,13 +58,13 @@ describe("what is wrong with a request", () => {
     ]);
   });
 
-  test("in its query, several at once", async () => {
+  test("errors in the query are named, several at once", async () => {
     expect(
       await issuesOf("GET", "/v1/predictions?page_size=x&statuses=y&statuses=pending"),
     ).toEqual(["query.page_size int_parsing", "query.statuses.0 enum"]);
   });
 
-  test("in its headers", async () => {
+  test("errors in the headers are named", async () => {
     const headers = { ...JSON_TYPE, "validate-input": "maybe" };
     const body = JSON.stringify({ model, input: {} });
     expect(await issuesOf("POST", "/v1/predictions", { body, headers })).toEqual([
@@ -94,7 +94,7 @@ describe("what is wrong with a request", () => {
     expect((await send(method, path)).status).toBe(404);
   });
 
-  test("in its body, several at once, with what helps", async () => {
+  test("errors in the body are named, several at once, with the expected values", async () => {
     const { body } = await send("POST", "/v1/models", {
       headers: JSON_TYPE,
       body: JSON.stringify({ name: "A B", visibility: "secret", description: "x".repeat(1_001) }),
@@ -111,7 +111,7 @@ describe("what is wrong with a request", () => {
     expect(body.detail[2]).not.toHaveProperty("input");
   });
 
-  test("a secret is not repeated", async () => {
+  test("errors do not repeat a secret", async () => {
     const { status, text } = await send("POST", "/v1/predictions", {
       headers: JSON_TYPE,
       body: JSON.stringify({ model, input: {}, webhook: { url: "x", secret: "hunter2" } }),
@@ -126,12 +126,12 @@ describe("a body", () => {
     send("POST", "/v1/predictions", { body, headers });
 
   test.each([
-    ["empty", ""],
-    ["cut off", '{"model": '],
-    ["open a hundred times", "[".repeat(100)],
-    ["bytes of no text", new Uint8Array([0xff, 0xfe, 0x80])],
-    ["NUL", "\0"],
-  ])("that is %s is no JSON: what the parser says is in ctx", async (_, body) => {
+    ["is empty", ""],
+    ["is cut off", '{"model": '],
+    ["has a hundred open brackets", "[".repeat(100)],
+    ["is not text", new Uint8Array([0xff, 0xfe, 0x80])],
+    ["is a NUL", "\0"],
+  ])("a body that %s is not JSON, and ctx has the parser's message", async (_, body) => {
     const answer = await create(body);
     expect(answer.status).toBe(422);
     expect(answer.body.detail).toEqual([
@@ -151,12 +151,12 @@ describe("a body", () => {
     const nested = (levels: number) => `${open.repeat(levels)}1${close.repeat(levels)}`;
     const post = (path: string, body: string) => send("POST", path, { headers: JSON_TYPE, body });
 
-    test("is an object too many, or the wrong thing", async () => {
+    test("a nested body is refused as too deep, or as not an object", async () => {
       for (const levels of [100, 100_000])
         expect((await post("/v1/predictions", nested(levels))).status).toBe(422);
     });
 
-    test("as an input is like any other, up to 128 levels in all", async () => {
+    test("a nested input is accepted up to 128 levels in all", async () => {
       const deep = nested(126);
       const { status, response } = await post(
         "/v1/predictions",
@@ -168,7 +168,7 @@ describe("a body", () => {
       expect((await post(`${location}/cancel`, "")).status).toBe(202);
     });
 
-    test("as a schema is refused", async () => {
+    test("a nested schema is refused", async () => {
       const deep = nested(129);
       const input = `{"properties": {"a": ${deep}}}`;
       const body = `{"release_notes": "", "container_image_digest": "${DIGEST}", "schemas": {"prediction": {"input": ${input}, "output": {}}}}`;
@@ -176,7 +176,7 @@ describe("a body", () => {
     });
   });
 
-  test("with NUL and lone surrogates in it is only text", async () => {
+  test("a body with NUL and lone surrogates is only text", async () => {
     const name = `nul-${crypto.randomUUID().slice(0, 8)}`;
     const body = `{"name": "${name}", "description": "a\\u0000b\\ud800c", "overview": "\\u0000"}`;
     const { status } = await send("POST", "/v1/models", { headers: JSON_TYPE, body });
@@ -184,7 +184,7 @@ describe("a body", () => {
     expect((await send("GET", `/v1/models/${model.split("/")[0]}/${name}`)).status).toBe(200);
   });
 
-  test("where none belongs does no harm", async () => {
+  test("a body of a request that takes none does no harm", async () => {
     const answer = await send("DELETE", "/v1/predictions", {
       body: "x".repeat(100),
       headers: { "content-type": "text/plain" },

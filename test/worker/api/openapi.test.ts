@@ -1,4 +1,4 @@
-/** /v1/openapi.json: valid, complete, and no other than what the routes do. */
+/** /v1/openapi.json: valid, complete, and in accord with the routes. */
 import { Validator } from "@cfworker/json-schema";
 import { validate } from "@hyperjump/json-schema/openapi-3-1";
 import { describe, expect, test } from "vitest";
@@ -40,7 +40,7 @@ function* walk(value: unknown, at = "#"): Generator<[at: string, value: object]>
   for (const [key, part] of Object.entries(value)) yield* walk(part, `${at}/${key}`);
 }
 
-test("JSON that anybody may read and keep for a while", async () => {
+test("the document is JSON that anybody may read and keep for 5 minutes", async () => {
   const response = await nobody.fetch("/v1/openapi.json");
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toBe("application/json");
@@ -52,7 +52,7 @@ test("JSON that anybody may read and keep for a while", async () => {
   expect(again.headers.get("x-request-id")).not.toBeNull();
 });
 
-test("it names itself, and where it is served", () => {
+test("the document names itself and its server", () => {
   expect(document).toMatchObject({
     openapi: "3.1.0",
     info: { title: "Auspex", version: "1.0.0" },
@@ -60,7 +60,7 @@ test("it names itself, and where it is served", () => {
   });
 });
 
-test("it says what is posted to webhooks", () => {
+test("the document describes the requests that are posted to webhooks", () => {
   const { post = expect.fail("no webhook") } = document.webhooks?.prediction ?? {};
   expect(bodyOf(post)).toEqual({ $ref: "#/components/schemas/WebhookPayload" });
   expect(parametersOf(post).map(({ name, required }) => [name, required ?? false])).toEqual([
@@ -81,12 +81,12 @@ test("no field of a body has a default: generated clients would have to send it"
   });
 });
 
-test("any JSON value may be a list or an object of whatever there is", () => {
+test("a field of any JSON value may be a list or an object of anything", () => {
   const parts = { items: {}, additionalProperties: {} };
   expect(schemaNamed(document, "Json")).toMatchObject(parts);
 });
 
-test("everything in it is used", () => {
+test("every component of the document is used", () => {
   const text = JSON.stringify(document);
   const { schemas = {}, responses = {}, headers = {} } = document.components ?? {};
   for (const [kind, parts] of Object.entries({ schemas, responses, headers })) {
@@ -98,21 +98,21 @@ test("everything in it is used", () => {
 describe.each(["A", "B"] as const)("shape %s", (shape) => {
   const shown = shapes[shape];
 
-  test("is valid OpenAPI 3.1, its schemas included", async () => {
+  test("the document is valid OpenAPI 3.1, its schemas included", async () => {
     const base = "https://spec.openapis.org/oas/3.1/schema-base";
     expect(await validate(base, JSON.parse(JSON.stringify(shown)), "BASIC")).toEqual({
       valid: true,
     });
   });
 
-  test("no reference leads nowhere", () => {
+  test("every reference in the document has a target", () => {
     const places = new Set([...walk(shown)].map(([at]) => at));
     const targets = [...walk(shown)].flatMap(([, value]) => ("$ref" in value ? [value.$ref] : []));
     expect(targets.length).toBeGreaterThan(100);
     expect(targets.filter((target) => !places.has(String(target)))).toEqual([]);
   });
 
-  test("every example fits its schema", () => {
+  test("every example in the document fits its schema", () => {
     const wrong: unknown[] = [];
     let checked = 0;
     for (const [at, value] of walk(shown)) {
@@ -128,7 +128,7 @@ describe.each(["A", "B"] as const)("shape %s", (shape) => {
   });
 });
 
-test("a pattern is one for every validator: without flags, and without classes of Unicode", () => {
+test("every pattern works with all validators: without flags, and without classes of Unicode", () => {
   const patterns = [...walk(document)].flatMap(([, value]) =>
     "pattern" in value && typeof value.pattern === "string" ? [value.pattern] : [],
   );
@@ -139,7 +139,7 @@ test("a pattern is one for every validator: without flags, and without classes o
   }
 });
 
-test("messages take the token as a key, too", () => {
+test("the Messages endpoint also takes the token as a key", () => {
   const { security } = operationNamed("createMessage");
   expect(security).toEqual([{ accessToken: [] }, { apiKey: [] }]);
   expect(operationNamed("createChatCompletion").security).toBeUndefined();
@@ -159,7 +159,7 @@ const NOT_NAMES = [
   "x".repeat(256),
 ];
 
-test("what is the name of a file, the document and the service agree upon", () => {
+test("the document and the service agree on the names of files", () => {
   const { components } = document;
   const schema = new Validator({ $ref: "#/components/schemas/CreateUpload", components });
   const bodies = [...NAMES, ...NOT_NAMES].map((name) => ({ size: 1, mime_type: "a/b", name }));
@@ -168,7 +168,7 @@ test("what is the name of a file, the document and the service agree upon", () =
   expect(bodies.map((body) => createUpload.safeParse(body).success)).toEqual(expected);
 });
 
-test("bytes go and come as they are, by signed addresses", () => {
+test("file endpoints send and receive raw bytes, by signed addresses", () => {
   const put = operationNamed("putUploadPart");
   expect(bytesOf(put)).toBe("application/octet-stream");
   expect(JSON.stringify(put.requestBody)).not.toContain('"example"');
@@ -198,7 +198,7 @@ test("owners and users have one shape, that of the deployment", () => {
 
 const SOCKET = "GET /v1/vendora/responses";
 
-test("it has every route but those of runners, a WebSocket and its own", () => {
+test("the document has every route except those of runners, the WebSocket and its own", () => {
   const registered = app.routes
     .filter(({ method, path }) => method !== "ALL" && path.startsWith("/v1/"))
     .filter(({ path }) => !path.startsWith("/v1/runner/") && path !== "/v1/openapi.json")
@@ -208,8 +208,8 @@ test("it has every route but those of runners, a WebSocket and its own", () => {
   expect(documented.toSorted()).toEqual([...new Set(registered)].toSorted());
 });
 
-/** A misspelt field might have been the end of a token, or of what is kept. */
-test("no body has room for fields that it does not name, but those of the convention and what is put back as it was got", () => {
+/** A misspelt field might have been the expiry of a token, or the retention of data. */
+test("no body accepts unknown fields, except those of the convention and those that are sent back unchanged", () => {
   const open = operations.filter(({ operation }) => {
     const body = bodyOf(operation);
     return body && resolveSchema(body, schemasOf(document)).additionalProperties !== false;
@@ -235,7 +235,7 @@ test("no body has room for fields that it does not name, but those of the conven
   ]);
 });
 
-test("operations have names of their own, and groups that are described", () => {
+test("operations have unique names, and groups with descriptions", () => {
   const ids = operations.map(({ operation }) => operation.operationId ?? "");
   expect(new Set(ids).size).toBe(ids.length);
   const groups = document.tags?.map(({ name }) => name);
@@ -250,7 +250,7 @@ test("operations have names of their own, and groups that are described", () => 
 describe.each(operations)("$method $path", ({ method, path, operation }) => {
   const statuses = Object.keys(operation.responses ?? {});
 
-  test("says what it answers", () => {
+  test("an operation declares its answers", () => {
     const successes = successesOf(operation);
     expect(successes.length).toBeGreaterThan(0);
     for (const [status, { content = {}, headers }] of successes) {
@@ -273,7 +273,7 @@ describe.each(operations)("$method $path", ({ method, path, operation }) => {
     expect(statuses).toEqual(expect.arrayContaining(expected));
   });
 
-  test("says what it takes", () => {
+  test("an operation declares its parameters and body", () => {
     for (const { name, description, schema } of parametersOf(operation)) {
       expect([name, description ?? ""]).toEqual([name, expect.stringMatching(/\w/)]);
       expect(schema).toBeDefined();
@@ -295,7 +295,7 @@ describe.each(operations)("$method $path", ({ method, path, operation }) => {
       ...(bodyOf(operation) && { body: "{}" }),
     });
 
-  test("asks for a token as it says", async () => {
+  test("an operation asks for a token as declared", async () => {
     const isPublic = operation.security?.some((way) => Object.keys(way).length === 0) ?? false;
     const isOperators = operation.security?.some((way) => "operatorToken" in way) ?? false;
     const [bare, bad, operators] = await Promise.all([
@@ -304,7 +304,7 @@ describe.each(operations)("$method $path", ({ method, path, operation }) => {
       ask(operator),
     ]);
     expect(bare.status === 401).toBe(!isPublic);
-    // With a signature nobody asks for a token.
+    // An address with a signature needs no token.
     const signed = parametersOf(operation).some(({ name }) => name === "signature");
     expect(bad.status).toBe(signed ? bare.status : 401);
     expect(operators.status === 401).toBe(!isOperators && !signed);

@@ -1,4 +1,4 @@
-/** Every list in pages: forth and back again, by cursor and by address. */
+/** Every list in pages: forward and back again, by cursor and by address. */
 import { beforeAll, describe, expect, test } from "vitest";
 import {
   newModel,
@@ -42,7 +42,7 @@ interface List {
   as: Client;
 }
 
-/** Each with twelve rows at least. */
+/** Lists of at least twelve rows each. */
 const LISTS: Record<string, List> = {
   "all models": { path: "/v1/models?", as: nobody },
   "all models, backwards": { path: "/v1/models?sort_direction=desc&", as: nobody },
@@ -77,7 +77,7 @@ const first = ({ path, as }: List, size = 5) => pageAt<unknown>(as, `${path}page
 const itemsOf = (pages: Page<unknown>[]) => pages.map(({ items }) => items);
 
 describe.each(Object.entries(LISTS))("%s", (_, list) => {
-  test("have the five keys on every page, null where there is no neighbour", async () => {
+  test("a page has the five keys, null where there is no neighbour", async () => {
     const pages = await walk(list.as, `${list.path}page_size=5`);
     expect(pages.length).toBeGreaterThanOrEqual(3);
     for (const [n, page] of pages.entries()) {
@@ -94,7 +94,7 @@ describe.each(Object.entries(LISTS))("%s", (_, list) => {
     }
   });
 
-  test("forth to the end and back again are the same items in the same order", async () => {
+  test("pages forward to the end and back again have the same items in the same order", async () => {
     const forth = await walk(list.as, `${list.path}page_size=5`);
     const last = forth.at(-1)?.previous_url ?? expect.fail("no way back");
     const back = await walk(list.as, last, "previous_url");
@@ -106,13 +106,13 @@ describe.each(Object.entries(LISTS))("%s", (_, list) => {
     expect(ids.length).toBeGreaterThanOrEqual(ROWS);
   });
 
-  test("are the same in pages of another size", async () => {
+  test("pages of another size have the same items", async () => {
     const small = await walk(list.as, `${list.path}page_size=5`);
     const large = await walk(list.as, `${list.path}page_size=11`);
     expect(itemsOf(large).flat()).toEqual(itemsOf(small).flat());
   });
 
-  test("have whole addresses that keep all that was asked for", async () => {
+  test("pages have whole addresses that keep all parameters", async () => {
     const { next_url, next_cursor } = await first(list);
     const asked = new URL(`${list.path}page_size=5`, ORIGIN);
     const next = new URL(next_url ?? "");
@@ -125,14 +125,14 @@ describe.each(Object.entries(LISTS))("%s", (_, list) => {
     expect(previous.searchParams.getAll("cursor")).toHaveLength(1);
   });
 
-  test("refuse a cursor of any other list", async () => {
+  test("a list refuses a cursor of any other list", async () => {
     const { next_cursor } = await first(list);
     for (const other of Object.values(LISTS)) {
       if (other !== list) await expectRefused(other, next_cursor);
     }
   });
 
-  test("refuse a cursor that was tampered with", async () => {
+  test("a list refuses a cursor that was tampered with", async () => {
     const cursor = (await first(list)).next_cursor ?? "";
     const middle = Math.floor(cursor.length / 2);
     for (const at of [0, middle, cursor.length - 1]) {
@@ -151,8 +151,8 @@ async function expectRefused({ path, as }: List, cursor: string | null) {
   expect(body.detail).toMatchObject([{ loc: ["query", "cursor"] }]);
 }
 
-describe("a cursor of somebody else's list is refused:", () => {
-  test("models, predictions", async () => {
+describe("a cursor of somebody else's list", () => {
+  test("a cursor of models or predictions is refused", async () => {
     const { client: other, username: otherName } = await newUser();
     for (const list of ["own models", "predictions"]) {
       const { path, as } = LISTS[list] ?? expect.fail();
@@ -163,7 +163,7 @@ describe("a cursor of somebody else's list is refused:", () => {
     await expectRefused({ path, as: nobody }, next_cursor);
   });
 
-  test("versions, tokens", async () => {
+  test("a cursor of versions or tokens is refused", async () => {
     const { client: other, username: otherName } = await newUser();
     const model = await newModel(other, { visibility: "public" });
     await publish(other, referenceOf(model));
@@ -174,7 +174,7 @@ describe("a cursor of somebody else's list is refused:", () => {
     await expectRefused({ path, as: operator }, tokens.next_cursor);
   });
 
-  test("but one's own is good for another page size", async () => {
+  test("a cursor of one's own list works with another page size", async () => {
     const list = LISTS["own models"] ?? expect.fail();
     const { next_cursor } = await first(list);
     const address = `${list.path}page_size=50&cursor=${encodeURIComponent(next_cursor ?? "")}`;

@@ -1,4 +1,4 @@
-/** How the database finds what accounts have: webhook endpoints, usage, tokens, what goes with them. */
+/** Query plans of what accounts have: webhook endpoints, usage, tokens and the rows that go with them. */
 import { describe, expect, test } from "vitest";
 import {
   listSomeModels,
@@ -57,7 +57,7 @@ describe("webhook endpoints", () => {
 
   test.each<[string, () => Promise<unknown>, string[]]>([
     [
-      "those of an account are counted in their index",
+      "the endpoints of an account are counted in their index",
       () => insertEndpoint(db, row, 4),
       [
         "SCAN CONSTANT ROW",
@@ -66,36 +66,52 @@ describe("webhook endpoints", () => {
       ],
     ],
     [
-      "those that are on are looked up in it, in order",
+      "the enabled endpoints of an account are read from its index, in order",
       async () => selectEnabled(db, user_id),
       [`SEARCH webhook_endpoints ${OF_USER}`],
     ],
-    ["one is found by its id", async () => findEndpoint(db, "w1"), [BY_ID]],
-    ["one's own too", async () => findOwnEndpoint(db, user_id, "w1"), [BY_ID]],
-    ["changed", async () => updateEndpoint(db, user_id, "w1", { enabled: false }, 0), [BY_ID]],
+    ["an endpoint is found by its ID", async () => findEndpoint(db, "w1"), [BY_ID]],
     [
-      "told of",
+      "an endpoint of the caller is found by its ID",
+      async () => findOwnEndpoint(db, user_id, "w1"),
+      [BY_ID],
+    ],
+    [
+      "an endpoint is changed by its ID",
+      async () => updateEndpoint(db, user_id, "w1", { enabled: false }, 0),
+      [BY_ID],
+    ],
+    [
+      "an endpoint's health is saved by its ID",
       () => saveHealth(db, "w1", health, { at: 0, updated_at: 0, failing_since: null }),
       [BY_ID],
     ],
-    ["told to work", () => clearFailures(db, "w1", { at: 0, updated_at: 0 }), [BY_ID]],
-    ["given a secret", async () => addSecret(db, user_id, "w1", secret, 3), [BY_ID]],
-    ["deleted", () => deleteEndpoint(db, user_id, "w1"), [BY_ID]],
+    [
+      "an endpoint's failures are cleared by its ID",
+      () => clearFailures(db, "w1", { at: 0, updated_at: 0 }),
+      [BY_ID],
+    ],
+    [
+      "an endpoint gets a secret by its ID",
+      async () => addSecret(db, user_id, "w1", secret, 3),
+      [BY_ID],
+    ],
+    ["an endpoint is deleted by its ID", () => deleteEndpoint(db, user_id, "w1"), [BY_ID]],
   ])("%s", async (_, call, plan) => {
     expect(await plansOf(call)).toEqual([plan]);
   });
 
-  test("a secret that goes is looked for in its endpoint", async () => {
+  test("a secret that is removed is found by its endpoint", async () => {
     const [plan = []] = await plansOf(async () => removeSecret(db, user_id, "w1", "s1", 0));
     expect(plan[0]).toBe(BY_ID);
     expect(plan.filter((step) => !isCheap(step))).toEqual([]);
   });
 });
 
-describe("accounts that are given up", () => {
+describe("accounts that are closed", () => {
   test.each<[string, () => Promise<unknown>, string[]]>([
     [
-      "are a range of the names",
+      "closed accounts are a range of the names",
       async () => takeClosedAccounts(db, 1, 5),
       [
         "SEARCH users USING COVERING INDEX sqlite_autoindex_users_1 (id=?)",
@@ -105,7 +121,7 @@ describe("accounts that are given up", () => {
       ],
     ],
     [
-      "their models are one",
+      "models of a closed account are a range of an index",
       async () => listSomeModels(db, user_id, 10),
       ["SEARCH models USING COVERING INDEX models_owner (owner_id=?)"],
     ],
@@ -113,7 +129,7 @@ describe("accounts that are given up", () => {
     expect(await plansOf(call)).toEqual([plan]);
   });
 
-  test("those that were active are a range of when they told a count, on any page", async () => {
+  test("active accounts are a range of the time of their last count, on any page", async () => {
     const page = { back: false, limit: 201 };
     const plan = (from: Keyset["from"]) => plansOf(() => listToldSince(db, 1, { ...page, from }));
     const steps = [
@@ -125,7 +141,7 @@ describe("accounts that are given up", () => {
     expect(await plan({ key, inclusive: false })).toEqual([steps]);
   });
 
-  test("what they have told of their counts is looked for in their own", async () => {
+  test("counts of an account are found by their key", async () => {
     expect(await plansOf(async () => deleteCounts(db, user_id, 10))).toEqual([
       [
         "SEARCH account_counts USING PRIMARY KEY (user_id=? AND model_id=?)",
@@ -143,11 +159,11 @@ describe("tokens", () => {
 
   test.each<[string, () => Promise<unknown>, string[]]>([
     [
-      "those of an account are counted in their index",
+      "tokens of an account are counted in their index",
       async () => insertToken(db, row, 1_000, ALLOWANCE),
       ["SCALAR SUBQUERY 1", "SEARCH tokens USING INDEX tokens_user (user_id=?)"],
     ],
-    ["one that is used is found by its id", () => markTokenUsed(db, "t1", 2, 1), [USED]],
+    ["a token that is used is found by its ID", () => markTokenUsed(db, "t1", 2, 1), [USED]],
     [
       "models that are named are found by owner and name",
       async () => findModelsByName(db, user_id, [["a", "b"]]),
@@ -158,7 +174,7 @@ describe("tokens", () => {
       ],
     ],
     [
-      "those of a token by their ids",
+      "models of a token are found by their IDs",
       async () => findModelNames(db, "t1"),
       [
         USED,
@@ -180,7 +196,7 @@ describe("people", () => {
     limit: 10,
   });
 
-  test("operators, and who is suspended, are ranges of indexes that have nobody else", async () => {
+  test("operators and suspended users are ranges of indexes that have nobody else", async () => {
     const plans = await plansOf(async () => {
       await listOperators(db, "proof", pageFrom("5"));
       await listSuspendedUsers(db, pageFrom(5, "5"));
@@ -193,7 +209,7 @@ describe("people", () => {
     ]);
   });
 
-  test("what they have, and used last, is looked for among their own", async () => {
+  test("counts and last uses of users are found by the user", async () => {
     const plans = await plansOf(async () => {
       await findActivity(db, [user_id]);
       await listFormerUsernames(db, user_id, "ada");
@@ -203,7 +219,7 @@ describe("people", () => {
     expect(plans.flat().join()).toMatch(/tokens_user .*sessions_user .*usernames_user /);
   });
 
-  test("by whom somebody was given a new password is looked for among what was for them", async () => {
+  test("recoveries of a user are found in the index of the user's invitations", async () => {
     const [plan = []] = await plansOf(async () => listRecoveries(db, user_id, 10));
     expect(plan[0]).toBe("SEARCH invitations USING INDEX invitations_user (user_id=?)");
   });

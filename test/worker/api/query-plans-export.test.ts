@@ -1,4 +1,4 @@
-/** How an export of an account finds each page of what it has: a range of an index, also of the last one. */
+/** Query plans of an export: each page is a range of an index, also the last one. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/durable-sqlite";
@@ -24,11 +24,11 @@ const VERSIONS = "SEARCH versions USING INDEX sqlite_autoindex_versions_1 (model
 const EXPIRES = "SEARCH uploads USING INDEX uploads_expires";
 const LAST_TERM = "USE TEMP B-TREE FOR LAST TERM OF ORDER BY";
 
-describe("an export finds", () => {
+describe("an export", () => {
   test.each([
     [FIRST, "(owner_id=?)"],
     [beyond("m1"), "(owner_id=? AND id<?)"],
-  ])("models in their owner's index", async (keyset, within) => {
+  ])("models are found in their owner's index", async (keyset, within) => {
     const [plan = []] = await plansOf(async () => listDetailedModels(db, user_id, keyset));
     expect(plan).toContain(`SEARCH models USING INDEX models_owner ${within}`);
     expect(plan.filter((step) => !/^(CORRELATED SCALAR|SEARCH)/.test(step))).toEqual([]);
@@ -37,14 +37,14 @@ describe("an export finds", () => {
   test.each([
     [FIRST, "(owner_id=?)"],
     [beyond("m1", 2), "(owner_id=? AND id>?)"],
-  ])("versions in the order of their key", async (keyset, within) => {
+  ])("versions are found in the order of their key", async (keyset, within) => {
     const owned = `SEARCH models USING COVERING INDEX models_owner ${within}`;
     expect(await plansOf(async () => listVersionsOfOwner(db, user_id, keyset))).toEqual([
       [VERSIONS, "LIST SUBQUERY 1", owned],
     ]);
   });
 
-  test("names of variables in their key", async () => {
+  test("names of variables are found in their key", async () => {
     expect(await plansOf(async () => listVariableNames(db, ["m1", "m2"]))).toEqual([
       [
         "SEARCH model_variables USING COVERING INDEX sqlite_autoindex_model_variables_1 (model_id=?)",
@@ -55,11 +55,14 @@ describe("an export finds", () => {
   test.each([
     [FIRST, "(user_id=?)"],
     [beyond(1, "u1"), "(user_id=? AND expires_at>?)"],
-  ])("uploads by when they expire, of which few do in one millisecond", async (keyset, within) => {
-    expect(await plansOf(async () => listOwnUploads(db, user_id, keyset))).toEqual([
-      [`${EXPIRES} ${within}`, LAST_TERM],
-    ]);
-  });
+  ])(
+    "uploads are found by their expiry, which few share in one millisecond",
+    async (keyset, within) => {
+      expect(await plansOf(async () => listOwnUploads(db, user_id, keyset))).toEqual([
+        [`${EXPIRES} ${within}`, LAST_TERM],
+      ]);
+    },
+  );
 
   test.each([
     [FIRST, "SCAN usage"],
@@ -67,7 +70,7 @@ describe("an export finds", () => {
       beyond("2026-11-15", "m1", "t1"),
       "SEARCH usage USING PRIMARY KEY ((day,model_id,token_id)>(?,?,?))",
     ],
-  ])("usage in its table", async (keyset, plan) => {
+  ])("usage is found in its table", async (keyset, plan) => {
     await openAccount(getServices(env), user_id);
     const account = (await accountOf(user_id)) ?? expect.fail("it has no object");
     const found = await runInDurableObject(account, (_, { storage }) => {

@@ -1,4 +1,4 @@
-/** How an account's object finds its predictions: by a range of an index or of its table, never by looking at all. */
+/** Query plans of the account object: predictions are found by a range of an index or of their table. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/durable-sqlite";
@@ -43,7 +43,7 @@ interface Query {
   toSQL(): { sql: string; params: unknown[] };
 }
 
-/** What SQLite would do for each of the statements. */
+/** Returns SQLite's plan for each of the statements. */
 const plansOf = (make: (db: AccountDatabase) => Query[]) =>
   runInDurableObject(account, (_, { storage }) =>
     make(drizzle(storage)).map((query) => {
@@ -67,7 +67,7 @@ const BACK: Keyset = { from: { key: ["p50"], inclusive: false }, back: true, lim
 const select = (db: AccountDatabase, filter: Partial<PredictionFilter>, keyset: Keyset) =>
   rangesOf({ ...ALL, ...filter }).map((range) => selectPage(db, range, keyset, 1_000));
 
-/** What is read, before it is checked row by row. */
+/** Returns the steps that read rows, before they are checked one by one. */
 const read = ([first, ...plan]: string[]) => {
   expect([first, plan.pop()]).toEqual(["CO-ROUTINE predictions", "SCAN predictions"]);
   return plan;
@@ -78,7 +78,7 @@ const STATUS = "SEARCH predictions USING INDEX predictions_status";
 const MODEL = "SEARCH predictions USING INDEX predictions_model";
 
 test.each<[string, Partial<PredictionFilter>, string[], string[], string[]]>([
-  // The table itself, in its order: it ends with the page.
+  // The table is read in its own order, and the read ends with the page.
   ["all", {}, ["SCAN predictions"], [`${TABLE} (id<?)`], [`${TABLE} (id>?)`]],
   [
     "that have succeeded, which most have",
@@ -136,7 +136,7 @@ test.each<[string, Partial<PredictionFilter>, string[], string[], string[]]>([
     [`${TABLE} (id>? AND id<?)`],
     [`${TABLE} (id>?)`],
   ],
-  // No index has how ids end.
+  // The end of an ID has no index.
   [
     "whose id ends so",
     { ending: "b2c4d5e0", from: "p1" },
@@ -144,7 +144,7 @@ test.each<[string, Partial<PredictionFilter>, string[], string[], string[]]>([
     [`${TABLE} (id>? AND id<?)`],
     [`${TABLE} (id>?)`],
   ],
-  // No index has names: rows are looked through, in order, until the page is full.
+  // The names of models have no index: rows are read in order until the page is full.
   [
     "of a name that no model has any more",
     { model: { owner: "ada", name: "m" } },
@@ -152,7 +152,7 @@ test.each<[string, Partial<PredictionFilter>, string[], string[], string[]]>([
     [`${TABLE} (id<?)`],
     [`${TABLE} (id>?)`],
   ],
-])("predictions %s", async (_, filter, first, next, back) => {
+])("a page of predictions %s is found by a range", async (_, filter, first, next, back) => {
   const plans = async (keyset: Keyset) =>
     (await plansOf((db) => select(db, filter, keyset))).map(read);
   expect(await plans(FIRST)).toEqual([first]);
@@ -160,7 +160,7 @@ test.each<[string, Partial<PredictionFilter>, string[], string[], string[]]>([
   expect(await plans(BACK)).toEqual([back]);
 });
 
-test("of several statuses, or of a token for several models, each is a range of its own", async () => {
+test("several statuses, or several models of a token, are a range each", async () => {
   const statuses = await plansOf((db) =>
     select(db, { statuses: ["failed", "pending", "canceled"] }, NEXT),
   );
@@ -181,18 +181,21 @@ test("rows are checked until the page is full, and no further", async () => {
 });
 
 test.each<[string, Partial<PredictionFilter>, string]>([
-  ["of a status", { statuses: ["succeeded"] }, `${TABLE} (id<?)`],
+  ["with a status", { statuses: ["succeeded"] }, `${TABLE} (id<?)`],
   [
-    "of a model and a status",
+    "with a model and a status",
     { model: { id: "m1" }, statuses: ["failed"] },
     "SEARCH predictions USING COVERING INDEX predictions_model (model_id=? AND id<?)",
   ],
-])("how far those %s are checked is found without reading them", async (_, filter, plan) => {
-  const plans = await plansOf((db) =>
-    rangesOf({ ...ALL, ...filter }).map((range) => selectLastChecked(db, range, NEXT, 10)),
-  );
-  expect(plans).toEqual([[plan]]);
-});
+])(
+  "the last checked row of predictions %s is found without reading rows",
+  async (_, filter, plan) => {
+    const plans = await plansOf((db) =>
+      rangesOf({ ...ALL, ...filter }).map((range) => selectLastChecked(db, range, NEXT, 10)),
+    );
+    expect(plans).toEqual([[plan]]);
+  },
+);
 
 test.each<[string, (db: AccountDatabase) => Query, string[]]>([
   ["under way", (db) => selectUnfinished(db, 10), [`${STATUS} (status=?)`]],
@@ -202,16 +205,16 @@ test.each<[string, (db: AccountDatabase) => Query, string[]]>([
     ["SEARCH predictions USING INDEX predictions_due (due_at>? AND due_at<?)"],
   ],
   [
-    "due next",
+    "due first",
     (db) => selectNextDue(db),
     ["SEARCH predictions USING COVERING INDEX predictions_due (due_at>?)"],
   ],
   ["that are oldest", (db) => selectOldest(db, 10), ["SCAN predictions"]],
-])("those %s", async (_, query, plan) => {
+])("predictions %s are found by an index or the table", async (_, query, plan) => {
   expect(await plansOf((db) => [query(db)])).toEqual([plan]);
 });
 
-test("usage is a range of its key; grouping takes a tree of its own", async () => {
+test("usage is a range of its key, and grouping sorts with a temporary tree", async () => {
   const [most = [], days = []] = await plansOf((db) => [
     selectMostUsed(db, "2026-11-15", 6),
     selectUsage(db, "2026-11-15", ["m1"]),
@@ -219,7 +222,7 @@ test("usage is a range of its key; grouping takes a tree of its own", async () =
   for (const plan of [most, days]) expect(plan[0]).toBe("SEARCH usage USING PRIMARY KEY (day>?)");
 });
 
-test("what is written, and what is removed, is found by its key", async () => {
+test("rows that are written or removed are found by their key", async () => {
   const statements: [string, ...(string | number)[]][] = [
     ["SELECT object_id FROM predictions WHERE id = ?", "p1"],
     ["UPDATE predictions SET data_removed = 1, due_at = NULL WHERE id = ?", "p1"],

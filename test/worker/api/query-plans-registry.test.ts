@@ -1,4 +1,4 @@
-/** How the database finds what a push, a pull and a deletion need: never by looking at all. */
+/** Query plans of the registry: a push, a pull and a deletion read no table as a whole. */
 import { expect, test } from "vitest";
 import { awaitsRestore } from "../../../src/services/backups/restore.ts";
 import { PUSH_MS, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
@@ -39,13 +39,13 @@ test.each<[string, () => Promise<unknown>]>([
 ])("%s", async (_, call) => {
   const plans = await Promise.all((await statementsOf(call)).map(planOf));
   expect(plans.length).toBeGreaterThan(0);
-  // The queue of a recursion, and the first of what is to be released, held no more, or deleted from R2.
+  // Some scans are cheap: a recursion's queue, and the first rows to release, to hold or to delete from R2.
   const ends = ["SCAN naming", "SCAN registry_garbage", "SCAN registry_released", "SCAN held"];
-  // One run of a backup, and the first row of four tables.
+  // The check for a restore reads one run of a backup, and the first row of four tables.
   const once = await Promise.all((await statementsOf(() => awaitsRestore(services))).map(planOf));
   const steps = plans.flat().filter((step) => ![...ends, ...once.flat()].includes(step));
   expect(steps.filter((step) => !isCheap(step))).toEqual([]);
-  // All references of a model may be a million.
+  // The references of one model may be a million.
   expect(
     steps.filter((step) => /\b(named|naming|registry_references)\b.*\(model_id=\?\)$/.test(step)),
   ).toEqual([]);

@@ -1,4 +1,4 @@
-/** How the database finds uploads: one by its id, many by their account, never by looking at all. */
+/** Query plans of uploads: one is found by its ID, many by their account. */
 import { describe, expect, test } from "vitest";
 import {
   claimExpired,
@@ -46,7 +46,7 @@ describe("uploads", () => {
 
   test.each<[string, () => Promise<unknown>, string[][]]>([
     [
-      "what is pending of an account is counted in the index of what is pending",
+      "pending uploads of an account are counted in the index of pending uploads",
       () => insertUpload(db, row, { ...ALLOWANCE, max_pending: 1_000, max_file_bytes: 1_000 }),
       [
         BYTES,
@@ -56,7 +56,7 @@ describe("uploads", () => {
           "SEARCH uploads USING INDEX uploads_pending (user_id=?)",
           "SCALAR SUBQUERY 2",
           "SEARCH file_bytes USING PRIMARY KEY (user_id=?)",
-          // Nothing is there: SQLite looks because parts and versions refer to uploads.
+          // SQLite searches these because parts and versions refer to uploads; nothing is found.
           NAMED,
           PARTS,
         ],

@@ -1,4 +1,4 @@
-/** How the database finds the rows of every list: by a range of an index, never by looking at all. */
+/** Query plans of every list: rows are found by a range of an index. */
 import { describe, expect, test } from "vitest";
 import { runBatch } from "../../../src/storage/database.ts";
 import { syncListings } from "../../../src/storage/models/models.ts";
@@ -38,7 +38,7 @@ const LISTS: [string, Client][] = [
   ["/v1/operator/queues?", operator],
 ];
 
-test.each(LISTS)("%s", async (list, as) => {
+test.each(LISTS)("a page of %s is a range of an index", async (list, as) => {
   const statements = await statementsOf(async () => {
     const first = await pageAt(as, `${list}&page_size=5`);
     const second = await pageAt(as, first.next_url ?? expect.fail("it has one page only"));
@@ -52,15 +52,15 @@ test.each(LISTS)("%s", async (list, as) => {
   }
 });
 
-test("a plan that is dear is seen as such", async () => {
+test("an expensive plan is recognized", async () => {
   const dear = async (sql: string) => (await planOf(sql)).every(isCheap);
   expect(await dear("SELECT * FROM models WHERE description = ?")).toBe(false);
   expect(await dear("SELECT * FROM users ORDER BY name LIMIT 5")).toBe(false);
   expect(await dear("SELECT * FROM models ORDER BY id LIMIT 5")).toBe(false);
 });
 
-describe("beside the lists", () => {
-  test("only counts that have changed are carried into the listings", async () => {
+describe("other queries", () => {
+  test("only counts that have changed are written to the listings", async () => {
     const changed = "SCAN model_counts USING INDEX model_counts_unlisted";
     expect(await plansOf(() => runBatch(db, syncListings(db)))).toEqual([
       [

@@ -16,7 +16,7 @@ import { newClient, newRunnerToken, newUser, operator } from "../support/world.t
 
 const LIMITS = { address: 5, token: 8, user: 12, writes: 4, predictions: 6 };
 
-/** What D1 was asked. */
+/** The statements that D1 received. */
 let questions: string[] = [];
 
 const limited: Bindings = Object.assign({}, env, {
@@ -34,7 +34,7 @@ const limited: Bindings = Object.assign({}, env, {
 });
 
 let count = 0;
-/** An address that nobody has asked from. */
+/** Returns an address that has not made a request yet. */
 const newAddress = () => `203.0.113.${++count}`;
 
 async function ask(path: string, address: string, token?: string, init: RequestInit = {}) {
@@ -49,8 +49,8 @@ async function ask(path: string, address: string, token?: string, init: RequestI
 }
 
 /**
- * Asks until it is refused. The binding counts in windows of the wall clock, so that a test may
- * see the end of one and the beginning of the next: at most twice the limit is let through.
+ * Requests until one is refused. The binding counts in windows of the wall clock, so a test may see the end
+ * of one and the beginning of the next: at most twice the limit is let through.
  */
 async function askUntilRefused(limit: number, asking: () => Promise<Response>) {
   for (let asked = 0; asked <= 2 * limit; asked++) {
@@ -77,7 +77,7 @@ async function expectRefusal(response: Response, what: string) {
 const PUBLIC = "/v1/models/nobody/nothing";
 const OWN = "/v1/predictions";
 
-/** Well formed, and of nobody. */
+/** A well-formed token that does not exist. */
 const UNKNOWN = `aus_${"0".repeat(49)}`;
 
 const tokenOf = ({ token }: Client) => token ?? "";
@@ -101,12 +101,12 @@ describe("without a token", () => {
   });
 
   test.each([
-    ["bad token", OWN, UNKNOWN],
-    ["bad token, where none is needed", PUBLIC, UNKNOWN],
-    ["bad runner token", "/v1/runner/input", UNKNOWN],
-    ["bad operator token", "/v1/operator/runners", UNKNOWN],
-    ["no token where one is needed", OWN, undefined],
-  ])("%s: guessing is limited", async (_, path, token) => {
+    ["a bad token", OWN, UNKNOWN],
+    ["a bad token where none is needed", PUBLIC, UNKNOWN],
+    ["a bad runner token", "/v1/runner/input", UNKNOWN],
+    ["a bad operator token", "/v1/operator/runners", UNKNOWN],
+    ["a missing token", OWN, undefined],
+  ])("guesses with %s are limited", async (_, path, token) => {
     const address = newAddress();
     const response = await askUntilRefused(LIMITS.address, async () => {
       const answer = await ask(path, address, token);
@@ -118,11 +118,11 @@ describe("without a token", () => {
 });
 
 describe("a forged token", () => {
-  test("is counted before D1 is asked, also where each is another", async () => {
+  test("a forged token is counted before D1 is asked, even if each one is different", async () => {
     const address = newAddress();
     await askUntilRefused(LIMITS.address, () => ask(OWN, address, newToken("aus")));
     questions = [];
-    // A window may have ended meanwhile: then D1 is asked for as many as there are answers 401.
+    // A window may have ended meanwhile: then D1 gets as many queries as there are answers 401.
     const answers = await Promise.all(
       Array.from({ length: LIMITS.address }, async (_, n) => {
         const token = newToken(n % 2 ? "aus" : "ausr");
@@ -134,7 +134,7 @@ describe("a forged token", () => {
     expect(answers).toContain(429);
   });
 
-  test("keeps nobody out whose token has been good", async () => {
+  test("forged tokens keep out no account whose token was valid before", async () => {
     const { client } = await newUser();
     const address = newAddress();
     expect((await ask(OWN, newAddress(), tokenOf(client))).status).toBe(200);
@@ -148,16 +148,16 @@ describe("a signed address", () => {
   const forged = (source: string) =>
     `/v1/files/${source}/a.txt?expires=1999999999&signature=${"A".repeat(43)}`;
 
-  test("that is forged counts against the address, whatever file it names", async () => {
+  test("a forged address counts against the client's address, whatever file it names", async () => {
     const address = newAddress();
     const response = await askUntilRefused(LIMITS.address, () => ask(forged(id()), address));
     await expectRefusal(response, "from this IP address");
   });
 
-  test("that is forged takes nothing from those who have the file's", async () => {
+  test("a forged address takes nothing from clients that have the file's signed address", async () => {
     const { client } = await newUser();
     const { pathname } = new URL(fileUrl(await uploaded(client)));
-    // By this isolate: the key of another file's database may still be remembered elsewhere.
+    // This isolate signs the address: another one may still remember the key of another test file's database.
     const sharing = await ask(`${pathname}/addresses`, newAddress(), tokenOf(client), {
       method: "POST",
       body: "{}",
@@ -171,7 +171,7 @@ describe("a signed address", () => {
     }
   });
 
-  test("of a picture that one visitor asks for too often still shows it to others", async () => {
+  test("a picture that one visitor requests too often is still shown to others", async () => {
     const { client } = await newUser();
     const { pathname } = new URL(fileUrl(await uploaded(client)));
     const sharing = await ask(`${pathname}/addresses`, newAddress(), tokenOf(client), {
@@ -185,7 +185,7 @@ describe("a signed address", () => {
     expect([other.status, await other.text()]).toEqual([200, "content"]);
   });
 
-  test("of a part is forged as well", async () => {
+  test("a forged address of a part counts as well", async () => {
     const address = newAddress();
     const path = () =>
       `/v1/uploads/${id()}/parts/1?size=1&expires=1999999999&signature=${"A".repeat(43)}`;
@@ -194,7 +194,7 @@ describe("a signed address", () => {
 });
 
 describe("an account", () => {
-  test("is limited over all its tokens", async () => {
+  test("an account is limited over all its tokens", async () => {
     const { client, username } = await newUser();
     const tokens = [client, await newClient(username), await newClient(username)].map(tokenOf);
     let asked = 0;
@@ -206,7 +206,7 @@ describe("an account", () => {
     expect((await ask(OWN, newAddress(), tokenOf(stranger))).status).toBe(200);
   });
 
-  test("has a limit of its own for what it changes, over all its tokens; it reads on", async () => {
+  test("an account has a separate limit of changes over all its tokens, and may still read", async () => {
     const { client, username } = await newUser();
     const tokens = [client, await newClient(username)].map(tokenOf);
     const body = (change: object) => ({ body: JSON.stringify(change) });
@@ -229,11 +229,11 @@ describe("an account", () => {
   });
 });
 
-describe("what is left", () => {
+describe("the remaining requests", () => {
   const said = ({ headers }: Response) =>
     ["limit", "remaining", "reset"].map((name) => headers.get(`x-ratelimit-${name}`));
 
-  test("is said with each answer, of the limit that is nearest", async () => {
+  test("an answer states the remaining requests of the nearest limit", async () => {
     const { client } = await newUser();
     const before = Math.floor(Date.now() / 1_000);
     const first = await ask(OWN, newAddress(), tokenOf(client));
@@ -249,7 +249,7 @@ describe("what is left", () => {
     expect(refused.headers.get("retry-after")).toBe("10");
   });
 
-  test("is said of an address, of an error, and in the words of vendora", async () => {
+  test("an answer to an address, an error and an answer of vendora state the remaining requests", async () => {
     const open = await ask(PUBLIC, newAddress());
     expect(open.status).toBe(404);
     expect(said(open).slice(0, 2)).toEqual([String(LIMITS.address), String(LIMITS.address - 1)]);
@@ -266,14 +266,14 @@ describe("what is left", () => {
     expect(call.headers.get("x-ratelimit-reset-requests")).toMatch(/^\d+s$/);
   });
 
-  test("is not said where nothing is limited", async () => {
+  test("an answer states no remaining requests where nothing is limited", async () => {
     const response = await app.request(PUBLIC, {}, env);
     expect(said(response)).toEqual([null, null, null]);
   });
 });
 
 describe("with a token", () => {
-  test("the token is limited, wherever it is used from; not its owner's other one", async () => {
+  test("a token is limited wherever it is used from, and its owner's other token is not", async () => {
     const { client, username } = await newUser();
     const paths = [OWN, PUBLIC];
     const response = await askUntilRefused(LIMITS.token, async () => {
@@ -285,14 +285,14 @@ describe("with a token", () => {
     expect((await ask(OWN, newAddress(), tokenOf(other))).status).toBe(200);
   });
 
-  test("more is allowed from one address than without", async () => {
+  test("an address with a token may send more than one without", async () => {
     const { client } = await newUser();
     const address = newAddress();
     for (let n = 0; n <= LIMITS.address; n++)
       expect((await ask(OWN, address, tokenOf(client))).status).toBe(200);
   });
 
-  test("a token that may not is limited as well", async () => {
+  test("a token without the scope is limited as well", async () => {
     const { client } = await newUser({ scopes: ["predict"] });
     await askUntilRefused(LIMITS.token, () => ask(OWN, newAddress(), tokenOf(client)));
   });
@@ -306,7 +306,7 @@ describe("creating predictions", () => {
       body: JSON.stringify({ model: "nobody/nothing", input: {} }),
     });
 
-  test("the account is limited, over all its tokens, and reads on", async () => {
+  test("an account is limited over all its tokens, and may still read", async () => {
     const { client, username } = await newUser();
     const tokens = [tokenOf(client), tokenOf(await newClient(username))];
     let asked = 0;
@@ -321,7 +321,7 @@ describe("creating predictions", () => {
     expect((await create(tokenOf(stranger))).status).toBe(404);
   });
 
-  test("does not count against the token", async () => {
+  test("a create does not count against the token", async () => {
     const { client } = await newUser();
     for (let n = 0; n < LIMITS.predictions; n++) await create(tokenOf(client));
     for (let n = 0; n < LIMITS.token; n++)
@@ -335,7 +335,7 @@ describe("a runner token", () => {
   const reporting = (token: string) =>
     ask("/v1/runner/telemetry", newAddress(), token, { method: "POST", body: "{}" });
 
-  test("is limited where its runners register and report, which is written each time", async () => {
+  test("a runner token is limited where its runners register and report, because each call writes", async () => {
     const token = await newRunnerToken("cpu");
     let asked = 0;
     const response = await askUntilRefused(LIMITS.token, () =>
@@ -362,7 +362,7 @@ describe("calls of runners that reach their pool", () => {
     return { begin, tell };
   }
 
-  test("one runner at its limit leaves another runner of the token its own", async () => {
+  test("a runner at its limit leaves another runner of the token its own", async () => {
     const { begin, tell } = await limitedRunner();
     const [one, two] = [await begin("one"), await begin("two")];
     await tell(one);
@@ -383,23 +383,23 @@ describe("calls of runners that reach their pool", () => {
   });
 });
 
-describe("not limited", () => {
+describe("unlimited calls", () => {
   const ATTEMPTS = 2 * LIMITS.token + 1;
 
-  test("the operator", async () => {
+  test("calls of the operator are not limited", async () => {
     const address = newAddress();
     for (let n = 0; n < ATTEMPTS; n++)
       expect((await ask("/v1/operator/runners", address, operator.token)).status).toBe(200);
   });
 
-  test("what else runners call", async () => {
+  test("other calls of runners are not limited", async () => {
     const address = newAddress();
     const token = await newRunnerToken("cpu");
     for (let n = 0; n < ATTEMPTS; n++)
       expect((await ask("/v1/runner/unknown", address, token)).status).toBe(404);
   });
 
-  test("anybody, when RATE_LIMITS is off", async () => {
+  test("calls are not limited while RATE_LIMITS is off", async () => {
     for (let n = 0; n < ATTEMPTS; n++)
       expect((await app.request(PUBLIC, {}, env)).status).toBe(404);
   });

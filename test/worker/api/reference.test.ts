@@ -1,11 +1,11 @@
-/** /docs: the document for people. */
+/** /docs: the API reference for people. */
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { askInShape, documentIn, schemasOf } from "../support/document.ts";
 
-/** What others may be linked to: the specifications of problems and of signatures. */
+/** Allowed links to other sites: the specifications of problems and of signatures. */
 const ELSEWHERE = ["https://www.rfc-editor.org/rfc/rfc9457", "https://www.standardwebhooks.com"];
 const MAX_COMPRESSED_BYTES = 100_000;
 
@@ -19,14 +19,14 @@ const all = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, found = ""]
 const ids = all(/\sid="([^"]*)"/g);
 const links = all(/\s(?:href|src)="([^"]*)"/g);
 
-test("a page that anybody may read and keep for a while", () => {
+test("the reference is a page that anybody may read and keep for 5 minutes", () => {
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toBe("text/html; charset=UTF-8");
   expect(response.headers.get("cache-control")).toBe("public, max-age=300");
   expect(html).toMatch(/^<!DOCTYPE html><html lang="en">/);
 });
 
-test("it has every operation, with a call to paste", () => {
+test("the reference has every operation, with a call to paste", () => {
   expect(operations.length).toBeGreaterThan(30);
   for (const { operation, path } of operations) {
     expect(ids).toContain(operation.operationId);
@@ -45,14 +45,14 @@ const callOf = (id: string) => {
   return article.slice(0, article.indexOf("</article>"));
 };
 
-test("what may be any JSON is not called a list of it", () => {
+test("a field of any JSON value is not shown as a list of it", () => {
   expect(callOf("getPrediction")).toContain(
     '<code class="name">output</code> <span class="type">any</span>',
   );
   expect(html).not.toContain("array of any");
 });
 
-test("calls that send and keep bytes, and how addresses are asked for", () => {
+test("the reference shows calls that send and receive bytes, and how addresses are requested", () => {
   const put = callOf("putUploadPart");
   expect(put).toContain("curl -X PUT -i &#39;");
   expect(put).toMatch(/parts\/1\?[^ ]*signature=[\w-]{43}/);
@@ -71,14 +71,14 @@ test.each([
   ["createChatCompletion", ["demo/scribe", "Who is the Mad Hatter?"]],
   ["createResponse", ["demo/scribe", "Who is the Mad Hatter?"]],
   ["createEmbeddings", ["demo/meaning", "kitten"]],
-])("%s can be run as it stands, with the models of npm start", (id, shown) => {
+])("the call of %s runs unchanged with the models of npm start", (id, shown) => {
   const [, body = ""] = /-d &#39;(.*?)&#39;/s.exec(callOf(id)) ?? [];
   const sent = JSON.parse(body.replaceAll("&quot;", '"'));
   expect(Object.keys(sent)).toHaveLength(2);
   for (const text of shown) expect(JSON.stringify(sent)).toContain(text);
 });
 
-test("clients of OpenAI are shown how to begin", () => {
+test("the reference shows clients of OpenAI how to begin", () => {
   const [, group = ""] = html.split('<h2 id="vendora">');
   const about = group.slice(0, group.indexOf("<ul"));
   expect(about).toContain("<code>/v1/vendora</code>");
@@ -86,23 +86,23 @@ test("clients of OpenAI are shown how to begin", () => {
   expect(about).not.toContain("```");
 });
 
-test("it has every schema", () => {
+test("the reference has every schema", () => {
   for (const name of Object.keys(schemasOf(document))) expect(ids).toContain(`schema-${name}`);
 });
 
-test("in the shape that the deployment serves", async () => {
+test("the reference has the shape that the deployment serves", async () => {
   const inB = await (await askInShape("B", "/docs")).text();
   expect(html).not.toContain('<code class="name">account_id</code>');
   expect(inB).toContain('<code class="name">account_id</code>');
 });
 
-test("what it links to is there", () => {
+test("every link within the reference has a target", () => {
   expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
   const targets = links.filter((link) => link.startsWith("#")).map((link) => link.slice(1));
   expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
 });
 
-test("nothing is fetched from elsewhere, and no script runs but the site's own", () => {
+test("the reference fetches nothing from other sites, and runs only the site's own scripts", () => {
   const outside = links.filter((link) => /^(?:[a-z]+:|\/\/)/i.test(link));
   expect(new Set(outside)).toEqual(new Set(ELSEWHERE));
   expect(html.match(/<script[^>]*>[^<]*/g)).toEqual([
@@ -120,7 +120,7 @@ test("nothing is fetched from elsewhere, and no script runs but the site's own",
   expect(policy.join()).not.toContain("unsafe-inline");
 });
 
-test("headings are in order, landmarks are there", () => {
+test("headings of the reference are in order, and landmarks exist", () => {
   const levels = all(/<h([1-6])[\s>]/g).map(Number);
   expect(levels[0]).toBe(1);
   for (const [n, level] of levels.entries()) {
@@ -131,13 +131,13 @@ test("headings are in order, landmarks are there", () => {
   }
 });
 
-test("it is small", async () => {
+test("the compressed reference has at most 100,000 bytes", async () => {
   const compressed = new Response(html).body?.pipeThrough(new CompressionStream("gzip"));
   const { byteLength } = await new Response(compressed).arrayBuffer();
   expect(byteLength).toBeLessThan(MAX_COMPRESSED_BYTES);
 });
 
-test("its stylesheet is an asset, and fetches nothing but letters", async () => {
+test("the stylesheet of the reference is an asset, and fetches nothing but fonts", async () => {
   const [href = ""] = all(/<link rel="stylesheet" href="([^"]*)"/g);
   const sheet = await env.ASSETS.fetch(`${ORIGIN}${href}`);
   expect(sheet.status).toBe(200);
@@ -148,7 +148,7 @@ test("its stylesheet is an asset, and fetches nothing but letters", async () => 
     expect(address).toMatch(/figtree[\w-]*\.woff2|data:image\/svg/);
 });
 
-test("the root of the dashboard leads to it", async () => {
+test("the root of the dashboard redirects to the reference", async () => {
   const root = await nobody.fetch("/", { headers: { accept: "text/html" } });
   expect(await root.text()).toContain('href="/docs"');
 });

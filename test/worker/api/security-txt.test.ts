@@ -1,4 +1,4 @@
-/** Whom to tell of a weakness. */
+/** /.well-known/security.txt: the contact for reports of weaknesses. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ const ask = (SECURITY_CONTACT: string) =>
     createExecutionContext(),
   );
 
-test("is the operator's contact, good for half a year", async () => {
+test("security.txt names the operator's contact for half a year", async () => {
   const answer = await ask("mailto:security@example.com");
   expect(answer.headers.get("content-type")).toMatch(/^text\/plain/);
   const [contact, expires, canonical, ...rest] = (await answer.text()).split("\n");
@@ -25,7 +25,7 @@ test("is the operator's contact, good for half a year", async () => {
   expect(rest).toEqual([""]);
 });
 
-test("is not there where nobody is named, and says who could be", async () => {
+test("security.txt is a 404 that names SECURITY_CONTACT while that is empty", async () => {
   const answer = await ask("");
   expect([answer.status, await answer.text()]).toEqual([
     404,
@@ -33,7 +33,7 @@ test("is not there where nobody is named, and says who could be", async () => {
   ]);
 });
 
-test("takes no contact without a scheme, or over a line that anybody can read", () => {
+test("SECURITY_CONTACT without a scheme, or with http, is refused", () => {
   for (const contact of ["security@example.com", "http://example.com/security"])
     expect(() => settings(Object.assign({}, env, { SECURITY_CONTACT: contact }))).toThrow(
       "SECURITY_CONTACT",

@@ -1,4 +1,4 @@
-/** What one small request of each endpoint may cost: statements of D1, and calls of objects. */
+/** The cost of one small request of each endpoint: statements of D1, and calls of objects and R2. */
 import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, expect, test, vi } from "vitest";
@@ -20,11 +20,11 @@ import { newWorld } from "../support/world.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
-/** The largest is that of a first prediction, which makes what its account does not have yet. */
+/** The largest cost is that of a first prediction, which makes what its account does not have yet. */
 const MOST = 40;
 const VARIABLE = "HF_TOKEN";
 
-/** @returns how many statements, calls of objects and calls of R2 it takes */
+/** @returns how many statements, calls of objects and calls of R2 `act` causes */
 async function counting(act: () => Promise<unknown>): Promise<number> {
   const spies = [
     vi.spyOn(env.DB, "prepare"),
@@ -42,7 +42,7 @@ async function counting(act: () => Promise<unknown>): Promise<number> {
   return count;
 }
 
-test("no endpoint asks the database and objects more often than a first prediction", async () => {
+test("no endpoint calls the database and objects more often than a first prediction", async () => {
   const world = await newWorld({
     visibility: "public",
     compatibilities: { vendora_responses: true },
@@ -87,7 +87,7 @@ test("no endpoint asks the database and objects more often than a first predicti
   expect(counted.filter(([, count]) => count > MOST)).toEqual([]);
 });
 
-/** The files that an input may name. */
+/** The number of files that an input may name. */
 const FILES = 90;
 
 const many = <T>(count: number, make: (n: number) => T) =>
@@ -96,7 +96,7 @@ const many = <T>(count: number, make: (n: number) => T) =>
 const LAYER = "application/vnd.oci.image.layer.v1.tar";
 const INDEX = "application/vnd.oci.image.index.v1+json";
 
-test("no request within the bounds of its route asks more often than twice for each file that it names", async () => {
+test("no request within its bounds calls the database and objects more than twice for each file that it names", async () => {
   const world = await newWorld({
     visibility: "public",
     compatibilities: { vendora_responses: true },

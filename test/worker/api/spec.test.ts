@@ -1,4 +1,4 @@
-/** The document held against the contract: every endpoint, parameter, limit and field. */
+/** The document compared with the contract: every endpoint, parameter, limit and field. */
 import { describe, expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
 import { isBinary, isInline, refName, resolveSchema } from "../../../src/openapi/reference.ts";
@@ -25,7 +25,7 @@ const operations = new Map<string, Operation>(
   ]),
 );
 
-/** `uuid`, `string?`, `Model[]`: a schema in the words of the tables above. */
+/** Returns a schema in the words of the tables above: `uuid`, `string?`, `Model[]`. */
 function typeOf(schema: Schema): string {
   const name = refName(schema);
   if (name !== undefined) return name;
@@ -46,7 +46,7 @@ const typesOf = (schema: Schema, of: Document = document): Record<string, string
     ]),
   );
 
-/** The form of an answer in the words of the tables above. */
+/** Returns the form of an answer in the words of the tables above. */
 function formOf([type, schema = {}]: [string, Schema | undefined]): string {
   if (type === "text/event-stream") return "events";
   if (isBinary(schema)) return "bytes";
@@ -66,7 +66,7 @@ describe.each(Object.entries(ENDPOINTS))("%s", (name, endpoint) => {
   const operation = operations.get(name) ?? {};
   const parameters = parametersOf(operation);
 
-  /** All parameters of one place are these, and no others. */
+  /** Expects the parameters of one place to be exactly these. */
   function hold(where: string, expected: Record<string, Expected>, ignored: string[] = []) {
     const found = parameters.filter((one) => one.in === where && !ignored.includes(one.name));
     expect(found.map((one) => one.name).toSorted()).toEqual(Object.keys(expected).toSorted());
@@ -77,14 +77,14 @@ describe.each(Object.entries(ENDPOINTS))("%s", (name, endpoint) => {
     }
   }
 
-  test("takes these parameters, in these limits", () => {
+  test("an endpoint takes these parameters, within these limits", () => {
     const inPath = [...name.matchAll(/{(\w+)}/g)].map(([, found = ""]) => found);
     hold("path", Object.fromEntries(inPath.map((one) => [one, PATH_PARAMETERS[one] ?? {}])));
     hold("query", query ?? {});
     hold("header", headers ?? {}, ["if-none-match"]);
   });
 
-  test("takes this body", () => {
+  test("an endpoint takes this body", () => {
     const schema = bodyOf(operation);
     expect(schema !== undefined).toBe(body !== undefined);
     expect(bytesOf(operation)).toBe(bytes);
@@ -93,7 +93,7 @@ describe.each(Object.entries(ENDPOINTS))("%s", (name, endpoint) => {
     expect(required.toSorted()).toEqual(body.required.toSorted());
     for (const [field, expected] of Object.entries(body.fields)) {
       const { default: preset, ...limits } = expected;
-      // Said in words: `default` makes a field required for generators of clients.
+      // The description states the default: `default` makes a field required in generated clients.
       const said = `\`${JSON.stringify(preset)}\` by default`;
       const description = expect.stringContaining(said);
       const wanted = preset === undefined ? limits : { ...limits, description };
@@ -101,7 +101,7 @@ describe.each(Object.entries(ENDPOINTS))("%s", (name, endpoint) => {
     }
   });
 
-  test("answers in these forms", () => {
+  test("an endpoint answers in these forms", () => {
     const found = successesOf(operation)
       .filter(([status]) => status !== "304")
       .map(([status, { content = {} }]) => [
@@ -114,11 +114,11 @@ describe.each(Object.entries(ENDPOINTS))("%s", (name, endpoint) => {
 });
 
 describe.each(Object.entries(FORMS))("%s", (name, fields) => {
-  test("has these fields", () => {
+  test("a schema has these fields", () => {
     expect(typesOf(schemaNamed(document, name))).toEqual(fields);
   });
 
-  test("has all of them always, but those that are optional", () => {
+  test("a schema always has its fields, except for the optional ones", () => {
     const { required = [] } = schemaNamed(document, name);
     const optional = OPTIONAL[name] ?? [];
     const always = Object.keys(fields).filter((field) => !optional.includes(field));
@@ -126,7 +126,7 @@ describe.each(Object.entries(FORMS))("%s", (name, fields) => {
   });
 });
 
-test.each(["A", "B"] as const)("owners and users of shape %s", (shape) => {
+test.each(["A", "B"] as const)("owners and users of shape %s have these fields", (shape) => {
   for (const [name, fields] of Object.entries(SHAPED[shape])) {
     const schema = schemaNamed(shapes[shape], name);
     expect(typesOf(schema, shapes[shape])).toEqual(fields);
@@ -134,11 +134,11 @@ test.each(["A", "B"] as const)("owners and users of shape %s", (shape) => {
   }
 });
 
-test.each(Object.entries(ENUMS))("%s has these values", (name, values) => {
+test.each(Object.entries(ENUMS))("the enum %s has these values", (name, values) => {
   expect(schemaNamed(document, name).enum).toEqual(values);
 });
 
-test("what is nested: a prediction's model, a version's schemas", () => {
+test("a prediction has its model, and a version its schemas, as nested objects", () => {
   const { properties: prediction = {} } = schemaNamed(document, "Prediction");
   expect(typesOf(prediction.model ?? {})).toEqual({
     owner: "string",

@@ -1,4 +1,4 @@
-/** What is due every minute, when one part of it fails. */
+/** Sweeps of every minute when one of them fails. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SWEEPS } from "../../../src/services/sweeps.ts";
 import { pause } from "../support/eventually.ts";
@@ -12,9 +12,9 @@ afterEach(() => {
   startClock();
 });
 
-test("a sweep that fails ends none of the others, and is named", async () => {
+test("a sweep that fails ends none of the others, and is named in the log", async () => {
   const log = captureLog("error");
-  // The first, at once; what is slower than all others is waited for.
+  // The first sweep fails at once, and the slower ones still finish.
   vi.spyOn(SWEEPS, "listings").mockRejectedValue(new Error("D1_ERROR: no such thing"));
   let isDone = false;
   vi.spyOn(SWEEPS, "uploads").mockImplementation(async () => {

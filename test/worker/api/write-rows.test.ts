@@ -1,4 +1,4 @@
-/** The rows of D1 that each route writes with its largest body, against those that it charges for. */
+/** Rows of D1 that each route writes with its largest body, compared with those that it charges for. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -27,7 +27,7 @@ const counting: Bindings = Object.assign({}, env, {
   }),
 });
 
-/** Its requests count what they write. */
+/** A client whose requests count the rows that they write. */
 class CountingClient extends Client {
   override async fetch(
     path: string,
@@ -42,7 +42,7 @@ class CountingClient extends Client {
 /** The characters of a model that the vocabulary has. */
 const READ_CHARS = 1_000;
 let from = 36 ** 2;
-/** So many characters, which begin with words of three letters that nothing else has. */
+/** Returns `chars` characters that begin with words of three letters that no other text has. */
 function freshWords(chars: number): string {
   const count = Math.ceil(Math.min(chars, READ_CHARS) / 4);
   const words = Array.from({ length: count }, () => (from++).toString(36)).join(" ");
@@ -57,7 +57,7 @@ const largeTexts = () => ({
 
 const { client: plain, username } = await newUser();
 const client = new CountingClient(plain.token);
-// The first use of a token is written down.
+// The first use of a token writes a row.
 await client.ok("GET", "/v1/user");
 
 const WEIGHTS = 100;
@@ -89,7 +89,7 @@ async function pinned() {
 
 const ROUTES = Object.keys(WRITE_ROWS).filter((name): name is WriteRoute => name in WRITE_ROWS);
 
-/** What is done by a route with its largest body, after what is made for it. */
+/** Prepares each route and returns the request with its largest body. */
 const LARGEST: Record<WriteRoute, () => Promise<() => Promise<unknown>>> = {
   createModel: async () => () => newModel(client, { visibility: "public", ...largeTexts() }),
   updateModel: async () => {
@@ -175,7 +175,7 @@ test.each(ROUTES)("%s writes at most the rows that it charges", async (route) =>
   expect(rows).toBeLessThanOrEqual(WRITE_ROWS[route]);
 });
 
-/** What comes on top: how many of them there are, and what is done with them. */
+/** Rows that depend on a number of items: returns that number, the route and the request. */
 const MANY: Record<
   keyof typeof ROWS_OF,
   () => Promise<[number, WriteRoute, () => Promise<unknown>]>
@@ -229,13 +229,10 @@ const MANY: Record<
 
 const KINDS = Object.keys(ROWS_OF).filter((name): name is keyof typeof ROWS_OF => name in ROWS_OF);
 
-test.each(KINDS)(
-  "many of them, each a %s, write at most the rows that they charge",
-  async (kind) => {
-    const [count, route, act] = await MANY[kind]();
-    rows = 0;
-    await act();
-    expect(rows).toBeGreaterThan(count);
-    expect(rows).toBeLessThanOrEqual(WRITE_ROWS[route] + count * ROWS_OF[kind]);
-  },
-);
+test.each(KINDS)("many items, each a %s, write at most the rows that they charge", async (kind) => {
+  const [count, route, act] = await MANY[kind]();
+  rows = 0;
+  await act();
+  expect(rows).toBeGreaterThan(count);
+  expect(rows).toBeLessThanOrEqual(WRITE_ROWS[route] + count * ROWS_OF[kind]);
+});
