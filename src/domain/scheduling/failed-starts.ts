@@ -1,8 +1,8 @@
 /**
  * Which runners of a pool fail to start containers because of their machines, such as by a full disk. Three
  * such failures in a row set a runner aside, each time for longer, until a start succeeds. A version could
- * make every machine fail: what a publisher's versions do to a second runner does not count, until one of
- * them has started somewhere.
+ * make every machine fail: what a publisher's versions do to a second runner does not count, until one that has
+ * failed has started somewhere. Another version of the publisher that starts says nothing of those that fail.
  */
 import { LRUCache } from "lru-cache";
 
@@ -11,10 +11,14 @@ const MAX_IN_A_ROW = 3;
 const SUSPENSION_MS = { first: 10_000, max: 600_000 };
 /** More of them fail at a time only where somebody makes them fail. */
 const MAX_PUBLISHERS = 10_000;
+/** The containers of a publisher that are remembered: the latest that failed. */
+const MAX_CONTAINERS = 100;
 
 export interface FailedStart {
   /** The account that owns the model. */
   publisher: string;
+  /** The key of the container. */
+  container: string;
   /** As callers may read it. */
   reason: string;
 }
@@ -36,19 +40,29 @@ interface Standing extends FailedInARow {
   suspendedUntil: number;
 }
 
+interface Failing {
+  runners: Set<string>;
+  containers: Set<string>;
+}
+
 export class FailedStarts {
   readonly #standings = new Map<string, Standing>();
-  /** The runners on which a publisher's versions have failed, since one of them started. */
-  readonly #failing = new LRUCache<string, Set<string>>({ max: MAX_PUBLISHERS });
+  /** The containers of a publisher that have failed, and on which runners, since one of them started. */
+  readonly #failing = new LRUCache<string, Failing>({ max: MAX_PUBLISHERS });
 
-  record(runnerId: string, { publisher, reason }: FailedStart, now: number): void {
-    const failing = this.#failing.get(publisher) ?? new Set();
-    this.#failing.set(publisher, failing.add(runnerId));
+  record(runnerId: string, { publisher, container, reason }: FailedStart, now: number): void {
+    const failing = this.#failing.get(publisher) ?? { runners: new Set(), containers: new Set() };
+    this.#failing.set(publisher, failing);
+    const { runners, containers } = failing;
+    runners.add(runnerId);
+    containers.add(container);
+    const [oldest] = containers;
+    if (containers.size > MAX_CONTAINERS && oldest !== undefined) containers.delete(oldest);
     const before = this.#standings.get(runnerId) ?? GOOD;
     const standing = { ...before, times: before.times + 1, reason, at: now };
     this.#standings.set(runnerId, standing);
     // What it had begun when it was set aside says nothing new.
-    if (failing.size > 1 || standing.suspendedUntil > now) return;
+    if (runners.size > 1 || standing.suspendedUntil > now) return;
     standing.counted += 1;
     if (standing.counted < MAX_IN_A_ROW) return;
     standing.counted = MAX_IN_A_ROW - 1;
@@ -58,9 +72,10 @@ export class FailedStarts {
   }
 
   /** @param publisher undefined if it is not known whose container has started */
-  succeeded(runnerId: string, publisher: string | undefined): void {
+  succeeded(runnerId: string, publisher: string | undefined, container: string): void {
     this.#standings.delete(runnerId);
-    if (publisher !== undefined) this.#failing.delete(publisher);
+    if (publisher === undefined) return;
+    if (this.#failing.get(publisher)?.containers.has(container)) this.#failing.delete(publisher);
   }
 
   /** An operator has resumed or removed it. */

@@ -254,8 +254,8 @@ export class Crew {
   }
 
   /** A container has started on it. */
-  started(runnerId: string, publisher: string | undefined): void {
-    this.#standing.failedStarts.succeeded(runnerId, publisher);
+  started(runnerId: string, publisher: string | undefined, container: string): void {
+    this.#standing.failedStarts.succeeded(runnerId, publisher, container);
   }
 
   /** A job that waits again was on it: with that it is silent, though it may be full and have no poll. */

@@ -127,7 +127,8 @@ export class PoolObject extends DurableObject<Bindings> {
   /** The machine of a runner failed to start a job, which goes to others first. */
   startFailed(job: WaitingJob, { failed_on, reason, waits }: FailedJob): void {
     const runnerId = failed_on.at(-1);
-    if (runnerId) this.#crew.startFailed(runnerId, { publisher: job.model_owner_id, reason });
+    const { model_owner_id: publisher, container_key: container } = job;
+    if (runnerId) this.#crew.startFailed(runnerId, { publisher, container, reason });
     logger.warn("Start failed", { object_id: job.object_id, runner_id: runnerId, reason });
     if (waits) this.#line.waitsAgain(job, failed_on);
     this.#line.assign();
@@ -318,7 +319,7 @@ export class PoolObject extends DurableObject<Bindings> {
     const { runner, declined } = heard;
     for (const { key, setup_ms } of telling.snapshot.measured)
       if (setup_ms !== undefined)
-        this.#crew.started(runner.id, this.#names.find(key)?.model?.model_owner_id);
+        this.#crew.started(runner.id, this.#names.find(key)?.model?.model_owner_id, key);
     for (const one of declined) {
       this.#declines.add(one.job.object_id, runner.id, one.reason);
       this.ctx.waitUntil(this.#line.takeBack(runner, one));

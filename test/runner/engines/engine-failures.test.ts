@@ -223,6 +223,40 @@ describe("a start goes to another machine", () => {
     expect(pullFailure(elsewhere, full).failure.ofMachine).toBe(true);
   });
 
+  test.each([
+    "write /var/lib/docker/tmp/GetImageBlob7: no space left on device",
+    "failed to register layer: write /usr/lib/x.so: no space left on device",
+    "failed to register layer: Error processing tar file(exit status 1): write /x: no space left on device",
+    "failed to register layer: ApplyLayer exit status 1 stdout:  stderr: write /denied: no space left on device",
+    "failed to extract layer sha256:ab12: mount callback failed on /tmp/containerd-mount7: write /x: no space left on device: unknown",
+    "failed to copy: write /var/lib/containerd/ingest/ab/data: no space left on device",
+  ])("if Docker says itself that the disk is full: %s", (said) => {
+    const { failure, diskFull } = pullFailure(
+      { name: "r.test/m@sha256:1", ownHost: undefined },
+      new Error(said),
+    );
+    expect([failure.ofMachine, diskFull]).toEqual([true, true]);
+  });
+
+  test.each([
+    "unknown: no space left on device",
+    "unknown: write /var/lib/docker/tmp/GetImageBlob7: no space left on device",
+    "toomanyrequests: failed to register layer: write /x: no space left on device",
+    "errors:\nunknown: a\nwrite /x: no space left on device",
+    "received unexpected HTTP status: 500 write /x: no space left on device",
+    "failed to resolve reference: unexpected status from HEAD request to https://r.test/v2/m: 500 a: write /x: no space left on device",
+    "failed to copy: httpReadSeeker: failed open: unexpected status code https://r.test/v2/m: 500 a: write /x: no space left on device",
+    'Get "https://r.test/v2/": write /x: no space left on device',
+    "no space left on device",
+  ])("but not if a registry says so: %s", (said) => {
+    for (const ownHost of [undefined, "auspex.test"]) {
+      const { failure, diskFull } = pullFailure({ name: "m", ownHost }, new Error(said));
+      expect(diskFull).toBe(false);
+      expect(failure.message).not.toContain("disk");
+      if (ownHost === undefined) expect(failure.ofMachine).toBe(false);
+    }
+  });
+
   test("if a system error says that the machine is out of something", () => {
     const error = Object.assign(new Error("open"), { code: "EMFILE" });
     expect(asFailure(error, recordedLog())).toMatchObject({ ofMachine: true });

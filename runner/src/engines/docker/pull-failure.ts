@@ -68,6 +68,19 @@ const own = (host: string): Reasons => [
   ],
 ];
 
+/** Docker names the call that failed and a path of the machine. */
+const FAILED_CALL =
+  /^(?:\(HTTP code \d+\) [a-z ]+ - )?(?:(?:failed to|error processing|ApplyLayer|mount callback failed) [^"]*: )?(?:open|write|mkdir|mkdirat|create|link|symlink|rename|chmod|chown|lchown|fsync|sync|copy_file_range) \//i;
+/** The rest of such a message is a registry's: what it says in its status line or its body. */
+const FROM_REGISTRY = /:\/\/|unexpected (?:HTTP )?status|HTTP response|errors:/i;
+
+/**
+ * Whether Docker says itself that a call of the system has failed. A registry's error begins with one of the codes
+ * of the OCI specification, such as "unknown: ", whatever it says then.
+ */
+const isDockersOwn = (message: string): boolean =>
+  FAILED_CALL.test(message) && !FROM_REGISTRY.test(message);
+
 export interface PullFailure {
   failure: Failure;
   /** A retry does not fix it. */
@@ -81,15 +94,15 @@ export const noManifest = (image: PulledImage): Failure => external(text(image, 
 export function pullFailure(image: PulledImage, error: unknown): PullFailure {
   const message = messageOf(error);
   const options = { cause: error };
-  const reasons = [...FOR_ALL, ...(image.ownHost === undefined ? ELSEWHERE : own(image.ownHost))];
-  const [, kind, why] = reasons.find(([pattern]) => pattern.test(message)) ?? [];
-  if (kind && why !== undefined)
-    return { failure: kind(text(image, why), options), final: true, diskFull: false };
-  const code = systemCode(message);
+  const code = isDockersOwn(message) ? systemCode(message) : undefined;
   if (code !== undefined) {
     const failure = ofMachine(text(image, machineText(code)), options);
     return { failure, final: false, diskFull: code === "ENOSPC" };
   }
+  const reasons = [...FOR_ALL, ...(image.ownHost === undefined ? ELSEWHERE : own(image.ownHost))];
+  const [, kind, why] = reasons.find(([pattern]) => pattern.test(message)) ?? [];
+  if (kind && why !== undefined)
+    return { failure: kind(text(image, why), options), final: true, diskFull: false };
   // Other registries may be down, or answer what their owners like.
   const make = image.ownHost === undefined ? internal : ofMachine;
   const trouble = "the registry could not be read; see the runner's log";
