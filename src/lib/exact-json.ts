@@ -61,9 +61,9 @@ export function exactText(value: object | Json, indent = 0): string {
   return json.replace(numbers, "$2").replaceAll(mark, "");
 }
 
-/** A string as it is written, and a number that was marked, too. */
+/** A string as it is written, with the numbers in it that were marked. */
 export const unmarked = (text: string): string =>
-  mark === undefined ? text : text.replace(mark, "");
+  mark === undefined ? text : text.replaceAll(mark, "");
 
 /** A name as objects that were parsed so have it. */
 export const markedName = (name: string): string =>

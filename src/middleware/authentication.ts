@@ -76,10 +76,11 @@ export const allowSignedUrl = createMiddleware<AppEnv>(async (c, next) => {
   if (c.req.query("signature") === undefined) return allowAnonymous(c, next);
   const { grant, source } = grantFor(c);
   const query = signedQuery.safeParse(c.req.query()).data;
-  // By resource and address: a fleet or an office shares one IP address, and a public picture has many
-  // visitors, of whom none may use up the limit of the others. Invalid signatures count by address alone.
+  // A public picture has many visitors, and one address can use up half of what all have together. Invalid
+  // signatures count against the address alone.
   if (query && (await isValidSignature(c.var.services, grant, query))) {
     await limitRate(c, "token", `${source} ${clientNetwork(c)}`);
+    await limitRate(c, "file", source);
   } else await limitAddress(c);
   await next();
 });

@@ -75,7 +75,10 @@ const takes = (sender: SentBy) =>
     return next();
   });
 
-/** For routes that create predictions: long data URIs of the body become files. */
+/**
+ * For routes that create predictions: long data URIs of the body become files. It stands before the middleware that
+ * looks up the sender, which reads the body of a sender that it does not know.
+ */
 export const takesDataUris = takes("any");
 
 /** For messages, whose images are base64: those too. */
@@ -100,10 +103,7 @@ async function parse(
     const text = await reader.decode([json]);
     // An output may have any number: it is not parsed here, only its frame is.
     if (c.var.runner) return kept(c, JSON.parse(text));
-    const body = parsedJson(text);
-    // `modelInBody` reads a small body before its sender is known, and so before `takesFilesOf` is set.
-    if (!c.var.caller) c.set("sentBody", { value: body, text: oneLineJson(text) });
-    return kept(c, body);
+    return kept(c, parsedJson(text));
   }
   const { origin } = new URL(c.req.url);
   const { pieces, sent } = await takeFiles(c.var.services, origin, sender, json);

@@ -11,6 +11,7 @@ const LIMITS = {
     "requests without a valid token from this IP address: send a token",
   ],
   token: ["RATE_LIMIT_TOKEN", 10, "requests with this token"],
+  file: ["RATE_LIMIT_USER", 10, "requests for this file, from all addresses"],
   user: ["RATE_LIMIT_USER", 10, "requests by this account, across all its tokens"],
   writes: ["RATE_LIMIT_WRITES", 10, "changes by this account"],
   predictions: [

@@ -57,7 +57,7 @@ const create = createRoute({
   tags,
   summary: "Create a prediction",
   description: CREATING,
-  middleware: [requireScopeToRun(modelInBody), takesDataUris],
+  middleware: [takesDataUris, requireScopeToRun(modelInBody)],
   request: { headers: createHeaders, body: jsonBody(createBody) },
   responses: createAnswers,
 });
@@ -69,7 +69,7 @@ const createOfModel = createRoute({
   tags,
   summary: "Create a prediction with a model's latest version",
   description: CREATING,
-  middleware: [requireScopeToRun(modelInPath), takesDataUris],
+  middleware: [takesDataUris, requireScopeToRun(modelInPath)],
   request: { params: oneModel, headers: createHeaders, body: jsonBody(createOfVersionBody) },
   responses: createAnswers,
 });
@@ -81,7 +81,7 @@ const createOfVersion = createRoute({
   tags,
   summary: "Create a prediction with one version of a model",
   description: CREATING,
-  middleware: [requireScopeToRun(modelInPath), takesDataUris],
+  middleware: [takesDataUris, requireScopeToRun(modelInPath)],
   request: {
     params: oneVersion,
     headers: createHeaders,

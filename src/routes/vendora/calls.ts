@@ -63,8 +63,8 @@ const complete = createRoute({
   description:
     "Creates a chat completion in the format of OpenAI's API, with a version that has the compatibility `vendora_chat_completions`. All fields are passed to the container. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
-    requireScopeToRun(modelInBody),
     takesDataUris,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     resolveTarget("chat_completions"),
   ] as const,
@@ -93,8 +93,8 @@ const embed = createRoute({
   description:
     "Creates embeddings in the format of OpenAI's API, with a version that has the compatibility `vendora_embeddings`. `encoding_format: base64` is always little-endian float32. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
-    requireScopeToRun(modelInBody),
     takesDataUris,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     resolveTarget("embeddings"),
   ] as const,

@@ -50,8 +50,8 @@ const complete = createRoute({
   description:
     "Continues a prompt, in the format of OpenAI's API, with a version that has the compatibility `vendora_completions`. All fields are passed to the container. A model behind the Cog interface takes one prompt at a time. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
-    requireScopeToRun(modelInBody),
     takesDataUris,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     resolveTarget("completions"),
   ] as const,

@@ -67,8 +67,8 @@ const generate = createRoute({
   summary: "Create images",
   description: `Creates images from a text in the format of OpenAI's API, with a version that has the compatibility \`vendora_images_generations\`. ${HOW}`,
   middleware: [
-    requireScopeToRun(modelInBody),
     takesDataUris,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     resolveTarget("images_generations"),
   ] as const,
@@ -84,8 +84,8 @@ const edit = createRoute({
   summary: "Edit images",
   description: `Creates images from a text and other images in the format of OpenAI's API, with a version that has the compatibility \`vendora_images_edits\`. The images are files of a form, or URLs and data URIs in JSON. ${HOW}`,
   middleware: [
-    requireScopeToRun(modelInBody),
     takesDataUris,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     takesForm("images_edits", imageEditRequest),
     resolveTarget("images_edits"),

@@ -89,8 +89,8 @@ const compact = createRoute({
   description:
     "Has the model sum up a conversation, and returns the summary as one item that later requests send in its place. Its `encrypted_content` is text in base64, and every model understands it. Nothing is stored. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
-    requireScopeToRun(modelInBody),
     takesDataUris,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     resolveTarget("responses"),
   ] as const,

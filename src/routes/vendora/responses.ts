@@ -93,8 +93,8 @@ const create = createRoute({
   description:
     "Creates a response in the format of OpenAI's API, with a version that has the compatibility `vendora_responses` or `vendora_chat_completions`. The request is translated to a chat unless the container's own responses do at least as much. Functions, namespaces and custom tools are passed to the container as functions, and their calls are returned in the original form. Other tools are left out, unless the version's input schema includes them or `tool_choice` requires one. With `background`, the call returns 202 immediately, and the response continues independently of the connection: poll it, or stream it later. Otherwise, closing the connection cancels it. Requires the scope `predict`.",
   middleware: [
-    requireScopeToRun(modelInBody),
     takesDataUris,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     resolveTarget("responses"),
   ] as const,

@@ -30,8 +30,8 @@ const speak = createRoute({
   description:
     "Says a text aloud in the format of OpenAI's API, with a version that has the compatibility `vendora_audio_speech`. The bytes are sent as the model makes them; `stream_format: sse` sends them as events. Servers get all fields. For a Cog model they become inputs of its schema; a `response_format` that it cannot make is a `400`, since nothing is converted, and by default it makes what it likes. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
-    requireScopeToRun(modelInBody),
     takesDataUris,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     resolveTarget("audio_speech"),
   ] as const,

@@ -76,9 +76,9 @@ const transcribe = createRoute({
   description:
     "Writes down what is said in a file in the format of OpenAI's API, with a version that has the compatibility `vendora_audio_transcriptions`. Servers get all fields, as a form. For a Cog model they become inputs of its schema, and all formats are made of its text and its times; a format with times of a model without them is an error. In a JSON body, `file` is the URL of an upload. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
+    takesDataUris,
     requireScopeToRun(modelInBody),
     takesForm("audio_transcriptions", transcriptionRequest),
-    takesDataUris,
     addPredictionHeaders,
     resolveTarget("audio_transcriptions"),
   ] as const,
@@ -98,9 +98,9 @@ const translate = createRoute({
   description:
     "Writes down in English what is said in a file, with a version that has the compatibility `vendora_audio_translations`. Everything else is as for transcriptions, without streams.",
   middleware: [
+    takesDataUris,
     requireScopeToRun(modelInBody),
     takesForm("audio_translations", translationRequest),
-    takesDataUris,
     addPredictionHeaders,
     resolveTarget("audio_translations"),
   ] as const,

@@ -39,8 +39,8 @@ const moderate = createRoute({
   description:
     "Says whether texts or images are harmful, in the format of OpenAI's API, with a version that has the compatibility `vendora_moderations`. The categories are those of the model. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
-    requireScopeToRun(modelInBody),
     takesDataUris,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     resolveTarget("moderations"),
   ] as const,
@@ -74,8 +74,8 @@ const rerank = createRoute({
   description:
     "Ranks documents by their relevance to a query, in the format of Jina's and Cohere's APIs, with a version that has the compatibility `vendora_rerank`. The best come first, `top_n` of them. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
-    requireScopeToRun(modelInBody),
     takesDataUris,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     resolveTarget("rerank"),
   ] as const,

@@ -60,8 +60,8 @@ const create = createRoute({
   description:
     "Creates a message in the format of Anthropic's API, with a version that has the compatibility `vendorb_messages` or `vendora_chat_completions`. A container that has `/v1/messages` gets the request as it is. For one that supports only chat completions it is translated, tools included. Tools that only Anthropic's service or models have are left out, unless the version's input schema includes them or `tool_choice` requires one. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
-    requireScopeToRun(modelInBody),
     takesImages,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     resolveTarget("messages"),
   ] as const,

@@ -185,6 +185,18 @@ describe("a signed address", () => {
     expect([other.status, await other.text()]).toEqual([200, "content"]);
   });
 
+  test("a signed address is limited over all addresses together", async () => {
+    const { client } = await newUser();
+    const { pathname } = new URL(fileUrl(await uploaded(client)));
+    const sharing = await ask(`${pathname}/addresses`, newAddress(), tokenOf(client), {
+      method: "POST",
+      body: "{}",
+    });
+    const { search } = new URL((await sharing.json<FileAddress>()).url);
+    const response = await askUntilRefused(LIMITS.user, () => ask(pathname + search, newAddress()));
+    await expectRefusal(response, "for this file");
+  });
+
   test("a forged address of a part counts as well", async () => {
     const address = newAddress();
     const path = () =>

@@ -2,13 +2,14 @@
 import { expect, test } from "vitest";
 import { memberText } from "../../../src/lib/json-text.ts";
 import { claimResponse } from "../../../src/protocol/runner.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { completion, newVendora } from "../support/vendora.ts";
 
 const { client, model, fleet } = await newVendora();
 
 /** @returns the input as its runner is sent it, and the answer */
 async function call(path: string, body: string) {
-  const headers = { "content-type": "application/json" };
+  const headers = { "content-type": "application/json", "content-length": String(body.length) };
   const answered = client.fetch(path, { method: "POST", headers, body });
   const text = await (await fleet.poll()).text();
   const [job] = fleet.received(claimResponse.parse(JSON.parse(text)).jobs);
@@ -47,6 +48,20 @@ test.each([
 ])("%s reaches its container exactly as it was sent", async (_, path, fields) => {
   const body = `{"model":"${model}",${sampling},${fields}}`;
   expect((await call(`/v1/vendor${path}`, body)).input).toBe(body);
+});
+
+test("a message with a small image, whose sender is looked up with its model, is the same", async () => {
+  const image = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"${"A".repeat(4_000)}"}}`;
+  const messages = `[{"role":"user","content":[${image}]}]`;
+  const body = `{"model":"${model}",${sampling},"max_tokens":9,"messages":${messages}}`;
+  const known = await call("/v1/vendorb/messages", body);
+  // A token is remembered for 10 s.
+  stopClock();
+  advance(11);
+  const lookedUp = await call("/v1/vendorb/messages", body);
+  startClock();
+  expect(known.input).toContain("A".repeat(4_000));
+  expect(lookedUp.input).toBe(known.input);
 });
 
 test("a response that continues another one keeps the digits and the order of its fields", async () => {

@@ -1,6 +1,7 @@
 /** Errors of OpenAI-compatible servers, in the OpenAI error format. */
 
 import { z } from "zod";
+import { unmarked } from "../../../../src/lib/exact-json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraError } from "../../../../src/protocol/vendora/error.ts";
 import { external, Failure } from "../../containers/failure.ts";
@@ -73,7 +74,8 @@ export function parseFailure(value: unknown, status: number, text = ""): ServerF
     ...outer,
     ...outer.error,
   });
-  const errorMessage = message || detail || text.trim() || `the container responded with ${status}`;
+  const said = message || detail || text.trim() || `the container responded with ${status}`;
+  const errorMessage = unmarked(said);
   if (OVERFLOW.test(errorMessage)) {
     return new ServerFailure(400, {
       message: errorMessage.slice(0, MAX_MESSAGE_CHARS),
@@ -123,4 +125,5 @@ const statusFields = z.object({
   type: z.string().optional().catch(undefined),
 });
 
-const cut = (text: string | null | undefined) => text?.slice(0, MAX_FIELD_CHARS) || null;
+const cut = (text: string | null | undefined) =>
+  (text && unmarked(text).slice(0, MAX_FIELD_CHARS)) || null;

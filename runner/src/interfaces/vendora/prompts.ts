@@ -33,7 +33,9 @@ const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
 export class JoinedCompletions {
   readonly #choicesEach: number;
+  /** The latest of each prompt, and their sums. */
   readonly #usages: Body[] = [];
+  readonly #sums: Record<string, number> = Object.fromEntries(COUNTS.map((name) => [name, 0]));
   readonly #choices: Json[] = [];
   #last: Body = {};
 
@@ -45,11 +47,11 @@ export class JoinedCompletions {
   /** A chunk or a completion of one prompt as that of the list, with the usage of all so far. */
   numbered(value: Json, prompt: number): Body {
     const { usage, ...rest } = isObject(value) ? value : {};
-    if (isObject(usage)) this.#usages[prompt] = usage;
+    if (isObject(usage)) this.#count(usage, prompt);
     return {
       ...rest,
       ...(hasChoices(rest) && { choices: rest.choices.map((one) => this.#choice(one, prompt)) }),
-      ...(isObject(usage) && { usage: this.#usage }),
+      ...(isObject(usage) && { usage: { ...this.#sums } }),
     };
   }
 
@@ -69,9 +71,12 @@ export class JoinedCompletions {
     return { ...choice, index: prompt * this.#choicesEach + index };
   }
 
-  get #usage(): Body {
-    const sum = (name: string) =>
-      this.#usages.reduce((total, usage) => total + Number(usage[name] ?? 0), 0);
-    return Object.fromEntries(COUNTS.map((name) => [name, sum(name)]));
+  /** A server may report a usage with each chunk, and a request may have many prompts. */
+  #count(usage: Body, prompt: number): void {
+    const before = this.#usages[prompt] ?? {};
+    for (const name of COUNTS)
+      this.#sums[name] =
+        (this.#sums[name] ?? 0) + Number(usage[name] ?? 0) - Number(before[name] ?? 0);
+    this.#usages[prompt] = usage;
   }
 }
