@@ -61,6 +61,9 @@ export function fieldText(form: FormData, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
+/** The longest search text, as in the API. */
+export const MAX_QUERY = 50;
+
 /** All values of a field, as of checkboxes: an empty one says that there are such. */
 export const fieldTexts = (form: FormData, name: string): string[] =>
   form.getAll(name).filter((value): value is string => typeof value === "string" && value !== "");

@@ -1,4 +1,4 @@
-/** Where one is, and Ctrl-K: from anywhere to anything, by keyboard alone. */
+/** The current page in the navigation, and Ctrl-K. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { model } from "../../src/protocol/model.ts";
 import { OPERATOR, Site } from "./support/site.ts";
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 
-it("opens, answers as one types, and leads on", async () => {
+it("Ctrl-K opens a dialog that finds models and pages by keyboard alone", async () => {
   const client = await site.clientOf("grace");
   await client.call(model, "POST", "/models", {
     body: { name: "compiler", visibility: "private" },
@@ -48,37 +48,6 @@ it("opens, answers as one types, and leads on", async () => {
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "hidden" });
 
-  // To the form itself, also of the page that is open.
-  await visitor.open("/tokens");
-  const name = page.getByRole("textbox", { name: "Name", exact: true });
-  expect(await name.isVisible()).toBe(false);
-  await page.keyboard.press("Control+k");
-  await page.keyboard.type("new token");
-  await page.keyboard.press("Enter");
-  await dialog.waitFor({ state: "hidden" });
-  await name.waitFor();
-  await visitor.leave();
-});
-
-it("signs out", async () => {
-  const visitor = await site.visitor({ as: "grace" });
-  const { page } = visitor;
-  const dialog = page.getByRole("dialog", { name: "Find" });
-  // What is typed before the dialog has come is not lost.
-  const isTyped = Promise.withResolvers<void>();
-  await page.route(/\/find-\w+\.js/, async (route) => {
-    await isTyped.promise;
-    await route.continue();
-  });
-  await visitor.open("/models");
-  await page.keyboard.press("Control+k");
-  await page.keyboard.type("sign out");
-  isTyped.resolve();
-  await dialog.getByRole("button", { name: "Sign out" }).waitFor();
-  expect(await dialog.getByRole("textbox", { name: "Find" }).inputValue()).toBe("sign out");
-  await visitor.look();
-  await page.keyboard.press("Enter");
-  await visitor.arrives("/sign-in");
   await visitor.leave();
 });
 

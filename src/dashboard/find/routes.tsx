@@ -1,12 +1,110 @@
-/** `/find`: what there is under some words. */
-import { pages } from "../context.ts";
-import { findAll, MAX_QUERY } from "./found.ts";
-import { FindPage } from "./page.tsx";
+/** `/find`: models, and pages of the dashboard. With client code the same list is in a dialog (client/parts/finder.ts). */
+import { ownerName } from "../../domain/accounts/owner-name.ts";
+import { searchModels } from "../../services/models/search.ts";
+import { type PageContext, pages, type Viewer } from "../context.ts";
+import { MAX_QUERY } from "../form.ts";
+
+type Item = [address: string, name: string, hint?: string];
+
+const MAX_MODELS = 8;
+
+/** Addresses, names and other words to find them by. */
+const EVERYBODY: Required<Item>[] = [
+  ["/", "Home", "overview start first steps"],
+  ["/models", "Models", "explore gallery browse"],
+  ["/docs", "API reference", "docs help calls openapi"],
+];
+const SIGNED_OUT: Required<Item>[] = [["/sign-in", "Sign in", "log in login"]];
+const SIGNED_IN: Required<Item>[] = [
+  ["/models/new", "Create a model", "new add"],
+  ["/models/publish", "Publish a model", "push upload image"],
+  ["/predictions", "Predictions", "runs jobs history cancel errors"],
+  ["/tokens", "Access tokens", "new create api keys revoke secret"],
+  ["/account", "Profile", "username avatar picture"],
+  ["/account/usage", "Usage", "cost price billing storage csv"],
+  ["/account/images", "Images", "container registry docker push pull tags repositories"],
+  ["/account/security", "Security", "password passkey sessions sign out github"],
+  ["/account/webhooks", "Webhooks", "new add endpoints callbacks events secrets"],
+  ["/account/webhooks/deliveries", "Webhook deliveries", "redeliver replay events failed"],
+  ["/account/shares", "Shared links", "share links revoke"],
+  ["/account/export", "Download your data", "export account"],
+  ["/account/delete", "Delete your account", "close remove"],
+];
+const OPERATOR: Required<Item>[] = [
+  ["/fleet", "Fleet", "runners machines gpus drain"],
+  ["/fleet/hardware", "Hardware", "classes gpu price pool"],
+  ["/fleet/tokens", "Runner tokens", "add runner machine keys"],
+  ["/users", "Users", "people accounts suspend invite operators"],
+  ["/look-up", "Look up a prediction", "search find anybody id support"],
+];
+
+const pagesOf = (viewer: Viewer | undefined) => [
+  ...EVERYBODY,
+  ...(viewer ? SIGNED_IN : SIGNED_OUT),
+  ...(viewer?.operator ? OPERATOR : []),
+];
 
 export const findPages = pages().get("/find", async (c) => {
   const query = c.req.query("q")?.trim().slice(0, MAX_QUERY) ?? "";
-  const groups = await findAll(c, query);
-  return c.render(<FindPage query={query} groups={groups} />, {
-    title: query === "" ? "Find" : `Find: ${query}`,
-  });
+  const words = query.toLowerCase().split(/\s+/);
+  const found = pagesOf(c.var.viewer).filter(([, name, other]) =>
+    words.every((word) => `${name} ${other}`.toLowerCase().includes(word)),
+  );
+  const groups: [name: string, items: Item[]][] = [
+    ["Models", query === "" ? [] : await modelsNamed(c, query)],
+    ["Pages", found.map(([address, name]) => [address, name])],
+  ];
+  return c.render(
+    <FindPage query={query} groups={groups.filter(([, items]) => items.length > 0)} />,
+    {
+      title: query === "" ? "Find" : `Find: ${query}`,
+    },
+  );
 });
+
+async function modelsNamed(c: PageContext, query: string): Promise<Item[]> {
+  const request = { cursor: undefined, size: MAX_MODELS, url: c.req.url };
+  const { items } = await searchModels(c.var.services, c.var.viewer?.caller, query, request);
+  return items.map(({ owner, name, description }) => {
+    const path = `${ownerName(owner)}/${name}`;
+    return [`/models/${path}`, path, description];
+  });
+}
+
+const FindPage = ({ query, groups }: { query: string; groups: [string, Item[]][] }) => (
+  <>
+    <h1>Find</h1>
+    <search>
+      <form method="get" action="/find" class="filter-bar">
+        <input name="q" type="search" value={query} maxlength={MAX_QUERY} aria-label="Find" />
+        <button type="submit" class="quiet">
+          Find
+        </button>
+      </form>
+    </search>
+    <div class="finds" data-found>
+      {groups.length === 0 && (
+        <p>Nothing is called that. Models are found by the beginning of a word.</p>
+      )}
+      {groups.map(([name, items]) => (
+        <section>
+          <h2>{name}</h2>
+          <ul>
+            {items.map(([address, label, hint]) => (
+              <li>
+                <a href={address}>
+                  <bdi>{label}</bdi>
+                  {hint && (
+                    <small>
+                      <bdi>{hint}</bdi>
+                    </small>
+                  )}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+  </>
+);

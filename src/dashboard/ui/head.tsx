@@ -35,7 +35,7 @@ export const Scripts = ({
   </>
 );
 
-export function addressOf({ files }: Manifest, name: string): string {
+function addressOf({ files }: Manifest, name: string): string {
   const address = files[name];
   if (address === undefined) throw new Error(`${name} is not in the asset manifest`);
   return address;

@@ -3,7 +3,7 @@ import type { PropsWithChildren } from "hono/jsx";
 import { jsxRenderer, useRequestContext } from "hono/jsx-renderer";
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import type { Dashboard, Viewer } from "../context.ts";
-import { addressOf, Head, Scripts } from "./head.tsx";
+import { Head, Scripts } from "./head.tsx";
 import { Bird, Icon } from "./icon.tsx";
 import type { IconName } from "./icons.ts";
 import { Time } from "./parts.tsx";
@@ -66,7 +66,6 @@ const OPERATOR_PLACES: Place[] = [
 const DOCS: Place = ["/docs", "Docs", "docs"];
 
 function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string }) {
-  const { assets } = useRequestContext<Dashboard>().var;
   const groups = [
     viewer ? [MODELS, ...OWN_PLACES] : [MODELS],
     viewer?.operator ? OPERATOR_PLACES : [],
@@ -82,7 +81,7 @@ function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string
         class="find-link"
         aria-current={path === "/find" ? "page" : undefined}
         aria-keyshortcuts="Control+K"
-        data-finder={addressOf(assets, "find")}
+        data-finder
       >
         <Icon name="find" />
         Find

@@ -9,9 +9,8 @@ import {
 } from "../../services/sign-in/invitations.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { MAX_QUERY } from "../find/found.ts";
 import { redirectWithFlash } from "../flash.ts";
-import { type Draft, emptyDraft, handleForm, pickFields } from "../form.ts";
+import { type Draft, emptyDraft, handleForm, MAX_QUERY, pickFields } from "../form.ts";
 import { UsersPage } from "./page.tsx";
 
 const PAGE_SIZE = 50;

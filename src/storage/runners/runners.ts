@@ -55,14 +55,6 @@ export const findRunner = (db: Database, id: string) =>
 export const findRunners = (db: Database, ids: string[]) =>
   withToken(db).where(inArray(runners.id, ids)).all();
 
-/** Whose names contain a text, those that may connect first. It looks at all: a fleet is not large. */
-export const findRunnersNamed = (db: Database, text: string, limit: number) =>
-  withToken(db)
-    .where(sql`instr(lower(${runners.name}), lower(${text})) > 0`)
-    .orderBy(sql`${runnerTokens.revoked_at} IS NOT NULL`, desc(runners.id))
-    .limit(limit)
-    .all();
-
 /** Whether there is one that may connect. @param hardware undefined: of any class */
 export async function runnerIsThere(db: Database, hardware: string | undefined): Promise<boolean> {
   const ofClass =

@@ -177,10 +177,6 @@ describe("a look-up", () => {
     expect(html).toContain(`<a href="/users/${world.username}">`);
     expect(html).toContain(world.model);
     expect(html).not.toContain(secret);
-    const found = await visitor.look(`/find?q=${body.id}`);
-    expect(found.html).toContain(`href="/look-up?id=${body.id}"`);
-    const { visitor: owner } = await newDashboardUser();
-    expect((await owner.look(`/find?q=${body.id}`)).html).not.toContain("/look-up");
   });
 
   it("says what is wrong with an id, and that nobody has it", async () => {

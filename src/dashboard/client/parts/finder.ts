@@ -1,55 +1,88 @@
-/**
- * Ctrl-K, and the link in the navigation, on every page that has one: the dialog's code comes when it is asked
- * for, since most pages are read without it.
- */
-import { notice } from "./current-page.ts";
+/** Ctrl-K, and the link in the navigation: a dialog with the list of `/find`, which answers as one types. */
+import { element } from "./element.ts";
 
-/** It is read by then. */
-const TOLD_MS = 10_000;
+/** A pause in typing, ms. */
+const PAUSE_MS = 120;
 const UNREACHABLE = "Cannot reach Auspex. Check your connection and try again.";
 
-const link = document.querySelector<HTMLAnchorElement>("[data-finder]");
-
 export function listenForFinder(): void {
-  if (!link) return;
+  const link = document.querySelector<HTMLAnchorElement>("[data-finder]");
+  const finder = link && new Finder();
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey)
-      void toggle(event, link);
+      finder?.toggle(event);
   });
-  link.addEventListener("click", (event) => {
-    if (!event.ctrlKey && !event.metaKey && !event.shiftKey) void toggle(event, link);
+  link?.addEventListener("click", (event) => {
+    if (!event.ctrlKey && !event.metaKey && !event.shiftKey) finder?.toggle(event);
   });
 }
 
-async function toggle(event: Event, { dataset, href }: HTMLAnchorElement): Promise<void> {
-  event.preventDefault();
-  const typed = collectTyped();
-  try {
-    const { toggleFinder }: typeof import("../find.ts") = await import(dataset.finder ?? "");
-    toggleFinder(typed());
-  } catch {
-    typed();
-    // A page of the browser's own would take this one's place.
-    const answer = await fetch(href).catch(() => undefined);
-    if (answer?.ok) location.assign(href);
-    else {
-      notice(UNREACHABLE);
-      window.setTimeout(() => notice(undefined), TOLD_MS);
+class Finder {
+  // An input of type search would be emptied by Escape, which closes the dialog.
+  readonly #input = Object.assign(element("input", ""), { maxLength: 50, ariaLabel: "Find" });
+  readonly #form = element("form", "", this.#input);
+  readonly #found = element("div", "finds");
+  readonly #dialog = element("dialog", "find", this.#form, this.#found);
+  #former = new AbortController();
+  #loading = Promise.resolve();
+  #timer = 0;
+
+  constructor() {
+    Object.assign(this.#input, { placeholder: "A model or a page", autocomplete: "off" });
+    this.#dialog.ariaLabel = "Find";
+    this.#found.ariaLive = "polite";
+    this.#input.addEventListener("input", () => {
+      clearTimeout(this.#timer);
+      this.#timer = window.setTimeout(() => this.#load(), PAUSE_MS);
+    });
+    this.#form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      this.#load();
+      await this.#loading;
+      this.#found.querySelector("a")?.click();
+    });
+    this.#dialog.addEventListener("keydown", (event) => this.#move(event));
+    this.#dialog.addEventListener("click", ({ target }) => {
+      if (target === this.#dialog) this.#dialog.close();
+    });
+  }
+
+  toggle(event: Event): void {
+    event.preventDefault();
+    if (this.#dialog.open) return this.#dialog.close();
+    document.body.append(this.#dialog);
+    this.#dialog.showModal();
+    this.#input.select();
+    this.#load();
+  }
+
+  #load(): void {
+    clearTimeout(this.#timer);
+    this.#former.abort();
+    this.#former = new AbortController();
+    this.#loading = this.#show(this.#former.signal);
+  }
+
+  async #show(signal: AbortSignal): Promise<void> {
+    try {
+      const query = new URLSearchParams({ q: this.#input.value });
+      const html = await (await fetch(`/find?${query}`, { signal })).text();
+      const page = new DOMParser().parseFromString(html, "text/html");
+      this.#found.replaceChildren(...(page.querySelector("[data-found]")?.childNodes ?? []));
+    } catch {
+      if (!signal.aborted) this.#found.textContent = UNREACHABLE;
     }
   }
-}
 
-/** What is typed while the dialog is on its way is meant for it. @returns ends it, and has the text */
-function collectTyped(): () => string {
-  let text = "";
-  const collect = (event: KeyboardEvent) => {
-    if (event.key.length > 1 || event.ctrlKey || event.metaKey || event.altKey) return;
+  #move(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined) {
+      if (event.key.length === 1 && !event.ctrlKey && !event.metaKey) this.#input.focus();
+      return;
+    }
+    const stops = [this.#input, ...this.#found.querySelectorAll("a")];
+    const at = stops.indexOf(document.activeElement) + step;
+    stops[Math.max(0, Math.min(at, stops.length - 1))]?.focus();
     event.preventDefault();
-    text += event.key;
-  };
-  document.addEventListener("keydown", collect);
-  return () => {
-    document.removeEventListener("keydown", collect);
-    return text;
-  };
+  }
 }
