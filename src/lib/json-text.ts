@@ -127,34 +127,66 @@ const isTree = (value: Json | undefined): value is Tree =>
 
 /**
  * The text of a value that was made from another one: what is as it was keeps its text, and the order of
- * its names. Further items of a list are before those that were there.
+ * its names. A list may have lost some of its items, and have others before, between or after the rest.
  */
 export function textFrom(value: Json, source: JsonSource | undefined): string {
   if (!source) return exactText(value);
-  const changed = new Set<Json>();
-  return mark(value, source.value, changed) ? source.text : writtenFrom(value, source, changed);
+  const changes: Changes = { parts: new Set(), lists: new Map() };
+  return mark(value, source.value, changes) ? source.text : writtenFrom(value, source, changes);
 }
 
-/** Finds the lists and objects that are not as they were. @returns whether the value is */
-function mark(value: Json, before: Json | undefined, changed: Set<Json>): boolean {
+interface Changes {
+  /** The lists and objects that are not as they were. */
+  parts: Set<Json>;
+  /** Of lists whose length has changed, where each item was before. */
+  lists: Map<Json, (number | undefined)[]>;
+}
+
+/** Notes in `changes` what has changed. @returns whether the value is as it was */
+function mark(value: Json, before: Json | undefined, changes?: Changes): boolean {
   if (!isTree(value)) return Object.is(value, before);
   if (value === before) return true;
-  let isSame: boolean;
-  if (!isTree(before) || Array.isArray(value) !== Array.isArray(before)) isSame = false;
+  let same: boolean;
+  if (!isTree(before) || Array.isArray(value) !== Array.isArray(before)) same = false;
   else if (Array.isArray(value) && Array.isArray(before)) {
-    const more = value.length - before.length;
-    isSame = more === 0;
-    for (const [n, item] of value.entries())
-      isSame = mark(item, before[n - more], changed) && isSame;
+    same = value.length === before.length;
+    if (same)
+      for (const [n, item] of value.entries()) same = mark(item, before[n], changes) && same;
+    else changes?.lists.set(value, placesBefore(value, before));
   } else {
     const names = namesIn(value);
-    isSame = names.length === Object.keys(before).length;
+    same = names.length === Object.keys(before).length;
     for (const name of names)
-      isSame = mark(own(value, name) ?? null, own(before, name), changed) && isSame;
+      same = mark(own(value, name) ?? null, own(before, name), changes) && same;
   }
-  if (!isSame) changed.add(value);
-  return isSame;
+  if (!same) changes?.parts.add(value);
+  return same;
 }
+
+/**
+ * Where the items of a list were before, in their order; undefined for an item that is new or has changed.
+ * The search stops after four comparisons for each earlier item, so that its time stays linear.
+ */
+function placesBefore(list: Json[], before: Json[]): (number | undefined)[] {
+  let start = 0;
+  while (start < Math.min(list.length, before.length) && isSame(list[start], before[start]))
+    start++;
+  const places = list.map((_, n) => (n < start ? n : undefined));
+  let last = before.length;
+  let comparisons = 4 * before.length;
+  for (let n = list.length - 1; n >= start; n--) {
+    let at = last - 1;
+    while (at >= start && comparisons-- > 0 && !isSame(list[n], before[at])) at--;
+    if (comparisons < 0) break;
+    if (at < start) continue;
+    places[n] = at;
+    last = at;
+  }
+  return places;
+}
+
+const isSame = (value: Json | undefined, before: Json | undefined) =>
+  value !== undefined && mark(value, before);
 
 const own = (value: Tree, name: string): Json | undefined =>
   Object.getOwnPropertyDescriptor(value, name)?.value;
@@ -163,24 +195,23 @@ const own = (value: Tree, name: string): Json | undefined =>
 const namesIn = (value: Tree) =>
   Object.keys(value).filter((name) => own(value, name) !== undefined);
 
-function writtenFrom(value: Json, source: JsonSource, changed: ReadonlySet<Json>): string {
+function writtenFrom(value: Json, source: JsonSource, changes: Changes): string {
   const { value: before, text } = source;
-  if (isTree(value) ? !changed.has(value) : Object.is(value, before)) return text;
+  if (isTree(value) ? !changes.parts.has(value) : Object.is(value, before)) return text;
   if (!isTree(value) || !isTree(before) || Array.isArray(value) !== Array.isArray(before))
     return exactText(value);
   const part = (one: Json, like: Json | undefined, span: Span | undefined) =>
     span && like !== undefined
-      ? writtenFrom(one, { value: like, text: text.slice(span.from, span.to) }, changed)
+      ? writtenFrom(one, { value: like, text: text.slice(span.from, span.to) }, changes)
       : exactText(one);
   if (Array.isArray(value)) {
     const list = Array.isArray(before) ? before : [];
     const spans = [...itemsOf(text)];
-    const more = value.length - spans.length;
+    const places = changes.lists.get(value);
     return arrayText(
       value.map((item, n) => {
-        // One that is changed may be made from any of them.
-        const isKnown = more === 0 || !changed.has(item);
-        return part(item, isKnown ? list[n - more] : undefined, spans[n - more]);
+        const at = places ? places[n] : n;
+        return at === undefined ? exactText(item) : part(item, list[at], spans[at]);
       }),
     );
   }

@@ -1,5 +1,6 @@
 /** Shapes shared by the whole API: identifiers, timestamps, pages, errors. */
 import { z } from "zod";
+import { numberIn } from "../lib/exact-json.ts";
 import type { Json } from "../lib/json.ts";
 
 /** Compared without case, as RFC 9562 says. */
@@ -45,6 +46,9 @@ export const json = z
     items: {},
     additionalProperties: {},
   });
+
+/** A number, also one that has kept its digits (lib/exact-json.ts). */
+export const exactNumber = z.custom<Json>((value) => numberIn(value) !== undefined, "number");
 
 /** An object of JSON values, unchanged: `z.record` drops a property named `__proto__`. */
 export const jsonObject = z

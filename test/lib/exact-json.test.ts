@@ -86,3 +86,31 @@ test("what was changed is written anew, and the rest keeps its text", () => {
     }),
   );
 });
+
+test("the items of a list keep their text when others are removed and added", () => {
+  const flag = fc.constantFrom("keep", "remove", "add");
+  fc.assert(
+    fc.property(fc.array(fc.tuple(awkwardJson, flag), { maxLength: 8 }), (items) => {
+      const text = oneLineJson(`[${items.map(([item]) => `{"v":[${item}]}`).join(",")}]`);
+      const value: Json[] = JSON.parse(text);
+      const changed = value.flatMap((item, n) => {
+        const how = items[n]?.[1];
+        return how === "remove" ? [] : how === "add" ? [structuredClone(item), "new"] : [item];
+      });
+      const expected = items.flatMap(([item, how]) => {
+        const kept = oneLineJson(`{"v":[${item}]}`);
+        return how === "remove" ? [] : how === "add" ? [kept, '"new"'] : [kept];
+      });
+      fc.pre(changed.length !== value.length);
+      expect(textFrom(changed, { value, text })).toBe(`[${expected.join(",")}]`);
+    }),
+  );
+});
+
+test("a list of 20,000 items of which all have changed is compared in linear time", () => {
+  const like = { a: Array.from({ length: 20 }, (_, n) => n), b: 1.5 };
+  const value = Array.from({ length: 20_000 }, () => like);
+  const changed = value.slice(1).map(() => ({ a: like.a, b: 2.5 }));
+  const text = JSON.stringify(value);
+  expect(textFrom(changed, { value, text })).toBe(JSON.stringify(changed));
+});

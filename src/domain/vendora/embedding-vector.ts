@@ -1,4 +1,5 @@
 /** Vectors as numbers, and as the convention's base64 of little-endian float32. */
+import { numberIn } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { TranslationFailed } from "./translation.ts";
 
@@ -8,11 +9,8 @@ const FLOAT_BYTES = 4;
 /** A multiple of 3, so that the pieces' base64 can be joined; not too many arguments for one call. */
 const PIECE_BYTES = 24_576;
 
-/** Converts a vector from either format. @throws TranslationFailed when it is not a vector */
-export function convertVector(
-  format: EmbeddingFormat,
-  vector: Json | undefined,
-): number[] | string {
+/** Converts a vector of parsed-log.ts from either format. @throws TranslationFailed when it is not a vector */
+export function convertVector(format: EmbeddingFormat, vector: Json | undefined): Json[] | string {
   if (isVector(vector)) return format === "float" ? vector : base64Of(vector);
   if (typeof vector !== "string") {
     throw new TranslationFailed(
@@ -24,12 +22,13 @@ export function convertVector(
 }
 
 /** Not with zod, which takes seconds for the millions of numbers of 2,048 vectors in a Worker. */
-export const isVector = (value: Json | undefined): value is number[] =>
-  Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "number");
+export const isVector = (value: Json | undefined): value is Json[] =>
+  Array.isArray(value) && value.length > 0 && value.every((one) => numberIn(one) !== undefined);
 
-function base64Of(vector: number[]): string {
+function base64Of(vector: Json[]): string {
   const view = new DataView(new ArrayBuffer(vector.length * FLOAT_BYTES));
-  for (let n = 0; n < vector.length; n++) view.setFloat32(n * FLOAT_BYTES, vector[n] ?? 0, true);
+  for (let n = 0; n < vector.length; n++)
+    view.setFloat32(n * FLOAT_BYTES, numberIn(vector[n]) ?? 0, true);
   let text = "";
   for (let at = 0; at < view.byteLength; at += PIECE_BYTES) {
     // An array, because spreading a typed array takes ten times as long.

@@ -1,4 +1,5 @@
 /** The output of an embedding model in the vendora convention's format. */
+import { numberIn } from "../../lib/exact-json.ts";
 import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
@@ -10,7 +11,7 @@ type Fields = { [field: string]: Json };
 
 export interface EmbeddingList {
   object: "list";
-  data: { object: "embedding"; index: number; embedding: number[] | string }[];
+  data: { object: "embedding"; index: number; embedding: Json[] | string }[];
   model: string;
   usage: { prompt_tokens: number; total_tokens: number };
 }
@@ -35,7 +36,7 @@ export function embeddingsOf(
   const data = entries.map(({ index, embedding, ...rest }, position) => ({
     ...withoutNulls(rest),
     object: "embedding" as const,
-    index: numbered ? Number(index) : position,
+    index: numbered ? (numberIn(index) ?? position) : position,
     embedding: convertVector(format, embedding),
   }));
   return {
@@ -68,7 +69,7 @@ function entriesOf(output: Json): Fields[] {
 
 /** Whether the model numbers the vectors itself: each index once. */
 function isNumbered(entries: Fields[]): boolean {
-  const indexes = new Set(entries.map(({ index }) => index));
+  const indexes = new Set(entries.map(({ index }) => numberIn(index)));
   return entries.every((_, position) => indexes.has(position));
 }
 

@@ -1,10 +1,11 @@
 /** The output of a reranker in the format of the call: best first, and no more than were asked for. */
 import { z } from "zod";
+import { numberIn } from "../../lib/exact-json.ts";
 import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
 import { chatUsage } from "../../protocol/vendora/chat.ts";
-import { ranking } from "../../protocol/vendora/rerank.ts";
+import { type Ranking, ranking } from "../../protocol/vendora/rerank.ts";
 import { fieldsOf } from "./response-json.ts";
 import { TranslationFailed } from "./translation.ts";
 
@@ -27,7 +28,7 @@ export function rankingOf(
     throw new TranslationFailed(
       `The model's output is no ranking: ${z.prettifyError(error)}. Expected: {"results": [{"index": 0, "relevance_score": 0.5}]}.`,
     );
-  const best = data.results.toSorted((a, b) => b.relevance_score - a.relevance_score);
+  const best = data.results.toSorted((a, b) => scoreOf(b) - scoreOf(a));
   return {
     ...withoutNulls(data),
     ...head,
@@ -35,6 +36,8 @@ export function rankingOf(
     usage: usageOf(data.usage, metrics),
   };
 }
+
+const scoreOf = ({ relevance_score }: Ranking["results"][number]) => numberIn(relevance_score) ?? 0;
 
 /** Some count the total only, TEI nothing. */
 function usageOf(usage: unknown, metrics: Metrics | null) {

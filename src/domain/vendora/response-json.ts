@@ -1,4 +1,5 @@
 /** Reads untrusted JSON: a value of another type than expected is read as empty. */
+import { numberIn } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 
@@ -9,5 +10,7 @@ export const isFields = (value: unknown): value is Fields => isObject(value);
 export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 export const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value : []);
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
-export const countOf = (value: unknown): number =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : 0;
+export function countOf(value: unknown): number {
+  const count = numberIn(value);
+  return count !== undefined && Number.isSafeInteger(count) && count >= 0 ? count : 0;
+}

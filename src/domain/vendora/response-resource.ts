@@ -1,6 +1,7 @@
 /** The response resource, with every field that either of the published schemas requires. */
 import { z } from "zod";
-import { json } from "../../protocol/common.ts";
+import { numberIn } from "../../lib/exact-json.ts";
+import { exactNumber, json } from "../../protocol/common.ts";
 import type { ResponseItem, ResponseRequest } from "../../protocol/vendora/response.ts";
 import { type Fields, isFields } from "./response-json.ts";
 
@@ -50,6 +51,13 @@ export class ResponseResource {
 /** The resource as clients get it. */
 export type Resource = ReturnType<ResponseResource["with"]>;
 
+/** A number keeps its digits; an integer that some clients decode as one is written without a point. */
+const number = (least: number, most: number) =>
+  exactNumber.refine((value) => isBetween(numberIn(value), least, most));
+const integer = z.preprocess((value) => numberIn(value) ?? value, z.int());
+const isBetween = (value = Number.NaN, least: number, most: number) =>
+  value >= least && value <= most;
+
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().catch(null);
 
 const functionChoice = z.object({ type: z.literal("function"), name: z.string() });
@@ -93,13 +101,13 @@ const echoed = z.object({
     .union([z.string().transform((id) => ({ id })), z.object({ id: z.string() })])
     .optional()
     .catch(undefined),
-  frequency_penalty: z.number().catch(0),
+  frequency_penalty: exactNumber.catch(0),
   instructions: orNull(z.string()),
-  max_output_tokens: orNull(z.int()),
-  max_tool_calls: orNull(z.int()),
+  max_output_tokens: orNull(integer),
+  max_tool_calls: orNull(integer),
   metadata: z.record(z.string(), z.string()).catch({}),
   parallel_tool_calls: z.boolean().catch(true),
-  presence_penalty: z.number().catch(0),
+  presence_penalty: exactNumber.catch(0),
   previous_response_id: orNull(z.string()),
   prompt_cache_key: orNull(z.string()),
   reasoning,
@@ -107,7 +115,7 @@ const echoed = z.object({
   // There is only one tier, and this is its name.
   service_tier: z.literal("default").catch("default"),
   store: z.boolean().catch(true),
-  temperature: z.number().min(0).max(2).catch(1),
+  temperature: number(0, 2).catch(1),
   text: z
     .object({ format, verbosity: z.enum(["low", "medium", "high"]).catch("medium") })
     .catch({ format: { type: "text" }, verbosity: "medium" }),
@@ -126,7 +134,7 @@ const echoed = z.object({
     .array(orNull(functionTool))
     .catch([])
     .transform((tools) => tools.filter((tool) => tool !== null)),
-  top_logprobs: z.int().min(0).max(20).catch(0),
-  top_p: z.number().min(0).max(1).catch(1),
+  top_logprobs: integer.pipe(z.int().min(0).max(20)).catch(0),
+  top_p: number(0, 1).catch(1),
   truncation: z.enum(["auto", "disabled"]).catch("disabled"),
 });

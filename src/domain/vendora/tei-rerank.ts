@@ -1,6 +1,6 @@
 /** Rerank as TEI has it: at `/rerank`, with names of its own, and a list as its answer. */
 import { z } from "zod";
-import type { Json } from "../../protocol/common.ts";
+import { exactNumber, type Json } from "../../protocol/common.ts";
 import { type Fields, isFields, listOf } from "./response-json.ts";
 import { NotSupportedByChat } from "./strict-fields.ts";
 
@@ -22,7 +22,7 @@ export function teiRequestOf({
   return { ...rest, texts, return_text: return_documents === true };
 }
 
-const ranks = z.array(z.object({ index: z.int(), score: z.number(), text: z.string().nullish() }));
+const ranks = z.array(z.object({ index: z.int(), score: exactNumber, text: z.string().nullish() }));
 
 /** Anything else stays what it is: it is no answer. */
 export function rankingOfTei(answer: Json): Json {

@@ -1,4 +1,5 @@
 /** A transcript in each of the convention's formats. */
+import { numberIn } from "../../lib/exact-json.ts";
 import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { TranscriptFormat } from "../../protocol/vendora/transcription.ts";
@@ -99,8 +100,8 @@ function verbose(transcript: Transcript, asked: Asked): Fields {
 
 /** The convention has measures that only some models have: what they do not tell is 0. */
 function verboseSegment({ start, end, text, more }: Segment, id: number, asked: Asked): Fields {
-  const numberOf = (name: string, otherwise: number) =>
-    typeof more[name] === "number" ? more[name] : otherwise;
+  const numberOf = (name: string, otherwise: number): Json =>
+    numberIn(more[name]) === undefined ? otherwise : (more[name] ?? otherwise);
   const { tokens, speaker } = more;
   return {
     id,

@@ -1,4 +1,5 @@
 /** What a model has written down, whatever the shape: text, segments with times, or an object with both. */
+import { numberIn } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type TranscriptSegment, transcriptSegment } from "../../protocol/vendora/transcription.ts";
@@ -126,5 +127,7 @@ function timedOf(
   return { start: from, end: Math.max(from, end ?? timestamp?.[1] ?? from), text: words };
 }
 
-const secondsOf = (value: Json | undefined): number | undefined =>
-  typeof value === "number" && value >= 0 ? value : undefined;
+function secondsOf(value: Json | undefined): number | undefined {
+  const seconds = numberIn(value);
+  return seconds !== undefined && seconds >= 0 ? seconds : undefined;
+}

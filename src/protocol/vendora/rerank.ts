@@ -3,7 +3,7 @@
  * of Jina and Cohere, which vLLM and llama.cpp serve.
  */
 import { z } from "zod";
-import { json } from "../common.ts";
+import { exactNumber, json } from "../common.ts";
 import { vendoraModelName, vendoraWebhook } from "./chat.ts";
 import { MAX_INPUTS, text } from "./prompt.ts";
 
@@ -30,10 +30,10 @@ export const rerankRequest = z
   });
 export type RerankRequest = z.infer<typeof rerankRequest>;
 
-/** A container's response. */
+/** A container's response. A score keeps its digits (lib/exact-json.ts). */
 export const ranking = z.looseObject({
   results: z
-    .array(z.looseObject({ index: z.int().nonnegative(), relevance_score: z.number() }))
+    .array(z.looseObject({ index: z.int().nonnegative(), relevance_score: exactNumber }))
     .max(MAX_INPUTS),
 });
 export type Ranking = z.infer<typeof ranking>;

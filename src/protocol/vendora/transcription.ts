@@ -1,5 +1,6 @@
 /** Transcriptions and translations of the vendora convention, whose requests are forms. */
 import { z } from "zod";
+import { numberIn } from "../../lib/exact-json.ts";
 import { json } from "../common.ts";
 import { vendoraModelName, vendoraWebhook } from "./chat.ts";
 
@@ -46,7 +47,7 @@ export const translationRequest = z
   })
   .catchall(json);
 
-const seconds = z.number().min(0).max(1e9);
+const seconds = z.preprocess((value) => numberIn(value) ?? value, z.number().min(0).max(1e9));
 
 /** A part of a transcript. The times of some models are a pair, whose end may be missing at the very end. */
 export const transcriptSegment = z.looseObject({

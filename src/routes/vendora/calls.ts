@@ -140,7 +140,7 @@ callRoutes.openapi(embed, async (c) => {
     return begin(c, "embeddings", request, webhook, c.req.valid("header"));
   };
   return limitWaitingRequest(c, async () => {
-    const ended = await waitForCall(services, await beginning());
+    const ended = await waitForCall(services, await beginning(), exactLog);
     return vendoraJson(embeddingList(services, asked, ended));
   });
 });

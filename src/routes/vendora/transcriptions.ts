@@ -1,4 +1,5 @@
 /** POST /v1/vendora/audio/transcriptions and /v1/vendora/audio/translations. */
+
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context, TypedResponse } from "hono";
 import type { AppEnv } from "../../context.ts";
@@ -16,6 +17,7 @@ import {
 } from "../../protocol/vendora/transcription.ts";
 import { waitForCall } from "../../services/vendora/calls.ts";
 import { modelInput } from "../../services/vendora/model-input.ts";
+import { exactLog } from "../../services/vendora/parsed-log.ts";
 import {
   checkFormat,
   transcription,
@@ -146,7 +148,7 @@ function asked(
 function whole(c: Context<AppEnv>, { call, options, begin: beginning }: ReturnType<typeof asked>) {
   const { services, target } = c.var;
   return limitWaitingRequest(c, async () => {
-    const ended = await waitForCall(services, await beginning());
+    const ended = await waitForCall(services, await beginning(), exactLog);
     const answer = transcription(services, call, target, options, ended);
     return typeof answer === "string" ? plainText(answer) : vendoraJson(answer);
   });

@@ -1,4 +1,5 @@
 /** POST /v1/vendora/moderations and /v1/vendora/rerank. */
+
 import { createRoute } from "@hono/zod-openapi";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";
@@ -8,6 +9,7 @@ import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts
 import { moderationRequest } from "../../protocol/vendora/moderation.ts";
 import { rerankRequest } from "../../protocol/vendora/rerank.ts";
 import { waitForCall } from "../../services/vendora/calls.ts";
+import { exactLog } from "../../services/vendora/parsed-log.ts";
 import { moderation, ranking } from "../../services/vendora/verdicts.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
@@ -102,7 +104,7 @@ verdictRoutes.openapi(moderate, async (c) => {
     return begin(c, "moderations", request, webhook, c.req.valid("header"));
   };
   return limitWaitingRequest(c, async () =>
-    vendoraJson(moderation(services, await waitForCall(services, await beginning()))),
+    vendoraJson(moderation(services, await waitForCall(services, await beginning(), exactLog))),
   );
 });
 
@@ -114,6 +116,8 @@ verdictRoutes.openapi(rerank, async (c) => {
     return begin(c, "rerank", request, webhook, c.req.valid("header"));
   };
   return limitWaitingRequest(c, async () =>
-    vendoraJson(ranking(services, { top_n }, await waitForCall(services, await beginning()))),
+    vendoraJson(
+      ranking(services, { top_n }, await waitForCall(services, await beginning(), exactLog)),
+    ),
   );
 });

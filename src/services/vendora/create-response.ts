@@ -10,9 +10,11 @@ import { plainItems, withLoadedTools } from "../../domain/vendora/plain-items.ts
 import { itemsOf } from "../../domain/vendora/response-items.ts";
 import { preparedEvents, responseOf } from "../../domain/vendora/response-stream.ts";
 import { invalidParameter, type VendoraProblem } from "../../errors-vendora.ts";
-import { exactText } from "../../lib/exact-json.ts";
+import { exactText, parseExact } from "../../lib/exact-json.ts";
+import { type JsonSource, textFrom } from "../../lib/json-text.ts";
+import { json } from "../../protocol/common.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
-import type { ResponseRequest } from "../../protocol/vendora/response.ts";
+import { type ResponseRequest, responseRequest } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { tooManyConnections } from "../accounts/concurrency-limit.ts";
 import { gone, snapshotOf } from "../predictions/creation.ts";
@@ -73,7 +75,7 @@ export async function beginResponse(
   const begin = async (): Promise<BegunResponse> => {
     const whole = await withContext(services, caller, asked, turn?.items ?? [], socket);
     const { request, omittedTools, omittedContent } = adapted(whole, call.target);
-    const { input, ...rest } = request;
+    const { input, ...rest } = exactRequest(request, call.source);
     if (request.store === false) socket?.begin(responseIdOf(id), itemsOf(input));
     const leave = holdRequest(caller, rest);
     // What was said goes into the conversation when that is used next.
@@ -95,6 +97,12 @@ export async function beginResponse(
     await turn?.abandon();
     throw error;
   });
+}
+
+/** The request with the digits and the order of names with which it was sent: the response repeats much of it. */
+function exactRequest({ input, ...rest }: ResponseRequest, source: JsonSource | undefined) {
+  const exact = parseExact(textFrom(json.parse(rest), source));
+  return { ...responseRequest.parse(exact), input };
 }
 
 /** Many calls may wait with as much; more is counted. */

@@ -8,13 +8,12 @@ import { completion, newVendora } from "../support/vendora.ts";
 const { client, model, fleet } = await newVendora();
 
 /** @returns the input as its runner is sent it, and the answer */
-async function call(path: string, body: string) {
+async function call(path: string, body: string, output = JSON.stringify(completion("on"))) {
   const headers = { "content-type": "application/json", "content-length": String(body.length) };
   const answered = client.fetch(path, { method: "POST", headers, body });
   const text = await (await fleet.poll()).text();
   const [job] = fleet.received(claimResponse.parse(JSON.parse(text)).jobs);
   if (!job) throw new Error("the poll was answered without a job");
-  const output = JSON.stringify(completion("on"));
   const finish = '{"status":"succeeded","output":"value"}';
   const events = `[{"event":"output","data":${output}}]`;
   const frame = `{"type":"events","seq":1,"events":${events},"finish":${finish}}`;
@@ -74,4 +73,49 @@ test("a response that continues another one keeps the digits and the order of it
   );
   expect(memberText(input, "seed")).toBe("18446744073709551615");
   expect(input).toContain(`${sampling},${flat},${previous}`);
+});
+
+test("a response repeats the digits of its request, at its end and when it is read again", async () => {
+  const path = "/v1/vendora/responses";
+  const format = `"text":{"format":{"type":"json_schema","name":"s","schema":${schema}},"verbosity":"low"}`;
+  const search = '{"type":"web_search"}';
+  const tools = `"tools":[${search},${flat.slice('"tools":['.length, -1)},${search}]`;
+  const asked = `"temperature":1.0,"top_p":0.50,"max_output_tokens":1e3,${tools},${format}`;
+  const { input, answer } = await call(path, `{"model":"${model}","input":"hi",${asked}}`);
+  expect(input).toContain(flat);
+  const id: string = JSON.parse(memberText(answer, "id") ?? "");
+  const again = await (await client.fetch(`${path}/${id}`)).text();
+  for (const text of [answer, again]) {
+    expect(memberText(text, "temperature")).toBe("1.0");
+    expect(memberText(text, "top_p")).toBe("0.50");
+    // Some clients decode it as an integer.
+    expect(memberText(text, "max_output_tokens")).toBe("1000");
+    expect(memberText(text, "tools")).toContain(`"parameters":${schema}`);
+    expect(memberText(text, "text")).toContain(`"schema":${schema}`);
+  }
+});
+
+test.each([
+  ["embeddings", '"input":"hi"', '{"data":[{"index":0,"embedding":[1e-7,1.0,-0,0.10]}]}'],
+  ["embeddings", '"input":"hi"', "[[1e-7,1.0,-0,0.10]]"],
+  [
+    "moderations",
+    '"input":"hi"',
+    '{"results":[{"flagged":false,"category_scores":{"a":1e-7,"b":1.0}}]}',
+  ],
+  [
+    "rerank",
+    '"query":"a","documents":["b","c"]',
+    '{"results":[{"index":0,"relevance_score":1e-7},{"index":1,"relevance_score":1.0}]}',
+  ],
+])("an answer of %s keeps the digits of its model", async (path, fields, output) => {
+  const body = `{"model":"${model}",${fields}}`;
+  const { answer } = await call(`/v1/vendora/${path}`, body, output);
+  for (const [number] of output.matchAll(/1e-7|1\.0|-0\b|0\.10/g)) expect(answer).toContain(number);
+});
+
+test("an embedding in base64 has the numbers that its model wrote in any notation", async () => {
+  const body = `{"model":"${model}","input":"hi","encoding_format":"base64"}`;
+  const { answer } = await call("/v1/vendora/embeddings", body, "[[1e0,1.0]]");
+  expect(JSON.parse(answer).data[0].embedding).toBe("AACAPwAAgD8=");
 });
