@@ -138,7 +138,7 @@ export function textFrom(value: Json, source: JsonSource | undefined): string {
 interface Changes {
   /** The lists and objects that are not as they were. */
   parts: Set<Json>;
-  /** Of lists whose length has changed, where each item was before. */
+  /** The earlier place of each item of a list whose length has changed. */
   lists: Map<Json, (number | undefined)[]>;
 }
 
@@ -164,7 +164,7 @@ function mark(value: Json, before: Json | undefined, changes?: Changes): boolean
 }
 
 /**
- * Where the items of a list were before, in their order; undefined for an item that is new or has changed.
+ * Returns the earlier place of each item of a list; undefined for an item that is new or has changed.
  * The search stops after four comparisons for each earlier item, so that its time stays linear.
  */
 function placesBefore(list: Json[], before: Json[]): (number | undefined)[] {

@@ -5,8 +5,7 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
-import { fault, issueAt, ValidationFailure } from "../domain/schemas/validation.ts";
-import { nonFiniteIn } from "../lib/json.ts";
+import { checkFinite } from "../domain/schemas/validation.ts";
 import { oneLineJson } from "../lib/json-text.ts";
 import type { Json } from "../protocol/common.ts";
 import { type SentBy, takeFiles, withSentImages } from "../services/predictions/sent-files.ts";
@@ -118,13 +117,9 @@ async function parse(
 /** @throws SyntaxError; ValidationFailure for a number that no double can hold: the model would get another */
 function parsedJson(text: string): Json {
   const body: Json = JSON.parse(text);
-  const place = nonFiniteIn(body);
-  if (place) throw new ValidationFailure([issueAt(["body", ...place], OUT_OF_RANGE)]);
+  checkFinite(body, ["body"]);
   return body;
 }
-
-const FINITE = fault("finite_number");
-const OUT_OF_RANGE = { ...FINITE, msg: `${FINITE.msg}: ${Number.MAX_VALUE} at most` };
 
 /** It is emptied with the request. */
 function kept<Body>(c: Context<AppEnv>, body: Body): Body {

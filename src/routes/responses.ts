@@ -1,5 +1,7 @@
 /** Response declarations that routes share. */
+import type { TypedResponse } from "hono";
 import type { z } from "zod";
+import { exactText } from "../lib/exact-json.ts";
 import { problem, validationError } from "../protocol/common.ts";
 
 export const jsonBody = <Schema extends z.ZodType>(schema: Schema) => ({
@@ -11,6 +13,14 @@ export const jsonResponse = <Schema extends z.ZodType>(description: string, sche
   description,
   content: { "application/json": { schema } },
 });
+
+/** A body in which numbers keep their digits (lib/exact-json.ts). */
+export function exactBody<Body extends object>(value: Body) {
+  const response: Response = new Response(exactText(value), {
+    headers: { "content-type": "application/json" },
+  });
+  return response as Response & TypedResponse<Body, 200, "json">;
+}
 
 /** An error with a description specific to its route. */
 export const problemResponse = (description: string) => ({

@@ -2,6 +2,7 @@
 
 import type { PropsWithChildren } from "hono/jsx";
 import { MAX_FILES } from "../../domain/models/example-content.ts";
+import { exactText, unmarked } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Example, MAX_EXAMPLES } from "../../protocol/example.ts";
 import { isCoverOf } from "../../services/models/example-pictures.ts";
@@ -94,7 +95,7 @@ function OneExample({
           <dl class="input">
             {Object.entries(example.input).map(([name, value]) => (
               <>
-                <dt>{name}</dt>
+                <dt>{unmarked(name)}</dt>
                 <dd>
                   <Values of={value} outputs={[outputOf(value, host)]} {...place} />
                 </dd>
@@ -153,7 +154,7 @@ function Values({ of, outputs, input, host, all, whole }: Shown) {
   const [first] = outputs;
   // A text may have come in pieces.
   const text = first?.kind === "text" && outputs.length === 1 ? first.text : undefined;
-  const json = text ?? JSON.stringify(of);
+  const json = text ?? exactText(of);
   const isFiles = outputs.length <= MAX_FILES && outputs.every(isUrlKind);
   if (json.length <= MAX_WHOLE || isFiles)
     return (

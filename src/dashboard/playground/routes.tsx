@@ -1,13 +1,16 @@
 /** `/models/{owner}/{name}`, for whoever is signed in: runs a model, and shows a prediction of it again. */
+
 import { z } from "zod";
 import { type Input, readForm } from "../../domain/schemas/input-form-values.ts";
 import { secretFieldsOf, withoutSecrets } from "../../domain/schemas/secret-fields.ts";
+import { checkFinite, malformedJson } from "../../domain/schemas/validation.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { notFound } from "../../errors.ts";
+import { exactText, parseExact } from "../../lib/exact-json.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { integerText } from "../../protocol/common.ts";
 import { createPredictionOfVersion } from "../../protocol/prediction.ts";
-import { parseBody } from "../../routes/router.ts";
+import { parse } from "../../routes/router.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { type PredictionView, viewPrediction } from "../../services/predictions/prediction-view.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
@@ -141,7 +144,8 @@ export const playgroundPages = pages()
   })
   .post(ADDRESS, requireUser, async (c) => {
     if (c.req.header("content-type")?.startsWith("application/json")) {
-      const { version, input } = await parseBody(c, runRequest);
+      const sent = await c.req.text().then(parseExact).catch(asMalformed);
+      const { version, input } = parse(runRequest, sent, "body");
       return c.json({ id: await startPrediction(c, version, input) });
     }
     const sent = await c.req.formData();
@@ -187,7 +191,11 @@ async function switchVersion(
   });
 }
 
-/** Rate-limited like the API. @returns the prediction's id */
+function asMalformed(error: unknown): never {
+  throw error instanceof SyntaxError ? malformedJson(error) : error;
+}
+
+/** Rate-limited like the API. @param input of parseExact @returns the prediction's id */
 async function startPrediction(
   c: PageContext,
   version: number | undefined,
@@ -198,12 +206,18 @@ async function startPrediction(
   await limitRate(c, "predictions", user.id);
   const model = `${c.req.param("owner")}/${c.req.param("name")}`;
   const reference = version === undefined ? model : `${model}:${version}`;
+  const text = exactText(input);
+  const value = runRequest.shape.input.parse(JSON.parse(text));
+  checkFinite(value, ["body", "input"]);
   const { id } = await createPrediction(
     services,
     caller,
     reference,
-    { input, stream: true },
-    { origin, validateInput: true, waitSeconds: 0, cancelAfterSeconds: null },
+    { input: value, stream: true },
+    {
+      ...{ origin, validateInput: true, waitSeconds: 0, cancelAfterSeconds: null },
+      source: { value, text },
+    },
   );
   return id;
 }

@@ -1,4 +1,5 @@
 /** JSON values with children: objects and arrays. */
+import { numberIn } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 
 export type Branch = Json[] | { [key: string]: Json };
@@ -6,6 +7,12 @@ export type Entry = [key: string, value: Json];
 
 export const isBranch = (value: Json): value is Branch =>
   typeof value === "object" && value !== null;
+
+/** The class of a value that is no branch. */
+export function leafType(value: Json): string {
+  if (value === null) return "null";
+  return numberIn(value) === undefined ? typeof value : "number";
+}
 
 export function sizeText(branch: Branch): string {
   const { length } = Array.isArray(branch) ? branch : Object.keys(branch);

@@ -1,4 +1,5 @@
 /** Embeddings among outputs: lists of numbers, or what OpenAI's API answers. */
+import { numberIn } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
 import { oneLine } from "../../lib/one-line.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -12,7 +13,8 @@ const LEAST_ALONE = 64;
 
 /** undefined for any other value. */
 export function embeddingsIn(value: Json): Vector[] | undefined {
-  if (isVector(value)) return value.length >= LEAST_ALONE ? [value] : undefined;
+  const alone = vectorOf(value);
+  if (alone) return alone.length >= LEAST_ALONE ? [alone] : undefined;
   if (Array.isArray(value)) {
     const rows = vectorsOf(value, (one) => one);
     if (rows) return (rows[0]?.length ?? 0) >= LEAST_DIMENSION ? rows : undefined;
@@ -28,15 +30,24 @@ export function embeddingsIn(value: Json): Vector[] | undefined {
 function vectorsOf(items: Json[], read: (one: Json) => Json | undefined): Vector[] | undefined {
   const vectors: Vector[] = [];
   for (const item of items) {
-    const vector = read(item);
-    if (!isVector(vector) || vector.length !== (vectors[0] ?? vector).length) return undefined;
+    const vector = vectorOf(read(item));
+    if (!vector || vector.length !== (vectors[0] ?? vector).length) return undefined;
     vectors.push(vector);
   }
   return vectors.length > 0 ? vectors : undefined;
 }
 
-const isVector = (value: Json | undefined): value is Vector =>
-  Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "number");
+/** @param value of parseExact */
+function vectorOf(value: Json | undefined): Vector | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const vector: Vector = [];
+  for (const one of value) {
+    const number = numberIn(one);
+    if (number === undefined) return undefined;
+    vector.push(number);
+  }
+  return vector;
+}
 
 function embeddingOf(value: Json): Json | undefined {
   if (!isObject(value)) return undefined;

@@ -4,9 +4,10 @@
  */
 import type { Child } from "hono/jsx";
 import { MAX_FOLDED_CHARS } from "../../domain/predictions/display-limits.ts";
+import { exactText, unmarked } from "../../lib/exact-json.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type Branch, isBranch, paginated, sizeText } from "./branch.ts";
+import { type Branch, isBranch, leafType, paginated, sizeText } from "./branch.ts";
 import { isUrlKind, outputOf } from "./output-kind.ts";
 import { UrlOutput } from "./url-output.tsx";
 import { writtenOut } from "./written-out.ts";
@@ -26,7 +27,7 @@ export const JsonTree = ({ value, ...place }: Place & { value: Json }) =>
       <Entries value={value} written={writtenOut(value)} {...place} />
     </details>
   ) : (
-    <code>{JSON.stringify(value)}</code>
+    <code>{exactText(value)}</code>
   );
 
 function Entries({ value, written, host, all }: Place & { value: Branch; written: Set<Branch> }) {
@@ -75,10 +76,10 @@ function Entries({ value, written, host, all }: Place & { value: Branch; written
 function Leaf({ value, host }: { value: Json; host: string }) {
   const output = outputOf(value, host);
   if (isUrlKind(output)) return <UrlOutput output={output} />;
-  return <span class={value === null ? "null" : typeof value}>{JSON.stringify(value)}</span>;
+  return <span class={leafType(value)}>{exactText(value)}</span>;
 }
 
-const Key = ({ name }: { name: string }) => <span class="key">{`${name}: `}</span>;
+const Key = ({ name }: { name: string }) => <span class="key">{`${unmarked(name)}: `}</span>;
 
 /** @param from index of the first item, when it continues a list */
 function CollapsedNode({
@@ -112,7 +113,5 @@ function CollapsedNode({
 
 /** undefined when it is too large. */
 function collapsedText(value: Branch): string | undefined {
-  return [readableJson(value), JSON.stringify(value)].find(
-    ({ length }) => length <= MAX_FOLDED_CHARS,
-  );
+  return [readableJson(value), exactText(value)].find(({ length }) => length <= MAX_FOLDED_CHARS);
 }

@@ -5,6 +5,7 @@
 
 import { dataUriHead } from "../../domain/files/data-uri.ts";
 import { messageText } from "../../domain/predictions/message-text.ts";
+import { numberIn } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { embeddingsIn, type Vector } from "./embeddings.ts";
 import { picturesIn } from "./pictures.ts";
@@ -78,7 +79,7 @@ export function pieceOf(value: Json, host: string, isFirst: boolean): Output {
  * @param isFirst whether nothing was displayed before it: some streams repeat the whole text at the end
  */
 export function outputOf(value: Json, host: string, isFirst = true): Output {
-  if (typeof value === "string") return textOutput(value, host);
+  if (isText(value)) return textOutput(value, host);
   if (isShortList(value)) return { kind: "list", items: value };
   const vectors = embeddingsIn(value);
   if (vectors) return { kind: "embeddings", vectors, value };
@@ -92,10 +93,11 @@ export function outputOf(value: Json, host: string, isFirst = true): Output {
 const MAX_LISTED = 500;
 
 const isShortList = (value: Json): value is string[] =>
-  Array.isArray(value) &&
-  value.length > 0 &&
-  value.length <= MAX_LISTED &&
-  value.every((one) => typeof one === "string");
+  Array.isArray(value) && value.length > 0 && value.length <= MAX_LISTED && value.every(isText);
+
+/** A number that has kept its digits is a string, too. */
+const isText = (value: Json): value is string =>
+  typeof value === "string" && numberIn(value) === undefined;
 
 const MAX_ADDRESS = 2_048;
 

@@ -1,4 +1,5 @@
 /** The input of a prediction, field by field. */
+import { unmarked } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { InputValue } from "../prediction-view/input-value.tsx";
@@ -23,7 +24,7 @@ export function Input({ view, host }: { view: PredictionView; host: string }) {
         const scrolls = !isUrlKind(outputOf(value, host)) && isLong(value);
         return (
           <>
-            <dt>{name}</dt>
+            <dt>{unmarked(name)}</dt>
             <dd {...(scrolls && { class: "long", tabindex: 0 })}>
               <InputValue value={value} host={host} all={all} />
             </dd>

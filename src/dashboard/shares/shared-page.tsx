@@ -1,5 +1,7 @@
 /** What a link shows: a page of its own, that knows nobody. */
+
 import { useRequestContext } from "hono/jsx-renderer";
+import { unmarked } from "../../lib/exact-json.ts";
 import type { SharedView } from "../../services/shares/shared-view.ts";
 import type { Dashboard } from "../context.ts";
 import { duration } from "../prediction-view/duration.ts";
@@ -84,7 +86,7 @@ function Input({ view: { input }, host }: Props) {
     <dl class="input">
       {fields.map(([name, value]) => (
         <>
-          <dt>{name}</dt>
+          <dt>{unmarked(name)}</dt>
           <dd>
             <InputValue value={value} host={host} all={undefined} />
           </dd>

@@ -1,4 +1,6 @@
 /** `/predictions/:id/webhooks/:event_id`: one event, how each receiver took it, and what is posted. */
+import { parseExact } from "../../lib/exact-json.ts";
+import { isObject } from "../../lib/json.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { ShownEvent } from "../../services/webhooks/deliveries.ts";
@@ -19,7 +21,8 @@ export function EventPage({
   /** For display, with masks; undefined if it is too large or removed. */
   input: Json | undefined;
 }) {
-  const posted: Record<string, Json> = JSON.parse(body);
+  const parsed = parseExact(body);
+  const posted = isObject(parsed) ? parsed : {};
   if (posted.input !== null) posted.input = input ?? "Too large to be shown here";
   const text = readableJson(posted);
   return (

@@ -1,4 +1,5 @@
 /** The text of an output, from its JSON text as it comes: strings as they are, messages of a chat by what they say. */
+import { parseExact } from "../../lib/exact-json.ts";
 import { nextMark } from "../../lib/json-marks.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import { messageText } from "./message-text.ts";
@@ -98,7 +99,7 @@ export class OutputText {
   #textOfOther(): string {
     if (this.#held === "null") return "";
     if (this.#held.length > MAX_HELD_CHARS) return `${this.#held}\n`;
-    const value = JSON.parse(this.#held);
+    const value = parseExact(this.#held);
     return messageText(value, this.#isFirst) ?? `${readableJson(value)}\n`;
   }
 

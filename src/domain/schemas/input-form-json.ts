@@ -1,9 +1,10 @@
 /** Parses JSON that a user types: its value, or the line and column of the error. */
+import { parseExact } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 
 export function readJson(text: string): { value: Json } | { fault: string } {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parseExact(text) };
   } catch {
     return { fault: faultIn(text) };
   }

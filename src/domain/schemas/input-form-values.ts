@@ -1,4 +1,5 @@
 /** Converts between the text in a form's fields and the model's input. */
+import { exactText, markedName, unmarked } from "../../lib/exact-json.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Field, FieldKind } from "./input-form.ts";
@@ -27,7 +28,7 @@ export function readForm(fields: FilledField[]): FormReading {
   for (const field of fields) {
     const reading = readField(field);
     if (!reading) continue;
-    if ("value" in reading) values.push([field.name, reading.value]);
+    if ("value" in reading) values.push([nameIn(field), reading.value]);
     else faults.set(field.name, reading.fault);
   }
   return { input: Object.fromEntries(values), faults };
@@ -40,11 +41,13 @@ export function readForm(fields: FilledField[]): FormReading {
  */
 export function fillForm(fields: Field[], input: Input = {}): FilledField[] | undefined {
   const known = new Set(fields.map(({ name }) => name));
-  if (Object.keys(input).some((name) => !known.has(name))) return undefined;
+  if (Object.keys(input).some((name) => !known.has(unmarked(name)))) return undefined;
   return fields.map((field) =>
-    fillField(field, Object.hasOwn(input, field.name) ? input[field.name] : field.default),
+    fillField(field, Object.hasOwn(input, nameIn(field)) ? input[nameIn(field)] : field.default),
   );
 }
+
+const nameIn = ({ name }: Field) => markedName(name);
 
 function fillField(field: Field, value: Json | undefined): FilledField {
   if (value === undefined) return { ...field, text: "" };
@@ -69,7 +72,7 @@ function textOf(kind: FieldKind, value: Json): string {
     case "messages":
       return firstMessage(value);
     default:
-      return Array.isArray(value) ? JSON.stringify(value) : String(value);
+      return Array.isArray(value) ? exactText(value) : unmarked(String(value));
   }
 }
 
@@ -164,6 +167,8 @@ function numeric({ kind }: Field, text: string): FieldReading {
   if (!NUMBER.test(text)) {
     return { fault: fault(kind === "integer" ? "int_parsing" : "float_parsing").msg };
   }
-  const value = Number(text);
-  return Number.isFinite(value) ? { value } : { fault: fault("finite_number").msg };
+  if (!Number.isFinite(Number(text))) return { fault: fault("finite_number").msg };
+  const reading = readJson(text);
+  // JSON has no `+1` and no `.5`.
+  return "value" in reading ? reading : { value: Number(text) };
 }

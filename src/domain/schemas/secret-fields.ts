@@ -1,4 +1,5 @@
 /** Which fields of an input are secret. A field that has something secret in it is one, too. */
+import { unmarked } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { objectOf, SchemaResolver } from "./input-form-schema.ts";
@@ -35,7 +36,7 @@ export function withoutHidden(
   input: Record<string, Json>,
   isHidden: IsSecret,
 ): Record<string, Json> {
-  const kept = Object.entries(input).filter(([name]) => !isHidden(name));
+  const kept = Object.entries(input).filter(([name]) => !isHidden(unmarked(name)));
   return Object.fromEntries(kept.map(([name, value]) => [name, withoutNamed(value, 1)]));
 }
 
@@ -52,7 +53,7 @@ const MASK = "••••••••";
 export function withMasks(input: Json | undefined, isSecret: IsSecret): Json | undefined {
   if (!isObject(input)) return input;
   return Object.fromEntries(
-    Object.entries(input).map(([name, value]) => [name, isSecret(name) ? MASK : value]),
+    Object.entries(input).map(([name, value]) => [name, isSecret(unmarked(name)) ? MASK : value]),
   );
 }
 
@@ -62,7 +63,7 @@ export function withoutSecrets(
   isSecret: IsSecret,
 ): { input: Record<string, Json>; left: boolean } {
   const all = Object.entries(input);
-  const kept = all.filter(([name]) => !isSecret(name));
+  const kept = all.filter(([name]) => !isSecret(unmarked(name)));
   return { input: Object.fromEntries(kept), left: kept.length < all.length };
 }
 

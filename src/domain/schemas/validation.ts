@@ -1,5 +1,6 @@
 /** Validation issues of a 422. Types, texts and contexts follow pydantic v2. */
 import type { Json } from "../../lib/json.ts";
+import { nonFiniteIn } from "../../lib/json.ts";
 import { type JsonSource, textFrom } from "../../lib/json-text.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
 
@@ -127,6 +128,15 @@ export const malformedJson = (error: unknown) =>
       fault("json_invalid", { error: error instanceof Error ? error.message : "" }),
     ),
   ]);
+
+/** @throws ValidationFailure for a number that no double can hold: a model that parses it would get another */
+export function checkFinite(value: Json, loc: Loc): void {
+  const place = nonFiniteIn(value);
+  if (!place) return;
+  const finite = fault("finite_number");
+  const outOfRange = { ...finite, msg: `${finite.msg}: ${Number.MAX_VALUE} at most` };
+  throw new ValidationFailure([issueAt([...loc, ...place], outOfRange)]);
+}
 
 export const tooDeep = (loc: Loc) => new ValidationFailure([issueAt(loc, fault("recursion_loop"))]);
 

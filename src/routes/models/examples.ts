@@ -20,7 +20,13 @@ import {
   updateExample,
 } from "../../services/models/examples.ts";
 import { onePage } from "../../services/pagination.ts";
-import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "../responses.ts";
+import {
+  conflictResponse,
+  errorResponses,
+  exactBody,
+  jsonBody,
+  jsonResponse,
+} from "../responses.ts";
 import { router } from "../router.ts";
 
 const tags = ["Model examples"];
@@ -83,17 +89,14 @@ export const exampleRoutes = router()
     const { origin } = new URL(c.req.url);
     const place: [string, string] = [model_owner, model_name];
     const examples = await listExamples(c.var.services, c.var.caller, place, origin);
-    return c.json(onePage(examples), 200);
+    return exactBody(onePage(examples));
   })
   .openapi(pin, async (c) => {
     const { model_owner, model_name } = c.req.valid("param");
     const { prediction_id } = c.req.valid("json");
     const { origin } = new URL(c.req.url);
     const place: [string, string] = [model_owner, model_name];
-    return c.json(
-      await pinExample(c.var.services, c.var.caller, place, prediction_id, origin),
-      200,
-    );
+    return exactBody(await pinExample(c.var.services, c.var.caller, place, prediction_id, origin));
   })
   .openapi(update, async (c) => {
     const { model_owner, model_name, example_id } = c.req.valid("param");
@@ -101,7 +104,7 @@ export const exampleRoutes = router()
     const place: [string, string] = [model_owner, model_name];
     const at = { place, id: example_id, origin };
     const { services, caller } = c.var;
-    return c.json(await updateExample(services, caller, at, c.req.valid("json")), 200);
+    return exactBody(await updateExample(services, caller, at, c.req.valid("json")));
   })
   .openapi(remove, async (c) => {
     const { model_owner, model_name, example_id } = c.req.valid("param");

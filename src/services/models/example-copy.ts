@@ -1,4 +1,5 @@
 /** What becomes an example: a run of its model's owner, with copies of its files. */
+
 import {
   fileNamed,
   MAX_FILE_BYTES,
@@ -12,6 +13,7 @@ import {
 import { hiddenFieldsOf, withoutHidden } from "../../domain/schemas/secret-fields.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notFound } from "../../errors.ts";
+import { exactText, parseExact } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { predictionWithIO } from "../../protocol/prediction.ts";
@@ -55,7 +57,7 @@ export async function readRun(
   const { text } = await getPrediction(services, caller, predictionId, origin);
   const whole = await textUpTo(text, MAX_INPUT_CHARS + MAX_OUTPUT_CHARS + MAX_REST_CHARS);
   if (whole === undefined) throw tooLarge("It");
-  const run = predictionWithIO.parse(JSON.parse(whole));
+  const run = predictionWithIO.parse(parseExact(whole));
   // As the prediction says: its row may lag behind.
   if (run.status !== "succeeded")
     throw conflict("Only a prediction that has succeeded can be an example.");
@@ -66,8 +68,8 @@ export async function readRun(
   if (!version) throw conflict("The version of this prediction has been deleted.");
   const input = withoutHidden(run.input, hiddenFieldsOf(versionSchema(version.schemas, "input")));
   const { output } = run;
-  if (JSON.stringify(input).length > MAX_INPUT_CHARS) throw tooLarge("Its input");
-  if (JSON.stringify(output).length > MAX_OUTPUT_CHARS) throw tooLarge("Its output");
+  if (exactText(input).length > MAX_INPUT_CHARS) throw tooLarge("Its input");
+  if (exactText(output).length > MAX_OUTPUT_CHARS) throw tooLarge("Its output");
   const named = await filesIn(services, caller, origin, [input, output]);
   const renamed = (exampleId: string) => (one: string) => {
     const file = named.get(one);

@@ -1,4 +1,5 @@
 /** Predictions as the dashboard shows them, and running one again. */
+
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { BEGINNING } from "../../domain/predictions/display-limits.ts";
 import { isWaiting, type Viewer } from "../../domain/predictions/explanation.ts";
@@ -12,6 +13,7 @@ import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
 import { secretFieldsOf, withMasks } from "../../domain/schemas/secret-fields.ts";
 import { rootKeywords, versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notVisible } from "../../errors.ts";
+import { parseExact } from "../../lib/exact-json.ts";
 import type { History } from "../../objects/prediction/rpc-types.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { StoredValue } from "../../protocol/event.ts";
@@ -124,7 +126,7 @@ export async function viewPrediction(
     logs,
     explanation,
     steps: timeline(standing.moments, prediction),
-    output: output.values.map((text): Json => JSON.parse(text)),
+    output: output.values.map(parseExact),
     chars: output.values.reduce((sum, { length }) => sum + length, 0),
     omitted: output.omitted,
     beginning: first,
@@ -173,7 +175,7 @@ function cutString(json: string): string {
 }
 
 const parseJson = (text: string | null): Json | undefined =>
-  text === null ? undefined : JSON.parse(text);
+  text === null ? undefined : parseExact(text);
 
 const DATA_REMOVED = {
   dataRemoved: true,

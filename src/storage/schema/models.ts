@@ -1,6 +1,8 @@
 /** Models, their versions, variables and categories, and the listings they appear in. */
+
 import { sql } from "drizzle-orm";
 import {
+  customType,
   foreignKey,
   index,
   integer,
@@ -11,6 +13,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { Makes } from "../../domain/models/makes.ts";
+import { exactText, parseExact } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Configuration, Schemas, Visibility } from "../../protocol/model.ts";
 import type { ImageWeight, WeightFile } from "../../protocol/weights.ts";
@@ -128,6 +131,13 @@ export const modelVariables = sqliteTable(
   (t) => [primaryKey({ columns: [t.model_id, t.name] })],
 );
 
+/** JSON text whose numbers keep their digits (lib/exact-json.ts). */
+const exactJson = customType<{ data: Json; driverData: string }>({
+  dataType: () => "text",
+  toDriver: (value) => exactText(value),
+  fromDriver: parseExact,
+});
+
 /**
  * Runs that owners show on their model's page: copies, which outlive their prediction. Their files are in
  * R2, below the id. Without a foreign key: a row stays until its files are gone.
@@ -141,8 +151,8 @@ export const examples = sqliteTable(
     position: integer().notNull(),
     prediction_id: text().notNull(),
     version_number: integer().notNull(),
-    input: text({ mode: "json" }).$type<Record<string, Json>>().notNull(),
-    output: text({ mode: "json" }).$type<Json>().notNull(),
+    input: exactJson().$type<Record<string, Json>>().notNull(),
+    output: exactJson().notNull(),
     execution_seconds: real(),
     created_at: integer().notNull(),
     /** When the sweep removes it. Null: it is shown. While it is copied it is neither. */

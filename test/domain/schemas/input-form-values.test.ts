@@ -1,4 +1,5 @@
 /** Texts of a form and the values that they mean. */
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formFields } from "../../../src/domain/schemas/input-form.ts";
@@ -10,6 +11,7 @@ import {
   readField,
 } from "../../../src/domain/schemas/input-form-values.ts";
 import { schemaShape } from "../../../src/domain/schemas/json-schema-shape.ts";
+import { parseExact } from "../../../src/lib/exact-json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { field } from "./filled-field.ts";
 import { object } from "./json-schemas.ts";
@@ -25,7 +27,12 @@ describe("what a text means", () => {
     ["a word", field("text", " a "), { value: " a " }],
     ["a word as a browser sends it", field("lines", "a\r\nb\rc"), { value: "a\nb\nc" }],
     ["one line", field("text", "a\nb"), { value: "ab" }],
-    ["a number", field("number", " -1.5e3 "), { value: -1500 }],
+    ["a number", field("number", " -1.5e3 "), { value: parseExact("-1.5e3") }],
+    [
+      "a seed",
+      field("integer", "18446744073709551615"),
+      { value: parseExact("18446744073709551615") },
+    ],
     ["a number with a sign", field("integer", "+2"), { value: 2 }],
     ["no number", field("number", "2 cats"), { fault: expect.stringMatching(/valid number/) }],
     ["hexadecimal", field("integer", "0x10"), { fault: expect.stringMatching(/valid integer/) }],

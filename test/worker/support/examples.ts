@@ -43,7 +43,7 @@ export async function newRunnable(
     channel.close();
     return id;
   }
-  return { model, reference, owner, name, path: `/models/${reference}`, run };
+  return { model, reference, owner, name, path: `/models/${reference}`, run, runner };
 }
 
 /** A file of a run, as its runner has uploaded it. */

@@ -1,9 +1,11 @@
 /** A JSON value as a tree; nodes are created when first expanded. */
+import { exactText, parseExact, unmarked } from "../../../lib/exact-json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import {
   type Branch,
   type Entry,
   isBranch,
+  leafType,
   paginated,
   sizeText,
 } from "../../prediction-view/branch.ts";
@@ -17,7 +19,7 @@ export function attachTrees(root: ParentNode): void {
     text.parentElement?.addEventListener(
       "toggle",
       () => {
-        const value: Json = JSON.parse(text.textContent);
+        const value = parseExact(text.textContent);
         if (isBranch(value)) text.replaceWith(list(entriesOf(value, Number(text.dataset.from))));
       },
       { once: true },
@@ -43,7 +45,7 @@ function list(entries: Entry[]): HTMLElement {
   const box = element("ul", "");
   const { first, rest } = paginated(entries);
   for (const [key, value] of first) {
-    const name = element("span", "key", `${key}: `);
+    const name = element("span", "key", `${unmarked(key)}: `);
     if (isBranch(value))
       box.append(element("li", "", collapsed(Object.entries(value), name, sizeText(value))));
     else box.append(element("li", "", name, leaf(value)));
@@ -56,7 +58,7 @@ function list(entries: Entry[]): HTMLElement {
 function leaf(value: Json): HTMLElement {
   const output = outputOf(value, location.host);
   if (isUrlKind(output)) return urlOutput(output);
-  return element("span", value === null ? "null" : typeof value, JSON.stringify(value));
+  return element("span", leafType(value), exactText(value));
 }
 
 function collapsed(entries: Entry[], ...label: (string | Node)[]): HTMLDetailsElement {

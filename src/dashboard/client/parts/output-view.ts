@@ -1,5 +1,7 @@
 /** Appends streamed output: text grows, media is shown, other values become trees. */
+
 import { BEGINNING, MAX_CHARS } from "../../../domain/predictions/display-limits.ts";
+import { exactText } from "../../../lib/exact-json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { isBranch } from "../../prediction-view/branch.ts";
 import { countText } from "../../prediction-view/embeddings.ts";
@@ -51,7 +53,7 @@ export class OutputView {
       if (!this.#empty) return;
       this.#empty = false;
       this.#isBeginning = true;
-      const text = (typeof value === "string" ? value : json).slice(0, BEGINNING);
+      const text = (json.startsWith('"') ? String(value) : json).slice(0, BEGINNING);
       this.#box?.append(...elementsFor({ kind: "text", text }));
       return;
     }
@@ -103,7 +105,7 @@ function elementsFor(output: Output): HTMLElement[] {
           "out",
           isBranch(output.value)
             ? jsonTree(output.value)
-            : element("code", "", JSON.stringify(output.value)),
+            : element("code", "", exactText(output.value)),
         ),
       ];
   }

@@ -8,6 +8,7 @@ import {
   readForm,
   readJsonInput,
 } from "../../../domain/schemas/input-form-values.ts";
+import { exactText } from "../../../lib/exact-json.ts";
 import type { ValidationIssue } from "../../../protocol/common.ts";
 import { controlName, JSON_FIELD } from "../../playground/control-names.ts";
 import { setFieldError } from "./field-error.ts";
@@ -20,6 +21,9 @@ export interface FormState {
   /** Errors by control; null for errors that belong to none. */
   messages: Map<Control | null, string>;
 }
+
+/** With the numbers that a double has: schemas are checked against those. */
+const plain = (input: Input): Input => JSON.parse(exactText(input));
 
 export class PlaygroundForm {
   readonly element: HTMLFormElement;
@@ -63,7 +67,7 @@ export class PlaygroundForm {
     if (this.isJson) return this.#readJson();
     const texts = this.#fields.map((field, n) => ({ ...field, text: this.#textOf(n) }));
     const { input, faults } = readForm(texts);
-    const errors = new Map([...fieldMessages(this.#check(input)), ...faults]);
+    const errors = new Map([...fieldMessages(this.#check(plain(input))), ...faults]);
     const byName = new Map(this.#fields.map(({ name }, n) => [name, this.#controls[n] ?? null]));
     const messages: FormState["messages"] = new Map();
     for (const [name, message] of errors) {
@@ -93,7 +97,7 @@ export class PlaygroundForm {
    */
   switchMode(): string | undefined {
     if (!this.isJson) {
-      this.raw.value = JSON.stringify(this.read().input, null, 2);
+      this.raw.value = exactText(this.read().input, 2);
     } else {
       const read = readJsonInput(this.raw.value);
       if ("fault" in read) return read.fault;
@@ -124,7 +128,7 @@ export class PlaygroundForm {
   #readJson(): FormState {
     const read = readJsonInput(this.raw.value);
     if ("fault" in read) return { input: {}, messages: new Map([[this.raw, read.fault]]) };
-    const errors = [...fieldMessages(this.#check(read.input))];
+    const errors = [...fieldMessages(this.#check(plain(read.input)))];
     const text = errors
       .map(([name, message]) => (name ? `${name}: ${message}` : message))
       .join(". ");

@@ -1,4 +1,5 @@
 /** Requests of client code to the dashboard's own routes. */
+import { exactText } from "../../../lib/exact-json.ts";
 import { userOf } from "./current-page.ts";
 
 /** A network that swallows everything would keep a button waiting for minutes. */
@@ -15,8 +16,8 @@ class Mismatch extends Error {}
  * @returns the response, which is a success
  * @throws Error whose message can be shown
  */
-export async function post(url: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
-  const text = body === undefined ? undefined : JSON.stringify(body);
+export async function post(url: string, body?: object, signal?: AbortSignal): Promise<Response> {
+  const text = body === undefined ? undefined : exactText(body);
   const patience = AbortSignal.timeout(ANSWER_MS + (text?.length ?? 0) / SLOWEST_BYTES_PER_MS);
   const send = (token: string) =>
     fetch(url, {

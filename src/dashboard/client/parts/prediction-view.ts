@@ -4,6 +4,7 @@
  */
 
 import { setupText } from "../../../domain/predictions/setup-text.ts";
+import { parseExact } from "../../../lib/exact-json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { CancelForm } from "./cancel-form.ts";
 import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
@@ -116,7 +117,7 @@ class LivePrediction {
       ({ data, lastEventId }: MessageEvent<string>) => {
         this.#hasGap ||= Number(lastEventId) > Number(this.#root.dataset.last) + 1;
         this.#root.dataset.last = lastEventId;
-        take(JSON.parse(data), data, Number(lastEventId));
+        take(parseExact(data), data, Number(lastEventId));
       };
     return {
       status: on((data, _, id) => this.#status(data, id)),

@@ -1,4 +1,5 @@
 /** JSON as Python source, on one line where it fits. */
+import { exactText, unmarked } from "../../../lib/exact-json.ts";
 import type { Json } from "../../../protocol/common.ts";
 
 const WIDTH = 80;
@@ -10,13 +11,13 @@ export function pythonLiteral(value: Json, indent = ""): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
   // Escapes of JSON mean the same in Python.
-  if (typeof value !== "object") return JSON.stringify(value);
+  if (typeof value !== "object") return exactText(value);
   const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
   const inner = indent.length < MAX_INDENT ? `${indent}    ` : indent;
   const parts = Array.isArray(value)
     ? value.map((item) => pythonLiteral(item, inner))
     : Object.entries(value).map(
-        ([name, item]) => `${JSON.stringify(name)}: ${pythonLiteral(item, inner)}`,
+        ([name, item]) => `${JSON.stringify(unmarked(name))}: ${pythonLiteral(item, inner)}`,
       );
   const line = open + parts.join(", ") + close;
   if (parts.length === 0 || (line.length + indent.length <= WIDTH && !line.includes("\n")))
@@ -32,7 +33,7 @@ export function pythonArguments(body: { [name: string]: Json }, known: readonly 
   const all = Object.entries(body);
   const named = all.filter(([name]) => known.includes(name));
   const extra = all.filter(([name]) => !known.includes(name));
-  const lines = named.map(([name, value]) => `${name}=${pythonLiteral(value, "    ")}`);
+  const lines = named.map(([name, value]) => `${unmarked(name)}=${pythonLiteral(value, "    ")}`);
   if (extra.length > 0)
     lines.push(`extra_body=${pythonLiteral(Object.fromEntries(extra), "    ")}`);
   return lines.map((line) => `    ${line},\n`).join("");

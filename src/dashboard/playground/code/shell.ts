@@ -1,7 +1,9 @@
 /** Samples for a shell, with curl. */
+
 import { readableJson } from "../../../lib/readable-json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import type { ApiId, Input } from "./bodies.ts";
+import { plainText } from "./literal.ts";
 import { PATHS } from "./paths.ts";
 
 /** Quoted for a POSIX shell. */
@@ -30,7 +32,7 @@ const FILES: Partial<Record<ApiId, string>> = {
 
 /** Not by `-F`, which reads a value that begins with @ or < as the name of a file. */
 const formField = ([name, value]: [string, Json]) =>
-  `--form-string ${quoted(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)}`;
+  `--form-string ${quoted(`${name}=${plainText(value)}`)}`;
 
 function ofShell(id: ApiId, body: Input): Input {
   // The clients stream messages by a call of their own.

@@ -1,6 +1,7 @@
 /** Two runs of a model beside each other: what they were given, how long they took, what came of it. */
 
 import type { Child } from "hono/jsx";
+import { unmarked } from "../../../lib/exact-json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import type { PredictionView } from "../../../services/predictions/prediction-view.ts";
 import type { RecentRun } from "../../../services/predictions/recent-runs.ts";
@@ -134,7 +135,7 @@ function Both({ both, host }: { both: Both; host: string }) {
           <dl class="input">
             {same.map(({ name, a: value }) => (
               <>
-                <dt>{name}</dt>
+                <dt>{unmarked(name)}</dt>
                 <dd>{value !== undefined && <Value value={value} host={host} />}</dd>
               </>
             ))}

@@ -1,5 +1,7 @@
 /** What a run is known by in a list: the first words that it was given, and a picture that it made. */
+
 import type { Field } from "../../../domain/schemas/input-form.ts";
+import { exactText, numberIn, unmarked } from "../../../lib/exact-json.ts";
 import { isObject } from "../../../lib/json.ts";
 import { oneLine } from "../../../lib/one-line.ts";
 import type { Json } from "../../../protocol/common.ts";
@@ -11,9 +13,13 @@ const MAX_CHARS = 90;
 /** Addresses and colours say nothing to whoever looks for a run. */
 const NO_WORDS = /^(?:https?:|data:|\/v1\/|#)/;
 
+/** A number that has kept its digits is a string, too. */
+const isText = (value: Json): value is string =>
+  typeof value === "string" && numberIn(value) === undefined;
+
 /** The first words of a text that it has made; undefined for what is not text. */
 export function wordsOf(output: Json): string | undefined {
-  const texts = [output].flat().filter((one) => typeof one === "string");
+  const texts = [output].flat().filter(isText);
   const text = texts.join("").slice(0, 4 * MAX_CHARS);
   return text === "" || NO_WORDS.test(text) ? undefined : cut(text);
 }
@@ -37,7 +43,7 @@ export function labelOf(input: Json, fields: KnownField[] = []): string {
 function changedOf(input: { [name: string]: Json }, fields: KnownField[]) {
   const initial = new Map(fields.map((field) => [field.name, JSON.stringify(field.default)]));
   const changed = Object.entries(input).filter(
-    ([name, value]) => initial.get(name) !== JSON.stringify(value),
+    ([name, value]) => initial.get(unmarked(name)) !== exactText(value),
   );
   return changed.length > 0 ? Object.fromEntries(changed) : input;
 }
@@ -45,7 +51,7 @@ function changedOf(input: { [name: string]: Json }, fields: KnownField[]) {
 /** Also of several, as those of an embedding. */
 function textOf(value: Json): string {
   const texts = [value].flat();
-  if (!texts.every((one) => typeof one === "string")) return "";
+  if (!texts.every(isText)) return "";
   return texts.filter((text) => text !== "" && !NO_WORDS.test(text)).join(", ");
 }
 
@@ -63,8 +69,8 @@ function textOfLast(messages: Json[]): string | undefined {
 
 const fieldsOf = (input: { [name: string]: Json }, choices: Set<string>) =>
   Object.entries(input)
-    .filter(([name, value]) => typeof value !== "string" || choices.has(name))
-    .map(([name, value]) => `${name}: ${JSON.stringify(value).slice(0, MAX_CHARS)}`)
+    .filter(([name, value]) => !isText(value) || choices.has(name))
+    .map(([name, value]) => `${unmarked(name)}: ${exactText(value).slice(0, MAX_CHARS)}`)
     .join(", ");
 
 const cut = (text: string) => oneLine(text, MAX_CHARS);
