@@ -1,4 +1,4 @@
-/** Who can open each page and action of the dashboard, and who cannot. */
+/** Access to each page and action of the dashboard. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../../src/app.ts";
@@ -22,13 +22,13 @@ import type { RouteParameters } from "../support/route-parameters.ts";
 import { everything } from "../support/state.ts";
 import { Visitor } from "../support/visitor.ts";
 
-/** Checking a password is slow on purpose. */
+/** A password check is slow on purpose. */
 const LONG = 60_000;
 
-/** What stands before pages, and better-auth's own addresses, which are looked at below. */
+/** Handlers that run before pages, and better-auth's own addresses, which a later test checks. */
 const NO_PAGES = ["/*", "/auth/*", "/uploads/*"];
 
-it("the table names every page and action", () => {
+it("the table of routes names every page and action", () => {
   const { routes } = createDashboard(app);
   const pages = routes.filter(({ method }) => method !== "ALL");
   const others = routes.filter(({ method }) => method === "ALL").map(({ path }) => path);
@@ -124,7 +124,7 @@ describe.each(Object.entries(DASHBOARD_ROUTES))("%s", (key, route) => {
     status: expected = isPage ? 200 : 303,
   } = route;
 
-  it("admits its audience and nobody else", { timeout: LONG }, async () => {
+  it("a route admits its audience and nobody else", { timeout: LONG }, async () => {
     const somebody = await rightful(route);
     const { person } = somebody;
     const place = (await route.parameters?.(person)) ?? {};
@@ -136,7 +136,7 @@ describe.each(Object.entries(DASHBOARD_ROUTES))("%s", (key, route) => {
     const before = await state();
     for (const [who, visitor, headers] of strangers) {
       const { status, location } = await asking(visitor, headers);
-      // A program with a token means the API, which has nothing there.
+      // A request with a token is for the API, which has no such address.
       expect([who, status]).toEqual([who, route.json && headers ? 404 : anonymousStatus]);
       if (isPage && status === 303) expect(location).toMatch(/^\/sign-in/);
     }
@@ -159,7 +159,7 @@ describe.each(Object.entries(DASHBOARD_ROUTES))("%s", (key, route) => {
   });
 });
 
-describe("the API", () => {
+describe("the runner API", () => {
   const RUNNER_ROUTES = app.routes.filter(
     ({ method, path }) => method !== "ALL" && path.startsWith("/v1/runner/"),
   );
@@ -179,7 +179,7 @@ describe("the API", () => {
     }
   }
 
-  it("knows no session", async () => {
+  it("the API accepts no session", async () => {
     const { username, visitor } = operator.person;
     const rider = new Rider(visitor);
     const nobody = new Client(undefined);
@@ -197,8 +197,8 @@ describe("the API", () => {
   });
 });
 
-describe("of what better-auth answers by itself", () => {
-  it("there is no more than what passkeys and GitHub need", async () => {
+describe("better-auth's own routes", () => {
+  it("better-auth's routes are only those that passkeys and GitHub need", async () => {
     const { api } = await getAuth(getServices(env), ORIGIN);
     const reached = new Set<string>();
     for (const { path, options } of Object.values(api)) {
@@ -238,8 +238,8 @@ describe("of what better-auth answers by itself", () => {
   });
 });
 
-describe("a page that refuses", () => {
-  it("leads back to the page of ours that led to it, and to no other", async () => {
+describe("a page with a refusal", () => {
+  it("a refusal links back to the page of this site that led to it, and to no other", async () => {
     const { visitor } = await newDashboardUser();
     const from = async (referer: string) =>
       (await visitor.look("/models/nobody/nothing", { referer })).html;

@@ -1,4 +1,4 @@
-/** One's account in the dashboard: profile and picture, usage, the way out. */
+/** The own account in the dashboard: profile and picture, usage, export and deletion. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { User } from "../../../src/protocol/user.ts";
@@ -20,7 +20,7 @@ const nobody = new Client(undefined);
 const profileOf = (username: string) =>
   nobody.ok<Record<string, unknown>>("GET", `/v1/users/${username}`);
 
-/** The values that the fields of a page have. */
+/** Returns the values of a page's fields, by name. */
 const fieldsIn = (html: string) =>
   Object.fromEntries(
     [
@@ -51,7 +51,7 @@ describe("the profile", () => {
     company: "Engines & Sons",
   };
 
-  it("shows what it has, and changes all of it", async () => {
+  it("a profile shows its values, and changes all of them", async () => {
     const { visitor, username } = await signedUp();
     const before = await visitor.look("/account");
     expect(before.status).toBe(200);
@@ -69,7 +69,7 @@ describe("the profile", () => {
     expect(await profileOf(username)).toMatchObject({ bio: "", urls: [] });
   });
 
-  it("takes another username, for one's session and models too", async () => {
+  it("a profile changes its username, also for the session and the models", async () => {
     const { visitor, username } = await signedUp();
     const renamed = unique("renamed");
     await visitor.send("/account", { username: renamed, ...FILLED });
@@ -77,7 +77,7 @@ describe("the profile", () => {
     expect((await visitor.look("/account")).html).toContain(renamed);
   });
 
-  it("says beside the field what is wrong, and keeps what was typed", async () => {
+  it("a profile shows an error beside its field, and keeps what was typed", async () => {
     const { visitor, username } = await signedUp();
     const fields = { username: "No good", ...FILLED, urls: "ftp://x", bio: "é".repeat(1_001) };
     const { status, html } = await visitor.send("/account", fields);
@@ -88,7 +88,7 @@ describe("the profile", () => {
     expect(await profileOf(username)).toMatchObject({ name: "Ann" });
   });
 
-  it("says when a username is taken", async () => {
+  it("a profile shows that a username is taken", async () => {
     const [{ visitor, username }, other] = [await signedUp(), await signedUp()];
     const { status, html } = await visitor.send("/account", {
       ...FILLED,
@@ -99,7 +99,7 @@ describe("the profile", () => {
     expect(await profileOf(username)).toMatchObject({ name: "Ann" });
   });
 
-  it("counts a line break of a form as one character", async () => {
+  it("a profile counts a line break of a form as one character", async () => {
     const { visitor, username } = await signedUp();
     const bio = "a\r\n".repeat(500);
     await visitor.send("/account", { ...FILLED, username, bio });
@@ -112,13 +112,13 @@ describe("the picture", () => {
   const use = (visitor: Visitor, avatar: File) => visitor.send("/account/avatar", { avatar });
 
   it.each(["image/png", "image/jpeg", "image/gif", "image/webp"] as const)(
-    "%s is told by its bytes, and shown to everybody for ever",
+    "a picture of %s is recognized by its bytes, and everybody may cache it for a year",
     async (type) => {
       const { visitor, username } = await signedUp();
       expect((await use(visitor, picture(type))).location).toBe("/account");
       const address = await urlOf(username);
       expect(address).toMatch(new RegExp(`^${ORIGIN}/avatars/[0-9a-f-]{36}/[0-9a-f]{64}$`));
-      // As a page asks, and as a browser that is led there.
+      // The two headers are those of a page's picture, and of a browser that opens the address itself.
       for (const accept of ["image/*", "text/html"]) {
         const shown = await nobody.fetch(address, { headers: { accept } });
         expect(await shown.bytes()).toEqual(await picture(type).bytes());
@@ -135,7 +135,7 @@ describe("the picture", () => {
     },
   );
 
-  it("replaces the one before, and goes when it is removed", async () => {
+  it("a new picture replaces the one before, and a removed picture is deleted", async () => {
     const { visitor, username } = await signedUp();
     const { id } = await nobody.ok<{ id: string }>("GET", `/v1/users/${username}`);
     await use(visitor, picture("image/png"));
@@ -145,7 +145,7 @@ describe("the picture", () => {
     expect(second).not.toBe(first);
     expect((await nobody.fetch(first)).status).toBe(404);
     expect(await keysBelow(id)).toHaveLength(1);
-    // The same once more stays.
+    // A picture that is uploaded again keeps its address.
     await use(visitor, picture("image/gif"));
     expect((await nobody.fetch(second)).status).toBe(200);
     expect((await visitor.send("/account/avatar/remove")).location).toBe("/account");
@@ -155,7 +155,7 @@ describe("the picture", () => {
     expect((await visitor.send("/account/avatar/remove")).location).toBe("/account");
   });
 
-  it("of two at once leaves one, with its file", async () => {
+  it("concurrent pictures leave one, with its file", async () => {
     const { visitor, username } = await signedUp();
     const { id } = await nobody.ok<{ id: string }>("GET", `/v1/users/${username}`);
     const answers = await Promise.all(
@@ -179,7 +179,7 @@ describe("the picture", () => {
     ],
     ["more than 1 MB", picture("image/png", 1024 ** 2 + 1), "larger than 1 MB"],
     ["nothing", new File([], ""), "Choose a picture"],
-  ])("cannot be %s", async (_, file, words) => {
+  ])("a picture cannot be %s", async (_, file, words) => {
     const { visitor, username } = await signedUp();
     const { status, html } = await use(visitor, file);
     expect(status).toBe(422);
@@ -188,7 +188,7 @@ describe("the picture", () => {
     expect(await urlOf(username)).toBe("");
   });
 
-  it("may have 1 MB", async () => {
+  it("a picture may have 1 MB", async () => {
     const { visitor, username } = await signedUp();
     await use(visitor, picture("image/png", 1024 ** 2));
     expect((await nobody.fetch(await urlOf(username))).status).toBe(200);
@@ -199,11 +199,11 @@ describe("the picture", () => {
     `/avatars/${crypto.randomUUID()}/x`,
     "/avatars/..%2F/x",
     "/avatars/",
-  ])("there is none at %s", async (path) => {
+  ])("a request of %s is a 404", async (path) => {
     expect((await nobody.fetch(path)).status).toBe(404);
   });
 
-  it("there is none at an address that is too long to be looked for", async () => {
+  it("an address of a picture that is too long is a 404", async () => {
     const path = `/avatars/${"x".repeat(2_000)}/${"0".repeat(64)}`;
     expect((await nobody.fetch(path)).status).toBe(404);
   });
@@ -225,7 +225,7 @@ describe("usage", () => {
   const daysAgo = (days: number) =>
     new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
-  it("says what to do where nothing has run", async () => {
+  it("a usage page without runs links to the models", async () => {
     const { visitor } = await signedUp();
     const { html } = await visitor.look("/account/usage");
     expect(html).toContain("No predictions in the last 30 days");
@@ -233,7 +233,7 @@ describe("usage", () => {
     expect(html).not.toContain("chart-title");
   });
 
-  it("has a chart with words, and the same numbers as tables", async () => {
+  it("a usage page has a chart with a description, and the same numbers as tables", async () => {
     const { visitor, username } = await signedUp();
     const { id } = await nobody.ok<{ id: string }>("GET", `/v1/users/${username}`);
     await count(id, daysAgo(0), "ada/story", 3, 1);
@@ -260,7 +260,7 @@ describe("usage", () => {
       );
   });
 
-  it("is told by access token, with its price, and comes as CSV", async () => {
+  it("a usage page has a table by access token, with prices, and a CSV file", async () => {
     const { visitor, username } = await signedUp();
     const { id } = await nobody.ok<{ id: string }>("GET", `/v1/users/${username}`);
     await newClient(username, { name: '=CI, "nightly"' });
@@ -302,7 +302,7 @@ describe("usage", () => {
 });
 
 describe("deleting the account", () => {
-  it("needs the username typed", async () => {
+  it("a deletion needs the username", async () => {
     const { visitor, username } = await signedUp();
     expect((await visitor.look("/account/delete")).html).toContain(`Type ${username}`);
     for (const typed of ["", "me", `${username}x`]) {
@@ -314,7 +314,7 @@ describe("deleting the account", () => {
     expect((await visitor.look("/account")).status).toBe(200);
   });
 
-  it("needs the password", async () => {
+  it("a deletion needs the password", async () => {
     const { visitor, username } = await signedUp();
     expect((await visitor.look("/account/delete")).html).toContain("Password</label>");
     for (const password of ["", "not the password"]) {
@@ -325,7 +325,7 @@ describe("deleting the account", () => {
     await profileOf(username);
   });
 
-  it("needs a sign-in of the last 15 minutes where there is no password", async () => {
+  it("a deletion without a password needs a sign-in of the last 15 minutes", async () => {
     const { visitor, username, email } = await signedUp();
     const loginId = "(SELECT id FROM logins WHERE email = ?)";
     await run(`DELETE FROM credentials WHERE user_id = ${loginId}`, email);
@@ -344,7 +344,7 @@ describe("deleting the account", () => {
     expect((await visitor.send("/account/delete", { username })).location).toBe("/");
   });
 
-  it("ends everything at once: session, tokens, profile, and signing in", async () => {
+  it("a deletion ends session, tokens and profile at once, and the user cannot sign in again", async () => {
     const { visitor, username, email } = await signedUp();
     const client = await newClient(username);
     await visitor.look("/account/delete");
@@ -371,7 +371,7 @@ describe("deleting the account", () => {
 });
 
 describe("the export", () => {
-  it("is a download of what the API has, which goes on here and ends with the session", async () => {
+  it("an export is the API's download, which can be resumed here and ends with the session", async () => {
     vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
     const { visitor, username, email, user_id, client } = await newDashboardUser();
     const download = (query = "") => visitor.fetch(`/account/export${query}`, { method: "GET" });

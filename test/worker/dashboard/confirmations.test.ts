@@ -1,4 +1,4 @@
-/** What is gone for good is asked about first: client code asks what the form says. */
+/** Confirmations: client code asks the form's question before something is removed. */
 import { expect, it } from "vitest";
 import { type DashboardUser, newOperator } from "../support/dashboard-users.ts";
 import { newExample } from "../support/examples.ts";

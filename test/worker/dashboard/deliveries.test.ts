@@ -1,4 +1,4 @@
-/** Deliveries of all one's webhooks: listed, looked at, and many sent again. */
+/** Webhook deliveries of an account: the list, single events, and redelivery of many. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -15,7 +15,7 @@ import { settled } from "../support/webhooks.ts";
 
 const LIST = "/account/webhooks/deliveries";
 
-/** Somebody whose endpoint has refused what it was told first, and whose prediction's own webhook was taken. */
+/** A user whose endpoint refused its first delivery, and whose prediction's own webhook was delivered. */
 async function withRefusal() {
   const person = await newDashboardUser();
   const path = freshPath();
@@ -36,7 +36,7 @@ async function withRefusal() {
 }
 
 describe("the list", () => {
-  it("has what arrived and what did not, each with its receiver and its model", async () => {
+  it("the list has delivered and failed deliveries, each with its receiver and its model", async () => {
     const { visitor, endpoint, id, html } = await withRefusal();
     expect(html).toContain("retrying");
     expect(html).toContain("Next try at");
@@ -54,7 +54,7 @@ describe("the list", () => {
     );
   });
 
-  it("says that what waits for a deleted endpoint is abandoned, and later why it failed", async () => {
+  it("the list shows deliveries of a deleted endpoint as abandoned, and later why they failed", async () => {
     stopClock();
     onTestFinished(() => void startClock());
     const { visitor, client, endpoint, id, event } = await withRefusal();
@@ -76,7 +76,7 @@ describe("the list", () => {
     });
   });
 
-  it("of somebody else has none of them, and nobody else can open or repeat one", async () => {
+  it("the list has only the user's own deliveries, and nobody else can open or redeliver one", async () => {
     const { id, event } = await withRefusal();
     const stranger = await newDashboardUser();
     expect((await stranger.visitor.look(LIST)).html).toContain("No deliveries yet");
@@ -87,8 +87,8 @@ describe("the list", () => {
   });
 });
 
-describe("what is chosen", () => {
-  it("is sent again, with the same id", async () => {
+describe("chosen deliveries", () => {
+  it("a chosen delivery is sent again, with the same ID", async () => {
     const { visitor, path, endpoint, event } = await withRefusal();
     await visitor.send(`${LIST}?which=failed`, {
       chosen: [`${event} ${endpoint.id}`, "nonsense", `evt_1 ${endpoint.id}`],
@@ -102,7 +102,7 @@ describe("what is chosen", () => {
     });
   });
 
-  it("is not sent to an endpoint that is disabled", async () => {
+  it("a chosen delivery is not sent to an endpoint that is disabled", async () => {
     const { visitor, client, path, endpoint, event } = await withRefusal();
     await changeEndpoint(client, endpoint.id, { enabled: false });
     await visitor.send(LIST, { chosen: `${event} ${endpoint.id}` });
@@ -111,7 +111,7 @@ describe("what is chosen", () => {
     expect(await received(path)).toHaveLength(1);
   });
 
-  it("must be something", async () => {
+  it("an empty choice is refused", async () => {
     const { visitor } = await newDashboardUser();
     await visitor.look(LIST);
     await visitor.send(LIST);
@@ -119,8 +119,8 @@ describe("what is chosen", () => {
   });
 });
 
-describe("all that failed", () => {
-  it("is sent again under the filter that is on, and nothing else", async () => {
+describe("all failed deliveries", () => {
+  it("the failed deliveries under the current filter are sent again, and no others", async () => {
     const { visitor, path, endpoint } = await withRefusal();
     const { html } = await visitor.look(`${LIST}?which=failed`);
     expect(html).toContain('name="all" value="failed"');
@@ -133,7 +133,7 @@ describe("all that failed", () => {
     expect(await exchanged(path, 2)).toHaveLength(2);
   });
 
-  /** Given up, of predictions older than the one whose delivery is tried again. */
+  /** Adds failed deliveries of predictions older than the one whose delivery is tried again. */
   async function withGivenUp(count: number, how: { isListed: boolean }) {
     const { visitor, user_id, path, endpoint } = await withRefusal();
     const account = (await accountOf(user_id)) ?? expect.fail("it has no object");
@@ -150,14 +150,14 @@ describe("all that failed", () => {
         `INSERT INTO predictions (id, object_id, model_id, model_owner, model_name, version_number, stream, status, created_at, updated_at, data_removed, revision)
         SELECT d.prediction_id, ?, '', 'ada', 'story', 1, 0, 'succeeded', 0, 0, 0, 1
         FROM deliveries d WHERE d.state = 'failed'`,
-        // Of a prediction that has lost what it knew of itself.
+        // The object has no data: its prediction has lost it.
         env.PREDICTION.newUniqueId().toString(),
       );
     });
     return { visitor, path };
   }
 
-  it("is bounded, begins with what is given up, and says how many are left", async () => {
+  it("a redelivery of all is bounded, begins with failed deliveries, and shows how many are left", async () => {
     const { visitor, path } = await withGivenUp(MOST_AT_ONCE, { isListed: true });
     await visitor.send(LIST, { all: "failed" });
     const { html } = await visitor.look(LIST);
@@ -167,7 +167,7 @@ describe("all that failed", () => {
     expect(await received(path)).toHaveLength(1);
   });
 
-  it("goes on behind what cannot be sent any more, and says how many these are", async () => {
+  it("a redelivery of all skips deliveries that cannot be sent any more, and shows their number", async () => {
     const { visitor, path } = await withGivenUp(MOST_AT_ONCE, { isListed: false });
     await visitor.send(LIST, { all: "failed" });
     const { html } = await visitor.look(LIST);
@@ -178,7 +178,7 @@ describe("all that failed", () => {
 });
 
 describe("the page of an event", () => {
-  it("masks what is secret, as the prediction's page does", async () => {
+  it("an event's page masks secrets, as the prediction's page does", async () => {
     const person = await newDashboardUser();
     await newEndpoint(person.client, { url: addressOf(freshPath()), events: ["completed"] });
     const key = { type: "string", format: "password" };
@@ -192,7 +192,7 @@ describe("the page of an event", () => {
     expect(html).toContain("&quot;output&quot;: &quot;out&quot;");
   });
 
-  it("has what was posted, and what the receiver said to it as text", async () => {
+  it("an event's page has the posted body, and the receiver's answer as text", async () => {
     const { visitor, client, id, event } = await withRefusal();
     const page = `/predictions/${id}/webhooks/${event}`;
     const { html } = await visitor.look(page);

@@ -1,4 +1,4 @@
-/** The guides, as the deployment serves them beside its reference. */
+/** The guides that the deployment serves beside its API reference. */
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { GUIDES, NAVIGATION, REFERENCE } from "../../../src/dashboard/docs/contents.ts";
@@ -6,7 +6,7 @@ import { Client, ORIGIN } from "../support/client.ts";
 
 const nobody = new Client(undefined);
 
-/** By the end of a file's name. */
+/** Content types by the extension of a file. */
 const TYPES: Record<string, string> = {
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
@@ -35,7 +35,7 @@ const pageAt = (path: string) => {
   return page;
 };
 
-test("the navigation lists every page, in every page", () => {
+test("every page has a navigation with all pages", () => {
   const listed = NAVIGATION.flatMap((group) => group.pages.map(([path]) => path));
   expect(listed.toSorted()).toEqual(paths.toSorted());
   for (const [path, { html }] of pages) {
@@ -47,7 +47,7 @@ test("the navigation lists every page, in every page", () => {
 describe.each([...GUIDES.keys()])("%s", (path) => {
   const { response, html } = pageAt(path);
 
-  test("is public, and cached like the reference", () => {
+  test("a guide is public, and cached like the reference", () => {
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=UTF-8");
     expect(response.headers.get("cache-control")).toBe("public, max-age=300");
@@ -56,14 +56,14 @@ describe.each([...GUIDES.keys()])("%s", (path) => {
     expect(html).toMatch(/<meta name="description" content="[A-Z][^"]+\."/);
   });
 
-  test("names this deployment, and no other", () => {
+  test("a guide names this deployment, and no other", () => {
     expect(html).not.toContain("auspex.example.com");
     if (/\$AUSPEX_URL|env\.AUSPEX_URL/.test(html)) {
       expect(all(html, /export AUSPEX_URL=([^\s<]+)/g)[0]).toBe(ORIGIN);
     }
   });
 
-  test("every link leads somewhere", () => {
+  test("every link of a guide has a target", () => {
     const ids = idsOf(html);
     expect(new Set(ids).size).toBe(ids.length);
     const broken = linksOf(html).filter((href) => {
@@ -76,7 +76,7 @@ describe.each([...GUIDES.keys()])("%s", (path) => {
     expect(linksOf(html).filter((href) => !/^(?:[/#]|https:)/.test(href))).toEqual([]);
   });
 
-  test("every heading has an anchor, and is in the table of contents unless it is deep", () => {
+  test("every heading of a guide has an anchor, and all but deep ones are in the table of contents", () => {
     const headings = [...html.matchAll(/<h([2-6]) id="([^"]*)"><a href="#([^"]*)">/g)];
     expect(headings.length).toBeGreaterThan(3);
     expect(all(html, /<h([2-6])[\s>]/g)).toHaveLength(headings.length);
@@ -88,11 +88,11 @@ describe.each([...GUIDES.keys()])("%s", (path) => {
     for (const [, , id, anchor] of headings) expect(anchor).toBe(id);
   });
 
-  test("every block of code can be copied", () => {
+  test("every code block of a guide can be copied", () => {
     expect(all(html, /(<pre)/g)).toHaveLength(all(html, /(data-copy)/g).length);
   });
 
-  test("only scripts, styles and pictures that were built with it are loaded", async () => {
+  test("a guide loads only scripts, styles and pictures of its own build", async () => {
     const sources = [
       ...all(html, /\ssrc="([^"]*)"/g),
       ...all(html, /<link rel="(?:icon|stylesheet)" href="([^"]*)"/g),
@@ -117,23 +117,23 @@ describe.each([...GUIDES.keys()])("%s", (path) => {
   });
 });
 
-test("the architecture is shown as a picture", () => {
+test("the guide of the architecture has a picture", () => {
   expect(pageAt("/docs/architecture").html).toMatch(
     /<img src="\/assets\/architecture-\w+\.svg" alt="[A-Z][^"]+"/,
   );
 });
 
-test("files of the repository are named, not linked to", () => {
+test("the names of repository files are no links in guides", () => {
   const { html } = pageAt("/docs/architecture");
   expect(html).toContain("<code>.github/CONTRIBUTING.md</code>");
 });
 
-test("a token changes nothing", async () => {
+test("a guide is the same with a token", async () => {
   const response = await new Client("aus_nobody").fetch("/docs/files");
   expect(await response.text()).toBe(pageAt("/docs/files").html);
 });
 
-test("a guide that does not exist is a page of the dashboard, and a problem to programs", async () => {
+test("an unknown guide is a page of the dashboard for browsers, and a problem for programs", async () => {
   const page = await nobody.fetch("/docs/unknown", { headers: { accept: "text/html" } });
   expect(page.status).toBe(404);
   expect(await page.text()).toContain("<h1>Not found</h1>");
@@ -142,7 +142,7 @@ test("a guide that does not exist is a page of the dashboard, and a problem to p
   expect(problem.headers.get("content-type")).toBe("application/problem+json");
 });
 
-test("the documentation can be searched, guides and calls alike", async () => {
+test("a search of the documentation finds guides and calls alike", async () => {
   const response = await nobody.fetch(`/docs/search?q=${encodeURIComponent("idempotency key")}`);
   expect(response.status).toBe(200);
   const html = await response.text();

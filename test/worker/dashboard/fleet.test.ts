@@ -17,7 +17,7 @@ const FILE = `auspex-runner-${version}.tgz`;
 const FETCH = `curl -fsSL "https://auspex.test/auspex-runner.tgz?v=${version}" -o ${FILE} && echo "${sha256} ${FILE}" | sha256sum --check &&`;
 const COMMAND = `npx --yes ./${FILE}`;
 
-/** The part of a page that is about one runner, or one class of machines. */
+/** Returns the part of a page about one runner, or one class of machines. */
 const partOf = (html: string, tag: "li" | "section", id: string) =>
   new RegExp(`<${tag}[^>]*aria-labelledby="[a-z]+-${id}".*?</${tag}>`, "s").exec(html)?.[0] ?? "";
 
@@ -36,13 +36,13 @@ const look = async (path = "/fleet") => {
   return html;
 };
 
-test("a fleet of none says how to begin", async () => {
+test("a fleet without runners shows how to add one", async () => {
   const html = await look();
   expect(textOf(html)).toContain("No runners yet");
   expect(html).toContain('<a class="button primary" href="/fleet/tokens">');
 });
 
-test("says that no backups are made, unless there is a key", async () => {
+test("a fleet without BACKUP_KEY shows that no backups are made", async () => {
   const hint = "No backups are made, because the secret BACKUP_KEY is not set, or has fewer";
   expect(textOf(await look())).toContain(hint);
   withKey();
@@ -51,7 +51,7 @@ test("says that no backups are made, unless there is a key", async () => {
 });
 
 describe("a runner", () => {
-  test("that is set aside can be resumed, or drained", async () => {
+  test("a runner that is set aside can be resumed, or drained", async () => {
     const world = await newWorld();
     const { id } = await setAside(world);
     const html = await look();
@@ -63,7 +63,7 @@ describe("a runner", () => {
     expect(textOf(after)).not.toMatch(/set aside|Resume/);
   });
 
-  test("with all that is known of it", async () => {
+  test("a runner is shown with everything it reports", async () => {
     const gpu = { name: "NVIDIA L40S", memory_gb: 45 };
     const machine = { cpus: 16, memory_gb: 128, gpus: [gpu, gpu] };
     const { runner, name, hardware } = await registered(`rack <1> ${unique("é")}`, {
@@ -104,7 +104,7 @@ describe("a runner", () => {
     );
   });
 
-  test("that runs a prediction of whoever looks: it leads there, others' to their look-up", async () => {
+  test("a runner links to the user's own prediction, and to the look-up of others' predictions", async () => {
     const world = await newWorld({ visibility: "public" });
     const [mine, theirs] = [person.client, world.client].map(
       async (client) => (await client.create({ model: world.model, input: {} })).body.id,
@@ -119,7 +119,7 @@ describe("a runner", () => {
     expect(html).toContain(running[1]);
   });
 
-  test("that is out of date comes with what brings it up to date", async () => {
+  test("a runner that is out of date is shown with the commands of an update", async () => {
     const { runner } = await registered(undefined, { version: "0.0.1" });
     const html = partOf(await look(), "li", runner.id);
     const text = textOf(html);
@@ -128,7 +128,7 @@ describe("a runner", () => {
     expect(text).toContain(`${FETCH} npm install --global ./${FILE}`);
   });
 
-  test("is drained, takes work again, and is removed when it is gone", async () => {
+  test("a runner is drained, takes work again, and is removed once it is gone", async () => {
     const { runner, name } = await registered();
     const actions = async () =>
       [...partOf(await look(), "li", runner.id).matchAll(/action="\/fleet\/runners\/\S+?\/(\w+)"/g)]
@@ -156,7 +156,7 @@ describe("a runner", () => {
     expect(await look()).not.toContain(runner.id);
   });
 
-  test("that went silent says since when, and whose object fails is shown all the same", async () => {
+  test("a silent runner shows since when, and a runner whose object fails is shown all the same", async () => {
     const [silent, lost] = [await registered(), await registered()];
     advance(3 * 3_600);
     const text = textOf(partOf(await look(), "li", silent.runner.id));
@@ -171,7 +171,7 @@ describe("a runner", () => {
   });
 });
 
-test("a class that predictions wait for in vain asks for a runner, and says for how long", async () => {
+test("a class with waiting predictions and no runner asks for one, and shows how long they wait", async () => {
   const world = await newWorld();
   await world.waiting();
   await eventually(async () => expect(await look()).toContain(`class-${world.hardware}`));
@@ -218,7 +218,7 @@ test("classes of one pool are shown together, each with its queue, and their run
   for (const { id } of [runner, both]) expect(html.split(`id="runner-${id}"`)).toHaveLength(2);
 });
 
-test("what ran at a runner that was killed is counted once, and not there any more", async () => {
+test("a run whose runner was killed is counted once, and no longer as that runner's", async () => {
   const world = await newWorld();
   const { id, runner } = await world.begun();
   await runner.tell({ running: [id] });
@@ -230,7 +230,7 @@ test("what ran at a runner that was killed is counted once, and not there any mo
   await other.work();
   await other.tell({ running: [id] });
   expect(await section()).toContain("Running 1");
-  // One that was only frozen still believes that it has it: where it was said last it runs.
+  // A runner that was only frozen still reports the run; the runner that reported it last counts.
   advance(1);
   await runner.tell({ running: [id] });
   advance(1);
@@ -243,7 +243,7 @@ describe("a runner token", () => {
   const make = (fields: object = {}) =>
     visitor.send("/fleet/tokens", { name: "rack 1", hardware, ...fields });
 
-  test("is shown once, with the command that starts a runner and one that does work", async () => {
+  test("a runner token is shown once, with the commands that start a runner", async () => {
     await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "Box" });
     const { status, html, headers } = await make();
     expect(status).toBe(200);
@@ -267,7 +267,7 @@ describe("a runner token", () => {
     expect((await runner.tell()).status).toBe(401);
   });
 
-  test("for several classes comes with a command for those of each pool", async () => {
+  test("a runner token for several classes has a command for each pool", async () => {
     const [other, wide] = [unique("hw"), `${hardware}-x4`];
     await operator.ok("PUT", `/v1/operator/hardware/${other}`, { name: "Box" });
     await operator.ok("PUT", `/v1/operator/hardware/${wide}`, { name: "Box", pool: hardware });
@@ -279,9 +279,9 @@ describe("a runner token", () => {
 
   test.each([
     ["a name", { name: "" }, 'id="name-error"'],
-    ["a class", { hardware: [""] }, "Select at least one hardware class."],
-    ["a class that there is", { hardware: "no-such" }, "no-such"],
-  ])("needs %s", async (_, fields, says) => {
+    ["a hardware class", { hardware: [""] }, "Select at least one hardware class."],
+    ["an existing class", { hardware: "no-such" }, "no-such"],
+  ])("a runner token needs %s", async (_, fields, says) => {
     const { status, html } = await make(fields);
     expect(status).toBe(422);
     expect(html).toContain(says);
@@ -302,7 +302,7 @@ describe("a class of machines", () => {
   const named = async () =>
     (await pageAt<{ identifier: string }>(person.client, "/v1/hardware?page_size=50")).items;
 
-  test("is made, changed and deleted", async () => {
+  test("a class of machines is made, changed and deleted", async () => {
     const made = await visitor.send("/fleet/hardware", { ...FIELDS, identifier });
     expect(made.location).toBe("/fleet/hardware");
     expect(textOf(await look("/fleet/hardware"))).toContain(
@@ -321,7 +321,7 @@ describe("a class of machines", () => {
     expect((await visitor.look(`/fleet/hardware/${identifier}`)).status).toBe(404);
   });
 
-  test("joins a pool with the location that this has, and leaves it as long as it is not used", async () => {
+  test("a class joins the pool of its location, and leaves it while it is not used", async () => {
     const [first, second] = [unique("hw"), unique("hw")];
     await visitor.send("/fleet/hardware", { ...FIELDS, identifier: first, location_hint: "weur" });
     const joining = { ...FIELDS, identifier: second, pool: first, location_hint: "" };
@@ -341,7 +341,7 @@ describe("a class of machines", () => {
     expect(textOf(moved.html)).toContain("whose queue exists already");
   });
 
-  test("is made once: another of that identifier changes nothing", async () => {
+  test("a class is made once: another with its identifier changes nothing", async () => {
     await operator.ok("PUT", `/v1/operator/hardware/${identifier}`, { name: "First" });
     const { status, html } = await visitor.send("/fleet/hardware", { ...FIELDS, identifier });
     expect(status).toBe(409);
@@ -358,14 +358,14 @@ describe("a class of machines", () => {
     ["price_per_hour", "cheap"],
     ["price_per_hour", "0x10"],
     ["price_per_hour", "9999999999"],
-  ])("%s is not %j", async (field, value) => {
+  ])("the field %s cannot be %j", async (field, value) => {
     const fields = { ...FIELDS, identifier: unique("hw"), [field]: value };
     const { status, html } = await visitor.send("/fleet/hardware", fields);
     expect(status).toBe(422);
     expect(html).toContain(`id="${field}-error"`);
   });
 
-  test("that models name stays", async () => {
+  test("a class that models name cannot be deleted", async () => {
     const { hardware } = await newWorld();
     const { status, html } = await visitor.send(`/fleet/hardware/${hardware}/delete`);
     expect(status).toBe(409);
@@ -375,7 +375,7 @@ describe("a class of machines", () => {
   });
 });
 
-test("for who is no operator there is nothing", async () => {
+test("pages of the fleet are hidden from users who are no operators", async () => {
   const { visitor: other } = await newDashboardUser();
   const { runner } = await registered();
   for (const path of ["/fleet", "/fleet/tokens", "/fleet/hardware", "/fleet/hardware/cpu"])

@@ -4,7 +4,7 @@ import { NEW_VERSION, owner } from "../support/model-pages.ts";
 import { textOf } from "../support/page-text.ts";
 import { Visitor } from "../support/visitor.ts";
 
-it("shows what a model makes, and is filtered by it", async () => {
+it("the gallery shows what a model makes, and filters by it", async () => {
   const { visitor, username, path } = await owner();
   await visitor.send(`${path}/versions/new`, {
     ...NEW_VERSION,
@@ -21,7 +21,7 @@ it("shows what a model makes, and is filtered by it", async () => {
   expect(textOf(await look("?q=nothing-is-called-so"))).toContain("No models found");
 });
 
-it("draws a picture from the name: always the same, and another for another", async () => {
+it("the gallery draws the same picture for the same name, and another for another", async () => {
   const { visitor, username } = await owner();
   await visitor.send("/models/new", {
     ...NEW_VERSION,

@@ -1,4 +1,4 @@
-/** Sign-in with GitHub, which is played by its documented answers. */
+/** Sign-in with GitHub, whose documented answers are simulated. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
@@ -6,7 +6,7 @@ import { PASSWORD, signedUp, Visitor } from "../support/visitor.ts";
 import { unique } from "../support/world.ts";
 
 const { settings } = getServices(env);
-/** One of its own: what is set up for an origin is kept. */
+/** The tests have an origin of their own, because the configuration of an origin is cached. */
 const ORIGIN = "https://github.auspex.test";
 
 interface Person {
@@ -40,7 +40,7 @@ function github(somebody: Person): void {
   });
 }
 
-/** Goes to GitHub and comes back. @returns where one is then */
+/** Signs in at GitHub and comes back. @returns the address of the page after that */
 async function enter(visitor: Visitor, next = "/"): Promise<string | undefined> {
   const { location = "" } = await visitor.send("/sign-in/github", { next });
   const there = new URL(location);
@@ -61,12 +61,12 @@ afterEach(() => {
 });
 
 describe("sign-in with GitHub", () => {
-  it("lets somebody new choose a username, and knows them the next time", async () => {
+  it("a new user chooses a username, and is known the next time", async () => {
     const cat = person();
     github(cat);
     const visitor = new Visitor(ORIGIN);
     expect(await enter(visitor)).toBe("/welcome");
-    // Until then there is nothing for them.
+    // The account has no access before it has a username.
     expect((await visitor.look("/account/security")).location).toBe("/welcome");
     const { html } = await visitor.look("/welcome");
     expect(html).toContain('value="Cat"');
@@ -78,7 +78,7 @@ describe("sign-in with GitHub", () => {
     expect((await again.look("/")).html).toContain(username);
   });
 
-  it("makes nobody of somebody without an invitation, where one is needed", async () => {
+  it("a sign-in without an invitation makes no account where one is needed", async () => {
     settings.signUp = "invitation";
     github(person());
     const visitor = new Visitor(ORIGIN);
@@ -86,7 +86,7 @@ describe("sign-in with GitHub", () => {
     expect((await visitor.look("/account/security")).location).toMatch(/^\/sign-in/);
   });
 
-  it("is not somebody by having their e-mail address", async () => {
+  it("a sign-in with the e-mail address of an account does not open that account", async () => {
     const { email } = await signedUp();
     github(person(email));
     const visitor = new Visitor(ORIGIN);
@@ -96,7 +96,7 @@ describe("sign-in with GitHub", () => {
     expect((await owner.send("/sign-in", { email, password: PASSWORD })).status).toBe(303);
   });
 
-  it("takes no answer to a question that this browser did not ask", async () => {
+  it("a sign-in takes no answer to a question that this browser did not ask", async () => {
     github(person());
     const visitor = new Visitor(ORIGIN);
     const { location = "" } = await visitor.send("/sign-in/github", { next: "/" });
@@ -110,7 +110,7 @@ describe("sign-in with GitHub", () => {
     expect((await another.look("/sign-in?error=state_mismatch")).html).toContain('role="alert"');
   });
 
-  it("is not there where it is not configured", async () => {
+  it("a sign-in is not offered where GitHub is not configured", async () => {
     settings.github = undefined;
     const visitor = new Visitor();
     expect((await visitor.look("/sign-in")).html).not.toContain("GitHub");

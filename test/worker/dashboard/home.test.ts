@@ -1,4 +1,4 @@
-/** The first page: what to do next, which ticks by itself, and what has happened lately. */
+/** The first page: the next steps, which are ticked automatically, and recent events. */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { newOperator } from "../support/dashboard-users.ts";
@@ -7,7 +7,7 @@ import { textOf } from "../support/page-text.ts";
 import { signedUp, Visitor } from "../support/visitor.ts";
 import { newClient } from "../support/world.ts";
 
-/** The titles of the steps, those that are done in brackets. */
+/** Titles of the steps; those in brackets are done. */
 const CHOOSE = "Choose a model, or publish one";
 
 const stepsIn = (html: string) =>
@@ -15,7 +15,7 @@ const stepsIn = (html: string) =>
     done ? `[${title}]` : title,
   );
 
-it("leads from nothing to a model that programs call, and says what there is by then", async () => {
+it("the page leads from nothing to a model that programs call, and then has an overview", async () => {
   const { visitor, username } = await signedUp();
   const home = async () => (await visitor.look("/")).html;
   expect(stepsIn(await home())).toEqual([CHOOSE, "Run it", "Call it from anywhere"]);
@@ -33,7 +33,7 @@ it("leads from nothing to a model that programs call, and says what there is by 
   expect(textOf(overview)).toContain("Your models");
 });
 
-it("does not take a token for a call, nor a run of the dashboard, and asks nobody for a model of their own", async () => {
+it("neither a token nor a run of the dashboard counts as a call, and an own model is no step for users", async () => {
   const { visitor, username } = await signedUp();
   const owner = await signedUp();
   const path = `${owner.username}/story`;
@@ -56,7 +56,7 @@ it("does not take a token for a call, nor a run of the dashboard, and asks nobod
   expect((await visitor.look("/")).status).toBe(200);
 });
 
-it("has the set-up and machines among the steps of operators alone", async () => {
+it("the set-up and machines are steps of operators only", async () => {
   const { visitor } = await newOperator();
   const next = await visitor.look("/set-up");
   expect(next.html).toContain('Next: <a href="/">');

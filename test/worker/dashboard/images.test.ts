@@ -1,4 +1,4 @@
-/** `/account/images`: what an account has pushed, what keeps it, and what removes it. */
+/** `/account/images`: what an account has pushed, what keeps it, and what deletes it. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
@@ -17,7 +17,7 @@ const remove = async (visitor: Visitor, model: string, reference: string) => {
   return visitor.send(`/models/${model}/images/remove`, { reference });
 };
 
-it("says how to push the first one", async () => {
+it("a page without images shows how to push the first one", async () => {
   const { visitor, username } = await newDashboardUser();
   const { html } = await visitor.look(LIST);
   const host = new URL(ORIGIN).host;
@@ -28,7 +28,7 @@ it("says how to push the first one", async () => {
 });
 
 describe("an image", () => {
-  it("is shown with its tags, what it takes and the versions that run it, the newest first", async () => {
+  it("an image is shown with its tags, size and the versions that run it, newest first", async () => {
     const { visitor, model, images } = await newOwnImages();
     const first = await images.push("v1", {});
     await images.publish({ image: "v1" });
@@ -42,7 +42,7 @@ describe("an image", () => {
     expect(textOf(html).match(/5\.\d kB/g)).toHaveLength(2);
   });
 
-  it("for several platforms is one, with the size of all of them", async () => {
+  it("an image for several platforms is one entry, with the size of all of them", async () => {
     const { visitor, images } = await newOwnImages();
     const amd = await images.push("part", {});
     const index = await images.put(
@@ -54,7 +54,7 @@ describe("an image", () => {
       }),
       MEDIA_TYPES.ociIndex,
     );
-    // With a tag of its own, a part is also an image.
+    // A part with a tag of its own is also an image.
     expect(await read(visitor)).toContain("part");
     await remove(visitor, await modelOf(index), "part");
     const { html } = await visitor.look(LIST);
@@ -64,7 +64,7 @@ describe("an image", () => {
   });
 });
 
-/** Of the repository that has it. */
+/** Returns the model whose repository has the manifest. */
 const modelOf = async (digest: string) =>
   (await env.DB.prepare(
     `SELECT username || '/' || models.name FROM registry_manifests
@@ -74,7 +74,7 @@ const modelOf = async (digest: string) =>
     .first<string>("username || '/' || models.name")) ?? expect.fail("no model has it");
 
 describe("removing", () => {
-  it("takes a tag away, and leaves the image", async () => {
+  it("a removed tag leaves the image", async () => {
     const { visitor, model, images } = await newOwnImages();
     const digest = await images.push("v1", {});
     expect(await remove(visitor, model, "v1")).toMatchObject({ status: 303, location: LIST });
@@ -84,7 +84,7 @@ describe("removing", () => {
     expect(textOf(html)).toContain("no version runs it: it is deleted within a week");
   });
 
-  it("takes an image away with its tags, unless a version runs it", async () => {
+  it("a removed image goes with its tags, unless a version runs it", async () => {
     const { visitor, model, images } = await newOwnImages();
     const kept = await images.push("v1", {});
     await images.publish({ image: "v1" });
@@ -99,7 +99,7 @@ describe("removing", () => {
     expect(html).not.toContain("Delete image");
   });
 
-  it("keeps an image that predictions of a deleted version may need, and says until when", async () => {
+  it("an image that predictions of a deleted version may need is kept, with the date of its end", async () => {
     const { visitor, client, model, images } = await newOwnImages();
     await images.push("v1", {});
     await images.publish({ image: "v1" });
@@ -108,7 +108,7 @@ describe("removing", () => {
   });
 });
 
-it("shows and removes nothing of anybody else, though the model is public", async () => {
+it("images of others are neither shown nor removed, even of a public model", async () => {
   const { images, model } = await newOwnImages({ visibility: "public" });
   const digest = await images.push("v1", {});
   const { visitor } = await newDashboardUser();
@@ -117,7 +117,7 @@ it("shows and removes nothing of anybody else, though the model is public", asyn
   expect(await modelOf(digest)).toBe(model);
 });
 
-it("has pages, each a range of an index", async () => {
+it("the list of images has pages, each a range of an index", async () => {
   const { visitor, id, user_id } = await newOwnImages();
   await env.DB.batch(
     [...Array(30).keys()].flatMap((n) => {

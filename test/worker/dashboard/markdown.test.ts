@@ -1,13 +1,13 @@
-/** Markdown that users wrote: what is shown, and what hostile texts come to. */
+/** Markdown of users: what is shown, and hostile texts. */
 import { expect, test } from "vitest";
 import { Markdown } from "../../../src/dashboard/ui/markdown.tsx";
 
 const htmlOf = (text: string) => String(Markdown({ text }));
 
-/** All tags, with their attributes. */
+/** Returns all tags, with their attributes. */
 const tagsOf = (html: string) => html.match(/<[^>]*>/g) ?? [];
 
-test("what Markdown is for", () => {
+test("common Markdown is shown", () => {
   const html = htmlOf(`# Story
 
 Goes *on* with **any** story, ~~twice~~ and \`fast\`.
@@ -63,7 +63,7 @@ test.each([
     `&quot;<a href="http://example.com" ${REL}>http://example.com</a>&quot;`,
   ],
   ["[a][b]\n\n[b]: http://example.com 'title'", `<a href="http://example.com" ${REL}>a</a>`],
-])("a link says that it is a user's: %s", (text, link) => {
+])("a link has rel attributes of a user's link: %s", (text, link) => {
   expect(htmlOf(text)).toContain(link);
 });
 
@@ -82,7 +82,7 @@ test.each([
   "[a](?cursor=x)",
   "[a](#main)",
   "<javascript:alert(1)>",
-])("a link to elsewhere than the web leads nowhere: %s", (text) => {
+])("a link that is no web address has no href: %s", (text) => {
   expect(htmlOf(text)).not.toContain("href");
 });
 
@@ -95,7 +95,7 @@ test.each([
   ],
   ["![x](data:image/png;base64,AAAA)", "<a>x</a>"],
   ['![" onerror="alert(1)](x)', "<a>&quot; onerror=&quot;alert(1)</a>"],
-])("a picture of another host is a link to it: %s", (text, link) => {
+])("a picture of another host becomes a link: %s", (text, link) => {
   expect(htmlOf(text)).toContain(link);
 });
 
@@ -127,14 +127,14 @@ test.each([
   }
 });
 
-test("footnotes lead to each other, and to nothing else of the page", () => {
+test("footnotes link to each other, and to nothing else of the page", () => {
   const html = htmlOf("Fast[^1].\n\n[^1]: On one GPU.");
   expect(html).toContain('<a href="#user-content-fn-1" id="user-content-fnref-1">1</a>');
   expect(html).toContain('<li id="user-content-fn-1">');
   expect(html).not.toContain("footnote-label");
 });
 
-test("a long text is cut, and says so", () => {
+test("a long text is cut, with a hint", () => {
   const html = htmlOf(`${"word ".repeat(20_000)}end`);
   expect(html.length).toBeLessThan(33_000);
   expect(html).toContain("Use the API to read all of it.");
@@ -145,7 +145,7 @@ test.each([
   ["`https://example.com`", "<code>https://example.com</code>"],
   ["    https://example.com", "<code>https://example.com\n</code>"],
   ["xhttps://example.com https://.", "<p>xhttps://example.com https://.</p>"],
-])("no link is made of %s", (text, html) => {
+])("plain text becomes no link: %s", (text, html) => {
   expect(htmlOf(text)).toContain(html);
 });
 
@@ -159,12 +159,12 @@ test.each([
   ["links in links", "[a](".repeat(8_000)],
   ["brackets", "[".repeat(32_000)],
   ["footnotes", `[^a]: x\n\n${"[^a]".repeat(8_000)}`],
-])("what is made to be costly is bounded: %s", (_, text) => {
+])("a costly text has bounded output: %s", (_, text) => {
   const html = htmlOf(text);
   expect(html.length).toBeLessThan(510_000);
   expect(html).not.toMatch(/(?:<blockquote>\s*){17}/);
 });
 
-test("underlines are no nesting", () => {
+test("underlines do not count as nesting", () => {
   expect(htmlOf(`Title\n${"-".repeat(80)}\n\n${"- ".repeat(10)}`)).toContain("<h3>Title</h3>");
 });

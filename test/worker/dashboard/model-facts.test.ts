@@ -1,4 +1,4 @@
-/** What the header of a model's page tells of its runs. */
+/** Facts about a model's runs in the header of its page. */
 import { describe, expect, it } from "vitest";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { newModel, publish, referenceOf } from "../support/catalogue.ts";
@@ -11,7 +11,7 @@ import { newWorld, operator, unique, type World } from "../support/world.ts";
 const headOf = async (world: World, visitor = new Visitor()) =>
   textOf((await visitor.look(`/models/${world.model}`)).html);
 
-/** A world with a runner whose container has run once, and what that container is told to have taken. */
+/** A world with a runner whose container has run once, and the times that the runner measured. */
 async function warmWorld(isolation: "model" | "account" = "model") {
   const world = await newWorld({ visibility: "public", configuration: { isolation } });
   const { hardware: name } = world;
@@ -24,14 +24,14 @@ async function warmWorld(isolation: "model" | "account" = "model") {
   return { world, runner, keys, measured };
 }
 
-it("a container that is ready is warm, with what a run takes and costs", async () => {
+it("a container that is ready is warm, with the time and cost of a run", async () => {
   const { world } = await warmWorld();
   expect(await headOf(world)).toMatch(
     /Now Warm starts at once A run takes about 2\.5 s A run costs about \$0\.0025 Runs so far \d/,
   );
 });
 
-it("each page of the model tells the same", async () => {
+it("each page of the model shows the same facts", async () => {
   const { world } = await warmWorld();
   const head =
     /Now Warm starts at once .* Runs so far \d+ Container sharing Shared by all accounts/;
@@ -43,7 +43,7 @@ it("each page of the model tells the same", async () => {
     expect([page, await on(page)]).toEqual([page, told]);
 });
 
-it("while others run in it, the next run waits for room", async () => {
+it("a run behind others in the container waits for room", async () => {
   const { world, runner, keys } = await warmWorld();
   const { hardware } = world;
   const full = readyContainer({ key: keys.container, room: 1, users: 1, hardware });
@@ -51,19 +51,19 @@ it("while others run in it, the next run waits for room", async () => {
   expect(await headOf(world)).toContain("Now Busy the next run waits for room");
 });
 
-it("once it is gone, a run waits as long as a start has taken", async () => {
+it("a run without a container waits as long as a start has taken", async () => {
   const { world, runner } = await warmWorld();
   await runner.tellState({ warm: [] });
   expect(await headOf(world)).toContain("Now Cold starts in about 42 s");
 });
 
-it("where every runner is drained, no start is promised", async () => {
+it("a drained fleet promises no start", async () => {
   const { world, runner } = await warmWorld();
   await operator.post(`/v1/operator/runners/${runner.id}/drain`, {});
   expect(await headOf(world)).toContain("Now Away a run waits until a runner takes work");
 });
 
-it("the containers of one account tell others nothing", async () => {
+it("containers of one account show nothing to others", async () => {
   const { world } = await warmWorld("account");
   const stranger = await signedUp();
   for (const visitor of [new Visitor(), stranger.visitor]) {
@@ -78,7 +78,7 @@ it.each([
   ["account", "Separate for each account"],
   ["prediction", "Separate for each prediction"],
 ] as const)(
-  "callers see who shares a container, in the words of the overview: isolation %s",
+  "a header shows who shares a container, as the overview does: isolation %s",
   async (isolation, words) => {
     const world = await newWorld({ visibility: "public", configuration: { isolation } });
     expect(await headOf(world)).toContain(
@@ -87,11 +87,11 @@ it.each([
   },
 );
 
-describe("how many wait, and why,", () => {
+describe("waiting predictions of a model", () => {
   const read = async (somebody: Visitor, model: string) =>
     textOf((await somebody.look(`/models/${model}`)).html);
 
-  /** Two predictions of somebody's public model, for hardware that nobody serves. */
+  /** Two predictions of a user's public model, for hardware that no runner serves. */
   async function waiting() {
     const { client, visitor } = await newDashboardUser();
     const hardware_identifier = unique("hw");
@@ -106,14 +106,14 @@ describe("how many wait, and why,", () => {
     return { model, visitor };
   }
 
-  it("is on the page of the owner, with whom to ask for what would help", async () => {
+  it("an owner reads how many wait, why, and whom to ask for help", async () => {
     const { model, visitor } = await waiting();
     expect(await read(visitor, model)).toMatch(
       /the longest for .*No runner of hw-\S+ is taking work\. Ask an operator for one\./,
     );
   });
 
-  it("is on an operator’s, with what to do, and on nobody else’s", async () => {
+  it("an operator reads how many wait and what to do, and other users do not", async () => {
     const { model } = await waiting();
     const [boss, stranger] = await Promise.all([newOperator(), newDashboardUser()]);
     expect(await read(boss.visitor, model)).toMatch(/2 predictions wait.*Start one, or resume/);
@@ -122,7 +122,7 @@ describe("how many wait, and why,", () => {
   });
 });
 
-it("a pool that nobody has used is not asked", async () => {
+it("a pool that was never used is not asked", async () => {
   const world = await newWorld({ visibility: "public" });
   const { html } = await new Visitor().look(`/models/${world.model}`);
   expect(textOf(html)).not.toMatch(/Cold|Warm/);

@@ -1,4 +1,4 @@
-/** The pages of models, as visitors and owners use them without client code. */
+/** Pages of models, for visitors and owners, without client code. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
@@ -11,7 +11,7 @@ import { signedUp, Visitor } from "../support/visitor.ts";
 import { newClient, operator, unique } from "../support/world.ts";
 
 describe("a model", () => {
-  it("is made, found, and shown to everybody", async () => {
+  it("a model is made, found, and shown to everybody", async () => {
     const category = unique("kind");
     await operator.put(`/v1/operator/categories/${category}`, { name: "Tall tales" });
     const { visitor, username, path } = await owner({
@@ -53,7 +53,7 @@ describe("a model", () => {
     expect(await find()).toContain(`published <time datetime="${latest?.created_at}"`);
   });
 
-  it("is not made of what is wrong, which is said at its field with what was typed", async () => {
+  it("a form with errors makes no model, and shows each error at its field with what was typed", async () => {
     const { visitor } = await signedUp();
     const { status, html } = await visitor.send("/models/new", {
       ...NEW_MODEL,
@@ -73,7 +73,7 @@ describe("a model", () => {
     expect(issueOf(unknown.html, "hardware_identifier")).toContain("'abacus' does not exist");
   });
 
-  it("has a name of its own", async () => {
+  it("a model needs a name that its owner has not used", async () => {
     const { visitor, path } = await owner();
     const { status, html } = await visitor.send("/models/new", NEW_MODEL);
     expect(status).toBe(409);
@@ -81,7 +81,7 @@ describe("a model", () => {
     expect((await visitor.look(path)).status).toBe(200);
   });
 
-  it("is changed and renamed", async () => {
+  it("a model is changed and renamed", async () => {
     const { visitor, username, path } = await owner({ paper_url: "https://example.com/paper" });
     const { html: form } = await visitor.look(`${path}/settings`);
     expect(form).toContain('value="https://example.com/paper"');
@@ -99,7 +99,7 @@ describe("a model", () => {
     expect((await visitor.look(path)).status).toBe(404);
   });
 
-  it("is deleted by whoever types its name", async () => {
+  it("a model is deleted by an owner who types its name", async () => {
     const { visitor, username, path } = await owner();
     const refused = await visitor.send(`${path}/delete`, { typed_name: "stori" });
     expect(refused.status).toBe(422);
@@ -113,12 +113,12 @@ describe("a model", () => {
   });
 });
 
-/** All that is below a model's address. */
+/** The pages below a model's address. */
 const PAGES = ["", "/overview", "/versions", "/versions/1", "/versions/new", "/api", "/settings"];
 const ACTIONS = ["/settings", "/delete", "/versions/new", "/versions/1/delete"];
 
 describe("a model of somebody else", () => {
-  it("is as if it were not there when it is private", async () => {
+  it("a private model is hidden like one that does not exist", async () => {
     const { visitor, username, path } = await owner({ visibility: "private" });
     await visitor.send(`${path}/versions/new`, NEW_VERSION);
     const { visitor: stranger } = await signedUp();
@@ -141,7 +141,7 @@ describe("a model of somebody else", () => {
     expect((await visitor.look(`/models?q=${username}`)).html).toContain(`href="${path}"`);
   });
 
-  it("is looked at and not touched when it is public", async () => {
+  it("a public model is shown, and cannot be changed", async () => {
     const { visitor, path } = await owner();
     await visitor.send(`${path}/versions/new`, NEW_VERSION);
     const { visitor: stranger } = await signedUp();
@@ -160,8 +160,8 @@ describe("a model of somebody else", () => {
   });
 });
 
-describe("the list", () => {
-  it("goes on and back, newest first", async () => {
+describe("the list of models", () => {
+  it("the list has pages forward and back, newest first", async () => {
     const { visitor, username } = await signedUp();
     for (let n = 1; n <= 21; n++)
       await visitor.send("/models/new", { ...NEW_MODEL, name: `model-${n}` });
@@ -181,14 +181,14 @@ describe("the list", () => {
     }
   });
 
-  it("takes any address: what it cannot be is as if nothing had been asked for", async () => {
+  it("the list ignores invalid parameters", async () => {
     for (const query of ["sort=loudest", `q=${"x".repeat(60)}`, "q=%22%27%28%2A", "category=%00"])
       expect((await new Visitor().look(`/models?${query}`)).status).toBe(200);
     expect((await new Visitor().look(`/models/${unique("nobody")}`)).status).toBe(404);
     expect((await new Visitor().look("/models?cursor=bad")).status).toBe(400);
   });
 
-  it("says who an owner is, to others", async () => {
+  it("the list shows an owner's profile to others", async () => {
     const { visitor, username } = await owner();
     await visitor.send("/account", {
       username,
@@ -204,7 +204,7 @@ describe("the list", () => {
     expect(textOf((await visitor.look(`/models/${username}`)).html)).toContain("Your models");
   });
 
-  it("knows nobody by the name of an account that was given up", async () => {
+  it("the list is a 404 for the name of an account that was closed", async () => {
     const { username } = await signedUp();
     const name = `gone/${username}`;
     await env.DB.prepare("UPDATE users SET username = ?, deleted_at = ? WHERE username = ?")
@@ -214,7 +214,7 @@ describe("the list", () => {
     expect(status).toBe(404);
   });
 
-  it("offers to make a model to whoever is signed in", async () => {
+  it("the list offers to make a model to users who are signed in", async () => {
     const { visitor } = await signedUp();
     expect((await visitor.look("/models")).html).toContain('href="/models/new"');
     expect((await new Visitor().look("/models")).html).not.toContain('href="/models/new"');
@@ -225,12 +225,12 @@ describe("the list", () => {
 });
 
 describe("a model that is running", () => {
-  it("is counted, and can be deleted: what was accepted runs to its end", async () => {
+  it("a running model is counted and can be deleted: accepted predictions run to their end", async () => {
     const { visitor, username, path } = await owner();
     await visitor.send(`${path}/versions/new`, NEW_VERSION);
     const client = await newClient(username);
     const { id } = (await client.create({ model: `${username}/story`, input: {} })).body;
-    // Accounts tell D1 their counts through a queue.
+    // The account's counts reach D1 through a queue.
     await eventually(
       async () => expect(textOf((await visitor.look(path)).html)).toContain("Runs so far 1"),
       6_000,

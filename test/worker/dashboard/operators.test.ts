@@ -1,4 +1,4 @@
-/** Operators: listed, demoted, and none any more with another OPERATOR_TOKEN. */
+/** Operators: listed, demoted, and demoted by another OPERATOR_TOKEN. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
@@ -14,7 +14,7 @@ afterEach(() => {
 
 const isOperator = async (visitor: Visitor) => (await visitor.look("/users")).status === 200;
 
-it("have set the deployment up, which visitors are offered until then", async () => {
+it("visitors are offered the set-up until an operator exists", async () => {
   const isOffered = async () => (await new Visitor().look("/")).html.includes('href="/set-up"');
   settings.operatorToken = "a-token-of-nobody";
   expect(await isOffered()).toBe(true);
@@ -27,7 +27,7 @@ it("have set the deployment up, which visitors are offered until then", async ()
   expect(await isOffered()).toBe(true);
 });
 
-it("are listed, and nobody else is", async () => {
+it("operators are listed without other users", async () => {
   const [one, two] = [await newOperator(), await newOperator()];
   const other = await signedUp();
   const { html } = await one.visitor.look("/users?show=operators");
@@ -36,7 +36,7 @@ it("are listed, and nobody else is", async () => {
   expect(list).not.toContain(other.username);
 });
 
-it("can be demoted, and prove it again", async () => {
+it("an operator can be demoted, and prove the token again", async () => {
   const [one, two] = [await newOperator(), await newOperator()];
   expect(await isOperator(two.visitor)).toBe(true);
   const demote = `/users/${two.username}/demote`;
@@ -48,7 +48,7 @@ it("can be demoted, and prove it again", async () => {
   expect(await isOperator(two.visitor)).toBe(true);
 });
 
-it("who demote themselves are not left at a page that is none of theirs any more", async () => {
+it("operators who demote themselves are led to a page that they may see", async () => {
   const { visitor, username } = await newOperator();
   const { location = "" } = await visitor.send(`/users/${username}/demote`);
   const { status, html } = await visitor.look(location);
@@ -56,7 +56,7 @@ it("who demote themselves are not left at a page that is none of theirs any more
   expect(html).toContain("You are no longer an operator.");
 });
 
-it("are none any more when OPERATOR_TOKEN is another, until they have proved to hold that", async () => {
+it("operators of an earlier OPERATOR_TOKEN are none until they prove the new one", async () => {
   const { visitor, username } = await newOperator();
   settings.operatorToken = "another-operator-token";
   expect(await isOperator(visitor)).toBe(false);
@@ -69,7 +69,7 @@ it("are none any more when OPERATOR_TOKEN is another, until they have proved to 
   expect(await isOperator(visitor)).toBe(false);
 });
 
-it("are stored with nothing that would be good for anything else", async () => {
+it("an operator's proof is stored as a hash, not as the token", async () => {
   const { user_id } = await newOperator();
   const [row] = await run("SELECT operator_proof FROM users WHERE id = ?", user_id);
   expect(row?.operator_proof).toMatch(/^[0-9a-f]{64}$/);
@@ -77,7 +77,7 @@ it("are stored with nothing that would be good for anything else", async () => {
   expect(rows).not.toContain(env.OPERATOR_TOKEN);
 });
 
-describe("the links of an operator who is none any more", () => {
+describe("links of a former operator", () => {
   const linkOf = async ({ visitor }: { visitor: Visitor }, username: string) => {
     const { html } = await visitor.send(`/users/${username}/recovery`);
     return /#invitation=(ausi_\w+)/.exec(html)?.[1] ?? expect.fail(html);
@@ -86,7 +86,7 @@ describe("the links of an operator who is none any more", () => {
     (await new Visitor().send("/sign-up", { invitation, password: "another long password" }))
       .status;
 
-  it("open nothing after a demotion, and are listed no more", async () => {
+  it("a link opens nothing after a demotion, and is no longer listed", async () => {
     const [one, two] = [await newOperator(), await newOperator()];
     const link = await linkOf(two, one.username);
     expect((await one.visitor.look("/users")).html).toContain(
@@ -99,7 +99,7 @@ describe("the links of an operator who is none any more", () => {
     );
   });
 
-  it("open nothing when OPERATOR_TOKEN is another, until they have proved to hold that", async () => {
+  it("a link opens nothing under another OPERATOR_TOKEN, until its operator proves that", async () => {
     const { visitor } = await newOperator();
     const { username } = await signedUp();
     const link = await linkOf({ visitor }, username);
@@ -109,7 +109,7 @@ describe("the links of an operator who is none any more", () => {
     expect(await taken(link)).toBe(303);
   });
 
-  it("open nothing after a suspension", async () => {
+  it("a link opens nothing after a suspension", async () => {
     const [one, two] = [await newOperator(), await newOperator()];
     const link = await linkOf(two, one.username);
     await one.visitor.send(`/users/${two.username}/suspend`);

@@ -1,4 +1,4 @@
-/** The people of a deployment, as its operators see them. */
+/** Users of a deployment, as its operators see them. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { run } from "../support/accounts.ts";
@@ -17,8 +17,8 @@ const rowOf = (html: string, username: string) =>
 const rename = (person: DashboardUser, name: string) =>
   person.client.ok("PATCH", "/v1/user", { name });
 
-describe("the list", () => {
-  it("has everybody, with what they have and when they were seen last", async () => {
+describe("the list of users", () => {
+  it("the list has all users, with what they have and when they were last seen", async () => {
     const { visitor } = await newOperator();
     const person = await newDashboardUser();
     await person.client.ok("POST", "/v1/models", { name: "poet" });
@@ -33,7 +33,7 @@ describe("the list", () => {
     expect(row).not.toContain("operator");
   });
 
-  it("takes the same number of statements however many there are", async () => {
+  it("the list takes the same number of statements for any number of users", async () => {
     const { visitor } = await newOperator();
     const count = async () => {
       const prepare = vi.spyOn(env.DB, "prepare");
@@ -47,10 +47,10 @@ describe("the list", () => {
     expect(await count()).toBe(before);
   });
 
-  it("goes on where a page ends", async () => {
+  it("the list goes on where a page ends", async () => {
     const { visitor } = await newOperator();
     const person = await newDashboardUser();
-    // Older than all others: on the last page.
+    // The user is older than all others, and so on the last page.
     const id = `00000000-0000-7000-8000-${unique("").replace(/\D/g, "").slice(-12).padStart(12, "0")}`;
     await run(
       "INSERT INTO users (id, username, name, avatar_url, created_at, updated_at) VALUES (?, ?, '', '', 1, 1)",
@@ -74,7 +74,7 @@ describe("the list", () => {
     expect.fail("on no page");
   });
 
-  it("is searched by names and usernames", async () => {
+  it("the list is searched by names and usernames", async () => {
     const { visitor } = await newOperator();
     const [person, other] = [await newDashboardUser(), await newDashboardUser()];
     const word = unique("zyx").replaceAll("-", "");
@@ -92,7 +92,7 @@ describe("the list", () => {
 });
 
 describe("the page of a user", () => {
-  it("shows what they have, and nothing of what is in it", async () => {
+  it("a user's page shows what they have, and no contents", async () => {
     const { visitor } = await newOperator();
     const world = await newWorld();
     const secret = unique("secret");
@@ -107,7 +107,7 @@ describe("the page of a user", () => {
     expect(html).not.toContain(String(token?.hash));
   });
 
-  it("has storage by itself, as on the page of one's own usage: it is not of the last 30 days", async () => {
+  it("a page shows storage in a section of its own: it is not usage of the last 30 days", async () => {
     const { visitor, username } = await newOperator();
     for (const page of [`/users/${username}`, "/account/usage"]) {
       const { html } = await visitor.look(page);
@@ -122,7 +122,7 @@ describe("the page of a user", () => {
     }
   });
 
-  it("makes a link with which its user chooses a new password, shown once", async () => {
+  it("an operator makes a link with which a user chooses a new password, shown once", async () => {
     const operator = await newOperator();
     const { username, email } = await newDashboardUser();
     const { html } = await operator.visitor.send(`/users/${username}/recovery`);
@@ -134,7 +134,7 @@ describe("the page of a user", () => {
     expect(old.status).toBe(403);
   });
 
-  it("revokes a token of theirs, and of nobody else", async () => {
+  it("an operator revokes a token of this user only", async () => {
     const { visitor } = await newOperator();
     const [person, other] = [await newDashboardUser(), await newDashboardUser()];
     const [token] = await run("SELECT id FROM tokens WHERE user_id = ?", person.user_id);
@@ -145,7 +145,7 @@ describe("the page of a user", () => {
     expect((await person.client.json("GET", "/v1/user")).status).toBe(401);
   });
 
-  it("releases a former username of theirs, and of nobody else", async () => {
+  it("an operator releases a former username of this user only", async () => {
     const { visitor } = await newOperator();
     const [person, other] = [await newDashboardUser(), await newDashboardUser()];
     const username = unique("renamed");
@@ -158,7 +158,7 @@ describe("the page of a user", () => {
     await other.client.ok("PATCH", "/v1/user", { username: person.username });
   });
 
-  it("does not offer to suspend oneself", async () => {
+  it("an operator cannot suspend their own account", async () => {
     const { visitor, username } = await newOperator();
     const { html } = await visitor.look(`/users/${username}`);
     expect(html).toContain("You cannot suspend your own account.");
@@ -167,7 +167,7 @@ describe("the page of a user", () => {
 });
 
 describe("a look-up", () => {
-  it("finds a prediction by its username and id, with neither input nor output", async () => {
+  it("a look-up finds a prediction by its username and ID, without input and output", async () => {
     const { visitor } = await newOperator();
     const world = await newWorld();
     const secret = unique("secret");
@@ -179,7 +179,7 @@ describe("a look-up", () => {
     expect(html).not.toContain(secret);
   });
 
-  it("says what is wrong with an id, and that nobody has it", async () => {
+  it("a look-up shows that an ID is malformed, or that nobody has it", async () => {
     const { visitor } = await newOperator();
     const { username } = await newDashboardUser();
     const wrong = await visitor.look("/look-up?id=%3Cb%3E");

@@ -1,4 +1,4 @@
-/** Every page of the dashboard is looked at in a browser: by test/browser/pages.test.ts. */
+/** The list of places, which test/browser/pages.test.ts opens in a browser. */
 import { expect, it } from "vitest";
 import { app } from "../../../src/app.ts";
 import { createDashboard } from "../../../src/dashboard/app.tsx";

@@ -1,4 +1,4 @@
-/** A run leads to the view of its model: a chat's to the conversation, and a picture's to the pictures. */
+/** Links from a run to the view of its model: a chat opens the conversation, a picture the pictures. */
 import { describe, expect, it } from "vitest";
 import { signedUp } from "../support/visitor.ts";
 import { newClient, newWorld } from "../support/world.ts";
@@ -25,7 +25,7 @@ describe("a chat", async () => {
     api_key: { type: "string", format: "password" },
   });
 
-  it("has the conversation, the settings and the version of the run, without secrets", async () => {
+  it("a chat has the conversation, the settings and the version of the run, without secrets", async () => {
     const id = await run({ messages, max_tokens: 7, api_key: "s3cret" });
     const html = await look(`prediction=${id}`);
     const opened = /data-opened="([^"]*)"/.exec(html)?.[1]?.replaceAll("&quot;", '"') ?? "";
@@ -38,12 +38,12 @@ describe("a chat", async () => {
     expect(html).toMatch(/<input[^>]*value="7"/);
     expect(html).toContain("Enter its secrets again");
     expect(html).not.toContain("s3cret");
-    // Without client code.
+    // The last two lines are for browsers without client code.
     expect(html).toMatch(/data-without-scripts[^>]*>.*data-prediction=/s);
     expect(html).toContain(`view=form&amp;prediction=${id}`);
   });
 
-  it("stays a form where that is asked for, and so do its links", async () => {
+  it("a chat stays a form where the address asks for one, and so do its links", async () => {
     const id = await run({ messages });
     const html = await look(`prediction=${id}&view=form`);
     expect(html).toContain("data-playground=");
@@ -52,7 +52,7 @@ describe("a chat", async () => {
     expect(html).not.toContain("no place for");
   });
 
-  it("is a form for what it has no place for, and says so", async () => {
+  it("a chat whose input has unknown parts opens as a form, with a hint", async () => {
     const id = await run({ messages: [{ role: "user", content: [{ type: "input_audio" }] }] });
     const html = await look(`prediction=${id}`);
     expect(html).toContain("data-playground=");
@@ -61,7 +61,7 @@ describe("a chat", async () => {
   });
 });
 
-it("pictures have the run on top of them", async () => {
+it("a page of pictures has the opened run on top", async () => {
   const { run, look } = await newPages("vendora_images_generations", { prompt: {} });
   const id = await run({ prompt: "A grin" });
   const html = await look(`prediction=${id}`);

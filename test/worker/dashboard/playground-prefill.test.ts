@@ -1,4 +1,4 @@
-/** What fills the playground's form: what was typed for another version, or an earlier run's input. */
+/** Values of the playground's form: typed for another version, or the input of an earlier run. */
 import { describe, expect, it } from "vitest";
 import { control, form, INPUT, newPlayground } from "../support/playground.ts";
 import { signedUp } from "../support/visitor.ts";
@@ -7,7 +7,7 @@ import { DIGEST, newWorld, unique } from "../support/world.ts";
 const { world, page: PAGE, visitor, username, client, run } = await newPlayground();
 
 describe("another version", () => {
-  /** Both of them, of a model of one's own. */
+  /** A model of the user's own with these two versions. */
   async function pageOf(before: object, after: object): Promise<string> {
     const { client: owner, model } = await newWorld({ input: before, visibility: "public" });
     await owner.ok("POST", `/v1/models/${model}/versions`, {
@@ -18,7 +18,7 @@ describe("another version", () => {
     return `/models/${model}`;
   }
 
-  it("has what was typed, by name and where it fits", async () => {
+  it("another version keeps what was typed, by name and where it fits", async () => {
     const page = await pageOf(
       {
         properties: {
@@ -60,13 +60,13 @@ describe("another version", () => {
     expect(control(html, "boolean-1")).not.toContain("checked");
     expect(html).toMatch(/<option value="&quot;bold&quot;" selected="">/);
     expect(html).toMatch(/<option value="&quot;large&quot;" selected="">/);
-    // Nobody has typed it.
+    // The value is the new default, because nobody has typed one.
     expect(control(html, "integer-4")).toContain('value="30"');
     expect(control(html, "integer-5")).toContain('value="64x"');
     expect(html).not.toContain("data-prediction=");
   });
 
-  it("has the JSON that was typed as it is, and the input where there are no fields", async () => {
+  it("another version keeps typed JSON unchanged, and shows fields as JSON where it has none", async () => {
     const page = await pageOf({ properties: { a: { type: "string" } } }, { type: "object" });
     await visitor.look(`${page}?version=1`);
     const other = { version: "1", "select-version": "2", switch: "other" };
@@ -78,14 +78,14 @@ describe("another version", () => {
 });
 
 describe("a run that is opened again", () => {
-  it("is there for whoever began it alone", async () => {
+  it("an opened run is shown only to the user who began it", async () => {
     const id = await run({ prompt: "x" });
     const stranger = await signedUp();
     expect((await stranger.visitor.look(`${PAGE}?prediction=${id}`)).status).toBe(404);
     expect((await visitor.look(`${PAGE}?prediction=nothing`)).status).toBe(404);
   });
 
-  it("is there with its own model alone", async () => {
+  it("an opened run is shown only at its own model", async () => {
     const other = await newWorld({ visibility: "public" });
     const { body } = await client.create({ model: other.model, input: { secret: "elsewhere" } });
     const { status, html } = await visitor.look(`${PAGE}?prediction=${body.id}`);
@@ -94,7 +94,7 @@ describe("a run that is opened again", () => {
     expect((await visitor.look(`/models/${other.model}?prediction=${body.id}`)).status).toBe(200);
   });
 
-  it("is led to from its page, with its files where they still are, and asks for its secrets anew", async () => {
+  it("an opened run is linked from its page, with its files while they exist, and asks for its secrets again", async () => {
     const input = {
       properties: {
         image: { type: "string", format: "uri", "x-order": 0 },
@@ -120,7 +120,7 @@ describe("a run that is opened again", () => {
     expect(html).toContain("Enter its secrets again: they are not filled in.");
   });
 
-  it("shows as JSON what no field can hold", async () => {
+  it("an opened run is shown as JSON if a field cannot hold a value", async () => {
     const { body } = await client.create({
       model: world.model,
       input: { prompt: 7, tags: ["a\nb"] },
@@ -137,7 +137,7 @@ describe("a run that is opened again", () => {
     expect(again.body.input).toMatchObject({ prompt: "x", tags: ["c\nd"] });
   });
 
-  it("shows as JSON an input with names that the form has not", async () => {
+  it("an opened run is shown as JSON if its input has names that the form does not have", async () => {
     const input = { prompt: "x", other: { a: 1 } };
     const { body } = await client.create({ model: world.model, input });
     const { html } = await visitor.look(`${PAGE}?prediction=${body.id}`);
@@ -145,7 +145,7 @@ describe("a run that is opened again", () => {
     expect(html).toContain("&quot;other&quot;: {");
   });
 
-  it("says so when its input is removed, or its version", async () => {
+  it("an opened run shows that its input, or its version, was removed", async () => {
     const own = unique("gone");
     await client.ok("POST", "/v1/models", { name: own, visibility: "public" });
     const version = {

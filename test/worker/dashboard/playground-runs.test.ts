@@ -1,10 +1,10 @@
-/** The last runs of a model beside its playground, and two of them compared. */
+/** Recent runs of a model beside its playground, and the comparison of two. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { newCustomer } from "../support/customer.ts";
 
-/** A customer with ended runs of these inputs. */
+/** Returns a customer with ended runs of these inputs. */
 const withRuns = (...inputs: object[]) =>
   withOutputs(inputs.map((input) => ({ input, output: `of ${JSON.stringify(input)}` })));
 
@@ -27,7 +27,7 @@ async function withOutputs(runs: { input: object; output: Json }[]) {
 }
 
 describe("recent runs", () => {
-  it("are known by what they were given, newest first, and lead back to it", async () => {
+  it("a recent run is named by its input, newest first, and links back to it", async () => {
     const { ids, address, look } = await withRuns({ prompt: "A fox" }, { prompt: "A <hare>" });
     const html = await look(`/runs?prediction=${ids[0]}`);
     expect(html.indexOf("A &lt;hare&gt;")).toBeLessThan(html.indexOf("A fox"));
@@ -35,11 +35,11 @@ describe("recent runs", () => {
     expect(html).toContain(`<a href="${address}?prediction=${ids[1]}">`);
     expect(html).toContain(`prediction=${ids[0]}&amp;compare=${ids[1]}`);
     expect(await look("")).toContain("A fox");
-    // As client code asks while none is shown.
+    // Client code asks for this while no run is shown.
     expect(await look("/runs?prediction=")).toContain(`prediction=${ids[1]}&amp;compare=${ids[0]}`);
   });
 
-  it("are known by what they were given, however much they have made of it", async () => {
+  it("a recent run is named by its input, however large its output is", async () => {
     const vectors = Array.from({ length: 40 }, () => Array.from({ length: 64 }, Math.random));
     const texts = Array.from({ length: 400 }, (_, n) => `A sentence for the embedding ${n}`);
     const { look } = await withOutputs([
@@ -55,7 +55,7 @@ describe("recent runs", () => {
     expect(html).not.toContain("Too much");
   });
 
-  it("are one's own, and none of another model", async () => {
+  it("recent runs are only the user's own, of this model", async () => {
     const [one, other] = await Promise.all([withRuns({ prompt: "mine" }), withRuns({})]);
     expect(await other.look("/runs")).not.toContain("mine");
     const { html } = await other.who.visitor.look(`${one.address}/runs`);
@@ -63,13 +63,13 @@ describe("recent runs", () => {
     expect(html).not.toContain("mine");
   });
 
-  it("of the form beside another view lead back to the form", async () => {
+  it("a recent run of the form beside another view links back to the form", async () => {
     const { ids, address, look } = await withRuns({ prompt: "A fox" });
     const link = `<a href="${address}?prediction=${ids[0]}&amp;view=form">`;
     expect(await look("/runs?view=form")).toContain(link);
   });
 
-  it("whose data was removed are still there", async () => {
+  it("a recent run stays in the list after its data was removed", async () => {
     const { who, ids, look } = await withRuns({ prompt: "forgotten" });
     await who.client.ok("DELETE", `/v1/predictions/${ids[0]}`);
     const html = await look("/runs");
@@ -79,7 +79,7 @@ describe("recent runs", () => {
 });
 
 describe("two runs", () => {
-  it("are compared: what differs is marked, the rest is folded", async () => {
+  it("two runs are compared: differences are marked, and the rest is folded", async () => {
     const { ids, look } = await withRuns(
       { prompt: "A red fox", width: 64 },
       { prompt: "A blue fox", width: 64, seed: 7 },
@@ -93,7 +93,7 @@ describe("two runs", () => {
     expect(html).toContain('<th scope="row">Price</th><td data-label="A">–</td>');
   });
 
-  it("have a price where the operator has set one", async () => {
+  it("compared runs have a price where the operator has set one", async () => {
     const { who, ids, look } = await withRuns({ a: 1 }, { a: 2 });
     const page = () => look(`?prediction=${ids[0]}&compare=${ids[1]}`);
     await env.DB.prepare("UPDATE hardware SET price_per_hour = 3600").run();
@@ -103,7 +103,7 @@ describe("two runs", () => {
     await env.DB.prepare("UPDATE hardware SET price_per_hour = NULL").run();
   });
 
-  it("have to be one's own and of this model", async () => {
+  it("compared runs have to be the user's own and of this model", async () => {
     const [one, other] = await Promise.all([withRuns({}), withRuns({})]);
     const [mine, theirs] = [one.ids[0], other.ids[0]];
     const status = async (query: string) =>

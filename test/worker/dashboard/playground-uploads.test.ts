@@ -1,4 +1,4 @@
-/** Files that somebody uploads in the playground, by their session. */
+/** Files that users upload in the playground, by their session. */
 import { describe, expect, it } from "vitest";
 import type { Upload } from "../../../src/protocol/upload.ts";
 import { bytesOf, MIB, PART, sendParts } from "../support/files.ts";
@@ -17,7 +17,7 @@ describe("uploads of a session", () => {
     return response.json();
   }
 
-  it("become files that an input takes", async () => {
+  it("uploads become files that an input takes", async () => {
     const { model } = await newWorld({
       input: { type: "object", properties: { image: { type: "string", format: "uri" } } },
       visibility: "public",
@@ -36,7 +36,7 @@ describe("uploads of a session", () => {
     expect(body.input).toEqual({ image: url });
   });
 
-  it("can be given up, and are nobody else's", async () => {
+  it("an upload can be canceled, and nobody else has access to it", async () => {
     const begun = await begin(visitor, 10);
     const { visitor: stranger } = await signedUp();
     for (const [method, path] of [
@@ -53,7 +53,7 @@ describe("uploads of a session", () => {
     expect((await visitor.call("GET", `/uploads/${begun.id}`)).status).toBe(404);
   });
 
-  it("are refused in words", async () => {
+  it("an upload that is refused has an error in words", async () => {
     await visitor.look("/");
     const none = await visitor.call("POST", "/uploads", { size: 0, mime_type: "image/png" });
     expect(none.status).toBe(422);

@@ -1,4 +1,4 @@
-/** The playground without client code, and what its client code asks. */
+/** The playground without client code, and the requests of its client code. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -14,8 +14,8 @@ import { DIGEST, newWorld, unique } from "../support/world.ts";
 
 const { world, page: PAGE, visitor, username, client, run } = await newPlayground();
 
-describe("the page", () => {
-  it("has a field for each property, with what it is at first", async () => {
+describe("the page of the playground", () => {
+  it("the page has a field for each property, with its default", async () => {
     const { status, html } = await visitor.look(PAGE);
     expect(status).toBe(200);
     expect(html).toMatch(/<label for="lines-0"><bdi>Prompt<\/bdi><\/label>/);
@@ -28,7 +28,7 @@ describe("the page", () => {
     expect(html).toContain("No prediction yet");
   });
 
-  it("says what a field means apart from what it takes", async () => {
+  it("the page shows the meaning of a field apart from its limits", async () => {
     const prompt = { type: "string", title: "Prompt", description: "A theme", maxLength: 9 };
     const steps = { type: "integer", description: "How many", minimum: 1, maximum: 50 };
     const input = { type: "object", properties: { prompt, steps } };
@@ -38,14 +38,14 @@ describe("the page", () => {
     expect(textOf(html)).not.toContain("A theme ·");
   });
 
-  it("shows the call as code, with the address that it was asked at", async () => {
+  it("the page shows the call as code, with the address of the request", async () => {
     const { html } = await visitor.look(`${PAGE}?tab=code`);
     expect(html).toContain("curl -N &#39;https://auspex.test/v1/predictions&#39;");
     expect(html).toContain(`&quot;model&quot;: &quot;${world.model}&quot;`);
     expect(html).toMatch(/aria-label="Output" data-panel="output" hidden/);
   });
 
-  it("shows the whole input as JSON when it is asked to", async () => {
+  it("the page shows the whole input as JSON on request", async () => {
     const { html } = await visitor.look(`${PAGE}?as=json`);
     expect(control(html, "input")).not.toContain("disabled");
     expect(html).toMatch(/<fieldset[^>]*data-raw-panel[^>]*>/);
@@ -53,14 +53,14 @@ describe("the page", () => {
     expect(html).toContain("&quot;steps&quot;: 20");
   });
 
-  it("has JSON alone for a version that names no properties", async () => {
+  it("the page has only JSON for a version without properties", async () => {
     const { model } = await newWorld({ input: { type: "object" }, visibility: "public" });
     const { html } = await visitor.look(`/models/${model}`);
     expect(html).not.toContain("data-fields-panel");
     expect(html).not.toContain("data-switch-mode");
   });
 
-  it("has a field for what is said to a chat, also where its schema says nothing", async () => {
+  it("the page has a field for messages of a chat, even if its schema has none", async () => {
     const { model } = await newWorld({
       visibility: "public",
       compatibilities: { vendora_chat_completions: true },
@@ -76,7 +76,7 @@ describe("the page", () => {
     expect(body.input).toEqual({ messages: [{ role: "user", content: "Who is it?" }] });
   });
 
-  it("takes JSON of a version that waits for its first start, and says why", async () => {
+  it("the page takes JSON for a version that waits for its first start, and shows why", async () => {
     const { visitor: own, images, model } = await newOwnImages();
     await images.push("v1", { Entrypoint: ["vllm", "serve"] });
     await images.publish({ image: "v1" });
@@ -89,7 +89,7 @@ describe("the page", () => {
     expect((await own.look(page)).html).not.toContain("its inputs are not known yet");
   });
 
-  it("says how to publish a version where there is none, to whom it concerns", async () => {
+  it("the page shows its owner how to publish a first version, and others that there is none", async () => {
     const name = unique("empty");
     await client.ok("POST", "/v1/models", { name, visibility: "public" });
     const { html } = await visitor.look(`/models/${username}/${name}`);
@@ -99,7 +99,7 @@ describe("the page", () => {
     expect(other.html).toContain("The owner has not published a version");
   });
 
-  it("is not there for a model that is not, or not for them", async () => {
+  it("the page is a 404 for an unknown, hidden or wrong model or version", async () => {
     const hidden = await newWorld();
     for (const page of [`/models/${hidden.model}`, "/models/nobody/nothing"]) {
       expect((await visitor.look(page)).status).toBe(404);
@@ -109,7 +109,7 @@ describe("the page", () => {
 });
 
 describe("a form that is sent", () => {
-  it("begins a prediction that streams, and shows it with its input", async () => {
+  it("a form begins a prediction that streams, and shows it with its input", async () => {
     await visitor.look(PAGE);
     const { status, location = "" } = await visitor.send(
       PAGE,
@@ -142,7 +142,7 @@ describe("a form that is sent", () => {
       "&#39;small&#39; or &#39;large&#39;",
     ],
   ])(
-    "comes back with what is wrong with %s, and with what was typed",
+    "a form with an error in %s shows the error, and keeps what was typed",
     async (_, typed, id, message) => {
       await visitor.look(PAGE);
       const { status, html } = await visitor.send(PAGE, form({ "strings-4": "kept", ...typed }));
@@ -154,7 +154,7 @@ describe("a form that is sent", () => {
     },
   );
 
-  it("may be the whole input as JSON, and says where that goes wrong", async () => {
+  it("a form may be the whole input as JSON, and shows where that has errors", async () => {
     await visitor.look(PAGE);
     const sent = await visitor.send(PAGE, { version: "1", input: '{"prompt": "x"}' });
     expect(sent.status).toBe(303);
@@ -167,7 +167,7 @@ describe("a form that is sent", () => {
     expect(list.html).toContain("Input should be an object");
   });
 
-  it("runs the version that it was made for", async () => {
+  it("a form runs the version that it was made for", async () => {
     const { client: owner, model } = world;
     await owner.ok("POST", `/v1/models/${model}/versions`, {
       release_notes: "",
@@ -179,13 +179,13 @@ describe("a form that is sent", () => {
     const { html } = await visitor.look(location);
     expect(html).toMatch(/<option value="1" selected="">1<\/option>/);
     expect(html).toContain("2 (latest)");
-    // Its code stays with that version, too.
+    // The code names that version, too.
     expect(html).toContain(`&quot;model&quot;: &quot;${model}:1&quot;`);
   });
 });
 
 describe("client code", () => {
-  it("is answered with the id, and with what is wrong in the form of the API", async () => {
+  it("client code gets the ID, and errors in the form of the API", async () => {
     const id = await run({ prompt: "x" });
     expect((await visitor.look(`${PAGE}?prediction=${id}`)).html).toContain(
       `data-prediction="${id}"`,
@@ -198,8 +198,8 @@ describe("client code", () => {
   });
 });
 
-describe("what a version's schema asks", () => {
-  it("cannot hold up the service, and what takes too long is left to the container", async () => {
+describe("a version's schema", () => {
+  it("a costly schema cannot hold up the service: the container validates what takes too long", async () => {
     const input = { properties: { a: { type: "string", pattern: "^(?=(a+)+$)" } } };
     const { client: owner, model } = await newWorld({ input, visibility: "public" });
     const page = `/models/${model}`;
@@ -212,7 +212,7 @@ describe("what a version's schema asks", () => {
     expect(status).toBe(202);
   });
 
-  it("may be a property named __proto__", async () => {
+  it("a schema may have a property named __proto__", async () => {
     const properties = JSON.parse('{"__proto__": {"type": "string"}}');
     const schema = { type: "object", required: ["__proto__"], properties };
     const { model } = await newWorld({ input: schema, visibility: "public" });
@@ -222,7 +222,7 @@ describe("what a version's schema asks", () => {
     expect(JSON.stringify(body.input)).toBe('{"__proto__":"x"}');
   });
 
-  it("is met by an upload's path alone, as without validation", async () => {
+  it("a schema's uri accepts an upload's path, as without validation", async () => {
     const input = { properties: { image: { type: "string", format: "uri" } } };
     const { model } = await newWorld({ input, visibility: "public" });
     const page = `/models/${model}`;
@@ -237,8 +237,8 @@ describe("what a version's schema asks", () => {
   });
 });
 
-describe("how often somebody may run", () => {
-  it("is limited as creating by the API is", async () => {
+describe("a limit of runs", () => {
+  it("a user's runs are limited as creates of the API are", async () => {
     const limited: Bindings = Object.assign({}, env, { RATE_LIMITS: "on" });
     const dashboard = createDashboard(app);
     const { visitor: eager } = await signedUp();
@@ -250,7 +250,7 @@ describe("how often somebody may run", () => {
       "x-form-token": eager.formToken,
     };
     const statuses = new Set<number>();
-    // Twice the limit of test/projects/worker.ts: the end of one window and all of the next.
+    // The loop covers twice the limit of test/projects/worker.ts: the end of one window and all of the next.
     for (let asked = 0; asked <= 12 && !statuses.has(429); asked++) {
       const body = JSON.stringify({ input: { prompt: "x" } });
       const request = new Request(`${ORIGIN}${PAGE}`, { method: "POST", headers, body });

@@ -1,4 +1,4 @@
-/** What a run was given, as its page shows it. */
+/** The input of a run on its page. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ORIGIN } from "../support/client.ts";
 import { type Customer, newCustomer } from "../support/customer.ts";
@@ -8,11 +8,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("what it was given", () => {
+describe("the input of a run", () => {
   const page = async ({ visitor }: Customer, id: string) =>
     (await visitor.look(`/predictions/${id}`)).html;
 
-  it("is there field by field, pictures as such", async () => {
+  it("an input is shown field by field, with pictures", async () => {
     const who = await newCustomer();
     const dot = "data:image/png;base64,iVBORw0KGgo=";
     const id = await who.waiting({ input: { prompt: "<b>Alice</b>", steps: 20, mask: dot } });
@@ -24,7 +24,7 @@ describe("what it was given", () => {
     expect(html).toContain(`/models/${who.model}?prediction=${id}`);
   });
 
-  it("has a new address for a file whose old one has expired, while it is there", async () => {
+  it("a file whose address has expired gets a new one while it exists", async () => {
     const who = await newCustomer();
     const upload = await uploaded(who.client, bytesOf(100), {
       name: "in.png",
@@ -41,7 +41,7 @@ describe("what it was given", () => {
     expect(html).toContain("in.png?expires=1&amp;signature=");
   });
 
-  it("shows an upload as the file that it is, and gives the same upload to the next run", async () => {
+  it("an upload is shown as its file, and the next run gets the same upload", async () => {
     const who = await newCustomer();
     const facts = { name: "in.png", mime_type: "image/png" };
     const upload = await uploaded(who.client, bytesOf(100), facts);
@@ -60,14 +60,14 @@ describe("what it was given", () => {
     expect(again.input).toEqual({ image: address, other: [`${ORIGIN}${address}`] });
   });
 
-  it("of another is never shown as a file", async () => {
+  it("an upload of another user is never shown as a file", async () => {
     const who = await newCustomer();
     const upload = await uploaded((await newCustomer()).client, bytesOf(10), {});
     const id = await who.waiting({ input: { text: `see /v1/uploads/${upload.id}` } });
     expect(await page(who, id)).not.toContain("/v1/files/");
   });
 
-  it("is as large as what it tells, however deep that is nested", async () => {
+  it("a deeply nested input takes no more space than its text", async () => {
     const who = await newCustomer();
     const deep = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
     const nested = await who.waiting({ input: { p: deep(125), list: Array(6).fill(deep(120)) } });
@@ -76,7 +76,7 @@ describe("what it was given", () => {
     expect([form.status, form.html.length < 150_000]).toEqual([200, true]);
   });
 
-  it("is turns where it is messages", async () => {
+  it("messages are shown as turns", async () => {
     const who = await newCustomer();
     const content = [{ type: "image_url", image_url: {} }];
     const messages = [
@@ -90,7 +90,7 @@ describe("what it was given", () => {
     expect(html).toContain('<dt>seed</dt><dd><div class="output-item"><code>7</code>');
   });
 
-  it("is left out when it is too large for a page", async () => {
+  it("an input that is too large for a page is left out", async () => {
     const who = await newCustomer();
     const html = await page(who, await who.waiting({ input: { text: "z".repeat(300_000) } }));
     expect(html).toContain("The input is too large to show here.");

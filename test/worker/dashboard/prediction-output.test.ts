@@ -1,12 +1,12 @@
-/** What a run has put out, as its page shows it. */
+/** The output of a run on its page. */
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { ORIGIN } from "../support/client.ts";
 import { newCustomer, view, viewOfOutputs } from "../support/customer.ts";
 import { storeValue } from "../support/files.ts";
 
-describe("what a model puts out", () => {
-  /** The output section of a run that has put out these. */
+describe("the output of a model", () => {
+  /** Returns the output section of a run with these outputs. */
   async function shown(values: object[] | string[], output?: object): Promise<string> {
     const html = await viewOfOutputs(values, output);
     return /<div data-output[^>]*>(.*?)<div data-part="note">/s.exec(html)?.[1] ?? "";
@@ -14,13 +14,13 @@ describe("what a model puts out", () => {
 
   const FILE = `${ORIGIN}/v1/files/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e`;
 
-  it("is text, whatever it looks like", async () => {
+  it("an output is text, whatever it looks like", async () => {
     const html = await shown(["<img src=x onerror=alert(1)>", "<script>alert(1)</script>"]);
     expect(html).not.toMatch(/<(img|script)/);
     expect(html).toContain("&lt;script&gt;");
   });
 
-  it("is shown as picture, sound and film where it is a file of this deployment", async () => {
+  it("an output that is a file of this deployment is shown as picture, sound or video", async () => {
     const html = await shown([
       `${FILE}/out.png?expires=9999999999&signature=a`,
       `${FILE}/out.mp3?expires=9999999999&signature=a`,
@@ -44,18 +44,18 @@ describe("what a model puts out", () => {
     `${ORIGIN}/v1/user/out.png`,
     `${ORIGIN}/v1/files/../user/out.png`,
     `${ORIGIN}:444/v1/files/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e/out.png`,
-  ])("is a link elsewhere: %s", async (address) => {
+  ])("an output with another address is a link: %s", async (address) => {
     const html = await shown([address]);
     expect(html).toMatch(/<a href="[^"]+" rel="noopener noreferrer nofollow">/);
     expect(html).not.toContain("<img");
   });
 
   it.each(["javascript:alert(1)", "data:text/html,<script>", "https://a b.example/", "https://"])(
-    "is no link when it is no address of the web: %s",
+    "an output is no link without a web address: %s",
     async (text) => expect(await shown([text])).not.toContain("<a "),
   );
 
-  it("is a list where the schema says that its texts are items", async () => {
+  it("an output is a list where the schema declares its texts as items", async () => {
     const items = { type: "array", items: { type: "string" }, "x-cog-array-type": "iterator" };
     expect((await shown(["a", "b"], items)).match(/<div class="output-item text">/g)).toHaveLength(
       2,
@@ -64,14 +64,14 @@ describe("what a model puts out", () => {
     expect(await shown(["a", "b"], text)).toContain('<div class="output-item text">ab</div>');
   });
 
-  it("is a link in the words that it was given in, when it is all that there is", async () => {
+  it("an output that is only an address is a link, in its original words", async () => {
     const typed = "http://Example.com:80/a/../b";
     const link = `<a href="http://example.com/b" rel="noopener noreferrer nofollow">${typed}</a>`;
     expect(await shown([typed])).toContain(link);
     expect(await shown([[typed]])).toContain(link);
   });
 
-  it("that comes in pieces is a text, whatever a piece of it looks like", async () => {
+  it("an output in pieces is a text, whatever its pieces look like", async () => {
     for (const pieces of [
       ["https://", "docs", ".python", ".org"],
       ["https://Exam", "ple.com"],
@@ -82,7 +82,7 @@ describe("what a model puts out", () => {
       );
   });
 
-  it("that goes on is a text, whatever its beginning looks like", async () => {
+  it("an output that goes on is a text, whatever its beginning looks like", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const { channel } = await (await who.runner()).work();
@@ -90,7 +90,7 @@ describe("what a model puts out", () => {
     expect(await view(who, id)).toContain('<div class="output-item text">https://docs</div>');
   });
 
-  it("is shown as what it is inside of an object, too", async () => {
+  it("files inside an object are shown as files, too", async () => {
     const picture = `${FILE}/out.png?expires=9999999999&signature=a`;
     const html = await shown([
       { picture, mask: `${FILE}/mask.bin?expires=9999999999&signature=a` },
@@ -109,7 +109,7 @@ describe("what a model puts out", () => {
     expect(elsewhere).toContain('<span class="string">&quot;no address&quot;</span>');
   });
 
-  it("that is too large for a page has its beginning there", async () => {
+  it("an output that is too large for a page is shown by its beginning", async () => {
     const who = await newCustomer();
     const large: [Json, string, string][] = [
       ["Off with her head! ".repeat(20_000), "Off with her head! Off with", "output.txt"],
@@ -135,7 +135,7 @@ describe("what a model puts out", () => {
     }
   });
 
-  it("is as large as what it tells, however deep that is nested", async () => {
+  it("a deeply nested output takes no more space than its text", async () => {
     const deep = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
     const html = await shown([{ p: deep(120), q: [deep(110)] }, deep(130)]);
     expect(html.length).toBeLessThan(5_000);
@@ -144,7 +144,7 @@ describe("what a model puts out", () => {
     expect(long).toMatch(/Too large to expand here. <a href="\/predictions\/[\w-]+\/output.json">/);
   });
 
-  it("is a tree, whose long lists and inner parts are folded", async () => {
+  it("an output is a tree, whose long lists and inner parts are folded", async () => {
     const html = await shown([{ vector: [1], "<b>": null, list: Array(3).fill({}) }]);
     expect(html).toContain("<summary>3 fields</summary>");
     expect(html).toContain('<span class="key">&lt;b&gt;: </span><span class="null">null</span>');
@@ -157,14 +157,14 @@ describe("what a model puts out", () => {
     );
   });
 
-  it("is a tree, whose small parts unfold without client code", async () => {
+  it("an output is a tree, whose small parts unfold without client code", async () => {
     const html = await shown([{ point: { x: 1, list: [true] } }]);
     expect(html).toContain(
       '<summary><span class="key">list: </span>1 item</summary><ul><li><span class="key">0: </span><span class="boolean">true</span>',
     );
   });
 
-  it("is a table of embeddings with their distances", async () => {
+  it("embeddings are a table with their distances", async () => {
     const data = [
       [1, 0],
       [0, 2],
@@ -176,7 +176,7 @@ describe("what a model puts out", () => {
     expect(html).toContain('<span class="key">model: </span><span class="string">');
   });
 
-  it("is a table of embeddings whose rows are named by the texts they are of", async () => {
+  it("rows of embeddings are named by their texts", async () => {
     const who = await newCustomer();
     const id = await who.waiting({ input: { model: "tiny", input: ["A <cat>", "A dog"] } });
     const { channel } = await (await who.runner()).work();
@@ -186,18 +186,18 @@ describe("what a model puts out", () => {
       output: "value",
     });
     const name = '<th scope="row">0 <bdi class="vector-text">A &lt;cat&gt;</bdi></th>';
-    // In the table, and in that of the distances.
+    // The name is in the table, and in the table of distances.
     expect((await view(who, id)).split(name)).toHaveLength(3);
   });
 
-  it("is pictures where an answer has them as base64", async () => {
+  it("pictures in base64 are shown as pictures", async () => {
     const data = [{ b64_json: "iVBORw0KGgo=" }, { b64_json: "/9j/4AAQ" }];
     const html = await shown([{ created: 1, data }]);
     expect(html).toContain('<img src="data:image/png;base64,iVBORw0KGgo="');
     expect(html).toContain('<img src="data:image/jpeg;base64,/9j/4AAQ"');
   });
 
-  it("is what was said, of a chat in pieces or whole", async () => {
+  it("an output of a chat is its text, in pieces or whole", async () => {
     const chunk = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
     const usage = { choices: [], usage: { total_tokens: 3 } };
     expect(await shown([chunk("Off with "), chunk("her head"), usage])).toContain(
@@ -210,7 +210,7 @@ describe("what a model puts out", () => {
   });
 });
 
-describe("what a model of the vendora convention says", () => {
+describe("the output of a model of the vendora convention", () => {
   const whole = (message: object) => ({
     choices: [{ message: { role: "assistant", ...message } }],
   });
@@ -262,19 +262,19 @@ describe("what a model of the vendora convention says", () => {
         event("completed", { response: { output: [item("Off with")] } }),
       ],
     ],
-  ])("is shown: a %s", async (_, values) => {
+  ])("an output is shown: a %s", async (_, values) => {
     const html = await said(...values);
     expect(html).toContain('<div class="output-item text">Off with</div>');
     expect(html.match(/class="out/g)).toHaveLength(1);
   });
 
-  it("is told thoughts first", async () => {
+  it("an answer shows thoughts first", async () => {
     expect(await said(whole({ reasoning_content: "Hm.", content: "No." }))).toContain(
       '<div class="output-item text">Hm.\n\nNo.</div>',
     );
   });
 
-  it("stays a tree where it is more than words", async () => {
+  it("an answer of more than text stays a tree", async () => {
     const audio = await said(whole({ content: null, audio: { id: "a" } }));
     expect(audio).toContain('<span class="key">choices: </span>1 item');
     const call = { type: "function_call", name: "croquet", arguments: "{}" };
@@ -287,7 +287,7 @@ describe("what a model of the vendora convention says", () => {
     expect(await said(event("failed", { response: { error: {} } }))).toContain("failed");
   });
 
-  it("that is nothing is said to be nothing", async () => {
+  it("an empty answer is shown as no output", async () => {
     const html = await said(piece({ role: "assistant", content: "" }), { choices: [], usage: {} });
     expect(html).toContain("The model returned no output.");
   });

@@ -1,4 +1,4 @@
-/** A run as the server shows it, and the stream that goes on from there. */
+/** The page of a run, and the stream that continues it. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { logLinesIn, newCustomer, view } from "../support/customer.ts";
@@ -12,14 +12,14 @@ afterEach(() => {
 
 const lastIn = (html: string) => Number(/data-last="(\d+)"/.exec(html)?.[1]);
 
-/** The names of the steps, with their state. */
+/** Returns the names of the steps, with their states. */
 const stepsIn = (html: string) =>
   [...html.matchAll(/<li class="(\w+)"[^>]*><span class="step">([^<]+)/g)].map(
     ([, state, name]) => `${name}: ${state}`,
   );
 
-describe("while it goes on", () => {
-  it("waits", async () => {
+describe("a run that goes on", () => {
+  it("a run waits at first", async () => {
     const who = await newCustomer();
     const html = await view(who, await who.waiting());
     expect(html).not.toContain("<html");
@@ -35,19 +35,19 @@ describe("while it goes on", () => {
     ]);
   });
 
-  it("says what it waits for, unless that is soon over", async () => {
+  it("a run shows why it waits, unless that is soon over", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const who = await newCustomer();
     const id = await who.waiting();
     const why = async () => {
-      // What client code asks for again is the part as the view has it.
+      // The part that client code asks for is the one in the page.
       const { html } = await who.visitor.look(`/predictions/${id}/why`);
       expect(await view(who, id)).toContain(html);
       return html;
     };
     const said = async () =>
       /class="([^"]*)" data-why[^>]*>No \S+ runner is accepting work/.exec(await why())?.[1];
-    // Client code need not be there: the page says it by itself then.
+    // The page shows it without client code as well.
     await eventually(async () => expect(await said()).toBe("hint shown-after-2-s"));
     vi.setSystemTime(Date.now() + 3_000);
     expect(await said()).toBe("hint");
@@ -56,7 +56,7 @@ describe("while it goes on", () => {
     expect(await said()).toBeUndefined();
   });
 
-  it("shows how far the container is, and what it prints", async () => {
+  it("a run shows how far its container is, and what it prints", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const runner = await who.runner();
@@ -72,7 +72,7 @@ describe("while it goes on", () => {
     expect(stepsIn(html)).toContain("Setup: current");
   });
 
-  it("does not run while no runner has it: one was lost, and the next attempt waits", async () => {
+  it("a run whose runner was lost is shown as waiting for the next attempt", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const who = await newCustomer();
     const id = await who.waiting();
@@ -99,7 +99,7 @@ describe("while it goes on", () => {
     expect(stepsIn(again)).toContain("Running: current");
   });
 
-  it("is followed from where the page ends, without losing or repeating a word", async () => {
+  it("a stream continues where the page ends, and neither loses nor repeats a word", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const { channel } = await (await who.runner()).work();
@@ -120,7 +120,7 @@ describe("while it goes on", () => {
     );
   });
 
-  it("is followed from the last event that a browser had, which knows better than its address", async () => {
+  it("a stream continues after the browser's last event, which overrides the address", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const { channel } = await (await who.runner()).work();
@@ -134,20 +134,20 @@ describe("while it goes on", () => {
     expect(done.status).toBe(204);
   });
 
-  it("is asked every five minutes who follows it", async () => {
+  it("a stream ends after five minutes, so that its reader is checked again", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const { channel } = await (await who.runner()).work();
     await channel.output("a");
     const object = await objectOf(id);
-    // The next one is half a minute away: one that came at a moved time would find the runner lost.
+    // The alarm is half a minute away: at a moved time it would find the runner lost.
     await runDurableObjectAlarm(object);
     vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
     const path = `/predictions/${id}/events`;
     const stream = await who.visitor.fetch(path, {});
     const reading = new EventReader(stream.body).rest();
     await runInDurableObject(object, () => vi.advanceTimersByTimeAsync(290_000));
-    // With metrics, which are stored at once: no timer goes off by itself here.
+    // Metrics are stored at once, because timers do not run by themselves here.
     await channel.report([
       { event: "output", data: "b" },
       { event: "metrics", data: { seen: 2 } },
@@ -165,8 +165,8 @@ describe("while it goes on", () => {
   });
 });
 
-describe("when it has ended", () => {
-  it("has its steps with their times, and its metrics", async () => {
+describe("a run that has ended", () => {
+  it("a run has its steps with their times, and its metrics", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const runner = await who.runner();
@@ -197,7 +197,7 @@ describe("when it has ended", () => {
     expect(html).toContain('<span class="key">answer: </span><span class="number">42</span>');
   });
 
-  it("says why it failed, and whose fault that is", async () => {
+  it("a run that failed shows why, and whose fault it is", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const { channel } = await (await who.runner()).work();
@@ -218,7 +218,7 @@ describe("when it has ended", () => {
     expect(html).toMatch(/<details id="logs" class="prediction-logs" open/);
   });
 
-  it("leaves out what is too much for a page, and leads to all of it", async () => {
+  it("a run leaves out what is too much for a page, and links to all of it", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const { channel } = await (await who.runner()).work();
@@ -227,7 +227,7 @@ describe("when it has ended", () => {
     await channel.output("y".repeat(100_000));
     await channel.succeed("end");
     const html = await view(who, id);
-    // 100 KB at once, and the rest folded.
+    // The first 100 KB are shown, and the rest is folded.
     expect(html).toContain(
       `<div class="output-item text">${part}${"x".repeat(2_400)}</div><details`,
     );
@@ -242,7 +242,7 @@ describe("when it has ended", () => {
     expect(await response.json()).toEqual(await who.client.get(id));
   });
 
-  it("shows the end of a long log, and how much of it there is before", async () => {
+  it("a run shows the end of a long log, and the number of lines before", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const { channel } = await (await who.runner()).work();
@@ -257,7 +257,7 @@ describe("when it has ended", () => {
     expect(await file.text()).toBe(lines);
   });
 
-  it("shows the log's colors and times, and without client code the lines that are looked for", async () => {
+  it("a log has colors and times, and can be searched without client code", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const { channel } = await (await who.runner()).work();
@@ -275,7 +275,7 @@ describe("when it has ended", () => {
     expect(found).toMatch(/<details id="logs" class="prediction-logs" open/);
   });
 
-  it("says that a line is there without its beginning", async () => {
+  it("a line of the log whose beginning is missing is marked", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const { channel } = await (await who.runner()).work();

@@ -1,4 +1,4 @@
-/** The list of predictions, and what can be done with one, without client code. */
+/** The list of predictions, and the actions on one, without client code. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { timeOfId } from "../../../src/lib/uuid-time.ts";
@@ -14,7 +14,7 @@ const idsIn = (html: string) => [...html.matchAll(/data-row="([\w-]+)"/g)].map((
 const listed = async ({ visitor }: Customer, query = "") =>
   idsIn((await visitor.look(`/predictions${query}`)).html);
 
-/** One that has ended well. */
+/** Returns a prediction that has succeeded. */
 async function ended(who: Customer, ...values: string[]): Promise<string> {
   const id = await who.waiting();
   const { channel } = await (await who.runner()).work();
@@ -22,8 +22,8 @@ async function ended(who: Customer, ...values: string[]): Promise<string> {
   return id;
 }
 
-describe("the list", () => {
-  it("leads to models while it is empty", async () => {
+describe("the list of predictions", () => {
+  it("an empty list links to models", async () => {
     const { visitor } = await signedUp();
     const { status, html } = await visitor.look("/predictions");
     expect(status).toBe(200);
@@ -31,7 +31,7 @@ describe("the list", () => {
     expect(html).toMatch(/<a class="button primary" href="\/models">/);
   });
 
-  it("has one's own, newest first, with how each stands", async () => {
+  it("the list has the user's own predictions, newest first, with their status", async () => {
     const who = await newCustomer();
     const first = await ended(who, "x");
     const second = await who.waiting();
@@ -46,7 +46,7 @@ describe("the list", () => {
     });
   });
 
-  it("is filtered by status and by model with a form, and keeps what was asked for", async () => {
+  it("the list is filtered by status and model with a form, which keeps its values", async () => {
     const who = await newCustomer();
     const other = await newCustomer();
     const first = await ended(who, "x");
@@ -63,7 +63,7 @@ describe("the list", () => {
     expect(html).toMatch(/value="failed" checked/);
   });
 
-  it("says what is wrong with a model's name", async () => {
+  it("the list shows that a model's name is malformed", async () => {
     const { visitor } = await signedUp();
     const { status, html } = await visitor.look("/predictions?model=%3Cb%3E");
     expect(status).toBe(200);
@@ -71,16 +71,16 @@ describe("the list", () => {
     expect(html).toContain('value="&lt;b&gt;"');
   });
 
-  it("is filtered by id, token, day and duration, says what is on, and leads to the list without each", async () => {
+  it("the list is filtered by ID, token, day and duration, and links to the list without each filter", async () => {
     const who = await newCustomer();
     const [first, second] = [await who.waiting(), await who.waiting()];
     const { channel } = await (await who.runner()).work();
     await channel.report([], { status: "succeeded", output: "none", execution_seconds: 2.5 });
-    // Tests before may have moved the clock, behind which ids do not fall back.
+    // Earlier tests may have moved the clock, behind which IDs do not fall back.
     const day = new Date(timeOfId(first)).toISOString().slice(0, 10);
     await eventually(async () => expect(await listed(who, "?statuses=succeeded")).toEqual([first]));
     expect(await listed(who, `?id=${first.toUpperCase()}`)).toEqual([first]);
-    // As the list itself shows it, and as people copy it.
+    // The forms of an ID are those of the list, and those that people copy.
     const end = first.slice(-12);
     for (const shown of [`…${end}`, `...${end}`, end.toUpperCase()])
       expect(await listed(who, `?id=${encodeURIComponent(shown)}`)).toEqual([first]);
@@ -108,7 +108,7 @@ describe("the list", () => {
     expect(reversed).toContain("Enter a day that is not before the first.");
   });
 
-  it("tells which token has created each, also when that is revoked", async () => {
+  it("the list shows the token that created each prediction, even if it is revoked", async () => {
     const who = await newCustomer();
     const client = await newClient(who.username, { name: "nightly & co" });
     const id = (await client.create({ model: who.model, input: {} })).body.id;
@@ -123,7 +123,7 @@ describe("the list", () => {
   });
 
   it.each(["?cursor=garbage", "?statuses=odd", "?page_size=many"])(
-    "an address that is none of its pages: %s",
+    "a malformed address of the list is a 400: %s",
     async (query) => {
       const { visitor } = await signedUp();
       const { status, html } = await visitor.look(`/predictions${query}`);
@@ -132,7 +132,7 @@ describe("the list", () => {
     },
   );
 
-  it("comes in pages, forth and back, which keep the filter", async () => {
+  it("the list has pages forward and back, which keep the filter", async () => {
     const who = await newCustomer();
     const ids: string[] = [];
     for (let n = 0; n < 7; n++) ids.unshift(await who.waiting());
@@ -146,13 +146,13 @@ describe("the list", () => {
     expect(second.html).not.toContain("data-first");
     const [, newer = ""] = /<a href="([^"]+)" rel="prev">/.exec(second.html) ?? [];
     const back = await who.visitor.look(newer.replaceAll("&amp;", "&"));
-    // The one first page, where new ones appear.
+    // The link leads to the one first page, where new predictions appear.
     expect([back.status, back.location]).toEqual([303, `/predictions${query}`]);
   });
 });
 
-describe("of a model that has changed", () => {
-  it("its name is the present one, everywhere, and the filter knows it", async () => {
+describe("a model that has changed", () => {
+  it("a renamed model has its present name everywhere, also in the filter", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const [owner] = who.model.split("/");
@@ -166,13 +166,13 @@ describe("of a model that has changed", () => {
     expect(page).toContain(`/models/${model}/versions/1`);
     expect(page).toContain(`/models/${model}?prediction=${id}`);
     expect(page).not.toContain(`/models/${who.model}`);
-    // As it was called when it ran, while no other model is.
+    // The earlier name finds its predictions while no other model has it.
     expect(await listed(who, `?model=${who.model}`)).toEqual([id]);
     const { body } = await who.client.json("GET", `/v1/predictions?model=${who.model}`);
     expect(body).toMatchObject({ items: [{ id }] });
   });
 
-  it("that is gone, or not to be seen any more, there is no link", async () => {
+  it("a deleted or hidden model is named without a link", async () => {
     const who = await newCustomer();
     const id = await ended(who, "x");
     await who.hide();
@@ -193,8 +193,8 @@ describe("of a model that has changed", () => {
   });
 });
 
-describe("cancelling", () => {
-  it("ends it, and says so", async () => {
+describe("canceling", () => {
+  it("a cancel ends a prediction, and the page shows it", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     await who.visitor.look(`/predictions/${id}`);
@@ -205,7 +205,7 @@ describe("cancelling", () => {
     expect(html).toContain('<span class="status canceled">canceled</span>');
   });
 
-  it("of one that a runner has is asked for, and the page says that it is", async () => {
+  it("a cancel of a prediction that a runner has is requested, and the page shows it", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const { channel } = await (await who.runner()).work();
@@ -216,7 +216,7 @@ describe("cancelling", () => {
     expect(html).not.toContain("data-cancel");
   });
 
-  it("of one that has ended is refused, in words", async () => {
+  it("a cancel of a prediction that has ended is refused with a message", async () => {
     const who = await newCustomer();
     const id = await ended(who);
     const { status, html } = await who.visitor.send(`/predictions/${id}/cancel`);
@@ -225,8 +225,8 @@ describe("cancelling", () => {
   });
 });
 
-describe("running it again", () => {
-  it("is another prediction, of the same version with the same input, whatever the model is called now", async () => {
+describe("running again", () => {
+  it("a repeated run is another prediction of the same version and input, even if the model was renamed", async () => {
     const who = await newCustomer();
     const request = { model: who.model, input: { text: "Alice", n: [1] }, stream: true };
     const created = await who.client.post("/v1/predictions", request);
@@ -248,7 +248,7 @@ describe("running it again", () => {
     expect((await who.client.get(third)).input).toEqual({ text: "Alice", n: [1] });
   });
 
-  it("keeps an input that is too large to be kept in the object", async () => {
+  it("a repeated run keeps an input that is too large for the object", async () => {
     const who = await newCustomer();
     const text = "x".repeat(1_200_000);
     const id = await who.waiting({ input: { text } });
@@ -257,7 +257,7 @@ describe("running it again", () => {
     expect((await who.client.get(location.replace("/predictions/", ""))).input).toEqual({ text });
   });
 
-  it("is refused when its data is removed", async () => {
+  it("a repeated run is refused when the data is removed", async () => {
     const who = await newCustomer();
     const id = await ended(who, "x");
     const removing = await who.visitor.send(`/predictions/${id}/delete`);
@@ -268,8 +268,8 @@ describe("running it again", () => {
   });
 });
 
-describe("removing its data", () => {
-  it("leaves that it was", async () => {
+describe("removing data", () => {
+  it("a removal leaves the prediction in the list", async () => {
     const who = await newCustomer();
     const id = await who.waiting({ input: { secret: "tarts" } });
     const { channel } = await (await who.runner()).work();
@@ -284,7 +284,7 @@ describe("removing its data", () => {
     expect((await who.client.get(id)).data_removed).toBe(true);
   });
 
-  it("waits for the end", async () => {
+  it("a removal is refused until the prediction has ended", async () => {
     const who = await newCustomer();
     const id = await who.waiting();
     expect((await who.visitor.send(`/predictions/${id}/delete`)).status).toBe(409);
@@ -293,7 +293,7 @@ describe("removing its data", () => {
 });
 
 describe("webhooks", () => {
-  it("are there with each try, and are delivered once more", async () => {
+  it("a webhook is shown with each attempt, and can be redelivered", async () => {
     const who = await newCustomer();
     const path = freshPath();
     const webhook = { url: `${addressOf(path)}?key=hidden`, events: ["completed"] };
@@ -324,7 +324,7 @@ describe("webhooks", () => {
   });
 });
 
-describe("another's", () => {
+describe("predictions of others", () => {
   it.each(["", "/view", "/why", "/events", "/json"])("GET %s is not there", async (end) => {
     const id = await (await newCustomer()).waiting();
     const { visitor } = await signedUp();

@@ -1,4 +1,4 @@
-/** The ways to publish, where somebody has no model or no version yet, without client code. */
+/** Ways to publish for users without a model or a version, without client code. */
 import { describe, expect, it } from "vitest";
 import { Client, ORIGIN } from "../support/client.ts";
 import { newOperator } from "../support/dashboard-users.ts";
@@ -11,31 +11,34 @@ import { newRunnerToken, operator, unique } from "../support/world.ts";
 
 const HOST = new URL(ORIGIN).host;
 
-/** The commands of a page, as they are copied. */
+/** Returns the commands of a page, as they are copied. */
 const commandsOf = (html: string) =>
   [...html.matchAll(/<code>([^<]*)<\/code><\/pre>/g)].map(([, text = ""]) => textOf(text));
 
 const tokenIn = (html: string) => /aus_\w{20,}/.exec(html)?.[0];
 
 describe("an empty account", () => {
-  it.each(["/", "/models/OWN", "/models/publish"])("is told at %s", async (path) => {
-    const { visitor, username } = await signedUp();
-    const { html } = await visitor.look(path.replace("OWN", username));
-    const [command = "", docker = "", cog = ""] = commandsOf(html);
-    expect(command).toContain(`npm install --global ${ORIGIN}/auspex.tgz`);
-    expect(command).toContain(`auspex login ${ORIGIN}`);
-    expect(command).toContain("auspex init greeter --template node && auspex publish greeter");
-    expect(docker).toContain(
-      `docker login ${HOST} --username ${username} --password-stdin docker build --platform linux/amd64 --tag ${HOST}/${username}/greeter . docker push ${HOST}/${username}/greeter`,
-    );
-    expect(cog).toContain("COG_PUSH_OCI=1");
-    expect(cog).toContain(`cog push ${HOST}/${username}/greeter`);
-    for (const way of [docker, cog])
-      expect(way).toContain(`'{"release_notes": "First version", "image": "latest"}'`);
-    expect(tokenIn(html)).toBeUndefined();
-  });
+  it.each(["/", "/models/OWN", "/models/publish"])(
+    "a user reads how to publish at %s",
+    async (path) => {
+      const { visitor, username } = await signedUp();
+      const { html } = await visitor.look(path.replace("OWN", username));
+      const [command = "", docker = "", cog = ""] = commandsOf(html);
+      expect(command).toContain(`npm install --global ${ORIGIN}/auspex.tgz`);
+      expect(command).toContain(`auspex login ${ORIGIN}`);
+      expect(command).toContain("auspex init greeter --template node && auspex publish greeter");
+      expect(docker).toContain(
+        `docker login ${HOST} --username ${username} --password-stdin docker build --platform linux/amd64 --tag ${HOST}/${username}/greeter . docker push ${HOST}/${username}/greeter`,
+      );
+      expect(cog).toContain("COG_PUSH_OCI=1");
+      expect(cog).toContain(`cog push ${HOST}/${username}/greeter`);
+      for (const way of [docker, cog])
+        expect(way).toContain(`'{"release_notes": "First version", "image": "latest"}'`);
+      expect(tokenIn(html)).toBeUndefined();
+    },
+  );
 
-  it("gets a token in place, which the commands then contain, once", async () => {
+  it("a user gets a token in place, once, which the commands then contain", async () => {
     const { visitor, username } = await signedUp();
     await visitor.look("/");
     const { html, status, headers } = await visitor.send("/models/publish");
@@ -55,7 +58,7 @@ describe("an empty account", () => {
     expect(listed).not.toContain(token);
   });
 
-  it("is told when it has all the tokens that it may have", async () => {
+  it("a user with the maximum of tokens gets a message", async () => {
     const { visitor, username } = await signedUp();
     for (let n = 0; n < 100; n++) {
       const path = `/v1/operator/users/${username}/tokens`;
@@ -67,7 +70,7 @@ describe("an empty account", () => {
     expect(commandsOf(html)).toHaveLength(3);
   });
 
-  it("is told who adds a runner while there is none for its model", async () => {
+  it("a user reads who adds a runner while there is none for the model", async () => {
     const hardware = unique("hw");
     await operator.put(`/v1/operator/hardware/${hardware}`, { name: hardware });
     const boss = await newOperator();
@@ -84,7 +87,7 @@ describe("an empty account", () => {
 });
 
 describe("a model without a version", () => {
-  it("shows its owner the ways to publish it, and nobody else", async () => {
+  it("a model shows its owner the ways to publish it, and nobody else", async () => {
     const { visitor, username, path } = await owner({ name: "poet" });
     const { html } = await visitor.look(path);
     expect(commandsOf(html).join()).toContain(`docker push ${HOST}/${username}/poet`);
@@ -97,7 +100,7 @@ describe("a model without a version", () => {
     expect(commandsOf(made.html).join()).toContain(`auspex run ${username}/poet`);
   });
 
-  it("shows them no more once it has one", async () => {
+  it("a model with a version no longer shows them", async () => {
     const { visitor, path } = await owner();
     await visitor.send(`${path}/versions/new`, NEW_VERSION);
     expect((await visitor.look(path)).html).not.toContain("docker push");
@@ -108,7 +111,7 @@ describe("a model without a version", () => {
   });
 });
 
-it("what is pasted makes a version of what was pushed", async () => {
+it("a pasted command makes a version of the pushed image", async () => {
   const { visitor, username } = await signedUp();
   await visitor.look("/");
   const { html } = await visitor.send("/models/publish");

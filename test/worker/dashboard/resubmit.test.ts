@@ -1,4 +1,4 @@
-/** A session that ends while a form is filled in: what was typed is not lost. */
+/** Forms of a session that has ended: what was typed is kept. */
 import { describe, expect, it } from "vitest";
 import { newModel } from "../support/catalogue.ts";
 import { PASSWORD, signedUp, Visitor } from "../support/visitor.ts";
@@ -6,7 +6,7 @@ import { newClient } from "../support/world.ts";
 
 const TYPED = 'A "long" text,\r\nwith <b>lines</b> & more';
 
-/** What the hidden fields of a page's only form would send. */
+/** Returns what the hidden fields of a page's only form would send. */
 const keptIn = (html: string) => {
   const [, form = ""] = /<main.*?(<form.*?<\/form>)/s.exec(html) ?? [];
   const fields = [...form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
@@ -31,8 +31,8 @@ async function owner() {
   return { username, email, client, model: `${username}/${name}` };
 }
 
-describe("a form of a session that is over", () => {
-  it("is kept, and is sent once more by who has signed in again", async () => {
+describe("a form of a session that has ended", () => {
+  it("a form is kept, and can be sent again by the user who has signed in again", async () => {
     const { username, email, client, model } = await owner();
     const settings = `/models/${model}/settings`;
     const gone = new Visitor();
@@ -40,7 +40,7 @@ describe("a form of a session that is over", () => {
     const first = await gone.send(settings, typed);
     expect(first.status).toBe(401);
     expect(first.html).toContain("You are signed out");
-    // Every way in from here leaves it open: what is kept is nowhere else.
+    // Every link to the sign-in opens a new tab: the form is kept only in this one.
     const waysIn = [...first.html.matchAll(/<a href="\/sign-in[^>]*>/g)].map(([tag]) => tag);
     expect(waysIn).toEqual(['<a href="/sign-in" target="_blank" rel="noopener">']);
     expect(keptIn(first.html)).toMatchObject({
@@ -50,7 +50,7 @@ describe("a form of a session that is over", () => {
 
     await gone.look("/sign-in");
     await gone.send("/sign-in", { email, password: PASSWORD });
-    // As the page has it that was made without a session.
+    // The page was made without a session and so has no form token.
     gone.formToken = "";
     const second = await gone.send(settings, keptIn(first.html).fields);
     expect(second.status).toBe(403);
@@ -62,7 +62,7 @@ describe("a form of a session that is over", () => {
     expect(saved.overview).toBe(TYPED.replace("\r\n", "\n"));
   });
 
-  it("keeps no secret and no file, and says which fields those were", async () => {
+  it("a form keeps no secret and no file, and names those fields", async () => {
     const { model } = await owner();
     const page = `/models/${model}/variables`;
     const sent = { variable_name: "HF_TOKEN", value: "hunter2" };
@@ -72,7 +72,7 @@ describe("a form of a session that is over", () => {
     expect(keptIn(html).fields).toEqual({ variable_name: "HF_TOKEN" });
   });
 
-  it("is not kept where it came from elsewhere, or had nothing in it", async () => {
+  it("a form of another site, or an empty one, is not kept", async () => {
     const { model } = await owner();
     const settings = `/models/${model}/settings`;
     const evil = { origin: "https://evil.example" };

@@ -1,4 +1,4 @@
-/** Schemas of models for people: any that can be published, and hostile ones. */
+/** Schemas of models on pages: every publishable one, and hostile ones. */
 import { expect, test } from "vitest";
 import { displaySchema } from "../../../src/dashboard/models/display-schema.ts";
 import { SchemaView } from "../../../src/dashboard/models/schema-view.tsx";
@@ -6,7 +6,7 @@ import type { Json } from "../../../src/protocol/common.ts";
 
 const htmlOf = (schema: Json) => String(SchemaView({ title: "Input", schema }));
 
-test("references are followed, and what applies at once is one", () => {
+test("references are followed, and schemas that apply together are merged", () => {
   const { schema, complete } = displaySchema({
     allOf: [{ properties: { a: { type: "string" } }, required: ["a"] }],
     properties: { b: { $ref: "#/$defs/of~1b", description: "B itself" } },
@@ -22,21 +22,21 @@ test("references are followed, and what applies at once is one", () => {
   });
 });
 
-test("fields come in the order that Cog says, and else as they were written", () => {
+test("fields have the order of Cog, or else the written one", () => {
   const { schema } = displaySchema({
     properties: { c: {}, b: { "x-order": 1 }, a: { "x-order": 0 }, d: {} },
   });
   expect(Object.keys(schema.properties ?? {})).toEqual(["a", "b", "c", "d"]);
 });
 
-test("all alternatives are told", () => {
+test("all alternatives are shown", () => {
   expect(
     displaySchema({ oneOf: [{ type: "string" }, { items: { type: "number" } }, { const: 7 }] })
       .schema,
   ).toEqual({ anyOf: [{ type: "string" }, { items: { type: "number" } }, { const: 7 }] });
 });
 
-test("keywords of a wrong type are as if they were not there", () => {
+test("keywords of a wrong type are ignored", () => {
   const { schema } = displaySchema({
     type: "text",
     description: { toString: "x" },
@@ -77,12 +77,12 @@ test.each([
   ["a tree", TREE],
   ["doubling references", DOUBLING],
   ["doubling alternatives", JSON.parse(JSON.stringify(DOUBLING).replaceAll("allOf", "anyOf"))],
-])("what has no end is cut, and says so: %s", (_, schema) => {
+])("an endless schema is cut, with a hint: %s", (_, schema) => {
   expect(displaySchema(schema).complete).toBe(false);
   expect(htmlOf(schema)).toContain("This schema is too large to show in full");
 });
 
-test("texts of users are text: code in them, no links and no tags", () => {
+test("texts of users are shown as text with code, without links and tags", () => {
   const html = htmlOf({
     properties: {
       "<b>name</b>": {

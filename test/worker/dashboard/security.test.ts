@@ -1,4 +1,4 @@
-/** How somebody signs in, and where they are signed in. */
+/** Ways to sign in, and sessions of an account. */
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
@@ -20,7 +20,7 @@ async function elsewhere(email: string): Promise<Visitor> {
 const isIn = async (visitor: Visitor) => (await visitor.look(ADDRESS)).status === 200;
 
 describe("sessions", () => {
-  it("one of them can be ended from another", async () => {
+  it("one session can be ended from another", async () => {
     const { visitor, email } = await signedUp();
     const other = await elsewhere(email);
     const { html } = await visitor.look(ADDRESS);
@@ -30,7 +30,7 @@ describe("sessions", () => {
     expect(await isIn(visitor)).toBe(true);
   });
 
-  it("all of them end at once", async () => {
+  it("all sessions end at once", async () => {
     const { visitor, email } = await signedUp();
     const other = await elsewhere(email);
     const { location } = await visitor.send(`${ADDRESS}/sessions/end`);
@@ -39,7 +39,7 @@ describe("sessions", () => {
     expect(await isIn(visitor)).toBe(false);
   });
 
-  it("nobody ends another's", async () => {
+  it("a session is ended by its own user only", async () => {
     const { visitor } = await signedUp();
     const { visitor: stranger, email } = await signedUp();
     await elsewhere(email);
@@ -50,7 +50,7 @@ describe("sessions", () => {
 });
 
 describe("the sweep", () => {
-  it("removes the sessions that have ended, and no others", async () => {
+  it("a sweep removes the sessions that have ended, and no others", async () => {
     const { visitor, username } = await signedUp();
     const { db } = getServices(env);
     const user = await findUserByName(db, username);
@@ -64,7 +64,7 @@ describe("the sweep", () => {
 });
 
 describe("the password", () => {
-  it("is changed by whoever knows it, and ends the other sessions", async () => {
+  it("a password is changed by a user who knows it, which ends the other sessions", async () => {
     const { visitor, email } = await signedUp();
     const other = await elsewhere(email);
     const password = "another long password";
@@ -75,7 +75,7 @@ describe("the password", () => {
     expect((await new Visitor().send("/sign-in", { email, password })).status).toBe(303);
   });
 
-  it("stays when the present one is wrong", async () => {
+  it("a password stays when the present one is wrong", async () => {
     const { visitor, email } = await signedUp();
     const { status, html } = await visitor.send(`${ADDRESS}/password`, {
       current: "not my password",
@@ -88,12 +88,12 @@ describe("the password", () => {
 });
 
 describe("passkeys", () => {
-  it("another's is not there", async () => {
+  it("a passkey of another user is a 404", async () => {
     const { visitor } = await signedUp();
     expect((await visitor.send(`${ADDRESS}/passkeys/of-another/remove`)).status).toBe(404);
   });
 
-  it("one is only made in a session that was begun not long ago", async () => {
+  it("a passkey is only made in a session that began recently", async () => {
     const { visitor, username } = await signedUp();
     const options = "/auth/passkey/generate-register-options";
     expect((await visitor.call("GET", options)).status).toBe(200);
@@ -107,7 +107,7 @@ describe("passkeys", () => {
     expect((await visitor.call("GET", options)).status).toBe(403);
   });
 
-  it("one is only made for somebody who is signed in", async () => {
+  it("a passkey is only made for a user who is signed in", async () => {
     const answer = await new Visitor().call("GET", "/auth/passkey/generate-register-options");
     expect(answer.status).toBe(401);
     await answer.body?.cancel();

@@ -1,4 +1,4 @@
-/** Links to predictions: what they show, to whom, and when they end. */
+/** Shared links to predictions: what they show, to whom, and when they end. */
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ORIGIN } from "../support/client.ts";
@@ -9,7 +9,6 @@ import { eventually } from "../support/eventually.ts";
 interface Shared {
   who: Customer;
   id: string;
-  /** The address of the link. */
   path: string;
 }
 
@@ -42,14 +41,14 @@ async function shared(input: object = {}, schema: object = {}): Promise<Shared> 
   return { who, id, path };
 }
 
-/** As somebody without a session. */
+/** Requests a page without a session. */
 const see = (path: string) =>
   exports.default.fetch(new Request(ORIGIN + path, { headers: { accept: "text/html" } }));
 
 const ROW = "SELECT * FROM shares WHERE prediction_id = ?";
 
-describe("a link", () => {
-  it("shows input and output to anybody, and nothing else", async () => {
+describe("a shared link", () => {
+  it("a link shows input and output to anybody, and nothing else", async () => {
     const { who, id, path } = await shared(
       { prompt: "Who stole the tarts?", login: "hunter2" },
       { properties: { prompt: { type: "string" }, login: { type: "string", format: "password" } } },
@@ -68,7 +67,7 @@ describe("a link", () => {
     expect(headers.get("x-robots-tag")).toContain("noindex");
   });
 
-  it("is stored as a hash, under an id that says nothing of the prediction", async () => {
+  it("a link is stored as a hash, under an ID that does not reveal the prediction", async () => {
     const { id, path } = await shared();
     const row = await env.DB.prepare(ROW).bind(id).first<Record<string, string | number>>();
     expect(JSON.stringify(row)).not.toContain(path.split("/").at(-1));
@@ -77,7 +76,7 @@ describe("a link", () => {
     expect(week).toBe(7 * 86_400_000);
   });
 
-  it("that is wrong by a character, or ended, is no page", async () => {
+  it("a link with a wrong character, or one that has expired, is a 404", async () => {
     const { id, path } = await shared();
     const wrong = `${path.slice(0, -1)}${path.endsWith("a") ? "b" : "a"}`;
     expect((await see(wrong)).status).toBe(404);
@@ -87,7 +86,7 @@ describe("a link", () => {
     expect((await see(path)).status).toBe(404);
   });
 
-  it("is made by the owner of a prediction alone, once that has ended", async () => {
+  it("a link is made only by the owner of a prediction, once that has ended", async () => {
     const { who, id } = await shared();
     const stranger = await newDashboardUser();
     await stranger.visitor.look("/predictions");
@@ -97,7 +96,7 @@ describe("a link", () => {
     expect((await share(who, await who.waiting())).status).toBe(409);
   });
 
-  it("is listed, and revoked by its owner alone", async () => {
+  it("a link is listed for and revoked by its owner only", async () => {
     const { who, id, path } = await shared();
     const row = await env.DB.prepare(ROW).bind(id).first<{ id: string }>();
     const revoke = `/account/shares/${row?.id}/revoke`;
@@ -110,7 +109,7 @@ describe("a link", () => {
     expect((await see(path)).status).toBe(404);
   });
 
-  it("is on the page of its prediction, and can be revoked there", async () => {
+  it("a link is on the page of its prediction, and can be revoked there", async () => {
     const { who, id, path } = await shared();
     const row = await env.DB.prepare(ROW).bind(id).first<{ id: string }>();
     const page = `/predictions/${id}`;
@@ -125,7 +124,7 @@ describe("a link", () => {
     expect((await (await see(path)).text()).toLowerCase()).toContain("ask whoever sent it");
   });
 
-  it("ends when the data is removed, and with its account", async () => {
+  it("a link ends with the prediction's data, and with the account", async () => {
     const [one, other, third] = await Promise.all([shared(), shared(), shared()]);
     await one.who.client.ok("DELETE", `/v1/predictions/${one.id}`);
     await eventually(async () => expect((await see(one.path)).status).toBe(404));
@@ -141,14 +140,14 @@ describe("a link", () => {
     expect((await see(third.path)).status).toBe(404);
   });
 
-  it("leads to no file of somebody else, whatever its input says", async () => {
+  it("a link gives no access to files of others, whatever the input names", async () => {
     const victim = await shared();
     await env.FILES.put(`${victim.id}/out.png`, "of somebody else");
     const { path } = await shared({ prompt: `Look at /v1/files/${victim.id}/out.png` });
     expect((await see(`${path}/files/${victim.id}/out.png`)).status).toBe(404);
   });
 
-  it("leads to files of its owner that its input names", async () => {
+  it("a link gives access to files of its owner that the input names", async () => {
     const who = await newCustomer();
     const [first, other] = [await ended(who), await ended(who)];
     for (const key of [`${first}/out.png`, `${first}/data-1.png`, `${other}/out.png`])
@@ -161,7 +160,7 @@ describe("a link", () => {
       expect((await see(`${path}/files/${file}`)).status).toBe(404);
   });
 
-  it("leads to what was sent with its request, but for what only a secret field has", async () => {
+  it("a link gives access to files sent with the request, except those of secret fields", async () => {
     const dataUri = (text: string) => `data:text/plain;base64,${btoa(text.repeat(20_000))}`;
     const { id, path } = await shared(
       { letter: dataUri("Dear Queen"), login: dataUri("hunter2") },
@@ -178,14 +177,14 @@ describe("a link", () => {
     expect((await see(`${path}/files/run/${names[1]}`)).status).toBe(404);
   });
 
-  it("shows messages as turns", async () => {
+  it("a link shows messages as turns", async () => {
     const { path } = await shared({ messages: [{ role: "user", content: "Who are you?" }] });
     expect(await (await see(path)).text()).toContain(
       '<strong class="role">user</strong><div class="output-item text">Who are you?</div>',
     );
   });
 
-  it("leads to the files of its prediction alone", async () => {
+  it("a link gives access to the files of its prediction only", async () => {
     const { id, path } = await shared({ image: "none" });
     const elsewhere = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
     await env.FILES.put(`${id}/out.png`, "a picture", {

@@ -1,4 +1,4 @@
-/** In and out of the dashboard, without client code. */
+/** Sign-in, sign-up and sign-out of the dashboard, without client code. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { VERIFIER } from "../../../src/protocol/user.ts";
@@ -13,7 +13,7 @@ const newcomer = () => {
 };
 
 describe("sign-up", () => {
-  it("makes a user and signs them in, with a cookie that scripts do not see", async () => {
+  it("a sign-up makes a user and signs them in, with a cookie that scripts cannot read", async () => {
     const visitor = new Visitor();
     const form = newcomer();
     const { headers, location } = await visitor.send("/sign-up", form);
@@ -29,11 +29,11 @@ describe("sign-up", () => {
   });
 
   it.each([
-    ["a username that is none", { username: "Ann Smith" }, "username"],
+    ["an invalid username", { username: "Ann Smith" }, "username"],
     ["the username of npm run verify", { username: VERIFIER }, "username"],
-    ["an address that is none", { email: "ann" }, "email"],
+    ["an invalid address", { email: "ann" }, "email"],
     ["a short password", { password: "short" }, "password"],
-  ])("says at its field what is wrong with %s, and keeps the rest", async (_, wrong, field) => {
+  ])("an error of %s is shown at its field, and the rest is kept", async (_, wrong, field) => {
     const form = newcomer();
     const { status, html } = await new Visitor().send("/sign-up", { ...form, ...wrong });
     expect(status).toBe(422);
@@ -43,7 +43,7 @@ describe("sign-up", () => {
     expect(html).not.toContain(PASSWORD);
   });
 
-  it("says that a username, or an address, is taken", async () => {
+  it("a sign-up shows that a username, or an address, is taken", async () => {
     const { username, email } = await signedUp();
     const sameName = await new Visitor().send("/sign-up", { ...newcomer(), username });
     expect(sameName.html).toContain(`&#39;${username}&#39; is taken`);
@@ -56,7 +56,7 @@ describe("sign-up", () => {
     );
   });
 
-  it("leaves nothing of somebody whose username was taken", async () => {
+  it("a sign-up whose username was taken leaves nothing", async () => {
     const { username } = await signedUp();
     const form = newcomer();
     await new Visitor().send("/sign-up", { ...form, username });
@@ -66,7 +66,7 @@ describe("sign-up", () => {
 });
 
 describe("sign-in", () => {
-  it("goes on to the page that was asked for", async () => {
+  it("a sign-in goes on to the requested page", async () => {
     const { email } = await signedUp();
     const visitor = new Visitor();
     const asked = await visitor.look("/account/security?x=1");
@@ -86,13 +86,13 @@ describe("sign-in", () => {
     "/\t/evil",
     "/\0",
     "/é",
-  ])("never goes on to another's address: %s", async (next) => {
+  ])("a sign-in never goes on to another site: %s", async (next) => {
     const { email } = await signedUp();
     const fields = { email, password: PASSWORD, next };
     expect((await new Visitor().send("/sign-in", fields)).location).toBe("/");
   });
 
-  it("says the same of a wrong password and of somebody who is not there", async () => {
+  it("a sign-in has the same answer for a wrong password and an unknown user", async () => {
     const { email } = await signedUp();
     const wrong = await new Visitor().send("/sign-in", { email, password: "not the password" });
     expect(wrong.status).toBe(403);
@@ -102,7 +102,7 @@ describe("sign-in", () => {
     expect(absent.html.replaceAll(nobody, "")).toBe(wrong.html.replaceAll(email, ""));
   });
 
-  it("ends with sign-out: the cookie is gone, and worth nothing to whoever kept it", async () => {
+  it("a sign-out removes the cookie, which is then worth nothing", async () => {
     const { visitor } = await signedUp();
     const kept = new Map(visitor.cookies);
     await visitor.send("/sign-out");
@@ -112,22 +112,25 @@ describe("sign-in", () => {
     expect((await thief.look("/account/security")).location).toMatch(/^\/sign-in/);
   });
 
-  it.each(["/sign-in", "/sign-up", "/set-up"])("says so at %s of what is no form", async (path) => {
-    const json = await new Visitor().request(path, {
-      method: "POST",
-      headers: { accept: "text/html", origin: ORIGIN, "content-type": "application/json" },
-      body: "{}",
-    });
-    expect(json.status).toBe(415);
-    const broken = await new Visitor().request(path, {
-      method: "POST",
-      headers: { accept: "text/html", origin: ORIGIN, "content-type": "multipart/form-data" },
-      body: "x",
-    });
-    expect(broken.status).toBe(400);
-  });
+  it.each(["/sign-in", "/sign-up", "/set-up"])(
+    "a body that is no form is refused at %s",
+    async (path) => {
+      const json = await new Visitor().request(path, {
+        method: "POST",
+        headers: { accept: "text/html", origin: ORIGIN, "content-type": "application/json" },
+        body: "{}",
+      });
+      expect(json.status).toBe(415);
+      const broken = await new Visitor().request(path, {
+        method: "POST",
+        headers: { accept: "text/html", origin: ORIGIN, "content-type": "multipart/form-data" },
+        body: "x",
+      });
+      expect(broken.status).toBe(400);
+    },
+  );
 
-  it("reaches of better-auth's own routes none that goes round ours", async () => {
+  it("better-auth's own routes cannot bypass the dashboard's", async () => {
     const visitor = new Visitor();
     for (const path of ["/auth/sign-up/email", "/auth/sign-in/email", "/auth/update-user"]) {
       const answer = await visitor.call("POST", path, newcomer());
@@ -139,7 +142,7 @@ describe("sign-in", () => {
   });
 });
 
-describe("attempts", () => {
+describe("attempts to sign in", () => {
   const services = getServices(env);
 
   beforeEach(() => {
@@ -149,7 +152,7 @@ describe("attempts", () => {
     services.settings.rateLimits = false;
   });
 
-  // The binding counts in windows of the wall clock: at most twice its limit gets through.
+  // The binding counts in windows of the wall clock, so at most twice its limit gets through.
   async function untilRefused(limit: number, attempt: (n: number) => ReturnType<Visitor["send"]>) {
     for (let n = 0; n <= 2 * limit; n++) {
       const { status, html } = await attempt(n);
@@ -163,14 +166,14 @@ describe("attempts", () => {
 
   const from = (address: string) => ({ "cf-connecting-ip": address });
 
-  it("at one account are limited, from wherever they come", async () => {
+  it("attempts at one account are limited, from wherever they come", async () => {
     const { email } = await signedUp();
     const visitor = new Visitor();
     const guess = { email, password: "not the password" };
     await untilRefused(8, (n) => visitor.send("/sign-in", guess, from(`198.51.100.${n}`)));
   });
 
-  it("from one place are limited, whatever they try, and keep nobody else out", async () => {
+  it("attempts from one address are limited, whatever they try, and keep nobody else out", async () => {
     const { email } = await signedUp();
     const visitor = new Visitor();
     const place = from("198.51.100.200");
@@ -186,7 +189,7 @@ describe("attempts", () => {
 });
 
 describe("operators", () => {
-  it("are those who have proved to hold OPERATOR_TOKEN", async () => {
+  it("operators are the users who have proved to hold OPERATOR_TOKEN", async () => {
     const { visitor } = await signedUp();
     expect((await visitor.look("/users")).status).toBe(404);
     const wrong = await visitor.send("/set-up", { operator_token: "x".repeat(30) });
@@ -196,14 +199,14 @@ describe("operators", () => {
     expect((await person.visitor.look("/users")).status).toBe(200);
   });
 
-  it("make their account while they set up", async () => {
+  it("operators make their account while they set up", async () => {
     const visitor = new Visitor();
     const form = { ...newcomer(), operator_token: env.OPERATOR_TOKEN };
     expect((await visitor.send("/set-up", form)).location).toBe("/set-up");
     expect((await visitor.look("/set-up")).html).toContain("is an operator");
   });
 
-  it("may become a user that was made over the API, when nobody signs in as it", async () => {
+  it("an operator may take over a user that was made over the API, when nobody signs in as it", async () => {
     const username = unique("made");
     await operator.post("/v1/operator/users", { username });
     const visitor = new Visitor();

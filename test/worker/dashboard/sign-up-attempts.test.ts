@@ -1,4 +1,4 @@
-/** How many addresses somebody who signs up may try: each answer tells whether there is an account. */
+/** Limit of sign-up attempts per network: each answer reveals whether an address has an account. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
@@ -23,10 +23,10 @@ const newcomer = () => {
   return { username, name: "Tia", email: `${username}@example.com`, password: PASSWORD };
 };
 
-it("20 a day of one network, whatever becomes of them; others and the next day are free", async () => {
+it("a network has 20 attempts a day, whatever their outcome; others and the next day are free", async () => {
   const { email } = await signedUp();
   services.settings.rateLimits = true;
-  // Beside the limit by the minute, which is not what this is about.
+  // The limits per minute are off, because this test is about the daily one.
   for (const limit of [env.RATE_LIMIT_SIGN_IN, env.RATE_LIMIT_ADDRESS])
     vi.spyOn(limit, "limit").mockResolvedValue({ success: true });
   const network = `2001:db8:${(Math.random() * 65_535) | 0}:1`;
@@ -50,7 +50,7 @@ it("20 a day of one network, whatever becomes of them; others and the next day a
   expect((await send(newcomer())).status).toBe(303);
 });
 
-it("what is kept of a network is no address, and goes with its day", async () => {
+it("a count of attempts has no address of its network, and goes with its day", async () => {
   await limitSignUpAttempts(services, "203.0.113.9");
   expect(JSON.stringify(await run("SELECT * FROM sign_up_attempts"))).not.toContain("203.0.113");
   await sweepSessions(services, Date.now() + 2 * 86_400_000);

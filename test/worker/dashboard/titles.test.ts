@@ -1,4 +1,4 @@
-/** What pages are called: in the browser's tab as on the page, and each differently. */
+/** Titles of pages: the same in the browser's tab as on the page, and unique. */
 import { expect, it } from "vitest";
 import { PAGES } from "../../browser/support/pages.ts";
 import { newOperator } from "../support/dashboard-users.ts";
@@ -7,7 +7,7 @@ import { textOf } from "../support/page-text.ts";
 import { addressOf, freshPath } from "../support/receiver.ts";
 import type { Visitor } from "../support/visitor.ts";
 
-/** Pages that exist once, and are of the dashboard. */
+/** Pages of the dashboard that exist once. */
 const ROUTES = Object.keys(PAGES).filter(
   (path) => !path.includes(":") && !path.startsWith("/docs"),
 );
@@ -31,7 +31,7 @@ it("a page's title is its heading, and no two are alike", async () => {
   expect(titles).toEqual([...new Set(titles)]);
 });
 
-it("endpoints of one host are told apart by their titles", async () => {
+it("endpoints of one host have different titles", async () => {
   const { visitor, client } = await newOperator();
   const paths = [freshPath(), freshPath()];
   const titles: string[] = [];

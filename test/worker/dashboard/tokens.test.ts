@@ -16,7 +16,7 @@ const USUAL = {
 
 const DAY_MS = 86_400_000;
 
-/** The text of a token on the page. */
+/** Returns the text of a token on the page. */
 const shownIn = (html: string) => /<code>(aus_\w+)<\/code>/.exec(html)?.[1];
 
 async function made(visitor: Visitor, fields: object = {}): Promise<Client> {
@@ -45,7 +45,7 @@ const statusOf = async (client: Client) => (await client.json("GET", "/v1/user")
 const { visitor, username } = await signedUp();
 
 describe("making a token", () => {
-  it("begins with an open form, and says that there is none yet", async () => {
+  it("a page without tokens has an open form", async () => {
     const { status, html } = await (await signedUp()).visitor.look("/tokens");
     expect(status).toBe(200);
     expect(html).toContain("No tokens yet");
@@ -53,7 +53,7 @@ describe("making a token", () => {
     expect(html).toMatch(/<summary[^>]* hidden=""[^>]*>New token/);
   });
 
-  it("shows it once, in an answer that is kept nowhere, with a call to try it", async () => {
+  it("a new token is shown once, in an answer that is not cached, with a call to try it", async () => {
     const { html, headers, location } = await visitor.send("/tokens", USUAL);
     const token = shownIn(html) ?? expect.fail("no token");
     expect(headers.get("cache-control")).toBe("no-store");
@@ -66,7 +66,7 @@ describe("making a token", () => {
     expect(again.html).toContain(token.slice(0, 10));
   });
 
-  it("tries a call that a token without read may make", async () => {
+  it("a new token without read is shown with a call that it may make", async () => {
     const { html } = await visitor.send("/tokens", { ...USUAL, scopes: ["predict"] });
     const token = shownIn(html) ?? expect.fail("no token");
     const [, path = ""] = /curl https:\/\/auspex\.test(\S+)/.exec(html) ?? [];
@@ -74,7 +74,7 @@ describe("making a token", () => {
     expect((await new Client(`${token}x`).json("GET", path)).status).toBe(401);
   });
 
-  it("can hold it to a priority, which the list shows", async () => {
+  it("a new token can be limited to a priority, which the list shows", async () => {
     await made(visitor, { name: "nightly", priority: "low" });
     const [row] = await rowsOf(username);
     expect(row?.priority).toBe("low");
@@ -85,7 +85,7 @@ describe("making a token", () => {
     expect(status).toBe(422);
   });
 
-  it("ticks what most programs need, and what was ticked", async () => {
+  it("the form ticks what most programs need, and then what was ticked", async () => {
     const ticked = (html: string) =>
       [...html.matchAll(/name="scopes" value="(\w+)" checked/g)].map(([, value]) => value);
     const { html } = await visitor.look("/tokens");
@@ -99,7 +99,7 @@ describe("making a token", () => {
     ["7", 7],
     ["365", 365],
     ["never", null],
-  ])("that expires: %s", async (expires, days) => {
+  ])("a new token expires as chosen: %s", async (expires, days) => {
     const before = Date.now();
     await made(visitor, { expires });
     const [row] = await rowsOf(username);
@@ -109,7 +109,7 @@ describe("making a token", () => {
     expect(at).toBeLessThanOrEqual(Date.now() + days * DAY_MS);
   });
 
-  it("that expires at the end of a day", async () => {
+  it("a new token may expire at the end of a day", async () => {
     const tomorrow = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10);
     const client = await made(visitor, { expires: "date", expires_at: tomorrow });
     expect((await rowsOf(username))[0]?.expires_at).toBe(Date.parse(`${tomorrow}T23:59:59Z`));
@@ -130,7 +130,7 @@ describe("making a token", () => {
       "&#39;story&#39; is not a valid &lt;model_owner&gt;/&lt;model_name&gt;",
     ],
     [{ models_for: "some", models: "nobody/nothing" }, "&#39;nobody/nothing&#39; does not exist"],
-  ])("not from %j", async (wrong, words) => {
+  ])("a new token is not made from %j", async (wrong, words) => {
     const before = await rowsOf(username);
     const { status, html } = await visitor.send("/tokens", { ...USUAL, name: "kept", ...wrong });
     expect(status).toBe(422);
@@ -141,7 +141,7 @@ describe("making a token", () => {
 });
 
 describe("a token for some models", () => {
-  it.each(["", " , ", "\n"])("is for none when none is named: %j", async (models) => {
+  it.each(["", " , ", "\n"])("a list without names is refused: %j", async (models) => {
     const before = await rowsOf(username);
     const fields = { ...USUAL, models_for: "some", models };
     const { status, html } = await visitor.send("/tokens", fields);
@@ -151,7 +151,7 @@ describe("a token for some models", () => {
     expect(await rowsOf(username)).toEqual(before);
   });
 
-  it("is for those that are written or ticked, and offers one's own", async () => {
+  it("a token is for the models that are typed or ticked, and the form offers the user's own", async () => {
     const { client: stranger } = await newUser();
     const theirs = referenceOf(await newModel(stranger, { visibility: "public" }));
     const own = await newModel(await newClient(username));
@@ -168,7 +168,7 @@ describe("a token for some models", () => {
       expect(list).toContain(`<a href="/models/${name}">`);
   });
 
-  it("shows again what was written and ticked", async () => {
+  it("a refused form shows again what was typed and ticked", async () => {
     const own = referenceOf(await newModel(await newClient(username)));
     const { status, html } = await visitor.send("/tokens", {
       ...USUAL,
@@ -182,8 +182,8 @@ describe("a token for some models", () => {
   });
 });
 
-describe("the list", () => {
-  it("has what each may, until when, and when it was last used", async () => {
+describe("the list of tokens", () => {
+  it("the list has scopes, expiry and last use of each token", async () => {
     const client = await made(visitor, { name: "<b>laptop</b>", expires: "never" });
     expect(await statusOf(client)).toBe(200);
     const { html } = await visitor.look("/tokens");
@@ -196,7 +196,7 @@ describe("the list", () => {
     expect([last, expires]).toEqual(["<time", "never"]);
   });
 
-  it("says which have expired", async () => {
+  it("the list marks tokens that have expired", async () => {
     await made(visitor);
     await env.DB.prepare("UPDATE tokens SET expires_at = 1 WHERE id = ?")
       .bind((await rowsOf(username))[0]?.id)
@@ -204,7 +204,7 @@ describe("the list", () => {
     expect((await visitor.look("/tokens")).html).toContain("expired");
   });
 
-  it("has pages, both ways", async () => {
+  it("the list has pages in both directions", async () => {
     const { visitor, username } = await signedUp();
     const path = `/v1/operator/users/${username}/tokens`;
     for (let n = 0; n < 26; n++) await operator.ok("POST", path, { name: `token ${n}.` });
@@ -219,7 +219,7 @@ describe("the list", () => {
 });
 
 describe("revoking", () => {
-  it("ends a token at once here, and says so", async () => {
+  it("a revoked token ends at once here, and the page shows it", async () => {
     const client = await made(visitor);
     expect(await statusOf(client)).toBe(200);
     const [row] = await rowsOf(username);
@@ -231,7 +231,7 @@ describe("revoking", () => {
     expect(html).not.toContain(`/tokens/${row?.id}/revoke`);
   });
 
-  it("is for one's own: others' are not there", async () => {
+  it("a token of another user is a 404", async () => {
     const client = await made(visitor);
     const [row] = await rowsOf(username);
     const other = (await signedUp()).visitor;

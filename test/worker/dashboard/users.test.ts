@@ -1,4 +1,4 @@
-/** Invitations: who may make an account, and who has lost a password. */
+/** Invitations: for new accounts, and for users who have lost a password. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
@@ -19,7 +19,7 @@ const newcomer = () => {
   return { username, name: "Ben", email: `${username}@example.com`, password: PASSWORD };
 };
 
-/** The link of an invitation, as it is shown to the operator who makes it. */
+/** Returns the token of a new invitation, from the link that the operator reads. */
 async function invite(fields: { note: string; username?: string }): Promise<string> {
   const { visitor } = await signedUpOperator(env.OPERATOR_TOKEN);
   const { html } = await visitor.send("/users/invitations", fields);
@@ -27,12 +27,12 @@ async function invite(fields: { note: string; username?: string }): Promise<stri
   expect(link, html).toBeDefined();
   expect((await visitor.look("/users")).html).not.toContain(String(link));
   const { pathname, search, hash } = new URL(String(link));
-  // What a request has is in logs.
+  // The request has no token, because requests are in logs.
   expect([pathname, search]).toEqual(["/sign-up", ""]);
   return new URLSearchParams(hash.slice(1)).get("invitation") ?? expect.fail("no token");
 }
 
-/** As client code does with the link of an invitation. */
+/** Opens an invitation as client code does with its link. */
 async function opened(visitor: Visitor, invitation: string) {
   const { location } = await visitor.send("/sign-up/invitation", { invitation });
   return visitor.look(location ?? "");
@@ -46,9 +46,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("where sign-up is by invitation", () => {
-  // An operator is made before the door closes: they prove it by their token, whatever is open.
-  it("nobody comes in without one", async () => {
+describe("sign-up by invitation", () => {
+  // An operator is made before sign-up closes: the operator token admits them in any case.
+  it("a visitor without an invitation cannot sign up", async () => {
     const visitor = new Visitor();
     expect((await visitor.look("/sign-up")).html).toContain(
       "You need an invitation to create an account",
@@ -60,7 +60,7 @@ describe("where sign-up is by invitation", () => {
     expect(madeUp.status).toBe(403);
   });
 
-  it("the invitation is looked at before anything else, and says nothing of accounts", async () => {
+  it("an invitation is checked before everything else, and reveals nothing about accounts", async () => {
     settings.signUp = "open";
     const { email, username } = await signedUp();
     settings.signUp = "invitation";
@@ -80,7 +80,7 @@ describe("where sign-up is by invitation", () => {
     expect(asked).not.toMatch(/logins|credentials|users/);
   });
 
-  it("one invitation makes one account", async () => {
+  it("an invitation makes one account", async () => {
     settings.signUp = "open";
     const token = await invite({ note: "Ben of the lab" });
     settings.signUp = "invitation";
@@ -94,7 +94,7 @@ describe("where sign-up is by invitation", () => {
     expect(again.html).toContain(NO_LONGER);
   });
 
-  it("a link that opens nothing any more says so, also where everybody may come in", async () => {
+  it("a link that has ended shows so, even where everybody may sign up", async () => {
     for (const signUp of ["invitation", "closed", "open"] as const) {
       settings.signUp = signUp;
       expect((await opened(new Visitor(), "ausi_x")).html).toContain(NO_LONGER);
@@ -103,7 +103,7 @@ describe("where sign-up is by invitation", () => {
     }
   });
 
-  it("whoever is signed in is told to sign out first", async () => {
+  it("a user who is signed in has to sign out first", async () => {
     settings.signUp = "open";
     const { visitor, username } = await signedUp();
     const { status, html } = await visitor.look("/sign-up");
@@ -113,7 +113,7 @@ describe("where sign-up is by invitation", () => {
     expect(html).not.toContain('name="password"');
   });
 
-  it("of two at once, one comes in", async () => {
+  it("an invitation that is used twice at once makes one account", async () => {
     settings.signUp = "open";
     const invitation = await invite({ note: "Ben" });
     settings.signUp = "invitation";
@@ -127,7 +127,7 @@ describe("where sign-up is by invitation", () => {
     expect([403, 409]).toContain(statuses[1]);
   });
 
-  it("it ends after seven days", async () => {
+  it("an invitation ends after seven days", async () => {
     settings.signUp = "open";
     const token = await invite({ note: "Ben" });
     settings.signUp = "invitation";
@@ -137,7 +137,7 @@ describe("where sign-up is by invitation", () => {
     expect(html).toContain(NO_LONGER);
   });
 
-  it("it can be withdrawn", async () => {
+  it("an invitation can be withdrawn", async () => {
     settings.signUp = "open";
     const { visitor } = await signedUpOperator(env.OPERATOR_TOKEN);
     const note = unique("Ben");
@@ -151,12 +151,12 @@ describe("where sign-up is by invitation", () => {
   });
 });
 
-describe("an invitation for a user who is there", () => {
+describe("an invitation for an existing user", () => {
   beforeEach(() => {
     settings.signUp = "open";
   });
 
-  it("makes whoever accepts it that user", async () => {
+  it("an invitation signs its visitor in as that user", async () => {
     const username = unique("made");
     await operator.post("/v1/operator/users", { username });
     const token = await invite({ note: "Made", username });
@@ -167,7 +167,7 @@ describe("an invitation for a user who is there", () => {
     expect((await visitor.look("/")).html).toContain(username);
   });
 
-  it("gives one who has lost the password a new one, and signs out whoever had the old", async () => {
+  it("an invitation gives a user a new password, and ends the sessions of the old one", async () => {
     const { visitor: before, username, email } = await signedUp();
     const token = await invite({ note: "Lost it", username });
     const visitor = new Visitor();
@@ -185,14 +185,14 @@ describe("an invitation for a user who is there", () => {
     expect(again.status).not.toBe(303);
   });
 
-  it("tells the user who made it, on every page, until they say that they know of it", async () => {
+  it("an invitation is shown to its user on every page, until they confirm it", async () => {
     const { username, email } = await signedUp();
     const operator = await signedUpOperator(env.OPERATOR_TOKEN);
     const fields = { note: "Lost it", username };
     const { html: shown } = await operator.visitor.send("/users/invitations", fields);
     const [, invitation = ""] = /invitation=(ausi_\w+)/.exec(shown) ?? [];
     const password = "another long password";
-    // Whoever has the link: the operator, for all that anybody knows.
+    // The visitor may be anybody with the link, such as the operator.
     await new Visitor().send("/sign-up", { invitation, password });
     const visitor = new Visitor();
     await visitor.send("/sign-in", { email, password });
@@ -211,7 +211,7 @@ describe("an invitation for a user who is there", () => {
     );
   });
 
-  it("never becomes a way into an account that somebody has by now", async () => {
+  it("an invitation never opens an account that somebody has meanwhile", async () => {
     const username = unique("made");
     await operator.post("/v1/operator/users", { username });
     const [first, second] = [
@@ -230,7 +230,7 @@ describe("an invitation for a user who is there", () => {
     expect(again.status).toBe(303);
   });
 
-  it("is not good any more once the password is changed by its owner", async () => {
+  it("an invitation ends when the owner changes the password", async () => {
     const { visitor, username } = await signedUp();
     const token = await invite({ note: "Lost it", username });
     const password = "another long password";
@@ -239,7 +239,7 @@ describe("an invitation for a user who is there", () => {
     expect(late.location).toBeUndefined();
   });
 
-  it("is not for somebody new whom GitHub vouches for", async () => {
+  it("an invitation does not admit a new user whom GitHub vouches for", async () => {
     const { username } = await signedUp();
     const token = await invite({ note: "Lost it", username });
     const services = getServices(env);
@@ -249,7 +249,7 @@ describe("an invitation for a user who is there", () => {
     expect(isAdmitted(services, admissionOfNewUser(admitted))).toBe(false);
   });
 
-  it("says so when there is no such user", async () => {
+  it("an invitation for an unknown user is refused with a message", async () => {
     const { visitor } = await signedUpOperator(env.OPERATOR_TOKEN);
     const { status, html } = await visitor.send("/users/invitations", {
       note: "Nobody",

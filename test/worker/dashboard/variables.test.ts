@@ -11,7 +11,6 @@ const SECRET = "hunter2-is-the-value";
 
 let visitor: Visitor;
 let client: Client;
-/** `owner/name`. */
 let model: string;
 let page: string;
 
@@ -24,7 +23,7 @@ beforeEach(async () => {
   page = `/models/${model}/variables`;
 });
 
-/** The rows of the table, as text. */
+/** Returns the rows of the table, as text. */
 const rowsIn = (html: string) =>
   [...html.matchAll(/<tr>(<th scope="row">.*?)<\/tr>/gs)].map(([, row = ""]) =>
     row
@@ -42,8 +41,8 @@ async function sealedOf(name: string): Promise<string | null> {
   return env.DB.prepare(statement).bind(id, name).first<string>("sealed");
 }
 
-describe("the page", () => {
-  it("says what variables are when there are none, and has the form", async () => {
+describe("the page of variables", () => {
+  it("the page without variables shows what they are, and has the form", async () => {
     const { status, html } = await visitor.look(page);
     expect(status).toBe(200);
     expect(html).toContain("No variables yet");
@@ -52,7 +51,7 @@ describe("the page", () => {
     expect(rowsIn(html)).toEqual([]);
   });
 
-  it("tells which are set, and what the latest version makes of them", async () => {
+  it("the page shows which variables are set, and which the latest version names", async () => {
     await setVariable(client, model, "OLD_KEY");
     expect(rowsIn((await visitor.look(page)).html)).toEqual([
       ["OLD_KEY", expect.stringMatching(TIME), "none published"],
@@ -68,23 +67,23 @@ describe("the page", () => {
       ["OLD_KEY", expect.stringMatching(TIME), "not listed"],
     ]);
     expect(html).toContain("Version 2");
-    // What is not set cannot be deleted.
+    // A variable that is not set cannot be deleted.
     expect(html.match(/\/delete"/g)).toHaveLength(2);
   });
 
-  it("fills in the name that was chosen, and nothing else that an address says", async () => {
+  it("the page fills in the chosen name, and nothing else of the address", async () => {
     expect((await visitor.look(`${page}?name=API_KEY`)).html).toContain('value="API_KEY"');
     expect((await visitor.look(`${page}?name=%22%3E%3Cb%3E`)).html).not.toContain("<b>");
   });
 
-  it("shows as many as there may be", async () => {
+  it("the page shows the maximum of variables", async () => {
     for (let n = 0; n < 100; n++) await setVariable(client, model, `V${n}`);
     expect(rowsIn((await visitor.look(page)).html)).toHaveLength(100);
   });
 });
 
-describe("the form", () => {
-  it("sets a variable, whose value no page shows", async () => {
+describe("the form of a variable", () => {
+  it("the form sets a variable, whose value no page shows", async () => {
     const sent = await visitor.send(page, { variable_name: " HF_TOKEN ", value: SECRET });
     expect([sent.status, sent.location]).toEqual([303, page]);
     const { html } = await visitor.look(page);
@@ -94,7 +93,7 @@ describe("the form", () => {
     expect(JSON.stringify([...sent.headers])).not.toContain(SECRET);
   });
 
-  it("says who gets it: runs of a version that names it, and nobody else", async () => {
+  it("the form shows that only runs of a version that names the variable get it", async () => {
     const said = async () => {
       await visitor.send(page, { variable_name: "HF_TOKEN", value: SECRET });
       return /role="status">([^<]*)/.exec((await visitor.look(page)).html)?.[1];
@@ -110,7 +109,7 @@ describe("the form", () => {
     expect(await said()).toBe("HF_TOKEN set. New predictions get it within 10 seconds.");
   });
 
-  it("sets it anew, and another one for what is not there yet", async () => {
+  it("the form replaces a variable, and adds one that does not exist yet", async () => {
     await visitor.send(page, { variable_name: "HF_TOKEN", value: "one" });
     const before = await sealedOf("HF_TOKEN");
     await visitor.send(page, { variable_name: "HF_TOKEN", value: "two" });
@@ -118,7 +117,7 @@ describe("the form", () => {
     expect(await listVariables(client, model)).toHaveLength(1);
   });
 
-  it("takes lines as they were typed, and not as forms send them", async () => {
+  it("the form keeps lines as they were typed, not as forms send them", async () => {
     const world = await newWorld({ configuration: { variable_names: ["KEY"] } });
     const { visitor: owner, username } = await signedUp();
     await env.DB.prepare(
@@ -144,17 +143,20 @@ describe("the form", () => {
     [{ variable_name: "HF_TOKEN", value: `${SECRET}\0` }, "without NUL characters"],
     [{ variable_name: "HF_TOKEN", value: SECRET.padEnd(32_769, "x") }, "at most 32768 characters"],
     [{}, "upper-case letters, digits"],
-  ])("shows what is wrong, with the name and without the value: %#", async (fields, words) => {
-    const { status, html } = await visitor.send(page, fields);
-    expect(status).toBe(422);
-    expect(html).toContain(words);
-    expect(html).toMatch(/class="(field-error|problem)"/);
-    if (fields.variable_name) expect(html).toContain(`value="${fields.variable_name}"`);
-    expect(html).not.toContain("hunter2");
-    expect(await listVariables(client, model)).toEqual([]);
-  });
+  ])(
+    "a refused form shows the error and the name, without the value: %#",
+    async (fields, words) => {
+      const { status, html } = await visitor.send(page, fields);
+      expect(status).toBe(422);
+      expect(html).toContain(words);
+      expect(html).toMatch(/class="(field-error|problem)"/);
+      if (fields.variable_name) expect(html).toContain(`value="${fields.variable_name}"`);
+      expect(html).not.toContain("hunter2");
+      expect(await listVariables(client, model)).toEqual([]);
+    },
+  );
 
-  it("says when there is no room, and does not show the value again", async () => {
+  it("a full table refuses a new variable, and does not show the value again", async () => {
     for (let n = 0; n < 100; n++) await setVariable(client, model, `V${n}`);
     const { status, html } = await visitor.send(page, { variable_name: "MORE", value: SECRET });
     expect(status).toBe(409);
@@ -164,7 +166,7 @@ describe("the form", () => {
 });
 
 describe("deleting", () => {
-  it("takes it away, and says so", async () => {
+  it("a deletion removes a variable, and the page shows it", async () => {
     await setVariable(client, model, "HF_TOKEN");
     await visitor.look(page);
     const sent = await visitor.send(`${page}/HF_TOKEN/delete`);
@@ -173,7 +175,7 @@ describe("deleting", () => {
     expect(await listVariables(client, model)).toEqual([]);
   });
 
-  it("of what is gone already is said on the page", async () => {
+  it("a deletion of a missing variable is a 404 with a message", async () => {
     const { status, html } = await visitor.send(`${page}/HF_TOKEN/delete`);
     expect(status).toBe(404);
     expect(html).toContain("The variable &#39;HF_TOKEN&#39; was not found.");
@@ -181,11 +183,11 @@ describe("deleting", () => {
   });
 });
 
-describe("for others", () => {
+describe("variables for others", () => {
   it.each([
     ["private", 404],
     ["public", 403],
-  ])("of a %s model there is nothing to see or to do", async (visibility, expected) => {
+  ])("a %s model's variables are neither shown nor changed", async (visibility, expected) => {
     await client.ok("PATCH", `/v1/models/${model}`, { visibility });
     await setVariable(client, model, "HF_TOKEN");
     const { visitor: stranger } = await signedUp();
@@ -199,7 +201,7 @@ describe("for others", () => {
     expect(await listVariables(client, model)).toHaveLength(1);
   });
 
-  it("without a session there is the way in", async () => {
+  it("a visitor without a session is led to the sign-in", async () => {
     const nobody = new Visitor();
     const { status, location } = await nobody.look(page);
     expect([status, location]).toEqual([303, `/sign-in?next=${encodeURIComponent(page)}`]);

@@ -1,4 +1,4 @@
-/** The form for a new version of what was pushed here, without client code. */
+/** The form for a new version of an image in this registry, without client code. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ import { DIGEST } from "../support/world.ts";
 
 const HOST = new URL(ORIGIN).host;
 
-/** What the form sends when nothing is changed in it but the tag. */
+/** The fields that the form sends when only the tag is changed. */
 const BY_TAG = {
   ...NEW_VERSION,
   image_by: "tag",
@@ -51,8 +51,8 @@ async function withForm() {
   };
 }
 
-describe("a tag", () => {
-  it("is all that it takes: the rest is read from the image", async () => {
+describe("a version by tag", () => {
+  it("a tag is the only field that a version needs: the rest is read from the image", async () => {
     const { images, send, version, path } = await withForm();
     const digest = await images.push("v1", { Labels: COG });
     expect((await send({})).location).toBe(`${path}/1`);
@@ -62,7 +62,7 @@ describe("a tag", () => {
     expect(JSON.stringify(made.schemas.prediction.input)).toContain("verse");
   });
 
-  it("is chosen among those that were pushed, and not among Cog's own", async () => {
+  it("a tag is chosen among the pushed ones, without Cog's own", async () => {
     const { images, form } = await withForm();
     for (const tag of ["v1", "latest", "cog-image.v1", "v2"]) await images.push(tag, {});
     const html = await form();
@@ -74,7 +74,7 @@ describe("a tag", () => {
     expect(checked(html, "interface")).toEqual([""]);
   });
 
-  it("cannot be named before anything was pushed, which is said with what to do", async () => {
+  it("a tag cannot be named before an image was pushed, and the error says what to do", async () => {
     const { model, form, send } = await withForm();
     const text = textOf(await form());
     expect(text).toContain(`Nothing has been pushed to ${HOST}/${model} yet`);
@@ -84,7 +84,7 @@ describe("a tag", () => {
     expect(issueOf(html, "image_by")).toContain("push an image");
   });
 
-  it("that is gone, or whose image does not fit, is told at its field", async () => {
+  it("a tag that is missing, or whose image does not fit, has an error at its field", async () => {
     const { images, send } = await withForm();
     await images.push("v1", {}, "arm64");
     expect(issueOf((await send({})).html, "image")).toContain(
@@ -94,8 +94,8 @@ describe("a tag", () => {
   });
 });
 
-describe("what is given in the form", () => {
-  it("wins over what the image says", async () => {
+describe("values of the form", () => {
+  it("a value of the form overrides the image's", async () => {
     const { images, send, version } = await withForm();
     await images.push("v1", { Labels: COG });
     await send({ schemas_from: "form", input: '{"title": "mine"}', interface: "vendora" });
@@ -111,7 +111,7 @@ describe("what is given in the form", () => {
     });
   });
 
-  it("begins the next version, and what was read does not", async () => {
+  it("a value of the form is in the next form, and what was read from the image is not", async () => {
     const { images, form, send } = await withForm();
     await images.push("v1", {
       Labels: { ...COG, "run.cog.config": '{"concurrency": {"max": 7}}' },
@@ -127,7 +127,7 @@ describe("what is given in the form", () => {
 });
 
 describe("an image in another registry", () => {
-  it("is not offered where the operator allows none", async () => {
+  it("another registry is not offered where the operator allows none", async () => {
     const { visitor, model, form } = await withForm();
     const offer = "The image may be in another registry.";
     expect(await form()).toContain(offer);
@@ -145,7 +145,7 @@ describe("an image in another registry", () => {
     expect(html).not.toContain('name="repository"');
   });
 
-  it("needs its schemas, which is said at the choice", async () => {
+  it("another registry needs schemas, and the error is at the choice", async () => {
     const { send } = await withForm();
     const fields = { image_by: "digest", container_image_digest: DIGEST };
     const { status, html } = await send(fields);
@@ -154,7 +154,7 @@ describe("an image in another registry", () => {
     expect(checked(html, "image_by")).toEqual(["digest"]);
   });
 
-  it("begins the next version where it was", async () => {
+  it("the next form begins with the same registry", async () => {
     const { form, send } = await withForm();
     const fields = { image_by: "digest", container_image_digest: DIGEST, schemas_from: "form" };
     await send({ ...fields, image: "ignored", interface: "vendora" });
@@ -164,7 +164,7 @@ describe("an image in another registry", () => {
     expect(checked(html, "interface")).toEqual(["vendora"]);
   });
 
-  it("may be one that is here, by its digest", async () => {
+  it("a digest of an image that is here may be named", async () => {
     const { images, send, version } = await withForm();
     const digest = await images.push("v1", { Labels: COG });
     await send({ image_by: "digest", container_image_digest: digest });

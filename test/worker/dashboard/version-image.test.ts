@@ -1,4 +1,4 @@
-/** The page of a version whose image lies in the deployment's registry. */
+/** The page of a version whose image is in the deployment's registry. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ORIGIN } from "../support/client.ts";
@@ -18,7 +18,7 @@ const at = (model: string, number = 1) => `/models/${model}/versions/${number}`;
 const read = async (visitor: Visitor, model: string, number?: number) =>
   textOf((await visitor.look(at(model, number))).html);
 
-it("shows the image's size and platform, and that it waits for a first start", async () => {
+it("the page shows the image's size and platform, and that it waits for a first start", async () => {
   const { images, model } = await newImages({ visibility: "public" });
   await images.push("v1", { Entrypoint: ["vllm", "serve"] });
   await images.publish({ image: "v1" });
@@ -32,7 +32,7 @@ it("shows the image's size and platform, and that it waits for a first start", a
   expect(await page(2)).not.toContain("Waiting for a first start");
 });
 
-it("shows the unpacked size beside the other, once a runner has told it", async () => {
+it("the page shows the unpacked size as well, once a runner has reported it", async () => {
   const { images, model, id } = await newImages({ visibility: "public" });
   await images.push("v1", {});
   await images.publish({ image: "v1" });
@@ -42,8 +42,8 @@ it("shows the unpacked size beside the other, once a runner has told it", async 
   );
 });
 
-describe("what an image is made of", () => {
-  it("is shown with the command that downloads it, layer by layer and label by label", async () => {
+describe("the parts of an image", () => {
+  it("the page shows the download command, and each layer and label", async () => {
     const { client, model, images } = await newImages({ visibility: "public" });
     const layers = [randomBytes(1_000), randomBytes(2_500_000)];
     const labels = {
@@ -68,7 +68,7 @@ describe("what an image is made of", () => {
     expect(html).not.toContain("<script>alert");
   });
 
-  it("is not shown to those who may run it and not download it", async () => {
+  it("the page hides the parts from users who may run the image and not download it", async () => {
     const { images, model } = await newImages({ visibility: "restricted" });
     await images.push("v1", { Labels: { inner: "matters" } });
     await images.publish({ image: "v1" });
@@ -81,7 +81,7 @@ describe("what an image is made of", () => {
     }
   });
 
-  it("is not read when it is too large for a page", async () => {
+  it("an image that is too large for a page is not read", async () => {
     const { client, model, images } = await newImages({ visibility: "public" });
     const repository = new Repository(client, model);
     const { manifest } = await repository.pushImage("small");
@@ -96,7 +96,7 @@ describe("an image that is gone", () => {
   it.each([
     ["its manifest", "DELETE FROM registry_manifests WHERE model_id = ?"],
     ["its configuration", "DELETE FROM registry_links WHERE model_id = ?"],
-  ])("is told, with what to do: %s", async (_, statement) => {
+  ])("an image without %s is shown with what to do", async (_, statement) => {
     const { visitor, images, model, id } = await newOwnImages({ visibility: "public" });
     await images.push("v1", {});
     await images.publish({ image: "v1" });
@@ -109,8 +109,8 @@ describe("an image that is gone", () => {
   });
 });
 
-describe("where it is already", () => {
-  it("is counted for its owner, named for operators, and told to nobody else", async () => {
+describe("runners that have an image", () => {
+  it("the page counts runners for the owner, names them for operators, and hides them from others", async () => {
     const { hardware, name, runner } = await registered();
     const { visitor, client, images, model, id } = await newOwnImages({
       visibility: "public",
@@ -118,7 +118,7 @@ describe("where it is already", () => {
     });
     const digest = await images.push("v1", {});
     await images.publish({ image: "v1", configuration: { variable_names: ["HF_TOKEN"] } });
-    // Of what a container is started with: another value is another container.
+    // Variables are part of the container's key: another value is another container.
     await setVariable(client, model, "HF_TOKEN", "x");
     expect(await read(visitor, model)).toContain("Already on No runner");
     const run = (await client.create({ model, input: {} })).body.id;

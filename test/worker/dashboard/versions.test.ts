@@ -1,4 +1,4 @@
-/** The pages of versions: publishes, shows and deletes them without client code. */
+/** Pages of versions: publishing, showing and deleting them without client code. */
 import { describe, expect, it } from "vitest";
 import { ORIGIN } from "../support/client.ts";
 import { uploaded } from "../support/files.ts";
@@ -19,7 +19,7 @@ const INPUT = {
   components: { schemas: { Size: { enum: ["small", "large"], description: "How big" } } },
 };
 
-/** The rows of the list: a version, and its badges. */
+/** Returns the rows of the list: each is a version with its badges. */
 async function listed(path: string): Promise<string[]> {
   const { html } = await new Visitor().look(`${path}/versions`);
   return [...html.matchAll(/<th scope="row">(.*?)<\/th>/gs)].map(([, row = ""]) =>
@@ -28,7 +28,7 @@ async function listed(path: string): Promise<string[]> {
 }
 
 describe("a version", () => {
-  it("is marked in the list while it waits for its first start, the latest or not", async () => {
+  it("a version that waits for its first start is marked in the list, the latest or not", async () => {
     const { images, model } = await newImages({ visibility: "public" });
     await images.push("v1", { Entrypoint: ["vllm", "serve"] });
     await images.publish({ image: "v1" });
@@ -41,7 +41,7 @@ describe("a version", () => {
     ]);
   });
 
-  it("streams its output where that is ticked: browsers send the field in any case", async () => {
+  it("a version streams its output where that is ticked: browsers send the field in any case", async () => {
     const { visitor, path } = await owner();
     const published = async (fields: Record<string, string | string[]>) => {
       const { location } = await visitor.send(`${path}/versions/new`, {
@@ -56,7 +56,7 @@ describe("a version", () => {
     );
   });
 
-  it("is published, shown, and told how to call", async () => {
+  it("a version is published, and shown with how to call it", async () => {
     const { visitor, username, path } = await owner();
     const published = await visitor.send(`${path}/versions/new`, {
       ...NEW_VERSION,
@@ -92,7 +92,7 @@ describe("a version", () => {
     expect(calls).toContain(`${ORIGIN}/v1/vendora`);
   });
 
-  it("is published with components that its schemas refer to", async () => {
+  it("a version is published with components that its schemas refer to", async () => {
     const { visitor, path } = await owner();
     const input = JSON.stringify({ $ref: "#/components/schemas/Input" });
     const components = JSON.stringify({ schemas: { Input: INPUT.components.schemas.Size } });
@@ -108,7 +108,7 @@ describe("a version", () => {
     expect(html).toContain("How big");
   });
 
-  it("tells what it changes for callers, against the version before", async () => {
+  it("a version's page shows what it changes for callers", async () => {
     const { visitor, path } = await owner();
     const publish = (properties: object, more: object = {}) =>
       visitor.send(`${path}/versions/new`, {
@@ -132,7 +132,7 @@ describe("a version", () => {
     );
   });
 
-  it("tells everybody whose runs share its container", async () => {
+  it("a version's page shows whose runs share its container", async () => {
     const { visitor, path } = await owner();
     const said = async (page: string) =>
       /Container sharing ([A-Z][\w’ ]+?) (?:[A-Z]|Delete)/.exec(
@@ -145,7 +145,7 @@ describe("a version", () => {
     expect(await said("/overview")).toBe("Separate for each prediction");
   });
 
-  it("tells everybody whom its container reaches", async () => {
+  it("a version's page shows whom its container reaches", async () => {
     const { visitor, path } = await owner();
     const said = async (page: string) =>
       textOf((await new Visitor().look(path + page)).html).replace(/\s+/g, " ");
@@ -167,7 +167,7 @@ describe("a version", () => {
     ["hf.co https://huggingface.co", "'https://huggingface.co': a lower-case host name"],
     ["", "Enter at least one host."],
     [Array.from({ length: 51 }, (_, n) => `n${n}.example.com`).join("\n"), "at most 50 items"],
-  ])("is told at its hosts what is wrong with them", async (egress_hosts, words) => {
+  ])("errors of hosts are shown at the field of hosts", async (egress_hosts, words) => {
     const { visitor, path } = await owner();
     const fields = { ...NEW_VERSION, egress: "hosts", egress_hosts };
     const { status, html } = await visitor.send(`${path}/versions/new`, fields);
@@ -176,7 +176,7 @@ describe("a version", () => {
     expect(issueOf(html, "egress")).toBe("");
   });
 
-  it("has weights, a line for each, as the one before it had", async () => {
+  it("a version has weights, a line for each, and the next form begins with them", async () => {
     const { visitor, username, path } = await owner();
     const client = await newClient(username);
     const [one, other] = [await uploaded(client), await uploaded(client)];
@@ -198,7 +198,7 @@ describe("a version", () => {
     ["/a none\n/etc/a 2", "Line 2, path: the target must not hide /etc"],
     ["/a none", "Line 1, upload: this is not a file of the deployment"],
     ["/a 1\n/a 2", "two weights have the target /a"],
-  ])("is told at its weights what is wrong with them: %j", async (weights, words) => {
+  ])("errors of weights are shown at their field: %j", async (weights, words) => {
     const { visitor, path } = await owner();
     const fields = { ...NEW_VERSION, weights };
     const { status, html } = await visitor.send(`${path}/versions/new`, fields);
@@ -206,7 +206,7 @@ describe("a version", () => {
     expect(issueOf(html, "weights")).toContain(words);
   });
 
-  it("begins as the one before it was", async () => {
+  it("the next form begins with the values of the latest version", async () => {
     const { visitor, path } = await owner();
     const isolation = "account";
     const first = { ...NEW_VERSION, interface: "vendora", timeout_seconds: "90", isolation };
@@ -234,7 +234,7 @@ describe("a version", () => {
     ["variable_names", "HF_TOKEN lower case", "'lower': upper-case letters"],
     ["repository", "elsewhere.example.com/story", "is not below"],
     ["hardware_identifier", "abacus", "'abacus' does not exist"],
-  ])("is not published with a wrong %s: %s", async (field, value, words) => {
+  ])("a wrong %s publishes no version: %s", async (field, value, words) => {
     const { visitor, path } = await owner();
     const { status, html } = await visitor.send(`${path}/versions/new`, {
       ...NEW_VERSION,
@@ -248,7 +248,7 @@ describe("a version", () => {
     expect((await visitor.look(`${path}/versions/1`)).status).toBe(404);
   });
 
-  it("is deleted, and its number not given again", async () => {
+  it("a deleted version's number is not given again", async () => {
     const { visitor, path } = await owner();
     await visitor.send(`${path}/versions/new`, NEW_VERSION);
     const deleted = await visitor.send(`${path}/versions/1/delete`);

@@ -1,4 +1,4 @@
-/** A prediction whose runner was lost, in lists: it had started, and waits for another one. */
+/** Lists with a prediction whose runner was lost: it had started, and waits for another one. */
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { newCustomer } from "../support/customer.ts";
@@ -11,7 +11,7 @@ import { passes, startClock, stopClock } from "../support/time.ts";
 beforeEach(stopClock);
 afterEach(startClock);
 
-test("every list says so beside its status, until another has started", async () => {
+test("every list shows the wait beside the status, until another runner has started", async () => {
   const who = await newCustomer();
   const { visitor: operator } = await newOperator();
   const id = await who.waiting();
@@ -32,7 +32,7 @@ test("every list says so beside its status, until another has started", async ()
   await say("started");
   await passes(31, id);
   await say("started waits again");
-  // What scripts read of it stays: no status moves back.
+  // The API's status stays `started`: no status moves back.
   expect(await who.client.get(id)).toMatchObject({ status: "started" });
 
   const { channel } = await runner.work();

@@ -1,4 +1,4 @@
-/** Webhook endpoints in the dashboard: made, tested, changed, their secrets turned. */
+/** Webhook endpoints in the dashboard: made, tested, changed, and their secrets rotated. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { newDashboardUser } from "../support/dashboard-users.ts";
@@ -12,7 +12,7 @@ import { newWorld } from "../support/world.ts";
 const LIST = "/account/webhooks";
 const SECRET = /whsec_[A-Za-z0-9+/=]+/;
 
-/** Somebody with one endpoint, on whose page they are. */
+/** A user with one endpoint, on its page. */
 async function withEndpoint() {
   const person = await newDashboardUser();
   const path = freshPath();
@@ -23,7 +23,7 @@ async function withEndpoint() {
 }
 
 describe("an endpoint", () => {
-  it("is made, and its secret is shown once", async () => {
+  it("an endpoint is made, and its secret is shown once", async () => {
     const { visitor, client } = await newDashboardUser();
     const empty = (await visitor.look(LIST)).html;
     expect(empty).toContain("No endpoints yet");
@@ -33,7 +33,7 @@ describe("an endpoint", () => {
     const { html } = await visitor.send(LIST, form);
     const [secret = ""] = SECRET.exec(html) ?? [];
     expect(secret).not.toBe("");
-    // The registry of npm does not have that package: whoever takes the name there is not us.
+    // The registry of npm does not have that package: its name could be taken by anybody.
     const [, address = ""] =
       /curl -fsSO (\S+)\nnpm install \.\/auspex-webhooks\.tgz/.exec(html) ?? [];
     expect((await env.ASSETS.fetch(address)).status).toBe(200);
@@ -45,7 +45,7 @@ describe("an endpoint", () => {
     expect(made).toMatchObject({ url, events: ["completed"], enabled: true });
   });
 
-  it("is refused with what is wrong, beside the field", async () => {
+  it("an endpoint that is refused has its error beside the field", async () => {
     const { visitor } = await newDashboardUser();
     await visitor.look(LIST);
     const { status, html } = await visitor.send(LIST, {
@@ -58,7 +58,7 @@ describe("an endpoint", () => {
     expect(html).toContain("field-error");
   });
 
-  it("without an event is refused beside the events", async () => {
+  it("an endpoint without an event is refused beside the events", async () => {
     const { visitor } = await newDashboardUser();
     const page = (await visitor.look(LIST)).html;
     expect(page).toContain('<input type="hidden" name="events" value=""/>');
@@ -67,7 +67,7 @@ describe("an endpoint", () => {
     expect([status, html.includes('id="events-error"')]).toEqual([422, true]);
   });
 
-  it("is changed, paused and deleted", async () => {
+  it("an endpoint is changed, paused and deleted", async () => {
     const { visitor, client, endpoint, page } = await withEndpoint();
     await visitor.send(page, { url: endpoint.url, description: "New", events: "output" });
     await visitor.send(`${page}/disable`);
@@ -83,7 +83,7 @@ describe("an endpoint", () => {
     expect(await listEndpoints(client)).toEqual([]);
   });
 
-  it("that fails says so openly, with its error as text", async () => {
+  it("an endpoint that fails shows it openly, with its error as text", async () => {
     const { visitor, endpoint, page } = await withEndpoint();
     await env.DB.prepare(
       "UPDATE webhook_endpoints SET failing_since = 1, last_error = ? WHERE id = ?",
@@ -97,7 +97,7 @@ describe("an endpoint", () => {
     }
   });
 
-  it("that the service has disabled says why, and how to go on", async () => {
+  it("an endpoint that the service has disabled shows why, and how to go on", async () => {
     const { visitor, client, endpoint, page } = await withEndpoint();
     await env.DB.prepare(
       "UPDATE webhook_endpoints SET enabled = 0, failing_since = 1, last_error = 'e', notice = 'n' WHERE id = ?",
@@ -109,7 +109,7 @@ describe("an endpoint", () => {
     expect((await visitor.look(page)).html).not.toContain("Auspex has disabled it");
   });
 
-  it("whose receiver is gone for good says that, in place of since when it fails", async () => {
+  it("an endpoint whose receiver answered 410 shows that, in place of the time since when it fails", async () => {
     const { visitor, endpoint, page } = await withEndpoint();
     await env.DB.prepare(
       "UPDATE webhook_endpoints SET enabled = 0, failing_since = 1, last_error = 'responded with status 410: bye', notice = 'n' WHERE id = ?",
@@ -125,7 +125,7 @@ describe("an endpoint", () => {
 });
 
 describe("a test", () => {
-  it("says what the receiver has answered", async () => {
+  it("a test shows the receiver's answer", async () => {
     const { visitor, path, page, endpoint } = await withEndpoint();
     await script(path, { status: 500 }, { status: 204 });
     const failed = await visitor.send(`${page}/test`);
@@ -139,7 +139,7 @@ describe("a test", () => {
 });
 
 describe("its secrets", () => {
-  it("are turned: the new one is shown once, then the old one goes", async () => {
+  it("an endpoint's secrets are rotated: the new one is shown once, then the old one is deleted", async () => {
     const { visitor, client, endpoint, page } = await withEndpoint();
     const { html } = await visitor.send(`${page}/secrets`);
     expect(html).toMatch(SECRET);
@@ -154,7 +154,7 @@ describe("its secrets", () => {
 });
 
 describe("on the page of a prediction", () => {
-  it("a failing delivery says so in the open, with its codes and the next try", async () => {
+  it("a failing delivery is shown openly on a prediction's page, with its codes and the next attempt", async () => {
     const { visitor, client, path, page } = await withEndpoint();
     await script(path, { status: 500 });
     const { model } = await newWorld({ visibility: "public" });
