@@ -1,4 +1,4 @@
-/** The removal of what an account had that was given up: by the sweep, some at a time, whatever fails. */
+/** The removal of a closed account's data by the sweep, in steps, also when one fails. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { sweepAccounts } from "../../../src/services/accounts/delete-account.ts";
@@ -31,7 +31,7 @@ afterEach(() => {
 
 const nobody = new Client(undefined);
 
-/** Lets those that other tests have given up come to their end. */
+/** Waits until the accounts that other tests have closed are removed. */
 async function gone() {
   advance(48 * HOUR);
   await eventually(async () => {
@@ -40,7 +40,7 @@ async function gone() {
   });
 }
 
-test("leaves how often models were run", async () => {
+test("an account's removal leaves the counts of models that it has run", async () => {
   const world = await newWorld();
   const other = await newWorld({ visibility: "public" });
   const ids: string[] = [];
@@ -52,7 +52,7 @@ test("leaves how often models were run", async () => {
   for (const id of ids) expect(await rowOf(id)).toBeNull();
 });
 
-test("removes a model at once: what others run on it goes on to its end", async () => {
+test("an account's removal removes its models at once, while runs of others go on to their end", async () => {
   const world = await newWorld({ visibility: "public" });
   const stranger = await world.stranger();
   const { id } = (await stranger.create({ model: world.model, input: {} })).body;
@@ -64,7 +64,7 @@ test("removes a model at once: what others run on it goes on to its end", async 
   expect((await stranger.get(id)).output).toEqual(["a"]);
 });
 
-test("finds what was made at the same moment", async () => {
+test("an account's removal finds rows and files that were made at the same moment", async () => {
   const { user_id, username } = await newUser();
   await giveUp({ user_id });
   await run(
@@ -91,7 +91,7 @@ test("finds what was made at the same moment", async () => {
   await sweep();
   const left = async () =>
     (await rowsNaming([user_id])).map(([table]) => table).filter((name) => !/^user/.test(name));
-  // And what that weighs.
+  // The rows with the sizes of the upload stay as well.
   expect(await left()).toEqual(["account_bytes", "uploads", "file_bytes"]);
   expect(await keysBelow(user_id)).toEqual([]);
   advance(48 * HOUR);
@@ -104,7 +104,7 @@ test("finds what was made at the same moment", async () => {
   expect((await nobody.json("GET", `/v1/users/${username}`)).status).toBe(404);
 });
 
-test("is not held up by a step that fails, whichever it is", async () => {
+test("an account's removal continues after any step has failed", async () => {
   const world = await newWorld({ visibility: "public" });
   const other = await newWorld({ visibility: "public" });
   const { names, running } = await settled(world, other.model);
@@ -113,7 +113,7 @@ test("is not held up by a step that fails, whichever it is", async () => {
   await obey(running);
   captureLog("error");
   const [prepare, list] = [env.DB.prepare.bind(env.DB), env.FILES.list.bind(env.FILES)];
-  /** Lets the n-th call of D1 or R2 fail, and tells whether there was one. */
+  /** Lets the n-th call of D1 or R2 fail. Returns whether there was one. */
   const sweepUntil = async (n: number) => {
     let calls = 0;
     const count = () => {
@@ -147,7 +147,7 @@ test("is not held up by a step that fails, whichever it is", async () => {
   await eventually(async () => expect(await countOf(other.model)).toBe(1));
 });
 
-test("of one account does not wait for another's", async () => {
+test("an account's removal does not wait for another's", async () => {
   const worlds = [await newWorld(), await newWorld()];
   for (const world of worlds) {
     await world.client.cancel(await world.waiting());

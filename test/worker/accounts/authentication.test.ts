@@ -1,4 +1,4 @@
-/** Least privilege: a token may no more than its scopes say, also where none is needed. */
+/** Least privilege: a token is limited to its scopes also on routes that need no token. */
 import { expect, test } from "vitest";
 import type { Client } from "../support/client.ts";
 import { newClient, newWorld } from "../support/world.ts";
@@ -6,7 +6,7 @@ import { newClient, newWorld } from "../support/world.ts";
 const status = (client: Client, path: string) =>
   client.fetch(path).then((response) => response.status);
 
-test("where anybody may read, a token without the scope read sees what nobody sees", async () => {
+test("a token without the scope read sees only public models on routes that need no token", async () => {
   const own = await newWorld({ visibility: "private" });
   const shown = await newWorld({ visibility: "public" });
   for (const [scope, expected] of [

@@ -1,4 +1,4 @@
-/** What one account may fill: so many models, versions and usernames, and then it is told so. */
+/** The limits of models, versions and usernames of an account. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
@@ -20,7 +20,7 @@ async function post({ token }: Client, path: string, body: object) {
   return { status: response.status, body: await response.json<Refusal>() };
 }
 
-/** How they end when five come at once. */
+/** Makes five calls at once. Returns their statuses. */
 async function statusesOf(call: () => Promise<{ status: number }>): Promise<number[]> {
   const answers = await Promise.all(Array.from({ length: 5 }, call));
   return answers.map(({ status }) => status).sort();
@@ -35,14 +35,14 @@ describe("the models of an account", () => {
   const create = (client: Client, fields: object = {}) =>
     post(client, "/v1/models", { name: unique("model"), category_slugs: ["chat"], ...fields });
 
-  test("are so many at most, also when more come at once", async () => {
+  test("an account has at most MAX_MODELS models, also if more creates come at once", async () => {
     const { client } = await newUser();
     expect(await statusesOf(() => create(client))).toEqual([200, 200, 200, 409, 409]);
     expect((await pageAt<Model>(client, "/v1/user/models")).items).toHaveLength(3);
     expect(await create(client)).toMatchObject(full("MAX_MODELS"));
   });
 
-  test("may be others when one is deleted; those of others do not count", async () => {
+  test("a deleted model and those of other accounts do not count towards MAX_MODELS", async () => {
     const [{ client }, { client: other }] = [await newUser(), await newUser()];
     const [first] = [await newModel(client), await newModel(client), await newModel(client)];
     expect((await create(client)).status).toBe(409);
@@ -51,7 +51,7 @@ describe("the models of an account", () => {
     expect((await create(client)).status).toBe(200);
   });
 
-  test("go on being changed when there is no room", async () => {
+  test("models of an account at its limit can still be changed", async () => {
     const { client } = await newUser();
     const [first] = [await newModel(client), await newModel(client), await newModel(client)];
     const changes = { description: "Another", category_slugs: ["ocr"] };
@@ -63,7 +63,7 @@ describe("the models of an account", () => {
 });
 
 describe("the versions of a model", () => {
-  test("are so many at most, also when more come at once", async () => {
+  test("a model has at most MAX_VERSIONS versions, also if more are published at once", async () => {
     const { client } = await newUser();
     const versions = `${pathOf(await newModel(client))}/versions`;
     const publish = () => post(client, versions, VERSION);
@@ -72,7 +72,7 @@ describe("the versions of a model", () => {
     expect((await pageAt(client, versions)).items).toHaveLength(3);
   });
 
-  test("may be others when one is deleted, with numbers that none has had; those of other models do not count", async () => {
+  test("deleted versions and those of other models do not count towards MAX_VERSIONS", async () => {
     const { client } = await newUser();
     const [versions = "", others = ""] = [await newModel(client), await newModel(client)].map(
       (model) => `${pathOf(model)}/versions`,
@@ -92,7 +92,7 @@ describe("the usernames of an account", () => {
   const rename = (client: Client, username: string) =>
     client.json<Refusal>("PATCH", "/v1/user", { username });
 
-  /** A user who has had five names, as they came. */
+  /** Makes a user who has had five names. Returns them in order. */
   async function newWanderer() {
     const { client, username } = await newUser();
     const names = [username, ...Array.from({ length: 4 }, () => unique("renamed"))];
@@ -100,7 +100,7 @@ describe("the usernames of an account", () => {
     return { client, names };
   }
 
-  test("are five, those given up included; back to one of one's own is always possible", async () => {
+  test("an account may have five usernames, former ones included, and can return to each", async () => {
     const { client, names } = await newWanderer();
     const sixth = await rename(client, unique("renamed"));
     expect(sixth).toMatchObject({ status: 409, body: { detail: expect.stringContaining("5") } });
@@ -111,13 +111,13 @@ describe("the usernames of an account", () => {
     await client.ok("PATCH", "/v1/user", { company: "Engines" });
   });
 
-  test("are five also when more come at once", async () => {
+  test("an account may have five usernames, also if more renames come at once", async () => {
     const { client } = await newUser();
     const statuses = await statusesOf(() => rename(client, unique("renamed")));
     expect(statuses).toEqual([200, 200, 200, 200, 409]);
   });
 
-  test("that are given up the operator gives back to all", async () => {
+  test("a former username that the operator releases can be taken by any user", async () => {
     const { client, names } = await newWanderer();
     const [first = "", second = ""] = names;
     const { client: other, username: others } = await newUser();
@@ -135,7 +135,7 @@ describe("the usernames of an account", () => {
     expect((await rename(client, second)).status).toBe(200);
   });
 
-  test("keep their images from whoever has them next", async () => {
+  test("a former username's images are not accessible to its next user", async () => {
     const { client, username: ada } = await newUser();
     const model = { name: "story" };
     await client.ok("POST", "/v1/models", model);

@@ -1,4 +1,4 @@
-/** Giving up an account: nobody sees it any more at once, and in the end nothing of it is left. */
+/** Closing an account, which disappears at once, and whose data is removed later. */
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -30,11 +30,11 @@ afterEach(() => {
 
 const nobody = new Client(undefined);
 
-test("nothing of it is left, and another account has all that it had", async () => {
+test("a closed account's data is removed, and another account is unchanged", async () => {
   const world = await newWorld({ visibility: "public" });
   const other = await neighbour(world);
   const { names, objects, pending, running, url } = await settled(world, other.model);
-  // Listings follow what was run.
+  // The counts of runs reach the listings first.
   await tellCounts();
   await sweep();
   const before = await other.state();
@@ -68,7 +68,7 @@ test("nothing of it is left, and another account has all that it had", async () 
   expect(await isUnderWay(pending.key, pending.multipart_id)).toBe(false);
   expect((await nobody.fetch(url)).status).toBe(404);
   expect(await other.state()).toEqual(before);
-  // An object looks for files that came late once more, and gives up its webhooks.
+  // Each object looks for late files once more, and gives up its webhooks.
   for (const object of objects) {
     await eventually(async () => {
       await runDurableObjectAlarm(object);
@@ -77,8 +77,8 @@ test("nothing of it is left, and another account has all that it had", async () 
   }
 });
 
-describe("at once", () => {
-  test("the user and the models are there for nobody", async () => {
+describe("closing an account", () => {
+  test("a closed account's user and models are found by no caller", async () => {
     const world = await newWorld({ visibility: "public" });
     const { username, model, client } = world;
     const word = unique("zebra").replaceAll("-", "");
@@ -106,7 +106,7 @@ describe("at once", () => {
     expect((await operator.json("GET", `/v1/operator/users/${username}/tokens`)).status).toBe(404);
   });
 
-  test("its tokens die within 10 s, and change nothing until then", async () => {
+  test("a closed account's tokens end within 10 s, and change nothing until then", async () => {
     const world = await newWorld({ visibility: "public" });
     const reader = await newClient(world.username, { scopes: ["read"] });
     const callers = [world.client, reader];
@@ -120,7 +120,7 @@ describe("at once", () => {
     expect(await run("SELECT name FROM users WHERE id = ?", world.user_id)).toEqual([{ name: "" }]);
   });
 
-  test("nobody can sign in, and what waits or runs is canceled", async () => {
+  test("a closed account has no sessions or logins, and its predictions are canceled", async () => {
     const [world, other] = [await newWorld(), await newWorld({ visibility: "public" })];
     const { running, waiting } = await settled(world, other.model);
     await giveUp(world);
@@ -131,7 +131,7 @@ describe("at once", () => {
     await eventually(async () => expect(await rowOf(waiting)).toMatchObject({ data_removed: 1 }));
   });
 
-  test("all of it or nothing: when D1 fails it is all there", async () => {
+  test("an account is unchanged if D1 fails while it is closed", async () => {
     const world = await newWorld({ visibility: "public" });
     const down = vi.spyOn(env.DB, "batch").mockRejectedValue(new Error("D1 is down"));
     await expect(giveUp(world)).rejects.toThrow();
@@ -144,7 +144,7 @@ describe("at once", () => {
 });
 
 describe("the username", () => {
-  test("stays kept, until the operator releases it", async () => {
+  test("a closed account's username stays taken until the operator releases it", async () => {
     const { user_id, username } = await newUser();
     await giveUp({ user_id });
     const { client: other } = await newUser();

@@ -1,4 +1,4 @@
-/** The list of webhook deliveries in the object of an account. */
+/** The list of webhook deliveries in an account object. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -32,7 +32,7 @@ const numbers = (account: AccountObject, filter: Parameters<AccountObject["listD
     .listDeliveries(filter, { from: undefined, back: false, limit: 2_000 })
     .map(({ delivery }) => Number(delivery.prediction_id.slice(-12)));
 
-test("the newest comes first, and what is told late changes nothing", () =>
+test("deliveries are listed newest first, and late reports change nothing", () =>
   inAccount((account) => {
     account.recordDeliveries([row(1), row(2, FAILED), row(3, { endpoint_id: "e" })]);
     account.recordDeliveries([row(2, { told_at: 1_999 }), row(1, { ...FAILED, told_at: 2_001 })]);
@@ -42,14 +42,14 @@ test("the newest comes first, and what is told late changes nothing", () =>
     expect(numbers(account, { ...ALL, endpoint_id: "e" })).toEqual([3]);
   }));
 
-test("one that waits for its next try counts as failed", () =>
+test("a delivery that waits for its next attempt counts as failed", () =>
   inAccount((account) => {
     const pending = { state: "pending", status: 500, next_at: 9_000 } as const;
     account.recordDeliveries([row(1, { ...pending, error: "e" }), row(2, pending)]);
     expect(numbers(account, { ...ALL, which: "failed" })).toEqual([1]);
   }));
 
-test("of those that arrived, and of the others, about the last 500 are kept", () =>
+test("the last 500 or so of the delivered and of the failed deliveries are kept", () =>
   inAccount((account) => {
     const rows = Array.from({ length: 700 }, (_, n) => row(n, n % 2 === 0 ? FAILED : {}));
     for (const one of rows) account.recordDeliveries([one]);

@@ -1,4 +1,4 @@
-/** How an export is made: as fast as it is read, whatever fails, and not for longer than it may be. */
+/** The stream of an export: its pace, failures and limits. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -22,7 +22,7 @@ afterEach(() => {
   startClock();
 });
 
-/** Opens one where an account may have a single stream. */
+/** Opens an export of a deployment where an account may have a single stream. */
 function open({ token }: Client, method = "GET") {
   const headers = { authorization: `Bearer ${token}` };
   const bindings = Object.assign({}, env, { MAX_STREAMS: "1" });
@@ -33,7 +33,7 @@ function open({ token }: Client, method = "GET") {
 const idsIn = (text: string) =>
   linesIn(text).flatMap((line) => (line.type === "prediction" ? line.prediction.id : []));
 
-/** Predictions that never were, older than all others. They share one object. */
+/** Adds rows of predictions, older than all others, that share one object. */
 const addRows = ({ user_id }: World, count: number) =>
   inAccount(
     user_id,
@@ -44,7 +44,7 @@ const addRows = ({ user_id }: World, count: number) =>
     count,
   );
 
-/** Has the object of a prediction answer its exports otherwise. */
+/** Replaces the answer of a prediction object to exports. */
 function instead(id: string, answer: () => ReturnType<PredictionObject["getUpTo"]>) {
   const { getUpTo } = PredictionObject.prototype;
   return vi.spyOn(PredictionObject.prototype, "getUpTo").mockImplementation(async function (
@@ -56,7 +56,7 @@ function instead(id: string, answer: () => ReturnType<PredictionObject["getUpTo"
 }
 
 describe("a large output", () => {
-  test("in R2 comes whole, between others", async () => {
+  test("a large output in R2 is exported whole, between others", async () => {
     const world = await newWorld();
     const { id, runner, job, channel } = await world.begun();
     const value = "z\n€".repeat(2 * MIB);
@@ -69,7 +69,7 @@ describe("a large output", () => {
     expect(prediction?.output).toEqual(["a", value, "b"]);
   });
 
-  test("of many small values is asked for at its turn", async () => {
+  test("a large output of many small values is read when its turn comes", async () => {
     const world = await newWorld();
     const { id, channel } = await world.begun();
     await channel.report([{ event: "output", data: "x".repeat(100_000) }]);
@@ -81,7 +81,7 @@ describe("a large output", () => {
     expect(prediction).toEqual(await world.client.get(id));
   });
 
-  test("whose value was deleted meanwhile has null in its place, and says so", async () => {
+  test("a large output whose value was deleted meanwhile has null in its place, and a count", async () => {
     const world = await newWorld();
     const { id, runner, job, channel } = await world.begun();
     const stored = await storeValue(runner, job, "gone");
@@ -95,7 +95,7 @@ describe("a large output", () => {
 });
 
 describe("a prediction that cannot be read", () => {
-  test("because it is deleted meanwhile breaks off, and the others follow", async () => {
+  test("a prediction that is deleted meanwhile breaks off, and the others follow", async () => {
     const world = await newWorld();
     const { id, runner, job, channel } = await world.begun();
     const stored = await storeValue(runner, job, "gone");
@@ -118,7 +118,7 @@ describe("a prediction that cannot be read", () => {
     ]);
   });
 
-  test("is named as it is listed, and the others follow", async () => {
+  test("a prediction whose object fails is exported as a failure, and the others follow", async () => {
     const world = await newWorld();
     const ids = [await world.waiting(), await world.waiting()];
     captureLog("warn");
@@ -134,7 +134,7 @@ describe("a prediction that cannot be read", () => {
     expect(lines.at(-1)).toMatchObject({ type: "end", predictions: 2, failures: 1 });
   });
 
-  test("because its object hangs is given up, and the next ones are there already", async () => {
+  test("a prediction whose object hangs is given up, and the next ones are ready", async () => {
     const world = await newWorld();
     const ids = [];
     for (let n = 0; n < 8; n++) ids.unshift(await world.waiting());
@@ -149,7 +149,7 @@ describe("a prediction that cannot be read", () => {
     expect(idsIn(text)).toEqual(ids.slice(1));
   });
 
-  test("because it has too many large values is left out", async () => {
+  test("a prediction with too many large values is exported as a failure", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     const value = { name: "n", size: 1 };
@@ -168,7 +168,7 @@ describe("a prediction that cannot be read", () => {
   });
 });
 
-test("many predictions come in several responses, each from where the last has ended", async () => {
+test("many predictions are exported in several responses, linked by next_url", async () => {
   const world = await newWorld();
   const newest = await world.waiting();
   await addRows(world, 2_100);
@@ -184,12 +184,12 @@ test("many predictions come in several responses, each from where the last has e
   expect([ids.length, new Set(ids).size, ids[0]]).toEqual([2_101, 2_101, newest]);
 });
 
-test("of what has lost its data no object is asked", async () => {
+test("predictions without data are exported without a call of their objects", async () => {
   const world = await newWorld();
   const id = await world.waiting();
   await addRows(world, 120);
   await inAccount(world.user_id, "UPDATE predictions SET data_removed = 1 WHERE id LIKE '%1'");
-  // The account removes these itself, and their rows do not say so.
+  // The account object removes their data itself, without a mark in their rows.
   await inAccount(world.user_id, "UPDATE predictions SET kept_seconds = 60 WHERE data_removed = 0");
   await inAccount(world.user_id, "UPDATE predictions SET kept_seconds = NULL WHERE id = ?", id);
   const asked = vi.spyOn(PredictionObject.prototype, "getUpTo");
@@ -202,7 +202,7 @@ test("of what has lost its data no object is asked", async () => {
 });
 
 describe("a reader", () => {
-  /** Reads until a line of this type. */
+  /** Reads the stream until a line of this type. */
   async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, type: string) {
     for (let text = ""; ; ) {
       const { done, value } = await reader.read();
@@ -212,7 +212,7 @@ describe("a reader", () => {
     }
   }
 
-  test("sets the pace: nothing is made before it reads, and only five objects are asked ahead", async () => {
+  test("an export begins when it is read, and calls at most five objects ahead", async () => {
     const world = await newWorld();
     for (let n = 0; n < 9; n++) await world.waiting();
     const asked = vi.spyOn(PredictionObject.prototype, "getUpTo");
@@ -229,7 +229,7 @@ describe("a reader", () => {
     expect(linesIn(await again.text()).at(-1)).toMatchObject({ type: "end", predictions: 9 });
   });
 
-  test("counts as one of the account's streams until the end, also if that is a failure", async () => {
+  test("an export counts as a stream of the account until its end, also if it fails", async () => {
     const { client, waiting } = await newWorld();
     await waiting();
     captureLog("error");
@@ -242,13 +242,13 @@ describe("a reader", () => {
     expect(linesIn(await next.text()).at(-1)).toMatchObject({ type: "end" });
   });
 
-  test("of headers alone counts no longer", async () => {
+  test("a HEAD request of an export does not count as a stream afterwards", async () => {
     const { client } = await newUser();
     for (let n = 0; n < 3; n++) expect((await open(client, "HEAD")).status).toBe(200);
     expect((await open(client)).status).toBe(200);
   });
 
-  test("may have two at once", async () => {
+  test("an account may have two exports at once", async () => {
     const { client } = await newUser();
     const two = [await client.fetch(EXPORT), await client.fetch(EXPORT)];
     const third = await client.fetch(EXPORT);
@@ -257,7 +257,7 @@ describe("a reader", () => {
     await exported(client);
   });
 
-  test("gets no more once its token is revoked, and is told why", async () => {
+  test("an export ends with a problem once its token is revoked", async () => {
     vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
     const world = await newWorld();
     for (let n = 0; n < 9; n++) await world.waiting();

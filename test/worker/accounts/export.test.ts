@@ -1,4 +1,4 @@
-/** What the export of an account has: all of it, and nothing secret. */
+/** The export of an account, which has all of it except secrets. */
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { newModel, publish, referenceOf } from "../support/catalogue.ts";
@@ -43,7 +43,7 @@ async function full(): Promise<World & { ids: string[]; secret: string }> {
   return { ...world, ids: [second, first], secret };
 }
 
-test("everything of an account, and of nobody else", async () => {
+test("an export has everything of its account, and nothing of others", async () => {
   const [world, other] = [await full(), await full()];
   const text = await exported(world.client);
   const lines = linesIn(text);
@@ -59,7 +59,7 @@ test("everything of an account, and of nobody else", async () => {
     "file",
     "end",
   ]);
-  // Nobody signs in as a user that an operator made.
+  // `email` is null, because a user that an operator made has no login.
   expect(ofType(lines, "export")).toMatchObject([
     { user: { username: world.username }, email: null },
   ]);
@@ -90,7 +90,7 @@ test("everything of an account, and of nobody else", async () => {
     expect(text).not.toContain(foreign);
 });
 
-test("nothing secret", async () => {
+test("an export has no secrets", async () => {
   const world = await full();
   const text = await exported(world.client);
   const rows = await env.DB.batch<Record<string, unknown>>([
@@ -108,7 +108,7 @@ test("nothing secret", async () => {
     expect(text).not.toContain(String(one));
 });
 
-test("an upload that is under way comes without what may write to it, one that goes not at all", async () => {
+test("an export has pending uploads without URLs to write to, and no removed uploads", async () => {
   const { client } = await newUser();
   const { id } = await beginUpload(client, 10);
   const going = await uploaded(client);
@@ -121,13 +121,13 @@ test("an upload that is under way comes without what may write to it, one that g
   expect(text).not.toContain("signature=");
 });
 
-test("what was removed is there without its data, whoever has removed it", async () => {
+test("an export has removed predictions without their data", async () => {
   const world = await newWorld();
   const ids = [await world.waiting(), await world.waiting(), await world.waiting()];
   const [kept = "", deleted = "", past = ""] = ids;
   for (const id of ids) await world.client.cancel(id);
   await world.client.ok("DELETE", `/v1/predictions/${deleted}`);
-  // Of a short run the account removes the data, and its row does not say that it has.
+  // The account object removes the data of a short run, without a mark in its row.
   const object = await objectOf(past);
   await object.remove(true);
   await inAccount(world.user_id, "UPDATE predictions SET kept_seconds = 60 WHERE id = ?", past);
@@ -142,7 +142,7 @@ test("what was removed is there without its data, whoever has removed it", async
   expect(whole).toMatchObject({ id: kept, data_removed: false, input: {} });
 });
 
-test("all files of a prediction that has thousands", async () => {
+test("an export has all files of a prediction with over a thousand", async () => {
   const world = await newWorld();
   const { id, runner, job, channel } = await world.begun();
   await channel.succeed(await storeFile(runner, job, "one"));
@@ -154,10 +154,10 @@ test("all files of a prediction that has thousands", async () => {
   expect(new Set(files.map(({ url }) => url)).size).toBe(1_101);
 });
 
-/** What is no file. */
+/** Stores a value in R2, which the export must not list as a file. */
 const storeValueBefore = (id: string) => env.FILES.put(`${id}/values/one`, "1");
 
-test("many models and versions take few queries", async () => {
+test("an export of many models and versions takes fewer than 20 queries", async () => {
   const { client, user_id } = await newUser();
   const models = await Promise.all([newModel(client), newModel(client), newModel(client)]);
   for (const model of models) await publish(client, referenceOf(model));
@@ -183,7 +183,7 @@ test("many models and versions take few queries", async () => {
     );
 });
 
-test("all pages of usage, each token's by itself", async () => {
+test("an export has all pages of usage, separately for each token", async () => {
   const world = await newWorld();
   await world.waiting();
   const model_id = "01900000-0000-7000-8000-000000000000";
@@ -215,7 +215,7 @@ test("all pages of usage, each token's by itself", async () => {
   ]);
 });
 
-test("of an account that has nothing: its profile", async () => {
+test("an export of an empty account has its profile and token", async () => {
   const { client } = await newUser();
   expect(linesIn(await exported(client)).map(({ type }) => type)).toEqual([
     "export",
@@ -224,7 +224,7 @@ test("of an account that has nothing: its profile", async () => {
   ]);
 });
 
-test("only for a token of the whole account that may read", async () => {
+test("an export needs a token for all models with the scope read", async () => {
   const { client, username } = await newUser();
   const model = referenceOf(await newModel(client));
   const limited = await newClient(username, { models: [model] });

@@ -1,4 +1,4 @@
-/** SECRET_KEY=new,old: nobody is signed out, and what was sealed with the old one is sealed anew. */
+/** A change to SECRET_KEY=new,old: sessions go on, and sealed values are sealed with the new key. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { DecryptionFailed, keyPrefix } from "../../../src/domain/encryption.ts";
@@ -29,7 +29,7 @@ const turn = () => {
 
 let origins = 0;
 
-/** The same browser, at an isolate that has begun with the keys as they are now. */
+/** Returns the same browser at a new isolate, which has begun with the current keys. */
 function afterwards({ cookies, formToken }: Visitor): Visitor {
   const visitor = new Visitor(`https://${origins++}.auspex.test`);
   for (const [name, value] of cookies) visitor.cookies.set(name, value);
@@ -40,7 +40,7 @@ function afterwards({ cookies, formToken }: Visitor): Visitor {
 const isIn = async (visitor: Visitor) => (await visitor.look("/account/security")).status === 200;
 
 describe("a session", () => {
-  test("goes on, with its cookie signed anew, and is good without the old key after", async () => {
+  test("a session goes on with a new signature of its cookie, and is valid without the old key", async () => {
     const { visitor: before } = await signedUp();
     turn();
     const visitor = afterwards(before);
@@ -52,11 +52,11 @@ describe("a session", () => {
     expect(await isIn(afterwards(before))).toBe(false);
   });
 
-  test("sends the form that was before it, changes the password, and signs out", async () => {
+  test("a session can send an earlier form, change the password and sign out", async () => {
     const [{ visitor: before }, { visitor: leaving }] = [await signedUp(), await signedUp()];
     turn();
     const named = await afterwards(before).send("/account", { username: "", name: "Ann" });
-    // Its own form: what is wrong with it is the username.
+    // 422 means that the form token was accepted, and only the username is wrong.
     expect(named.status).toBe(422);
     const fields = { current: PASSWORD, password: "another long password" };
     const changed = await afterwards(before).send("/account/security/password", fields);
@@ -65,7 +65,7 @@ describe("a session", () => {
     expect(await isIn(afterwards(leaving))).toBe(false);
   });
 
-  test("that nobody has signed, or a key that is not there, is none", async () => {
+  test("a session with a wrong signature or that of an unknown key is refused", async () => {
     const { visitor } = await signedUp();
     settings.secretKeys = [NEW, "a-third-secret-key-for-tests-of-32-chars"];
     expect(await isIn(afterwards(visitor))).toBe(false);
@@ -81,7 +81,7 @@ describe("the sweep", () => {
     return String(row?.sealed);
   };
 
-  test("seals variables and secrets anew, after which the old key is not needed", async () => {
+  test("the sweep seals variables and secrets with the new key", async () => {
     const { client } = await newUser();
     const model = await newModel(client);
     await setVariable(client, referenceOf(model), "HF_TOKEN", "hf_x");
@@ -100,7 +100,7 @@ describe("the sweep", () => {
     await expect(signingSecrets(OLD, endpoint)).rejects.toThrow(DecryptionFailed);
   });
 
-  test("leaves what was set meanwhile, and what no key opens", async () => {
+  test("the sweep leaves a sealed value that no key decrypts", async () => {
     const { client } = await newUser();
     const model = await newModel(client);
     await setVariable(client, referenceOf(model), "HF_TOKEN", "hf_x");
@@ -120,7 +120,7 @@ describe("the sweep", () => {
     await run("DELETE FROM model_variables WHERE model_id = ?", modelId);
   });
 
-  test("asks nothing while there is one key", async () => {
+  test("the sweep sends no statements while there is one key", async () => {
     const prepare = vi.spyOn(env.DB, "prepare");
     await reEncrypt(services);
     expect(prepare).not.toHaveBeenCalled();

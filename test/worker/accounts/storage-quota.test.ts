@@ -1,4 +1,4 @@
-/** What an account may take of the database: counted row by row, and then it is told so. */
+/** The limit of an account's bytes in D1, counted row by row. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { type Client, ORIGIN, type Refusal } from "../support/client.ts";
 import { beginUpload } from "../support/files.ts";
 import { newClient, newUser, newWorld, operator, unique } from "../support/world.ts";
 
-/** Has it answered where an account may take so much. */
+/** Sends a request to a deployment with these bindings. */
 async function sendWith(
   bindings: Bindings,
   { token }: Client,
@@ -46,8 +46,8 @@ const full = {
   body: { detail: expect.stringMatching(/Delete unused versions, models.*ACCOUNT_MB/) },
 };
 
-describe("what it takes", () => {
-  test("is counted up with what it makes, and down to what it was when that goes", async () => {
+describe("the bytes of an account", () => {
+  test("an account's bytes grow with new rows, and fall back when these are deleted", async () => {
     const { client, user_id } = await newUser();
     const before = await bytesOf(user_id);
     const model = await newModel(client, { overview: "word ".repeat(1_000) });
@@ -70,7 +70,7 @@ describe("what it takes", () => {
     expect(await bytesOf(user_id)).toBe(before);
   });
 
-  test("are tokens too, until they are revoked", async () => {
+  test("an account's bytes include tokens until they are revoked", async () => {
     const { client, user_id, username } = await newUser();
     const before = await bytesOf(user_id);
     await newClient(username);
@@ -83,8 +83,8 @@ describe("what it takes", () => {
   });
 });
 
-describe("what it may take", () => {
-  test("is never exceeded, also when more come at once", async () => {
+describe("the limit of bytes", () => {
+  test("an account never exceeds ACCOUNT_MB, also if more requests come at once", async () => {
     const { client, user_id } = await newUser();
     const versions = `${pathOf(await newModel(client))}/versions`;
     const bytes = (await bytesOf(user_id)) + 35_000;
@@ -97,7 +97,7 @@ describe("what it may take", () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test("is for everything that is written; making it less is always possible", async () => {
+  test("a full account can write nothing but reductions", async () => {
     const { client, user_id, username } = await newUser();
     const model = await newModel(client, { overview: "one two three ".repeat(100) });
     const path = pathOf(model);
@@ -120,7 +120,7 @@ describe("what it may take", () => {
     expect((await pageAt(client, "/v1/user/models")).items).toHaveLength(1);
   });
 
-  test("is not for predictions, which are elsewhere", async () => {
+  test("a full account can create predictions, which are not in D1", async () => {
     const { client, user_id, model } = await newWorld();
     const before = await bytesOf(user_id);
     const none = where(before / 2);

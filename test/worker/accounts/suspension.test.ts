@@ -1,4 +1,4 @@
-/** Accounts that are suspended: everything of theirs ends within 10 s, and is given back. */
+/** Suspended accounts: their access ends within 10 s, and can be restored. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sweepSuspended } from "../../../src/services/accounts/suspension.ts";
@@ -20,12 +20,12 @@ const restore = (somebody: { username: string }) => operator.ok("DELETE", addres
 
 const whoAmI = (client: Client) => client.json<{ detail?: string }>("GET", "/v1/user");
 
-/** In an isolate that remembers its token. */
+/** Suspends an account as another isolate does, while this one has its token cached. */
 const asElsewhere = ({ user_id }: World) =>
   env.DB.prepare("UPDATE users SET suspended_at = ? WHERE id = ?").bind(Date.now(), user_id).run();
 
-describe("of an account that is suspended", () => {
-  test("tokens are refused, here at once, elsewhere within 10 s, and are good again after", async () => {
+describe("a suspended account", () => {
+  test("a suspended account's tokens are refused within 10 s, until it is restored", async () => {
     const [here, elsewhere] = [await newWorld(), await newWorld()];
     await Promise.all([here, elsewhere].map(({ client }) => whoAmI(client)));
     await suspend(here);
@@ -42,7 +42,7 @@ describe("of an account that is suspended", () => {
     for (const { client } of [here, elsewhere]) expect((await whoAmI(client)).status).toBe(200);
   });
 
-  test("streams end, with why as the last word", async () => {
+  test("a suspended account's streams end with a problem", async () => {
     const other = await newWorld({ visibility: "public" });
     const { client, username } = await newWorld();
     const { id } = (await client.create({ model: other.model, input: {} })).body;
@@ -59,7 +59,7 @@ describe("of an account that is suspended", () => {
     expect(said.map(({ event }) => event)).not.toContain("done");
   });
 
-  test("what waits or runs is canceled, and what others run is not", async () => {
+  test("a suspended account's predictions are canceled, and those of others on its models are not", async () => {
     const world = await newWorld({ visibility: "public" });
     const running = await world.begun();
     const waiting = await world.waiting();
@@ -77,7 +77,7 @@ describe("of an account that is suspended", () => {
     expect(await stranger.status(theirs)).toBe("pending");
   });
 
-  test("what began while its token was still remembered is canceled by the sweep", async () => {
+  test("the sweep cancels predictions that began while the token was still cached", async () => {
     const world = await newWorld();
     await whoAmI(world.client);
     await asElsewhere(world);
@@ -87,7 +87,7 @@ describe("of an account that is suspended", () => {
     expect(await world.client.status(late)).toBe("canceled");
   });
 
-  test("sessions end, and whoever signs in is told why and let in nowhere", async () => {
+  test("a suspended account's sessions end, and a sign-in shows that it is suspended", async () => {
     const person = await newDashboardUser();
     await suspend(person);
     expect((await person.visitor.look("/tokens")).location).toMatch(/^\/sign-in/);
@@ -104,7 +104,7 @@ describe("of an account that is suspended", () => {
     expect((await back.look("/tokens")).status).toBe(200);
   });
 
-  test("models stay, and their pages say that their owner is suspended", async () => {
+  test("a suspended account's models stay, and their pages say that the owner is suspended", async () => {
     const world = await newWorld({ visibility: "public" });
     const page = async () => (await new Visitor().look(`/models/${world.model}`)).html;
     expect(await page()).not.toContain("is suspended");
@@ -113,7 +113,7 @@ describe("of an account that is suspended", () => {
     expect(await page()).toContain("owner is suspended");
   });
 
-  test("models are hidden if operators choose so, and others cannot run them", async () => {
+  test("a suspended account's models become private with models=hide", async () => {
     const world = await newWorld({ visibility: "public" });
     const stranger = await world.stranger();
     const run = { model: world.model, input: {} };
@@ -129,7 +129,7 @@ describe("of an account that is suspended", () => {
     expect(visibility).toBe("private");
   });
 
-  test("nobody is an operator any more", async () => {
+  test("a suspended operator is no operator after the account is restored", async () => {
     const person = await newOperator();
     await suspend(person);
     await restore(person);
@@ -138,7 +138,7 @@ describe("of an account that is suspended", () => {
   });
 });
 
-test("operators suspend on the page of a user, but not themselves", async () => {
+test("operators can suspend users on their pages, but not themselves", async () => {
   const { visitor, username } = await newOperator();
   const person = await newDashboardUser();
   const at = (name: string) => visitor.send(`/users/${name}/suspend`, { models: "hide" });

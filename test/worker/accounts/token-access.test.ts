@@ -1,4 +1,4 @@
-/** Tokens for some models: what they reach beside running, and what not. Routes: visibility.test.ts. */
+/** Tokens for some models: their access beside running. For all routes see visibility.test.ts. */
 import { describe, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
 import type { Prediction } from "../../../src/protocol/prediction.ts";
@@ -14,7 +14,7 @@ const newCallable = async (client: Client): Promise<string> => {
   return reference;
 };
 
-/** An account with three models, and a token for two of them. */
+/** Makes an account with three models, and a token for two of them. */
 async function newAccount() {
   const world = await newWorld({ compatibilities: ALL });
   const { client, username, model: other } = world;
@@ -30,7 +30,7 @@ const listed = async (client: Client, query = "") => {
 };
 
 describe("lists", () => {
-  test("have the predictions of its models, in order, on pages of any filter", async () => {
+  test("a limited token lists the predictions of its models, in order, with any filter", async () => {
     const { client, limited, one, two, other, run } = await newAccount();
     const theirs: string[] = [];
     const ofOne: string[] = [];
@@ -49,7 +49,7 @@ describe("lists", () => {
     expect(await listed(client)).toHaveLength(10);
   });
 
-  test("by a name that no model has any more have no others either", async () => {
+  test("a limited token lists no predictions of other models by a former name", async () => {
     const { client, limited, one, other, run } = await newAccount();
     const [mine, hidden] = [await run(client, one), await run(client, other)];
     const rename = (model: string) =>
@@ -60,7 +60,7 @@ describe("lists", () => {
     expect(await listed(client, `&model=${other}`)).toEqual([hidden]);
   });
 
-  test("of one's models have those that it is for; a search finds what everybody finds", async () => {
+  test("a limited token lists only its own models, and its searches find only public ones", async () => {
     const { client, limited, one, two } = await newAccount();
     const names = namesOf(await pageAt<Model>(limited, "/v1/user/models"));
     expect(names).toEqual([two, one].map((reference) => reference.split("/")[1]));
@@ -72,11 +72,11 @@ describe("lists", () => {
   });
 });
 
-test("what was run of its models is its to read, stream, cancel and remove, whoever ran it", async () => {
+test("a limited token can read, cancel and delete all the account's predictions of its models", async () => {
   const { client, limited, one, other, run } = await newAccount();
   const at = (id: string) => `/v1/predictions/${id}`;
   const [mine, hidden] = [await run(client, one), await run(client, other)];
-  // Known to the isolate or not, it is the same.
+  // The second round has the prediction in the isolate's cache.
   for (const _ of [1, 2]) {
     expect((await limited.refused(`${at(hidden)}/cancel`, {})).body).toMatchObject({
       type: "urn:auspex:forbidden",
@@ -92,7 +92,7 @@ test("what was run of its models is its to read, stream, cancel and remove, whoe
   expect(await client.status(hidden)).toBe("pending");
 });
 
-test("no response goes on from another model's, nor refers to its items", async () => {
+test("a limited token cannot continue another model's response or refer to its items", async () => {
   const { client, limited, one, other } = await newAccount();
   const body = { model: other, input: "A secret", background: true };
   const { id } = await client
@@ -111,7 +111,7 @@ test("no response goes on from another model's, nor refers to its items", async 
 });
 
 describe("files", () => {
-  test("are those that it has uploaded itself, to see and to run on", async () => {
+  test("a limited token can read and use only uploads of its own", async () => {
     const { client, limited, one } = await newAccount();
     const [mine, hidden] = [await uploaded(limited), await uploaded(client)];
     const bare = ({ file_url }: { file_url: string | null }) =>
@@ -124,14 +124,14 @@ describe("files", () => {
       (await limited.refused("/v1/predictions", { model: one, input: { file } })).status;
     expect([await run(mine.url), await run(bare(mine))]).toEqual([202, 202]);
     expect([await run(hidden.url), await run(bare(hidden))]).toEqual([403, 403]);
-    // A signed address is anybody's.
+    // A signed address works for any token.
     expect(await run(fileUrl(hidden))).toBe(202);
     expect(await status(fileUrl(hidden))).toBe(200);
-    // To tokens for all models it is one account.
+    // Tokens for all models have access to all uploads of the account.
     expect((await client.json("GET", mine.url)).status).toBe(200);
   });
 
-  test("that a prediction has made are those of its models", async () => {
+  test("a limited token has access only to output files of its models", async () => {
     const { client, limited, one, other, run } = await newAccount();
     const status = async (model: string) => {
       const path = `/v1/files/${await run(client, model)}/made.png`;
@@ -141,7 +141,7 @@ describe("files", () => {
   });
 });
 
-test("an Idempotency-Key finds no run of a model that had the name before", async () => {
+test("an Idempotency-Key finds no prediction of a model that had the name before", async () => {
   const { client, limited, one, other } = await newAccount();
   const headers = { "idempotency-key": unique("key") };
   const { body } = await client.create({ model: other, input: {} }, headers);

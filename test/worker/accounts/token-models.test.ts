@@ -1,4 +1,4 @@
-/** Tokens for some models: these are run with them, and no others. */
+/** Tokens for some models, which can run no others. */
 import { afterAll, describe, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
 import type { Token } from "../../../src/protocol/operator.ts";
@@ -12,7 +12,7 @@ const tokensOf = (username: string) => `/v1/operator/users/${username}/tokens`;
 const modelsOf = async (username: string) =>
   (await pageAt<Token>(operator, tokensOf(username))).items[0]?.models;
 
-/** A model that every call is for. */
+/** Makes a model with all compatibilities. */
 async function newCallable(client: Client, fields: object = {}): Promise<Model> {
   const model = await newModel(client, fields);
   await publish(client, referenceOf(model), { compatibilities: ALL });
@@ -22,7 +22,7 @@ async function newCallable(client: Client, fields: object = {}): Promise<Model> 
 const run = (client: Client, model: string) =>
   client.refused("/v1/predictions", { model, input: {} });
 
-describe("what leads to a run", async () => {
+describe("a request that runs a model", async () => {
   const { client, username, model: one, fleet } = await newVendora();
   const other = referenceOf(await newCallable(client));
   const limited = await newClient(username, { models: [one] });
@@ -41,19 +41,28 @@ describe("what leads to a run", async () => {
 
   const RESPONSES = "/v1/vendora/responses";
   const CALLS: [string, (model: string) => [path: string, body: object]][] = [
-    ["create", (model) => ["/v1/predictions", { model, input: {} }]],
-    ["create of a version", (model) => ["/v1/predictions", { model: `${model}:1`, input: {} }]],
-    ["create below a model", (model) => [`/v1/models/${model}/predictions`, { input: {} }]],
-    ["and its version", (model) => [`/v1/models/${model}/versions/1/predictions`, { input: {} }]],
+    ["a create", (model) => ["/v1/predictions", { model, input: {} }]],
+    ["a create of a version", (model) => ["/v1/predictions", { model: `${model}:1`, input: {} }]],
+    ["a create below a model", (model) => [`/v1/models/${model}/predictions`, { input: {} }]],
+    [
+      "a create below a version",
+      (model) => [`/v1/models/${model}/versions/1/predictions`, { input: {} }],
+    ],
     ["a chat", (model) => ["/v1/vendora/chat/completions", { model, messages: MESSAGES }]],
     ["embeddings", (model) => ["/v1/vendora/embeddings", { model, input: "x" }]],
     ["a transcription", (model) => ["/v1/vendora/audio/transcriptions", { model, file: "x" }]],
     ["a response", (model) => [RESPONSES, { model, input: "x" }]],
-    ["in the background", (model) => [RESPONSES, { model, input: "x", background: true }]],
-    ["one that goes on", (model) => [RESPONSES, { model, input: "x", previous_response_id }]],
+    [
+      "a response in the background",
+      (model) => [RESPONSES, { model, input: "x", background: true }],
+    ],
+    [
+      "a response that continues another",
+      (model) => [RESPONSES, { model, input: "x", previous_response_id }],
+    ],
   ];
 
-  test.each(CALLS)("%s", async (_, callOf) => {
+  test.each(CALLS)("a limited token is refused for another model by %s", async (_, callOf) => {
     expect([200, 202]).toContain((await limited.refused(...callOf(one))).status);
     const refused = await limited.refused(...callOf(other));
     expect(refused.status).toBe(403);
@@ -63,7 +72,7 @@ describe("what leads to a run", async () => {
     );
   });
 
-  test("the list of what can be called has what may be", async () => {
+  test("the list of callable models has only those of a limited token", async () => {
     const { data } = await limited.ok<{ data: { id: string }[] }>("GET", "/v1/vendora/models");
     expect(data.map(({ id }) => id)).toEqual([one]);
     const status = async (model: string) =>
@@ -72,7 +81,7 @@ describe("what leads to a run", async () => {
   });
 });
 
-test("what a token may not even see is no more there than to others", async () => {
+test("a hidden model of another user is a 404 for a limited token", async () => {
   const { client: stranger } = await newUser();
   const hidden = await newCallable(stranger);
   const { client, username } = await newUser();
@@ -81,7 +90,7 @@ test("what a token may not even see is no more there than to others", async () =
 });
 
 describe("a model", () => {
-  test("that has another name, and an owner with another, is still the one", async () => {
+  test("a model of a limited token can be run after it and its owner were renamed", async () => {
     const { client, username } = await newUser();
     const model = await newCallable(client);
     const limited = await newClient(username, { models: [referenceOf(model)] });
@@ -93,7 +102,7 @@ describe("a model", () => {
     expect(await modelsOf(later)).toEqual([`${later}/renamed`]);
   });
 
-  test("that is deleted is no longer named; without any it is none, and not all", async () => {
+  test("a deleted model is removed from its tokens, which then cover no model, not all", async () => {
     const { client, username } = await newUser();
     const [one, two] = [await newCallable(client), await newCallable(client)];
     const both = [one, two].map(referenceOf).toSorted();
@@ -103,7 +112,7 @@ describe("a model", () => {
     expect(await modelsOf(username)).toEqual([referenceOf(two)]);
     await client.ok("DELETE", pathOf(two));
     expect(await modelsOf(username)).toEqual([]);
-    // Another one of the same name is another one.
+    // A new model of the same name is not covered.
     await newCallable(client, { name: two.name });
     const { status, body } = await run(limited, referenceOf(two));
     expect(status).toBe(403);
@@ -112,7 +121,7 @@ describe("a model", () => {
     expect(data).toEqual([]);
   });
 
-  test("of somebody else that is made private is neither named nor run", async () => {
+  test("a model of another user that becomes private is neither named nor run by a limited token", async () => {
     const { client: stranger } = await newUser();
     const model = await newCallable(stranger, { visibility: "public" });
     const { username } = await newUser();
@@ -125,7 +134,7 @@ describe("a model", () => {
 });
 
 describe("a token", () => {
-  test("is for all models unless it is said", async () => {
+  test("a token covers all models by default", async () => {
     const { client, username } = await newUser();
     const model = referenceOf(await newCallable(client));
     for (const models of [undefined, null]) {
@@ -134,14 +143,14 @@ describe("a token", () => {
     }
   });
 
-  test("names each model once", async () => {
+  test("a token names each model once", async () => {
     const { client, username } = await newUser();
     const model = referenceOf(await newCallable(client));
     await newClient(username, { models: [model, model] });
     expect(await modelsOf(username)).toEqual([model]);
   });
 
-  test("is for models that its user may see: the others are told apart by their places", async () => {
+  test("a token for models that its user may not see is refused with their places", async () => {
     const { client, username } = await newUser();
     const own = referenceOf(await newCallable(client));
     const { client: stranger } = await newUser();
@@ -158,7 +167,7 @@ describe("a token", () => {
     ]);
   });
 
-  test("is for 1 to 50, by their names", async () => {
+  test("a token takes 1 to 50 models, by their names", async () => {
     const { username } = await newUser();
     for (const models of [[], Array(51).fill("a/b"), ["a"], ["a/b:1"], ["a/b/c"], "a/b"])
       expect((await operator.refused(tokensOf(username), { name: "x", models })).status).toBe(422);

@@ -1,4 +1,4 @@
-/** When a token was last used: told within some minutes, at no cost to requests. */
+/** A token's last use, recorded within 5 minutes and without a delay of requests. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { RunnerToken, Token } from "../../../src/protocol/operator.ts";
@@ -27,7 +27,7 @@ const toldOf = (username: string, at: string | null) =>
 
 const MARK = /^update "(?:runner_)?tokens" set "last_used_at"/;
 
-/** How often a use was written while something was done. */
+/** Returns how often a use was written during `act`. */
 async function marksOf(act: () => Promise<unknown>): Promise<number> {
   const prepare = vi.spyOn(env.DB, "prepare");
   await act();
@@ -36,7 +36,7 @@ async function marksOf(act: () => Promise<unknown>): Promise<number> {
   return marks.length;
 }
 
-/** Lets the write of a use do something else. */
+/** Replaces the write of a use. */
 function instead(write: () => Promise<never>): void {
   const prepare = env.DB.prepare.bind(env.DB);
   vi.spyOn(env.DB, "prepare").mockImplementation((sql) => {
@@ -46,7 +46,7 @@ function instead(write: () => Promise<never>): void {
   });
 }
 
-test("it is told from the first time on, and again when that is 5 min ago", async () => {
+test("a token's use is recorded the first time, and again after 5 min", async () => {
   const { client, username } = await newUser();
   await toldOf(username, null);
   const first = now();
@@ -59,7 +59,7 @@ test("it is told from the first time on, and again when that is 5 min ago", asyn
   await toldOf(username, now());
 });
 
-test("nothing is written where the token is remembered, whatever is stored", async () => {
+test("a token's use is not written while the token is cached, whatever is stored", async () => {
   const { client, user_id } = await newUser();
   expect(await marksOf(() => use(client))).toBe(1);
   await env.DB.prepare("UPDATE tokens SET last_used_at = NULL WHERE user_id = ?")
@@ -69,7 +69,7 @@ test("nothing is written where the token is remembered, whatever is stored", asy
   expect(await marksOf(() => use(client))).toBe(0);
 });
 
-test("to be refused is no use", async () => {
+test("a refused request is not recorded as a token's use", async () => {
   const { username } = await newUser();
   const expires_at = new Date(Date.now() + 5_000).toISOString();
   const client = await newClient(username, { expires_at });
@@ -80,7 +80,7 @@ test("to be refused is no use", async () => {
   expect(marks).toBe(0);
 });
 
-test("of runners' tokens likewise", async () => {
+test("a runner token's use is recorded as well", async () => {
   const hardware = unique("hw");
   await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "Box" });
   const token = await newRunnerToken(hardware);
@@ -94,7 +94,7 @@ test("of runners' tokens likewise", async () => {
 });
 
 describe("a request", () => {
-  test("does not wait for it", async () => {
+  test("a request does not wait for the write of its token's use", async () => {
     const { client } = await newUser();
     const log = captureLog("error");
     const write = vi.fn(() => pause(200).then(() => Promise.reject(new Error("late"))));
@@ -105,7 +105,7 @@ describe("a request", () => {
     await eventually(() => expect(log).toHaveBeenCalledTimes(1));
   });
 
-  test("does not fail when it does, which is logged", async () => {
+  test("a request does not fail when the write of its token's use fails, which is logged", async () => {
     const { client, username } = await newUser();
     const log = captureLog("error");
     instead(() => Promise.reject(new Error("D1 is down")));

@@ -1,4 +1,4 @@
-/** Who is let in. */
+/** Authentication with tokens and the operator's secret. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { newToken, timingSafeEqual } from "../../../src/domain/accounts/token.ts";
@@ -26,20 +26,20 @@ async function expectRefused(client: Client) {
 
 const withTypo = (token: string) => token.slice(0, -1) + (token.endsWith("0") ? "1" : "0");
 
-test("nobody without a token, or with one of garbage", async () => {
+test("a request without a token, or with an invalid one, is refused", async () => {
   const { client } = await newUser();
   for (const token of [undefined, "", "x", "aus_", withTypo(client.token ?? "")])
     await expectRefused(new Client(token));
 });
 
-test("a typing error costs no look-up", async () => {
+test("a mistyped token causes no look-up", async () => {
   const { client } = await newUser();
   const prepare = vi.spyOn(env.DB, "prepare");
   await expectRefused(new Client(withTypo(client.token ?? "")));
   expect(prepare).not.toHaveBeenCalled();
 });
 
-test("nobody with a token of another scheme, or of another kind", async () => {
+test("a token of another scheme or kind is refused", async () => {
   const { client } = await newUser();
   const response = await client.fetch("/v1/predictions", {
     headers: { authorization: `Basic ${client.token}` },
@@ -49,11 +49,11 @@ test("nobody with a token of another scheme, or of another kind", async () => {
   await expectRefused(new Client(env.OPERATOR_TOKEN));
 });
 
-test("a well-formed token that was never given out", async () => {
+test("a well-formed token that was never created is refused", async () => {
   await expectRefused(new Client(newToken("aus")));
 });
 
-test("a token until it expires, remembered or not", async () => {
+test("a token is valid until it expires, cached or not", async () => {
   stopClock();
   const { username } = await newUser();
   const client = await newClient(username, {
@@ -66,7 +66,7 @@ test("a token until it expires, remembered or not", async () => {
   await expectRefused(client);
 });
 
-test("a token that was revoked is dead within 10 s, however busy its isolate is", async () => {
+test("a revoked token is refused within 10 s, also if it is used meanwhile", async () => {
   stopClock();
   const { client, user_id } = await newUser();
   expect((await list(client)).status).toBe(200);
@@ -76,20 +76,20 @@ test("a token that was revoked is dead within 10 s, however busy its isolate is"
   await expectRefused(client);
 });
 
-describe("one's own", () => {
+describe("a user's token", () => {
   const newest = async (username: string) => {
     const path = `/v1/operator/users/${username}/tokens`;
     return (await pageAt<Token>(operator, path)).items[0]?.id ?? expect.fail("no token");
   };
 
-  test("is revoked by oneself: in this isolate it is dead at once", async () => {
+  test("a token that its user revokes is refused at once in this isolate", async () => {
     const { client, username, user_id } = await newUser();
     expect((await list(client)).status).toBe(200);
     await revokeOwnToken(getServices(env), user_id, await newest(username));
     await expectRefused(client);
   });
 
-  test("is revoked by nobody else", async () => {
+  test("a token cannot be revoked by another user", async () => {
     const { client, username } = await newUser();
     const { user_id: other } = await newUser();
     const id = await newest(username);
@@ -99,8 +99,8 @@ describe("one's own", () => {
   });
 });
 
-describe("100 are the most of an account", () => {
-  /** As many more, each of which ends with the clause. */
+describe("the tokens of an account", () => {
+  /** Inserts `count` more tokens that expire at `expiresAt`. */
   const insert = (userId: string, prefix: string, count: number, expiresAt: number | null) =>
     env.DB.prepare(
       `INSERT INTO tokens (id, user_id, name, hash, prefix, scopes, created_at, expires_at)
@@ -110,7 +110,7 @@ describe("100 are the most of an account", () => {
       .bind(prefix, userId, expiresAt, JSON.stringify([...Array(count).keys()]))
       .run();
 
-  test("that are not expired, also when several come at once", async () => {
+  test("an account has at most 100 tokens that are not expired, also if several creates come at once", async () => {
     stopClock();
     const { username, user_id } = await newUser();
     const path = `/v1/operator/users/${username}/tokens`;
@@ -131,7 +131,7 @@ describe("100 are the most of an account", () => {
 });
 
 describe("scopes", () => {
-  test("read reads and does not run, predict runs and does not list, write does neither", async () => {
+  test("the scopes read, predict and write allow only their own requests", async () => {
     const world = await newWorld({ visibility: "public" });
     const id = await world.waiting();
     const of = async (...scopes: string[]) => newClient(world.username, { scopes });
@@ -149,7 +149,7 @@ describe("scopes", () => {
     expect((await predict.post(`/v1/predictions/${id}/cancel`, "")).status).toBe(202);
   });
 
-  test("that are missing are named", async () => {
+  test("a missing scope is named in the error", async () => {
     const { username } = await newUser();
     const { body } = await (await newClient(username, { scopes: ["read"] })).refused("/v1/models", {
       name: "x",
@@ -162,14 +162,14 @@ describe("scopes", () => {
 });
 
 describe("a public model", () => {
-  test("is read without a token, but not with a bad one", async () => {
+  test("a public model is read without a token, but not with a bad one", async () => {
     const world = await newWorld({ visibility: "public" });
     const path = `/v1/models/${world.model}`;
     expect((await new Client(undefined).json("GET", path)).status).toBe(200);
     expect((await new Client("aus_bad").json("GET", path)).status).toBe(401);
   });
 
-  test("that is private is not there for others", async () => {
+  test("a private model is a 404 for others", async () => {
     const world = await newWorld();
     const path = `/v1/models/${world.model}`;
     expect((await world.client.json("GET", path)).status).toBe(200);
@@ -180,7 +180,7 @@ describe("a public model", () => {
 });
 
 describe("the operator", () => {
-  test("is who holds the secret, nobody else", async () => {
+  test("the operator is recognised only by the whole secret", async () => {
     const { client } = await newUser();
     for (const token of [
       undefined,
@@ -195,13 +195,13 @@ describe("the operator", () => {
     expect((await operator.json("GET", "/v1/operator/runners")).status).toBe(200);
   });
 
-  test("cannot give a name twice", async () => {
+  test("the operator cannot create a username twice", async () => {
     const { username } = await newUser();
     expect((await operator.refused("/v1/operator/users", { username })).status).toBe(409);
   });
 });
 
-test("what is stored of a token is its hash", async () => {
+test("a token is stored only as its hash", async () => {
   const { client } = await newUser();
   const { results } = await env.DB.prepare("SELECT * FROM tokens").all();
   expect(JSON.stringify(results)).not.toContain(client.token);

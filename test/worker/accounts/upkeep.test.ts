@@ -1,4 +1,4 @@
-/** What the alarm of an account costs when something does not go as planned. */
+/** The alarm of an account object when a removal is late or fails. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
@@ -9,7 +9,7 @@ import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 const DAY_S = 86_400;
-/** Short runs that were made and have ended in the same one share a removal. */
+/** The window in ms: short runs that were made and have ended in the same one share a removal. */
 const WINDOW_MS = 5 * 60_000;
 
 beforeEach(stopClock);
@@ -25,10 +25,10 @@ async function alarmOf({ user_id }: World): Promise<number> {
   return (at ?? Number.POSITIVE_INFINITY) - Date.now();
 }
 
-test("a history that is shorter than what is still kept waits for the removal of that", async () => {
+test("a row whose data is kept longer than the history waits for the data's removal", async () => {
   const world = await newWorld();
   await shortRun(world);
-  // RETENTION_DAYS was 730 when it ended, and HISTORY_DAYS is 400 now.
+  // RETENTION_DAYS was 730 when the run ended, and HISTORY_DAYS is 400 now.
   const ended = Date.now() - 402 * DAY_S * 1_000;
   const from = ended - (ended % WINDOW_MS);
   const due = ended + 730 * DAY_S * 1_000;
@@ -48,7 +48,7 @@ test("a history that is shorter than what is still kept waits for the removal of
   expect(await alarmOf(world)).toBe(due - Date.now());
 });
 
-test("one prediction that cannot be removed is asked again by itself, and the history goes on", async () => {
+test("a prediction that cannot be removed is tried again by itself, and the others are removed", async () => {
   captureLog("warn");
   const world = await newWorld();
   vi.setSystemTime(Math.ceil(Date.now() / WINDOW_MS) * WINDOW_MS + 1_000);

@@ -1,4 +1,4 @@
-/** What an account has run: counted once for each prediction that ends, whatever comes twice or late. */
+/** Usage of an account, which counts each prediction that ends once, also if reports repeat. */
 import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -35,7 +35,7 @@ const addUsage = (userId: string, day: string, model: string, name: string, pred
     predictions,
   );
 
-/** One with an account object, which has counted nothing yet. */
+/** Makes an account with an account object that has no usage yet. */
 async function newAccount(): Promise<string> {
   const { user_id } = await newUser();
   await openAccount(getServices(env), user_id);
@@ -44,7 +44,7 @@ async function newAccount(): Promise<string> {
 
 let refused: ReturnType<typeof refuseRows> | undefined;
 
-/** A prediction that has ended, of which its account has not heard yet: what it would be told. */
+/** Ends a prediction whose account object has no final row yet. Returns that row. */
 async function ended(world: World, seconds: number, status: "succeeded" | "failed" = "succeeded") {
   const { id, channel } = await world.begun();
   refused = refuseRows();
@@ -67,14 +67,14 @@ async function tell({ user_id }: World, ...updates: PredictionUpdate[]) {
 }
 
 describe("an account", () => {
-  test("count nothing that is under way", async () => {
+  test("usage does not count predictions that are under way", async () => {
     const world = await newWorld();
     await world.begun();
     await world.waiting();
     expect(await rowsOf(world.user_id)).toEqual([]);
   });
 
-  test("count an end once, however often it is told", async () => {
+  test("usage counts an end once, however often it is reported", async () => {
     const world = await newWorld();
     const message = await ended(world, 1.5);
     await tell(world, message, message);
@@ -95,7 +95,7 @@ describe("an account", () => {
     ]);
   });
 
-  test("count what it costs: its time at the price of its hardware when it was created", async () => {
+  test("usage counts the price of the hardware at the time of the create", async () => {
     const world = await newWorld();
     const setPrice = async (price_per_hour: number) => {
       const body = { name: world.hardware, price_per_hour };
@@ -107,12 +107,12 @@ describe("an account", () => {
     await setPrice(100);
     await tell(world, first, first);
     expect(await rowsOf(world.user_id)).toMatchObject([{ execution_seconds: 90, price: 0.06 }]);
-    // What another object of it had told was of nothing that has run.
+    // A row of another object of the prediction stands for an object that ran nothing.
     await tell(world, { ...first, object_id: "b".repeat(64), revision: first.revision + 2 ** 40 });
     expect(await rowsOf(world.user_id)).toMatchObject([{ predictions: 1, price: 0.06 }]);
   });
 
-  test("count one whose row is terminal from the first", async () => {
+  test("usage counts a prediction whose first row is final", async () => {
     const world = await newWorld();
     const message = await ended(world, 1.5);
     const other = { ...message, id: uuid() };
@@ -122,7 +122,7 @@ describe("an account", () => {
     ]);
   });
 
-  test("add up to the sum, by the day of the end in UTC and by model", async () => {
+  test("usage is summed by the UTC day of the end and by model", async () => {
     const world = await newWorld();
     const message = await ended(world, 0);
     const at = (time: string, changes: Partial<PredictionUpdate>): PredictionUpdate => ({
@@ -131,7 +131,7 @@ describe("an account", () => {
       updated_at: Date.parse(time),
       ...changes,
     });
-    // After all that are made here.
+    // This ID sorts after all others.
     const model_id = "ffffffff-ffff-4fff-bfff-ffffffffffff";
     const seconds = Array.from({ length: 40 }, (_, n) => (n + 1) / 8);
     await tell(
@@ -152,7 +152,7 @@ describe("an account", () => {
 });
 
 describe("the report", () => {
-  test("follows real runs, each for whoever ran it", async () => {
+  test("the report counts runs for the account that ran them", async () => {
     const world = await newWorld({ visibility: "public" });
     await tell(world, await ended(world, 1.5));
     await tell(world, await ended(world, 2.5, "failed"));
@@ -166,7 +166,7 @@ describe("the report", () => {
     expect((await reportOf(other)).total.predictions).toBe(0);
   });
 
-  test("has the last 30 or 90 days, six models by name, and the others together", async () => {
+  test("the report has the last 30 or 90 days, six models by name, and the others together", async () => {
     const user_id = await newAccount();
     const count = (day: string, model: string, predictions: number) =>
       addUsage(user_id, day, model, `ada/${model}`, predictions);
@@ -194,7 +194,7 @@ describe("the report", () => {
     expect(quarter.total.predictions).toBe(3_453);
   });
 
-  test("calls a model what it was called last", async () => {
+  test("the report calls a model by its last name", async () => {
     const user_id = await newAccount();
     for (const [day, model] of [
       ["2036-11-19", "ada/zebra"],

@@ -1,4 +1,4 @@
-/** Users: the own profile, its changes, and the list of all. */
+/** Users: the caller's profile, its changes, and the list of all. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -26,7 +26,7 @@ const refused = (client: Client, changes: object) =>
   client.json<Refusal>("PATCH", "/v1/user", changes);
 
 describe("the own profile", () => {
-  test("is all of the documented shape, for oneself and for everybody", async () => {
+  test("a profile has the documented shape for its user and for others", async () => {
     const { client, username, user_id } = await newUser();
     const now = new Date().toISOString();
     const expected = {
@@ -60,7 +60,7 @@ describe("the own profile", () => {
     ["urls", ["https://ada.example/", "http://work.example/a?b=c"]],
     ["location", "Zürich"],
     ["company", ""],
-  ])("%s changes alone, and null clears it", async (field, value) => {
+  ])("a change of %s changes no other field, and null clears it", async (field, value) => {
     const { client, username } = await newUser();
     const before = await change(client, filled);
     expect(before).toMatchObject(filled);
@@ -73,7 +73,7 @@ describe("the own profile", () => {
     expect(await own(client)).toEqual(cleared);
   });
 
-  test("stays as it is when nothing is sent, or what nobody may set", async () => {
+  test("a profile is unchanged by an empty change, or one of fields that are read-only", async () => {
     const { client } = await newUser();
     const before = await own(client);
     advance(5);
@@ -91,7 +91,7 @@ describe("the own profile", () => {
     ["urls", [], ["ftp://a.example/"]],
     ["urls", ["https://a.example/"], ["javascript:alert(1)"]],
     ["name", "x", 5],
-  ])("%s has a limit", async (field, good, bad) => {
+  ])("the field %s has a limit", async (field, good, bad) => {
     const { client } = await newUser();
     expect(await change(client, { [field]: good })).toMatchObject({ [field]: good });
     const { status, body } = await refused(client, { [field]: bad });
@@ -114,7 +114,7 @@ describe("the own profile", () => {
 });
 
 describe("another username", () => {
-  test("is the only address; the token and the models move along", async () => {
+  test("a renamed user is found only by the new name, with the same token and models", async () => {
     const { client, username: old } = await newUser();
     const model = await newModel(client, { visibility: "public" });
     const username = unique("renamed");
@@ -130,7 +130,7 @@ describe("another username", () => {
     expect((await pageAt<Model>(stranger, `/v1/models/${username}`)).items).toHaveLength(1);
   });
 
-  test("frees the old one for nobody but its former holder", async () => {
+  test("a former username is free only for its former user", async () => {
     const [{ client, username: old }, other] = [await newUser(), await newUser()];
     const username = unique("renamed");
     await change(client, { username });
@@ -144,12 +144,12 @@ describe("another username", () => {
     expect(await change(client, { username })).toMatchObject({ username });
   });
 
-  test("that is one's own is no conflict", async () => {
+  test("a change to the current username is no conflict", async () => {
     const { client, username } = await newUser();
     expect(await change(client, { username, name: "Ada" })).toMatchObject({ name: "Ada" });
   });
 
-  test("of two who want the same at once one has it", async () => {
+  test("a username that two users want at once goes to one of them", async () => {
     const [one, two] = [await newUser(), await newUser()];
     const username = unique("wanted");
     const answers = await Promise.all(
@@ -160,7 +160,7 @@ describe("another username", () => {
 });
 
 describe("the list", () => {
-  test("is in the order in which they joined, or the other way round", async () => {
+  test("users are listed in the order of creation, or reversed", async () => {
     const joined: string[] = [];
     for (let n = 0; n < 4; n++) joined.push((await newUser()).username);
     const { client } = await newUser();
@@ -174,7 +174,7 @@ describe("the list", () => {
     expect((await client.json("GET", "/v1/users?sort_by=username")).status).toBe(422);
   });
 
-  test("shows users as one alone is shown", async () => {
+  test("users have the same form in the list as by themselves", async () => {
     const { client, username } = await newUser();
     const { items } = await pageAt<User>(client, "/v1/users?sort_direction=desc");
     expect(items[0]).toEqual(await client.ok("GET", `/v1/users/${username}`));
@@ -189,7 +189,7 @@ describe("shape B", () => {
     return (await worker.fetch(request, shaped, createExecutionContext())).json();
   };
 
-  test("names account, handle and display name", async () => {
+  test("shape B names account, handle and display name of users", async () => {
     const { client, user_id, username } = await newUser();
     const { name, urls: _, id: __, username: ___, ...same } = await change(client, { name: "Ada" });
     const expected = { ...same, account_id: user_id, name: username, display_name: name };
@@ -199,7 +199,7 @@ describe("shape B", () => {
     expect(items[0]).toEqual(expected);
   });
 
-  test("names owners so too", async () => {
+  test("shape B names owners of models in the same way", async () => {
     const { client, user_id, username } = await newUser();
     const { name } = await newModel(client, { visibility: "public" });
     const owner = { account_id: user_id, name: username, avatar_url: "" };

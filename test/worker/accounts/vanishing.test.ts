@@ -1,11 +1,11 @@
-/** What is deleted while a request that names it is under way: answered as before or as after, never with a 5xx. */
+/** Deletions during requests that name the deleted model: answers are as before or after, never a 5xx. */
 import { expect, test } from "vitest";
 import { newModel, pathOf, VERSION } from "../support/catalogue.ts";
 import { newUser } from "../support/world.ts";
 
 const { client } = await newUser();
 
-/** How often each race is run: in some of them the deletion comes between check and write. */
+/** The rounds of each race. In some of them the deletion comes between check and write. */
 const rounds = Array.from({ length: 20 }, (_, n) => n);
 
 async function statusesOf(...answering: Promise<Response>[]): Promise<number[]> {
@@ -14,7 +14,7 @@ async function statusesOf(...answering: Promise<Response>[]): Promise<number[]> 
   return answers.map(({ status }) => status);
 }
 
-test("a model that a version is published of", async () => {
+test("a model can be deleted while a version of it is published", async () => {
   for (const _ of rounds) {
     const path = pathOf(await newModel(client, { hardware_identifier: "cpu" }));
     const body = { ...VERSION, configuration: { hardware_identifier: "cpu" } };
@@ -30,7 +30,7 @@ test("a model that a version is published of", async () => {
   }
 });
 
-test("a model whose categories are changed", async () => {
+test("a model can be deleted while its categories are changed", async () => {
   for (const _ of rounds) {
     const path = pathOf(await newModel(client));
     const [deleted, changed] = await statusesOf(

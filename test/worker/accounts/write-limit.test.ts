@@ -1,4 +1,4 @@
-/** How much an account may write to D1 and R2, over all that it sends. */
+/** The limit of an account's writes to D1 and R2, over all its requests. */
 import { createExecutionContext, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -17,10 +17,10 @@ import { Repository } from "../support/registry.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newUser, unique } from "../support/world.ts";
 
-/** Counts nothing. */
+/** A rate limit that lets everything pass. */
 const open: RateLimit = { limit: async () => ({ success: true }) };
 
-/** Rates by which a bucket has 3,000 rows and 400 kB. */
+/** Rates with which a bucket has 3,000 rows and 400 kB. */
 const LOW = { rows: 50, bytes: 1_000 };
 
 const limited: Bindings = Object.assign({}, env, {
@@ -85,7 +85,7 @@ afterEach(async () => {
   await restore();
 });
 
-test("an account that writes too many rows waits until they have flowed in, and no other does", async () => {
+test("an account that writes too many rows has to wait, and other accounts do not", async () => {
   const { client, plain } = await limitedUser();
   const path = pathOf(await newModel(plain));
   let n = 0;
@@ -109,10 +109,10 @@ test("an account that writes too many rows waits until they have flowed in, and 
   expect((await change()).status).toBe(200);
 });
 
-test("what a route declares and does not write is given back", async () => {
+test("rows that a route declares and does not write are given back", async () => {
   const { client } = await limitedUser();
   for (let n = 0; n < 10; n++) {
-    // Each declares a third of what the bucket has.
+    // Each create declares a third of the bucket's rows.
     await eventually(async () => {
       const { status } = await client.json("POST", "/v1/models", { name: unique("small") });
       expect(status).toBe(200);
@@ -120,7 +120,7 @@ test("what a route declares and does not write is given back", async () => {
   }
 });
 
-test("a request that breaks off gives back what it has not written, though it never ends", async () => {
+test("an aborted request gives back its unwritten rows, even if its task never ends", async () => {
   const { client, user_id } = await limitedUser();
   const broken = new AbortController();
   const settling: Promise<unknown>[] = [];
@@ -144,7 +144,7 @@ test("a request that breaks off gives back what it has not written, though it ne
   expect((await create()).status).toBe(200);
 });
 
-test("parts of several uploads share what the account may send, also after its object has restarted", async () => {
+test("parts of several uploads share the account's limit, also after a restart of its object", async () => {
   const { client, plain, account } = await limitedUser();
   const uploads: Upload[] = [];
   for (let n = 0; n < 3; n++) uploads.push(await beginUpload(plain, 150_000));

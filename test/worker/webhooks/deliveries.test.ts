@@ -1,4 +1,4 @@
-/** The ledger of webhooks: what it shows, and delivering an event once more. */
+/** The ledger of webhooks, and the redelivery of events. */
 import { describe, expect, test } from "vitest";
 import type { Refusal } from "../support/client.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
@@ -13,7 +13,7 @@ describe("redelivering", () => {
   const again = (id: string, event: string, query = "") =>
     `/v1/predictions/${id}/webhooks/${event}/redeliver${query}`;
 
-  test("posts an event once more, as it was", async () => {
+  test("a redelivery posts the same body once more", async () => {
     const { client, path, id, channel } = await watched();
     await channel.succeed("one");
     await settled(client, id, "delivered", "delivered");
@@ -25,7 +25,7 @@ describe("redelivering", () => {
     await settled(client, id, "delivered", "delivered");
   });
 
-  test("works after everything was given up", async () => {
+  test("a redelivery works after the delivery was given up", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
     await script(path, { status: 410 }, { status: 200 });
     await channel.succeed("one");
@@ -34,7 +34,7 @@ describe("redelivering", () => {
     await settled(client, id, "delivered");
   });
 
-  test("knows no other event, no other receiver, and no other account's prediction", async () => {
+  test("a redelivery of an unknown event, receiver or prediction is a 404", async () => {
     const world = await watched({ events: ["completed"] });
     const { client, id, channel } = world;
     await channel.succeed();
@@ -54,7 +54,7 @@ describe("redelivering", () => {
 });
 
 describe("the ledger", () => {
-  test("shows no secret, and no query", async () => {
+  test("the ledger shows neither secrets nor the query of a URL", async () => {
     const world = await newWorld();
     const path = freshPath();
     const url = `${addressOf(path)}?token=hunter2`;
@@ -76,12 +76,12 @@ describe("the ledger", () => {
     expect(first?.query).toBe("?token=hunter2");
   });
 
-  test("of a prediction without webhooks is empty", async () => {
+  test("the ledger of a prediction without webhooks is empty", async () => {
     const { client, waiting } = await newWorld();
     expect(await ledger(client, await waiting())).toEqual([]);
   });
 
-  test("is there while the clock goes on", async () => {
+  test("the ledger is kept for more than a day", async () => {
     stopClock();
     try {
       const { client, id, channel } = await watched();

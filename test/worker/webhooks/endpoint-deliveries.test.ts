@@ -1,4 +1,4 @@
-/** What the endpoints of an account are told by its predictions. */
+/** Deliveries of an account's predictions to its endpoints. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -24,7 +24,7 @@ async function register({ client }: World, fields: Partial<CreateWebhookEndpoint
   return { path, ...(await newEndpoint(client, { url: addressOf(path), ...fields })) };
 }
 
-/** One that has run to its end. */
+/** Runs a prediction to its end. Returns its ID. */
 async function run(world: World, options: object = {}): Promise<string> {
   const { body } = await world.client.create({ model: world.model, input: {}, ...options });
   const { channel } = await (await world.runner()).work();
@@ -39,7 +39,7 @@ afterEach(() => {
 });
 
 describe("an endpoint", () => {
-  test("is told of every prediction of its account, as its filter has it", async () => {
+  test("an endpoint gets events of every prediction of its account, by its filter", async () => {
     const world = await newWorld();
     const every = await register(world, { events: ["started", "output", "completed"] });
     const ends = await register(world, { events: ["completed"] });
@@ -53,7 +53,7 @@ describe("an endpoint", () => {
     });
   });
 
-  test("that is off or gone gets nothing again, and what it got stays delivered", async () => {
+  test("an endpoint that is off or deleted gets no redelivery, and its delivery stays delivered", async () => {
     const world = await newWorld();
     const { id: endpoint } = await register(world, { events: ["completed"] });
     const { client } = world;
@@ -73,7 +73,7 @@ describe("an endpoint", () => {
     expect((await ledger(client, id)).at(-1)?.deliveries).toMatchObject([{ state: "delivered" }]);
   });
 
-  test("of another account is told nothing", async () => {
+  test("an endpoint of another account gets no events", async () => {
     const world = await newWorld();
     const other = await newWorld();
     const { path } = await register(other);
@@ -82,7 +82,7 @@ describe("an endpoint", () => {
     expect(await received(path)).toEqual([]);
   });
 
-  test("and the prediction's own webhook are told the same, each signed with its own secret", async () => {
+  test("an endpoint and the prediction's webhook get the same body, each signed with its own secret", async () => {
     const world = await newWorld();
     const endpoint = await register(world, { events: ["completed"] });
     const path = freshPath();
@@ -103,7 +103,7 @@ describe("an endpoint", () => {
     }
   });
 
-  test("is signed for with each of its secrets, from the moment that it has them", async () => {
+  test("an endpoint's deliveries are signed with all secrets that it has at the time", async () => {
     const world = await newWorld();
     const { id, path, secret } = await register(world, { events: ["completed"] });
     const second = await addSecret(world.client, id);
@@ -117,7 +117,7 @@ describe("an endpoint", () => {
     if (last) await expectSigned(last, second.secret);
   });
 
-  test("that never answers keeps no other from being told", async () => {
+  test("an endpoint that never answers delays no other", async () => {
     const world = await newWorld();
     const silent = await Promise.all([1, 2, 3].map(() => register(world)));
     for (const { path } of silent) await script(path, "silent");
@@ -129,14 +129,14 @@ describe("an endpoint", () => {
       "completed",
     ]);
     await told(path, 2);
-    // One try under way at each of the others, and the other event waits behind it.
+    // Each silent endpoint has one attempt under way, behind which its other event waits.
     for (const one of silent) expect(await received(one.path, 1)).toHaveLength(1);
     await abortAllDurableObjects();
   });
 });
 
-describe("a delivery that waits", () => {
-  /** A prediction whose only delivery has failed once. */
+describe("a pending delivery", () => {
+  /** Makes a prediction whose only delivery has failed once. */
   async function failed() {
     const world = await newWorld();
     const endpoint = await register(world, { events: ["completed"] });
@@ -146,7 +146,7 @@ describe("a delivery that waits", () => {
     return { ...world, world, endpoint, id };
   }
 
-  test("goes to where its endpoint is by then, and is signed as it is by then", async () => {
+  test("a pending delivery uses the endpoint's new URL and secrets", async () => {
     const { world, endpoint, id, client } = await failed();
     const path = freshPath();
     await changeEndpoint(world.client, endpoint.id, { url: addressOf(path) });
@@ -157,7 +157,7 @@ describe("a delivery that waits", () => {
     await settled(client, id, "delivered");
   });
 
-  test("is not posted while its endpoint is off, and is when it is on again", async () => {
+  test("a pending delivery is not posted until its endpoint is switched on again", async () => {
     const { world, endpoint, id, client } = await failed();
     await changeEndpoint(world.client, endpoint.id, { enabled: false });
     await passes(7, id);
@@ -171,14 +171,14 @@ describe("a delivery that waits", () => {
       error: "the endpoint is switched off",
     });
     expect(await received(endpoint.path)).toHaveLength(1);
-    // Who is off has not failed.
+    // An attempt while the endpoint is off does not count as its failure.
     expect((await getEndpoint(world.client, endpoint.id)).notice).toBeNull();
     await changeEndpoint(world.client, endpoint.id, { enabled: true });
     await passes(40, id);
     await settled(client, id, "delivered");
   });
 
-  test("ends when its endpoint is deleted", async () => {
+  test("a pending delivery fails when its endpoint is deleted", async () => {
     const { endpoint, id, client } = await failed();
     await client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${endpoint.id}`);
     await passes(7, id);
@@ -191,7 +191,7 @@ describe("a delivery that waits", () => {
 });
 
 describe("the health of an endpoint", () => {
-  test("is not what the service itself cannot read", async () => {
+  test("an endpoint's health ignores attempts that the service could not prepare", async () => {
     const world = await newWorld();
     const { id, path } = await register(world, { events: ["completed"] });
     const { body } = await world.client.create({ model: world.model, input: {} });
@@ -208,7 +208,7 @@ describe("the health of an endpoint", () => {
     expect(await received(path)).toEqual([]);
   });
 
-  test("is what its last deliveries were", async () => {
+  test("an endpoint's health follows its last deliveries", async () => {
     const world = await newWorld();
     const { id, path } = await register(world, { events: ["completed"] });
     await script(path, { status: 503 }, { status: 200 });
@@ -229,7 +229,7 @@ describe("the health of an endpoint", () => {
     );
   });
 
-  test("of one that is gone is over: it is switched off, and says why", async () => {
+  test("an endpoint that responds with 410 is switched off, with a notice", async () => {
     const world = await newWorld();
     const { id, path } = await register(world);
     await script(path, { status: 410 }, { status: 200 });
@@ -243,7 +243,7 @@ describe("the health of an endpoint", () => {
     );
     const next = await world.waiting();
     expect(await ledger(world.client, next)).toEqual([]);
-    // What happens meanwhile is told when it is on again.
+    // Events of the time when it was off are delivered once it is on again.
     await channel.succeed("one");
     await settled(world.client, body.id, "failed", "pending");
     await changeEndpoint(world.client, id, { enabled: true });
@@ -251,7 +251,7 @@ describe("the health of an endpoint", () => {
     await settled(world.client, body.id, "failed", "delivered");
   });
 
-  test("of one that has failed for days is over, too", async () => {
+  test("an endpoint that has failed for 5 days is switched off", async () => {
     const world = await newWorld();
     const { id, path } = await register(world, { events: ["completed"] });
     await script(path, { status: 500 });
@@ -259,7 +259,7 @@ describe("the health of an endpoint", () => {
       advance(days * DAY);
       expect((await getEndpoint(world.client, id)).enabled).toBe(true);
       const prediction = await run(world);
-      // Its alarm is set by a clock that is ahead of the real one.
+      // The prediction object's alarm was set by the moved clock, which is ahead of the real one.
       await passes(0, prediction);
       for (let tries = 1; tries <= 12; tries++) {
         const state = tries === 12 ? "failed" : "pending";

@@ -1,4 +1,4 @@
-/** The health of endpoints in the database, as isolates tell it that do not know of each other. */
+/** The health of endpoints in D1, written by isolates that do not know of each other. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Try } from "../../../src/domain/webhooks/health.ts";
@@ -32,13 +32,13 @@ const db = database(env.DB);
 async function newOne() {
   const { client, user_id } = await newUser();
   const { id } = await newEndpoint(client);
-  /** What an isolate knows that has just asked. */
+  /** Returns the row as an isolate has just read it. */
   const asked = async (): Promise<WebhookEndpointRow> =>
     (await findEndpoint(db, id)) ?? expect.fail("it is not there");
   return { client, user_id, id, asked };
 }
 
-/** A try that began just now. */
+/** Returns an attempt that began just now. */
 const tried = (changes: Partial<Try> = {}): Try => ({
   outcome: { status: 200, error: null },
   isLast: false,
@@ -57,7 +57,7 @@ const gone = () =>
 const now = () => new Date().toISOString();
 
 describe("tries of one isolate", () => {
-  test("ten thousand failures are one write, and successes none", async () => {
+  test("ten thousand failures cause one write, and successes none", async () => {
     const { client, id } = await newOne();
     const known = (await getCachedEndpoint(db, id)) ?? expect.fail();
     const prepare = vi.spyOn(env.DB, "prepare");
@@ -79,7 +79,7 @@ describe("tries of one isolate", () => {
     });
   });
 
-  test("a success ends a time of failing, and is written once", async () => {
+  test("a success after failures is written once", async () => {
     const { client, id } = await newOne();
     const known = (await getCachedEndpoint(db, id)) ?? expect.fail();
     const before = await getEndpoint(client, id);
@@ -91,7 +91,7 @@ describe("tries of one isolate", () => {
     expect(await getEndpoint(client, id)).toEqual(before);
   });
 
-  test("successes are one write in 10 s, and none where each try reads the endpoint anew", async () => {
+  test("successes cause one write in 10 s, and none if each attempt reads the endpoint again", async () => {
     const { id } = await newOne();
     const known = async () => (await getCachedEndpoint(db, id)) ?? expect.fail();
     await recordOutcome(db, await known(), tried());
@@ -106,14 +106,14 @@ describe("tries of one isolate", () => {
       advance(11);
       await recordOutcome(db, await known(), tried());
     }
-    // Each of them looks it up.
+    // Each attempt reads the endpoint once.
     expect(prepare.mock.calls.filter(([sql]) => !sql.startsWith("select"))).toEqual([]);
     expect(prepare).toHaveBeenCalledTimes(10);
   });
 });
 
-describe("it is switched off", () => {
-  test("after days of failing, when a delivery is given up: for creates and deliveries, too", async () => {
+describe("switching off", () => {
+  test("an endpoint that has failed for 5 days is switched off when a delivery is given up", async () => {
     const { client, user_id, id } = await newOne();
     const row = async () => (await getCachedEndpoint(db, id)) ?? expect.fail();
     expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
@@ -147,7 +147,7 @@ describe("it is switched off", () => {
     expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
   });
 
-  test("at once by a receiver that is gone, whatever was known of it", async () => {
+  test("an endpoint is switched off at once by a 410, also from an isolate with an old row", async () => {
     const { client, id, asked } = await newOne();
     const [one, other] = [await asked(), await asked()];
     await recordOutcome(db, one, failed());
@@ -159,7 +159,7 @@ describe("it is switched off", () => {
     });
   });
 
-  test("and is no healthier for what still arrives then", async () => {
+  test("an endpoint that was switched off is not changed by a later success", async () => {
     const { client, id, asked } = await newOne();
     await recordOutcome(db, await asked(), failed());
     const late = await asked();
@@ -171,7 +171,7 @@ describe("it is switched off", () => {
   });
 });
 
-test("a new address starts afresh, and the same one does not", async () => {
+test("a new URL resets the endpoint's health, and the same URL does not", async () => {
   const { client, id, asked } = await newOne();
   await recordOutcome(db, await asked(), failed());
   const failing = await getEndpoint(client, id);
@@ -185,8 +185,8 @@ test("a new address starts afresh, and the same one does not", async () => {
   expect(await changeEndpoint(client, id, { url })).toEqual(fresh);
 });
 
-describe("an isolate that knows too little does no harm:", () => {
-  test("the first failure of all is the one that counts", async () => {
+describe("an isolate with an old row", () => {
+  test("failing_since is the first failure of all isolates", async () => {
     const { client, id, asked } = await newOne();
     const isolates = await Promise.all(Array.from({ length: 20 }, asked));
     const first = now();
@@ -196,7 +196,7 @@ describe("an isolate that knows too little does no harm:", () => {
     expect(await getEndpoint(client, id)).toMatchObject({ failing_since: first });
   });
 
-  test("it looks again when it was wrong", async () => {
+  test("an isolate with an old row reads the endpoint again after its write did not apply", async () => {
     const { id, asked } = await newOne();
     const known = (await getCachedEndpoint(db, id)) ?? expect.fail();
     const first = Date.now();
@@ -206,7 +206,7 @@ describe("an isolate that knows too little does no harm:", () => {
     expect(await getCachedEndpoint(db, id)).toMatchObject({ failing_since: first });
   });
 
-  test("it does not switch off what has worked meanwhile", async () => {
+  test("an isolate with an old row does not switch off an endpoint that has worked meanwhile", async () => {
     const { client, id, asked } = await newOne();
     await recordOutcome(db, await asked(), failed());
     advance(5 * DAY_S);
@@ -222,7 +222,7 @@ describe("an isolate that knows too little does no harm:", () => {
     });
   });
 
-  test("its success does not end a time of failing that began later", async () => {
+  test("an earlier success does not end a time of failures that began later", async () => {
     const { client, id, asked } = await newOne();
     await recordOutcome(db, await asked(), failed());
     advance(1);
@@ -240,24 +240,27 @@ describe("an isolate that knows too little does no harm:", () => {
     ["switched on", ({ client, id }) => changeEndpoint(client, id, { enabled: true })],
     ["moved", ({ client, id }) => changeEndpoint(client, id, { url: addressOf(freshPath()) })],
     ["given a secret", ({ client, id }) => addSecret(client, id)],
-  ])("what it meets there tells nothing of one that was %s since", async (_, change) => {
-    const one = await newOne();
-    const [known, other] = [await one.asked(), await one.asked()];
-    const early = [failed(), gone()] as const;
-    await change(one);
-    const after = await getEndpoint(one.client, one.id);
-    await recordOutcome(db, known, early[0]);
-    await recordOutcome(db, other, early[1]);
-    // Within the 10 s in which a change is not known everywhere, tries begin as if it were not there.
-    advance(5);
-    await recordOutcome(db, { ...known, failing_since: null }, failed());
-    await recordOutcome(db, { ...other, enabled: true }, gone());
-    expect(await getEndpoint(one.client, one.id)).toEqual(after);
-    await recordOutcome(db, await one.asked(), failed());
-    expect(await getEndpoint(one.client, one.id)).toMatchObject({ failing_since: now() });
-  });
+  ])(
+    "an isolate's earlier failures do not change an endpoint that was %s since",
+    async (_, change) => {
+      const one = await newOne();
+      const [known, other] = [await one.asked(), await one.asked()];
+      const early = [failed(), gone()] as const;
+      await change(one);
+      const after = await getEndpoint(one.client, one.id);
+      await recordOutcome(db, known, early[0]);
+      await recordOutcome(db, other, early[1]);
+      // Attempts of other isolates still use the old row for up to 10 s after a change.
+      advance(5);
+      await recordOutcome(db, { ...known, failing_since: null }, failed());
+      await recordOutcome(db, { ...other, enabled: true }, gone());
+      expect(await getEndpoint(one.client, one.id)).toEqual(after);
+      await recordOutcome(db, await one.asked(), failed());
+      expect(await getEndpoint(one.client, one.id)).toMatchObject({ failing_since: now() });
+    },
+  );
 
-  test("nor does its success, of one that was moved and fails since", async () => {
+  test("a success at the old URL does not change an endpoint that was moved and fails since", async () => {
     const { client, id, asked } = await newOne();
     const known = (await getCachedEndpoint(db, id)) ?? expect.fail();
     await env.DB.prepare("UPDATE webhook_endpoints SET updated_at = updated_at + 1 WHERE id = ?")
@@ -270,7 +273,7 @@ describe("an isolate that knows too little does no harm:", () => {
     expect(await getEndpoint(client, id)).toEqual(failing);
   });
 
-  test("its success ends what another has noted meanwhile", async () => {
+  test("an isolate's success ends the failures that another isolate has noted", async () => {
     const { client, id, asked } = await newOne();
     const known = (await getCachedEndpoint(db, id)) ?? expect.fail();
     await recordOutcome(db, await asked(), failed());
@@ -282,7 +285,7 @@ describe("an isolate that knows too little does no harm:", () => {
     expect(await getEndpoint(client, id)).toMatchObject({ enabled: true, failing_since: now() });
   });
 
-  test("of one that is deleted nothing is written", async () => {
+  test("an outcome of a deleted endpoint is not written", async () => {
     const { client, id, asked } = await newOne();
     const known = await asked();
     await client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${id}`);
@@ -291,7 +294,7 @@ describe("an isolate that knows too little does no harm:", () => {
   });
 });
 
-test("a change elsewhere is known after 10 s", async () => {
+test("a change by another isolate is known after 10 s", async () => {
   const { user_id, id } = await newOne();
   expect(await getCachedEndpoint(db, id)).toMatchObject({ enabled: true });
   expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
@@ -303,7 +306,7 @@ test("a change elsewhere is known after 10 s", async () => {
   expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
 });
 
-test("an account without endpoints costs no look-up either", async () => {
+test("an account without endpoints is cached as well", async () => {
   const { user_id } = await newUser();
   await getEnabledEndpoints(db, user_id);
   const prepare = vi.spyOn(env.DB, "prepare");
@@ -311,7 +314,7 @@ test("an account without endpoints costs no look-up either", async () => {
   expect(prepare).not.toHaveBeenCalled();
 });
 
-test("what D1 would not write is told again by the next try", async () => {
+test("a failure that D1 could not write is written with the next attempt", async () => {
   const { client, id } = await newOne();
   const row = async () => (await getCachedEndpoint(db, id)) ?? expect.fail();
   await env.DB.prepare(

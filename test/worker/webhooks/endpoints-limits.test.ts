@@ -1,4 +1,4 @@
-/** Posting to a receiver on demand: how often, for it counts as creating a prediction does, and to whom. */
+/** Test deliveries and redeliveries on demand, which are limited like creates of predictions. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { ORIGIN } from "../support/client.ts";
 import { WEBHOOK_ENDPOINTS } from "../support/endpoints.ts";
 import { newClient, newUser } from "../support/world.ts";
 
-/** Of test/projects/worker.ts, in 10 s: less than a token has. */
+/** The limit of test/projects/worker.ts in 10 s, which is less than a token has. */
 const LIMIT = 6;
 
 const limited: Bindings = Object.assign({}, env, { RATE_LIMITS: "on" });
@@ -18,7 +18,7 @@ const NOBODY = crypto.randomUUID();
 test.each([
   ["a test delivery", `${WEBHOOK_ENDPOINTS}/${NOBODY}/test`],
   ["a redelivery", `/v1/predictions/${NOBODY}/webhooks/evt_${NOBODY}_1/redeliver`],
-])("%s: over all tokens of the account, which read on", async (_, path) => {
+])("%s is limited over all tokens of the account, which may still read", async (_, path) => {
   const { client, username } = await newUser();
   const tokens = [client.token, (await newClient(username)).token];
   const ask = async (method: string, to: string, n: number) => {
@@ -28,7 +28,7 @@ test.each([
     return { status: response.status, body: await response.text() };
   };
   const answers = [];
-  // The window is one of the wall clock, and may end in between: then as many again are let in.
+  // The window follows the wall clock. If it ends in between, as many requests again are let in.
   do answers.push(await ask("POST", path, answers.length));
   while (answers.at(-1)?.status === 404 && answers.length <= 2 * LIMIT);
   const refused = answers.pop();
@@ -37,7 +37,7 @@ test.each([
   expect((await ask("GET", WEBHOOK_ENDPOINTS, 0)).status).toBe(200);
 });
 
-test("a receiver that is none is told what there may be", async () => {
+test("a redelivery to an invalid receiver is refused with the permitted values", async () => {
   const { client } = await newUser();
   const path = `/v1/predictions/${NOBODY}/webhooks/evt_${NOBODY}_1/redeliver?receiver=me`;
   expect(await client.json("POST", path)).toMatchObject({

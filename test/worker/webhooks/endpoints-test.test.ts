@@ -1,4 +1,4 @@
-/** Test deliveries: what is posted, and what is said of receivers that fail. */
+/** Test deliveries: their requests, and their outcomes for receivers that fail. */
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { webhookPayload } from "../../../src/protocol/webhook-payload.ts";
@@ -18,7 +18,7 @@ import {
 import { addressOf, freshPath, received, script } from "../support/receiver.ts";
 import { newUser } from "../support/world.ts";
 
-/** A new endpoint of a new user at a path of the receiver. */
+/** Makes an endpoint of a new user at a path of the receiver. */
 async function newReceiver(...behaviours: Behaviour[]) {
   const path = freshPath();
   if (behaviours.length > 0) await script(path, ...behaviours);
@@ -33,8 +33,8 @@ const isSignedWith = (one: Received | undefined, secret: string) =>
     () => false,
   );
 
-describe("what is posted", () => {
-  test("is a webhook like all others, signed, about a prediction that is made up", async () => {
+describe("a test delivery", () => {
+  test("a test delivery is a signed webhook about an invented prediction", async () => {
     const { path, client, id, secret } = await newReceiver();
     const before = Date.now();
     const outcome = await testEndpoint(client, id);
@@ -64,7 +64,7 @@ describe("what is posted", () => {
     expect((await client.json("GET", `/v1/predictions/${payload.id}`)).status).toBe(404);
   });
 
-  test("is another one each time", async () => {
+  test("a test delivery has a new id each time", async () => {
     const { path, client, id } = await newReceiver();
     await testEndpoint(client, id);
     await testEndpoint(client, id);
@@ -72,7 +72,7 @@ describe("what is posted", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test("is signed with each secret, so that it can be changed while all goes on", async () => {
+  test("a test delivery is signed with each secret of the endpoint", async () => {
     const { path, client, id, secret: first, secrets } = await newReceiver();
     const { secret: second } = await addSecret(client, id);
     await testEndpoint(client, id);
@@ -92,7 +92,7 @@ describe("what is posted", () => {
     );
   });
 
-  test("goes to an endpoint that is off, and does not turn it on", async () => {
+  test("a test delivery goes to an endpoint that is off, and leaves it off", async () => {
     const { path, client, id } = await newReceiver();
     await changeEndpoint(client, id, { enabled: false });
     expect(await testEndpoint(client, id)).toMatchObject({ delivered: true });
@@ -109,19 +109,22 @@ describe("a receiver that fails", () => {
     [{ status: 429, headers: { "retry-after": "60" } }, 429, /^responded with status 429$/],
     ["reset", null, /connection/],
     ["garbage", null, /./],
-  ])("%j is told as it is, once, and the endpoint stays as it was", async (how, status, error) => {
-    const { path, client, id } = await newReceiver(how);
-    const before = await getEndpoint(client, id);
-    expect(await testEndpoint(client, id)).toMatchObject({
-      status,
-      error: expect.stringMatching(error),
-      delivered: false,
-    });
-    expect(await received(path)).toHaveLength(1);
-    expect(await getEndpoint(client, id)).toEqual(before);
-  });
+  ])(
+    "a receiver that answers %j is reported, without a retry or a change of the endpoint",
+    async (how, status, error) => {
+      const { path, client, id } = await newReceiver(how);
+      const before = await getEndpoint(client, id);
+      expect(await testEndpoint(client, id)).toMatchObject({
+        status,
+        error: expect.stringMatching(error),
+        delivered: false,
+      });
+      expect(await received(path)).toHaveLength(1);
+      expect(await getEndpoint(client, id)).toEqual(before);
+    },
+  );
 
-  test("that never answers is not waited for longer than a delivery is", async () => {
+  test("a receiver that never answers is given up after the time of a delivery", async () => {
     const { user_id, id } = await newReceiver("silent");
     const { settings, ...services } = getServices(env);
     const hasty = { ...settings, webhooks: { ...settings.webhooks, timeoutMs: 100 } };
@@ -131,7 +134,7 @@ describe("a receiver that fails", () => {
     expect(outcome.duration_ms).toBeGreaterThanOrEqual(95);
   });
 
-  test("and says its secrets gets no secret of the endpoint shown", async () => {
+  test("a receiver's response is shown without the endpoint's secrets", async () => {
     const { path, client, id, secret } = await newReceiver();
     await script(path, { status: 500, body: `yours is ${secret}` });
     expect(await testEndpoint(client, id)).toMatchObject({ response: "yours is …" });

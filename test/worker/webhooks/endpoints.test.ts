@@ -1,4 +1,4 @@
-/** Webhook endpoints of accounts: their whole life, their secrets, and how many there may be. */
+/** Webhook endpoints of accounts: their life, secrets and limits. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
@@ -32,7 +32,7 @@ const { db } = services;
 const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status).sort();
 
 describe("an endpoint", () => {
-  test("is all of the documented shape, and shows its secret once", async () => {
+  test("an endpoint has the documented shape, and shows its secret once", async () => {
     const { client } = await newUser();
     const url = addressOf(freshPath());
     const { secret, ...made } = await newEndpoint(client, { url });
@@ -55,7 +55,7 @@ describe("an endpoint", () => {
     expect(await listEndpoints(client)).toEqual([made]);
   });
 
-  test("has what it was given, and may share its address with another", async () => {
+  test("an endpoint takes every field, and may have the URL of another", async () => {
     const { client } = await newUser();
     const given = {
       url: addressOf(`${freshPath()}?key=1`),
@@ -71,7 +71,7 @@ describe("an endpoint", () => {
     expect((await listEndpoints(client)).map(({ id }) => id)).toEqual([second.id, first.id]);
   });
 
-  test("answers 304 to whoever knows it as it is", async () => {
+  test("an endpoint that has not changed is a 304 for its ETag", async () => {
     const { client } = await newUser();
     const path = `${WEBHOOK_ENDPOINTS}/${(await newEndpoint(client)).id}`;
     const etag = (await client.json("GET", path)).headers.get("etag") ?? "";
@@ -81,7 +81,7 @@ describe("an endpoint", () => {
     expect((await again()).status).toBe(200);
   });
 
-  test("is there at once for creates, and gone at once for deliveries", async () => {
+  test("an endpoint is used by creates and deliveries from its creation until its deletion", async () => {
     const { client, user_id } = await newUser();
     expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
     const { id } = await newEndpoint(client);
@@ -100,7 +100,7 @@ describe("an endpoint", () => {
       });
   });
 
-  test("of somebody else is not there", async () => {
+  test("an endpoint of another user is a 404", async () => {
     const { client } = await newUser();
     const { client: stranger, user_id } = await newUser();
     const made = await newEndpoint(client);
@@ -121,7 +121,7 @@ describe("an endpoint", () => {
     expect(await getEndpoint(client, made.id)).toEqual({ ...made, secret: undefined });
   });
 
-  test("is read with the scope read, and changed with read and write", async () => {
+  test("an endpoint is read with the scope read, and changed with read and write", async () => {
     const { client, username } = await newUser();
     const { id, secrets } = await newEndpoint(client);
     const reader = await newClient(username, { scopes: ["read"] });
@@ -153,13 +153,13 @@ describe("an endpoint", () => {
   });
 });
 
-describe("a change", () => {
+describe("a change of an endpoint", () => {
   test.each<[string, unknown]>([
     ["url", addressOf(freshPath())],
     ["description", ""],
     ["events", ["output", "completed"]],
     ["enabled", false],
-  ])("of %s changes nothing else", async (field, value) => {
+  ])("a change of %s changes no other field", async (field, value) => {
     const { client, user_id } = await newUser();
     const { secret: _, ...made } = await newEndpoint(client, { description: "one" });
     await getCachedEndpoint(db, made.id);
@@ -172,7 +172,7 @@ describe("a change", () => {
     expect(known).toEqual(changed.enabled ? [{ id: made.id, events: changed.events }] : []);
   });
 
-  test("in the same millisecond as another is told from it, whatever it changes", async () => {
+  test("a change in the same millisecond as another has its own updated_at", async () => {
     const { client } = await newUser();
     const { id, updated_at } = await newEndpoint(client);
     const times = [updated_at];
@@ -192,7 +192,7 @@ describe("a change", () => {
     expect(times.at(-1)).toBe(new Date().toISOString());
   });
 
-  test("of nothing is none", async () => {
+  test("a change without fields leaves the endpoint unchanged", async () => {
     const { client } = await newUser();
     const { secret: _, ...made } = await newEndpoint(client);
     advance(1);
@@ -202,34 +202,37 @@ describe("a change", () => {
   const bad: [string, object, string][] = [
     ["an address of another scheme", { url: "ftp://example.com" }, "url"],
     ["a private address", { url: "https://10.0.0.1/hook" }, "url"],
-    ["one in disguise", { url: "https://0xa.1/hook" }, "url"],
-    ["a password in it", { url: "https://me:secret@example.com/" }, "url"],
-    ["an event that there is not", { events: ["failed"] }, "events"],
+    ["a private address as hexadecimal", { url: "https://0xa.1/hook" }, "url"],
+    ["an address with a password", { url: "https://me:secret@example.com/" }, "url"],
+    ["an unknown event", { events: ["failed"] }, "events"],
     ["no event", { events: [] }, "events"],
     ["four events", { events: Array(4).fill("output") }, "events"],
     ["a long description", { description: "x".repeat(201) }, "description"],
     ["a text for a flag", { enabled: "no" }, "enabled"],
-    ["a field that is spelt wrong", { enabeld: false }, "enabeld"],
+    ["a misspelt field", { enabeld: false }, "enabeld"],
   ];
 
-  test.each(bad)("to %s is refused, and so is such an endpoint", async (_, fields, field) => {
-    const { client } = await newUser();
-    const { secret: _secret, ...made } = await newEndpoint(client);
-    const url = addressOf(freshPath());
-    const answers = [
-      await client.json<Refusal>("PATCH", `${WEBHOOK_ENDPOINTS}/${made.id}`, fields),
-      await client.refused(WEBHOOK_ENDPOINTS, { url, ...fields }),
-    ];
-    for (const { status, body } of answers) {
-      expect({ status, body }).toMatchObject({ status: 422 });
-      const [issue] = Array.isArray(body.detail) ? body.detail : [];
-      expect(issue?.loc.slice(0, 2)).toEqual(["body", field]);
-    }
-    expect(await listEndpoints(client)).toEqual([made]);
-  });
+  test.each(bad)(
+    "a change to %s is refused, and so is a new endpoint with it",
+    async (_, fields, field) => {
+      const { client } = await newUser();
+      const { secret: _secret, ...made } = await newEndpoint(client);
+      const url = addressOf(freshPath());
+      const answers = [
+        await client.json<Refusal>("PATCH", `${WEBHOOK_ENDPOINTS}/${made.id}`, fields),
+        await client.refused(WEBHOOK_ENDPOINTS, { url, ...fields }),
+      ];
+      for (const { status, body } of answers) {
+        expect({ status, body }).toMatchObject({ status: 422 });
+        const [issue] = Array.isArray(body.detail) ? body.detail : [];
+        expect(issue?.loc.slice(0, 2)).toEqual(["body", field]);
+      }
+      expect(await listEndpoints(client)).toEqual([made]);
+    },
+  );
 });
 
-describe("the name in an address", () => {
+describe("the host name in a URL", () => {
   const strict = (path: string) => ({
     ...services,
     settings: {
@@ -268,7 +271,7 @@ describe("the name in an address", () => {
     return path;
   }
 
-  test("may lead to the public internet", async () => {
+  test("a host name with public addresses is accepted", async () => {
     const host = "hooks.auspex.dev";
     const path = await resolver(
       records(host, "A", "93.184.215.14"),
@@ -278,7 +281,7 @@ describe("the name in an address", () => {
     expect(await received(path)).toHaveLength(2);
   });
 
-  test("may not lead inside, not even with one of its addresses", async () => {
+  test("a host name is refused if one of its addresses is private", async () => {
     const host = "inside.auspex.dev";
     const path = await resolver(
       records(host, "A", "93.184.215.14"),
@@ -292,7 +295,7 @@ describe("the name in an address", () => {
   test.each([
     ["does not exist", 3],
     ["has no address", 0],
-  ])("that %s is refused, to begin with and as a change", async (_, Status) => {
+  ])("a host name that %s is refused for a new endpoint and for a change", async (_, Status) => {
     const host = "mistyped.auspex.dev";
     const path = freshPath();
     await script(path, { status: 200, body: JSON.stringify({ Status }) });
@@ -313,15 +316,15 @@ describe("the name in an address", () => {
     ["is down", { status: 500 }],
     ["resets", "reset"],
     ["cannot reach the name server", { status: 200, body: '{"Status":2}' }],
-  ])("is taken when the resolver %s", async (_, behaviour) => {
+  ])("a host name is accepted when the resolver %s", async (_, behaviour) => {
     const path = freshPath();
     await script(path, behaviour);
     expect((await register(path, "down.auspex.dev")).row.url).toContain("down.auspex.dev");
   });
 });
 
-describe("how many there may be", () => {
-  test("four endpoints of an account, however they are asked for", async () => {
+describe("the limits", () => {
+  test("an account may have four endpoints, also if 12 creates come at once", async () => {
     const { client } = await newUser();
     const body = { url: addressOf(freshPath()) };
     const answers = await Promise.all(
@@ -339,7 +342,7 @@ describe("how many there may be", () => {
     await newEndpoint(other);
   });
 
-  test("three secrets of an endpoint, and never none", async () => {
+  test("an endpoint has one to three secrets", async () => {
     const { client } = await newUser();
     const made = await newEndpoint(client);
     const path = `${WEBHOOK_ENDPOINTS}/${made.id}/secrets`;
@@ -349,7 +352,7 @@ describe("how many there may be", () => {
     const { secrets, updated_at } = await getEndpoint(client, made.id);
     expect(secrets).toHaveLength(3);
     expect(secrets[0]).toEqual(made.secrets[0]);
-    // The second of the two in one millisecond.
+    // `updated_at` is 1 ms later, because both changes came in one millisecond.
     expect(Date.parse(updated_at)).toBe(Date.now() + 1);
     const removed = await Promise.all(
       secrets.map(({ id }) => client.json("DELETE", `${path}/${id}`)),
@@ -362,7 +365,7 @@ describe("how many there may be", () => {
     expect((await client.refused(path, "")).status).toBe(200);
   });
 
-  test("a secret is what is signed with, from when it is made until it is deleted", async () => {
+  test("a secret signs deliveries from its creation until its deletion", async () => {
     const { client } = await newUser();
     const { id, secret: first, secrets } = await newEndpoint(client);
     const known = async () => {

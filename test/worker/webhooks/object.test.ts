@@ -1,4 +1,4 @@
-/** Webhooks and the life of the object that sends them: its alarm, its row, its end, and its failed beginning. */
+/** Webhooks and the life of the prediction object that sends them: alarm, row, end and failed creates. */
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -29,7 +29,7 @@ afterEach(() => {
 
 const DOWN = new Error("it is down");
 
-test("what was never told to a receiver that is gone is in the ledger, and told by hand", async () => {
+test("an event that was not posted after a 410 is in the ledger, and can be redelivered", async () => {
   const { client, path, id, channel } = await watched();
   await script(path, { status: 410 }, { status: 200 });
   await channel.report([READY]);
@@ -44,10 +44,10 @@ test("what was never told to a receiver that is gone is in the ledger, and told 
   expect([second?.webhook.event, second?.output]).toEqual(["completed", ["one"]]);
 });
 
-describe("the row of the end, which its account did not take, is written again", () => {
+describe("a final row that the account did not take", () => {
   const ROW_RETRY_S = 10;
 
-  test("in time, when a webhook is delivered in between", async () => {
+  test("a final row is written again in time if a webhook is delivered in between", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
     const send = vi.spyOn(AccountObject.prototype, "put").mockRejectedValueOnce(DOWN);
     await script(path, { status: 200, afterMs: 200 });
@@ -61,7 +61,7 @@ describe("the row of the end, which its account did not take, is written again",
     await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "succeeded" }));
   });
 
-  test("by an alarm that a webhook has set", async () => {
+  test("a final row is written again by an alarm that a webhook has set", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
     const send = vi.spyOn(AccountObject.prototype, "put").mockRejectedValueOnce(DOWN);
     await script(path, { status: 500 }, { status: 200 });
@@ -74,8 +74,8 @@ describe("the row of the end, which its account did not take, is written again",
   });
 });
 
-describe("an object that is to be forgotten", () => {
-  /** One with a value in R2, whose data retention has removed. */
+describe("an object whose data was removed", () => {
+  /** Makes a prediction with a value in R2, whose data retention has removed. */
   async function removed() {
     const one = await watched({ events: ["completed"], retention_seconds: 60 });
     const { client, id, runner, job, channel } = one;
@@ -87,7 +87,7 @@ describe("an object that is to be forgotten", () => {
     return { ...one, event, object: await objectOf(id) };
   }
 
-  test("delivers what is ordered while it is, and is forgotten then", async () => {
+  test("an object sends a redelivery that was ordered during its removal, and is then empty", async () => {
     const { client, path, id, event, object } = await removed();
     let ordered = false;
     const list = env.FILES.list.bind(env.FILES);
@@ -110,7 +110,7 @@ describe("an object that is to be forgotten", () => {
     expect(await tablesOf(object)).toEqual([]);
   });
 
-  test("leaves nothing behind when a try ends after it, that was given up for lost", async () => {
+  test("an object stays empty when an attempt that counted as lost ends after its removal", async () => {
     const settle = vi.spyOn(Outbox.prototype, "settle");
     const { client, path, id, channel } = await watched({ events: ["completed"] });
     await script(path, { status: 200, afterMs: 500 }, { status: 200 });
@@ -134,7 +134,7 @@ describe("a prediction that could not be created", () => {
   const objectIn = (newId: ReturnType<typeof newObject>) =>
     env.PREDICTION.get(newId.mock.results.at(-1)?.value);
 
-  test("has not begun, and is told to nobody", async () => {
+  test("a prediction that could not be created posts no webhooks", async () => {
     const { client, model } = await newWorld();
     const [own, account] = [freshPath(), freshPath()];
     await newEndpoint(client, { url: addressOf(account) });
@@ -147,7 +147,7 @@ describe("a prediction that could not be created", () => {
     await expectNoMoreThan(account, 0);
   });
 
-  test("nor what a runner makes of it, which it was handed beside", async () => {
+  test("a prediction that could not be created posts nothing that its runner reports", async () => {
     const world = await newWorld();
     const path = freshPath();
     const webhook = { url: addressOf(path), events: ["output", "completed"] };

@@ -1,4 +1,4 @@
-/** A webhook goes to public addresses only, whatever the name server of its host says. */
+/** Name resolution of webhooks, which go to public addresses only. */
 import { afterEach, describe, expect, test } from "vitest";
 import { post } from "../../../src/outbound/post.ts";
 import { resolve } from "../../../src/outbound/resolve.ts";
@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 
 afterEach(startClock);
 
-/** What becomes of a webhook to a host of that zone. */
+/** Posts a webhook to a host of the zone. Returns the outcome. */
 async function outcomeWith(zone: Zone) {
   const { settings } = await resolving(NAME, zone);
   const url = `https://${NAME}/hook?token=hunter2`;
@@ -25,7 +25,7 @@ const addressesWith = async (zone: Zone) => {
 };
 
 describe("a host", () => {
-  test("has all the addresses of both kinds, at the end of its aliases", async () => {
+  test("a host has all IPv4 and IPv6 addresses at the end of its aliases", async () => {
     const found = await addressesWith({
       A: [records(["CNAME edge.example.net.", "A 93.184.215.14", "A 93.184.215.15"])],
       AAAA: [records(["CNAME edge.example.net.", "AAAA 2606:4700::1"])],
@@ -33,14 +33,14 @@ describe("a host", () => {
     expect(found).toEqual(["93.184.215.14", "93.184.215.15", "2606:4700::1"]);
   });
 
-  test("may have those of one kind only", async () => {
+  test("a host may have addresses of one kind only", async () => {
     expect(await addressesWith({ A: [records(["A 93.184.215.14"])] })).toEqual(["93.184.215.14"]);
     expect(await addressesWith({ AAAA: [records(["AAAA 2606:4700::1"])] })).toEqual([
       "2606:4700::1",
     ]);
   });
 
-  test("is asked for as what it is, in JSON", async () => {
+  test("a host's A and AAAA records are requested as JSON", async () => {
     const { path, settings } = await resolving(NAME, { A: [records(["A 93.184.215.14"])] });
     await resolve(NAME, settings.resolver, never);
     const asked = await received(path, 2);
@@ -53,7 +53,7 @@ describe("a host", () => {
 });
 
 test.each<Behaviour>(["silent", "endless"])(
-  "one question at a time: while one is open (%s) there is no other",
+  "the AAAA request waits for the A request, also if that is %s",
   async (behaviour) => {
     const { path, settings } = await resolving(NAME, { A: [behaviour], AAAA: [behaviour] });
     await post({ url: `https://${NAME}/`, headers: {}, body: "{}" }, settings);
@@ -63,7 +63,7 @@ test.each<Behaviour>(["silent", "endless"])(
 
 const INSIDE = `${NAME} is not on the public internet: use a publicly reachable URL`;
 
-describe("a name that leads inside is refused", () => {
+describe("a name with a private address", () => {
   test.each<[string, Zone]>([
     ["loopback", { A: [records(["A 127.0.0.1"])] }],
     ["a private network", { A: [records(["A 10.1.2.3"])] }],
@@ -73,18 +73,18 @@ describe("a name that leads inside is refused", () => {
     ["a unique local address", { AAAA: [records(["AAAA fd00:ec2::254"])] }],
     ["a mapped address", { AAAA: [records(["AAAA ::ffff:169.254.169.254"])] }],
     ["NAT64", { AAAA: [records(["AAAA 64:ff9b::a9fe:a9fe"])] }],
-    ["one of several", { A: [records(["A 93.184.215.14", "A 192.168.1.1"])] }],
+    ["a private address among several", { A: [records(["A 93.184.215.14", "A 192.168.1.1"])] }],
     [
-      "one of the other kind",
+      "a private address of the other kind",
       { A: [records(["A 93.184.215.14"])], AAAA: [records(["AAAA fe80::1"])] },
     ],
-    ["what is no address", { A: [records(["A 127.1"])] }],
-  ])("to %s", async (_, zone) => {
-    // Loopback is allowed by these settings: as a literal, not as what a name server says.
+    ["an invalid address", { A: [records(["A 127.1"])] }],
+  ])("a name is refused for %s", async (_, zone) => {
+    // Loopback is allowed by these settings only as a literal in the URL, not from a name server.
     expect(await outcomeWith(zone)).toEqual({ status: null, error: INSIDE });
   });
 
-  test("also when it was public a moment ago", async () => {
+  test("a name with a private address is refused, also if it was public 11 s ago", async () => {
     stopClock();
     const rebound = await resolving(NAME, {
       A: [records(["A 93.184.215.14"], 0), records(["A 127.0.0.1"], 0)],
@@ -100,38 +100,38 @@ describe("a name that leads inside is refused", () => {
   });
 });
 
-describe("a name that nothing is known of is refused", () => {
+describe("a name that cannot be resolved", () => {
   const spelt = `${NAME} does not resolve to an address: check its spelling`;
   const failed = `${NAME} could not be resolved`;
   const good = records(["A 93.184.215.14"]);
 
   test.each<[string, Zone, string]>([
-    ["there is none", { A: [says({ Status: 3 })], AAAA: [says({ Status: 3 })] }, spelt],
+    ["it does not exist", { A: [says({ Status: 3 })], AAAA: [says({ Status: 3 })] }, spelt],
     ["it has no addresses", {}, spelt],
-    ["it is an alias of nothing", { A: [records(["CNAME gone.example.net."])] }, spelt],
+    ["it is an alias of a missing name", { A: [records(["CNAME gone.example.net."])] }, spelt],
     ["its name server fails", { A: [says({ Status: 2 })] }, `the name server of ${NAME} failed`],
     [
-      "half of it fails",
+      "one of its requests fails",
       { A: [good], AAAA: [says({ Status: 2 })] },
       `the name server of ${NAME} failed`,
     ],
-  ])("%s", async (_, zone, error) => {
+  ])("a name is refused because %s", async (_, zone, error) => {
     expect(await outcomeWith(zone)).toEqual({ status: null, error });
   });
 
   test.each<[string, Behaviour]>([
     ["is silent", "silent"],
     ["resets", "reset"],
-    ["speaks no HTTP", "garbage"],
+    ["sends no HTTP", "garbage"],
     ["never ends its answer", "endless"],
     ["stalls in its answer", "stalled"],
-    ["speaks no JSON", { status: 200, body: "<html>" }],
-    ["says nothing", { status: 200 }],
-    ["says something else", says({ Status: "well" })],
-    ["sends elsewhere", { status: 302, headers: { location: "http://127.0.0.1:1/" } }],
+    ["sends no JSON", { status: 200, body: "<html>" }],
+    ["sends nothing", { status: 200 }],
+    ["sends other JSON", says({ Status: "well" })],
+    ["redirects", { status: 302, headers: { location: "http://127.0.0.1:1/" } }],
     ["is overloaded", { status: 503, body: "later" }],
-    ["says too much", records(Array.from({ length: 1_000 }, () => "A 93.184.215.14"))],
-  ])("the resolver %s", async (_, behaviour) => {
+    ["sends too much", records(Array.from({ length: 1_000 }, () => "A 93.184.215.14"))],
+  ])("a name is refused because the resolver %s", async (_, behaviour) => {
     expect(await outcomeWith({ A: [good], AAAA: [behaviour] })).toEqual({
       status: null,
       error: failed,
@@ -139,10 +139,10 @@ describe("a name that nothing is known of is refused", () => {
   });
 });
 
-describe("what was found is remembered", () => {
+describe("the cache of addresses", () => {
   const later = ["93.184.215.99"];
 
-  /** What is found again after so many seconds, when it has become something else meanwhile. */
+  /** Resolves the name twice, `seconds` apart, with other records meanwhile. Returns the second result. */
   async function again(ttl: number, seconds: number): Promise<string[]> {
     stopClock();
     const { settings } = await resolving(NAME, {
@@ -157,12 +157,12 @@ describe("what was found is remembered", () => {
     ["10 s when its records say less", 0, 9, 11],
     ["as long as its records say", 30, 29, 31],
     ["a minute when its records say more", 86_400, 59, 61],
-  ])("for %s", async (_, ttl, within, after) => {
+  ])("addresses are cached for %s", async (_, ttl, within, after) => {
     expect(await again(ttl, within)).toEqual(["93.184.215.14"]);
     expect(await again(ttl, after)).toEqual(later);
   });
 
-  test("and a failure is not", async () => {
+  test("a failed resolution is not cached", async () => {
     const { path, settings } = await resolving(NAME, { A: [says({ Status: 2 })] });
     await expect(resolve(NAME, settings.resolver, never)).rejects.toThrow(
       `the name server of ${NAME} failed`,

@@ -1,4 +1,4 @@
-/** Outputs that wait, for a receiver that asks for time or by hand, and what comes after them. */
+/** Outputs that wait, for a receiver with `retry-after` or a redelivery, and the outputs after them. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { exchanged, received, script } from "../support/receiver.ts";
 import { passes, startClock, stopClock } from "../support/time.ts";
@@ -18,7 +18,7 @@ const range = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, n) => `${first + n}`);
 
 describe("a receiver of outputs that asks for time", () => {
-  /** One that has asked for 600 s. */
+  /** Makes a receiver that has asked for 600 s. */
   async function put() {
     const one = await watched({ events: ["output", "completed"] });
     const wait = { status: 429, headers: { "retry-after": "600" } };
@@ -39,7 +39,7 @@ describe("a receiver of outputs that asks for time", () => {
     }
   }
 
-  test("is given it, and then what has come meanwhile", async () => {
+  test("a receiver that asks for time gets all outputs of that time afterwards", async () => {
     const one = await put();
     await goOn(one, 23);
     await one.channel.report([{ event: "logs", data: "still there\n" }]);
@@ -50,7 +50,7 @@ describe("a receiver of outputs that asks for time", () => {
     expect([second?.status, second?.output]).toEqual(["started", range(0, 23)]);
   });
 
-  test("is told of the end at once", async () => {
+  test("a receiver that asks for time gets the end at once", async () => {
     const one = await put();
     await goOn(one, 3);
     await one.channel.succeed("4");
@@ -61,7 +61,7 @@ describe("a receiver of outputs that asks for time", () => {
   });
 });
 
-test("an output that was ordered again is delivered, though there are later ones", async () => {
+test("a redelivery of an output is delivered although there are later outputs", async () => {
   const { client, path, id, channel } = await watched({ events: ["output", "completed"] });
   await script(path, { status: 200 }, { status: 500 }, { status: 200 });
   await channel.output("a");

@@ -1,4 +1,4 @@
-/** What webhooks say of a run's output, however it is read, tried again and asked for again. */
+/** Output in the bodies of webhooks, over frames, retries and redeliveries. */
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Entries } from "../../../src/objects/prediction/entries.ts";
@@ -28,13 +28,13 @@ afterEach(() => {
 
 const delivered = (count: number) => Array<string>(count).fill("delivered");
 
-/** Lets what was reported be told: the ledger has so many events then, and all have arrived. */
+/** Waits until the ledger has `events` events, all delivered. */
 async function tell({ client, id }: Pick<Watched, "client" | "id">, events: number) {
   await passes(0.5, id);
   return settled(client, id, ...delivered(events));
 }
 
-/** Has one of so many told once more. */
+/** Has one of `events` events redelivered. */
 async function again({ client, id }: Watched, event: WebhookEvent | undefined, events: number) {
   await redeliver(client, id, event?.id);
   await passes(0, id);
@@ -44,7 +44,7 @@ async function again({ client, id }: Watched, event: WebhookEvent | undefined, e
 const log = (data: string) => ({ event: "logs", data }) as const;
 const output = (data: string) => ({ event: "output", data }) as const;
 
-/** Counts the rows of logs that are read from now on. */
+/** Returns a function that counts the rows of the log that were read since this call. */
 function countRows(): () => number {
   const { frames } = Entries.prototype;
   let rows = 0;
@@ -58,7 +58,7 @@ function countRows(): () => number {
 }
 
 describe("a body has the output up to its event", () => {
-  test("of many frames, with logs between them, and of values that lie elsewhere", async () => {
+  test("a body has output of many frames, with logs in between and values in R2", async () => {
     const one = await watched({ events: ["output", "completed"] });
     const { client, path, id, runner, job, channel } = one;
     for (let round = 1; round <= 10; round++) {
@@ -75,7 +75,7 @@ describe("a body has the output up to its event", () => {
     expect((await client.get(id)).output).toHaveLength(34);
   });
 
-  test("of which only what is new is read", async () => {
+  test("a body is made by reading only the new rows of the log", async () => {
     const one = await watched({ events: ["output"] });
     const { channel } = one;
     await channel.outputEach(Array<string>(30).fill("word"));
@@ -89,7 +89,7 @@ describe("a body has the output up to its event", () => {
     expect(rows()).toBeLessThanOrEqual(10);
   });
 
-  test("when the same is tried again, and then more comes", async () => {
+  test("a body is the same in a retry, and the next one has the new output", async () => {
     const one = await watched({ events: ["output"] });
     const { client, path, id, channel } = one;
     await script(path, { status: 200 }, { status: 500 }, { status: 200 });
@@ -112,7 +112,7 @@ describe("a body has the output up to its event", () => {
     await expectAsStreamed(client, id, path);
   });
 
-  test("when an older one is tried again among them", async () => {
+  test("a body has its output when a retry of an older event comes in between", async () => {
     const one = await watched({ events: ["started", "output"] });
     const { client, path, id, channel } = one;
     await script(path, { status: 503 }, { status: 200 });
@@ -133,7 +133,7 @@ describe("a body has the output up to its event", () => {
     ]);
   });
 
-  test("when older ones are ordered again, during the run and after it", async () => {
+  test("a body is the same in a redelivery, during the run and after it", async () => {
     const one = await watched({ events: ["output", "completed"] });
     const { client, path, id, channel } = one;
     await channel.output("a");
@@ -153,7 +153,7 @@ describe("a body has the output up to its event", () => {
     await expectAsStreamed(client, id, path);
   });
 
-  test("when the frame that begins the run has output already", async () => {
+  test("a body of the first event has no output, also if its frame has some", async () => {
     const one = await watched({ events: ["started", "output"] });
     const { client, path, id, channel } = one;
     await channel.output("a");
@@ -165,7 +165,7 @@ describe("a body has the output up to its event", () => {
     await expectAsStreamed(client, id, path);
   });
 
-  test("after its object was gone in between", async () => {
+  test("a body has all output after the object was evicted in between", async () => {
     const one = await withoutTimers(async () => {
       const found = await watched({ events: ["output", "completed"] });
       await found.channel.report([READY]);
@@ -190,7 +190,7 @@ describe("a body has the output up to its event", () => {
     await expectAsStreamed(client, id, path);
   });
 
-  test("of a second attempt, when the first had none", async () => {
+  test("a body has the output of a second attempt if the first had none", async () => {
     const world = await newWorld();
     const { client, model } = world;
     const path = freshPath();
@@ -219,8 +219,8 @@ describe("a body has the output up to its event", () => {
   });
 });
 
-describe("of several values the last is the output", () => {
-  /** What the end says of values of so many characters. */
+describe("an output of several values", () => {
+  /** Returns the final body of a run with values of these numbers of characters. */
   async function ended(...sizes: number[]) {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
     for (const size of sizes) await channel.output("v".repeat(size));
@@ -229,7 +229,7 @@ describe("of several values the last is the output", () => {
     return (await told(path, 1))[0];
   }
 
-  test("which is posted however much came before it", async () => {
+  test("the last value is the output, and is posted however large the others were", async () => {
     expect(await ended(500_000, 500_000, 400_000)).toMatchObject({
       output: "v".repeat(400_000),
       data_omitted: false,

@@ -1,4 +1,4 @@
-/** A host is posted to so often and no more, whoever asks for it; what is more comes later. */
+/** The limits of posts to a host, over all accounts; further deliveries are delayed. */
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
@@ -14,12 +14,12 @@ import { passes, startClock, stopClock } from "../support/time.ts";
 import { settled, told, watched } from "../support/webhooks.ts";
 import { newUser } from "../support/world.ts";
 
-/** Of test/projects/worker.ts. */
+/** The limits of test/projects/worker.ts. */
 const LIMIT = 3;
 const SHARE = 1;
 const limited: Bindings = Object.assign({}, env, { RATE_LIMITS: "on" });
 
-/** Objects have bindings of their own. */
+/** Turns limits on or off in a prediction object, which has bindings of its own. */
 const turnLimits = async (id: string, on: boolean) =>
   runInDurableObject(await objectOf(id), (instance) => {
     settings(Reflect.get(instance, "env")).rateLimits = on;
@@ -31,10 +31,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test("all addresses of a host count together, and no other host with them", async () => {
+test("all URLs of a host count together, and other hosts by themselves", async () => {
   const host = `${crypto.randomUUID()}.example`;
   const answers: boolean[] = [];
-  // The window is one of the wall clock, and may end in between.
+  // The window follows the wall clock, and may end in between.
   for (let n = 0; n <= 2 * LIMIT; n++)
     answers.push(await mayPost(limited, `user-${n}`, `https://${host}:${8000 + n}/${n}`));
   expect(answers.filter(Boolean).length).toBeGreaterThanOrEqual(LIMIT);
@@ -43,7 +43,7 @@ test("all addresses of a host count together, and no other host with them", asyn
   expect(await mayPost(env, "user", `https://${host}/`)).toBe(true);
 });
 
-test("an account that posts more than its share to a host leaves the others their turns", async () => {
+test("an account that exceeds its share of a host does not block other accounts", async () => {
   const url = `https://${crypto.randomUUID()}.example/`;
   const answers: boolean[] = [];
   for (let n = 0; n <= 2 * SHARE; n++) answers.push(await mayPost(limited, "greedy", url));
@@ -51,7 +51,7 @@ test("an account that posts more than its share to a host leaves the others thei
   expect(await mayPost(limited, "other", url)).toBe(true);
 });
 
-test("a delivery that is held back is made later, and that was no try", async () => {
+test("a delivery over the limit is delayed, and that does not count as an attempt", async () => {
   vi.spyOn(env.RATE_LIMIT_RECEIVER_SHARE, "limit").mockResolvedValue({ success: true });
   const limit = vi.spyOn(env.RATE_LIMIT_RECEIVER, "limit").mockResolvedValue({ success: false });
   const { client, path, id, channel } = await watched({ events: ["completed"] });
@@ -74,7 +74,7 @@ test("a delivery that is held back is made later, and that was no try", async ()
   expect(await told(path, 1)).toHaveLength(1);
 });
 
-test("a test delivery says so", async () => {
+test("a test delivery over the limit is a 429", async () => {
   const { client } = await newUser();
   const { id } = await newEndpoint(client, { url: addressOf(freshPath()) });
   vi.spyOn(env.RATE_LIMIT_RECEIVER, "limit").mockResolvedValue({ success: false });

@@ -1,4 +1,4 @@
-/** One webhook posted to a receiver that answers, or fails, in each of the ways there are. */
+/** One webhook posted to receivers that answer or fail in every way. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
@@ -15,17 +15,17 @@ const letter = (path: string) => ({
   body: '{"name":"Žofie"}',
 });
 
-/** Longer than a test may take, ms: what waits for it fails. */
+/** A time limit in ms that is longer than a test may take, so that a test that waits for it fails. */
 const NEVER = 60_000;
 
-/** What becomes of it, and how long that took, ms. */
+/** Posts a webhook. Returns the outcome and the time in ms. */
 async function posted(path: string, settings = impatient) {
   const begun = performance.now();
   const outcome = await post(letter(path), settings);
   return { outcome, took: performance.now() - begun };
 }
 
-test("what is posted is what was given", async () => {
+test("a post has the given headers, query and body", async () => {
   const path = freshPath();
   expect((await posted(path)).outcome).toEqual({ status: 200, error: null });
   expect(await received(path)).toEqual([
@@ -43,7 +43,7 @@ test("what is posted is what was given", async () => {
 });
 
 describe("an answer with status", () => {
-  test.each([200, 201, 202, 204, 299])("%d is delivered", async (status) => {
+  test.each([200, 201, 202, 204, 299])("the status %d counts as delivered", async (status) => {
     const path = freshPath();
     await script(path, { status });
     expect((await posted(path)).outcome).toEqual({ status, error: null });
@@ -56,27 +56,27 @@ describe("an answer with status", () => {
     [500, "responded with status 500"],
     [503, "responded with status 503"],
     [521, "responded with status 521 (from Cloudflare: the connection was refused)"],
-  ])("%d is not", async (status, error) => {
+  ])("the status %d does not count as delivered", async (status, error) => {
     const path = freshPath();
     await script(path, { status, body: "what is wrong" });
     const response = status === 304 ? {} : { response: "what is wrong" };
     expect((await posted(path)).outcome).toEqual({ status, error, ...response });
   });
 
-  test("410 is final", async () => {
+  test("the status 410 is final", async () => {
     const path = freshPath();
     await script(path, { status: 410 });
     const error = "responded with status 410: it is gone";
     expect((await posted(path)).outcome).toEqual({ status: 410, error, final: true });
   });
 
-  test.each([429, 503])("%d says when to come back", async (status) => {
+  test.each([429, 503])("the status %d can have a retry-after in seconds", async (status) => {
     const path = freshPath();
     await script(path, { status, headers: { "retry-after": "120" } });
     expect((await posted(path)).outcome).toMatchObject({ status, retryAfterMs: 120_000 });
   });
 
-  test("503 says it with a date", async () => {
+  test("the status 503 can have a retry-after as a date", async () => {
     const path = freshPath();
     const date = new Date(Date.now() + 60_000).toUTCString();
     await script(path, { status: 503, headers: { "retry-after": date } });
@@ -85,7 +85,7 @@ describe("an answer with status", () => {
     expect(retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 
-  test.each([301, 302, 303, 307, 308])("%d is not followed", async (status) => {
+  test.each([301, 302, 303, 307, 308])("a redirect with %d is not followed", async (status) => {
     const path = freshPath();
     const inside = freshPath();
     await script(path, { status, headers: { location: addressOf(inside) } });
@@ -100,7 +100,7 @@ describe("a receiver that fails", () => {
   const broke = "the connection was refused, or closed before a response";
 
   test.each<Behaviour>(["reset", "reset-at-headers", "hang-up", "garbage", "half", "huge-headers"])(
-    "by %s is told from one that is slow",
+    "a receiver that fails by %s is a closed connection, not a timeout",
     async (behaviour) => {
       const path = freshPath();
       await script(path, behaviour);
@@ -110,24 +110,24 @@ describe("a receiver that fails", () => {
   );
 
   test.each<Behaviour>(["silent", "trickle", { status: 200, afterMs: 2_000 }])(
-    "by being late (%s) is left when the time is over",
+    "a receiver that is late (%s) is given up after the time limit",
     async (behaviour) => {
       const path = freshPath();
       await script(path, behaviour);
       const { outcome, took } = await posted(path);
       expect(outcome).toEqual({ status: null, error: "no response within 0.3 s" });
       expect(took).toBeGreaterThanOrEqual(impatient.timeoutMs - 5);
-      // Left means that its connection is closed too.
+      // The connection is closed as well.
       expect(await exchanged(path)).toHaveLength(1);
     },
   );
 
-  test("by not being there", async () => {
+  test("a receiver that does not exist is a refused connection", async () => {
     const nobody = { ...letter("/"), url: "http://127.0.0.1:1/?token=hunter2" };
     expect(await post(nobody, impatient)).toEqual({ status: null, error: broke });
   });
 
-  test("by not speaking TLS", async () => {
+  test("a receiver without TLS is a failed connection", async () => {
     const url = addressOf(freshPath()).replace("http:", "https:");
     expect(await post({ ...letter("/"), url }, impatient)).toEqual({
       status: null,
@@ -136,49 +136,49 @@ describe("a receiver that fails", () => {
   });
 });
 
-describe("a body in return", () => {
+describe("a response's body", () => {
   test.each<[Behaviour, string?]>([
     ["stalled"],
     ["short"],
     ["endless", "x".repeat(1_000)],
     ["hints"],
     [{ status: 200, body: "x".repeat(MIB) }, "x".repeat(1_000)],
-  ])("(%s) holds nothing up", async (behaviour, response) => {
+  ])("a response's body (%s) does not delay the outcome", async (behaviour, response) => {
     const path = freshPath();
     await script(path, behaviour);
     const { outcome } = await posted(path, { ...impatient, timeoutMs: NEVER });
     expect(outcome).toEqual({ status: 200, error: null, response });
   });
 
-  test("that never comes is not waited for, once it is known to be one", async () => {
+  test("a response's body that never arrives is not waited for", async () => {
     const path = freshPath();
     await script(path, "stalled");
     await posted(path, { ...impatient, timeoutMs: NEVER });
     await exchanged(path);
   });
 
-  test("without end is read no further than a little", async () => {
+  test("a response's endless body is read only at its beginning", async () => {
     const path = freshPath();
     await script(path, "endless");
     await posted(path, { ...impatient, timeoutMs: NEVER });
-    // The connection is closed, and not by the time limit: a test may take 5 s. Read were 4 KiB;
-    // the kernel's buffers, which hold some more, are filled before anybody reads.
+    // The connection is closed before the time limit, since a test may take only 5 s. 4 KiB were read,
+    // and the kernel's buffers were filled beyond that.
     const [exchange] = await exchanged(path);
     expect(exchange?.sent).toBeLessThan(32 * MIB);
   });
 
   test.each<[string, string, string | undefined]>([
     ["is quoted", "no such order", "no such order"],
-    ["of which only the beginning is quoted", "é".repeat(2_500), "é".repeat(1_000)],
-    ["that is no text is not", "\u0000\u0001", undefined],
-    ["that is empty is not", " \n", undefined],
-  ])("%s", async (_, body, response) => {
+    ["is long is quoted at its beginning", "é".repeat(2_500), "é".repeat(1_000)],
+    ["is no text is not quoted", "\u0000\u0001", undefined],
+    ["is empty is not quoted", " \n", undefined],
+  ])("a response's body that %s", async (_, body, response) => {
     const path = freshPath();
     await script(path, { status: 200, body });
     expect((await posted(path)).outcome).toEqual({ status: 200, error: null, response });
   });
 
-  test("that is short leaves the connection to the next", async () => {
+  test("a response's short body lets the next post use the connection", async () => {
     const path = freshPath();
     await script(path, { status: 200, body: "thank you ".repeat(100) });
     for (let n = 1; n <= 5; n++) {
@@ -191,13 +191,13 @@ describe("a body in return", () => {
 });
 
 test.each<Behaviour>([{ status: 200, body: "ok" }, "endless", "reset"])(
-  "an object that has posted (%s) may rest at once, long before the time is over",
+  "an object can be evicted right after its post (%s), before the time limit",
   async (behaviour) => {
     const path = freshPath();
     await script(path, behaviour);
     const stub = env.PREDICTION.get(env.PREDICTION.newUniqueId());
     await runInDurableObject(stub, () => posted(path, { ...impatient, timeoutMs: 60_000 }));
-    // Waits until it has nothing under way: with the timer of AbortSignal.timeout, for a minute.
+    // `evictDurableObject` waits for pending work. A timer of AbortSignal.timeout would take a minute.
     await evictDurableObject(stub);
     expect(await exchanged(path)).toHaveLength(1);
   },

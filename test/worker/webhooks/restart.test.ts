@@ -1,4 +1,4 @@
-/** Webhooks of a prediction whose object dies between showing and storing: no id is of two events. */
+/** Webhooks of a prediction whose object dies between showing and storing: ids stay unique. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { exchanged } from "../support/receiver.ts";
@@ -16,7 +16,7 @@ import {
 
 afterEach(startClock);
 
-/** `a` was stored, `b` shown and then told of, `c` only shown. */
+/** Interrupts a prediction: `a` was stored, `b` was shown and posted, and `c` was only shown. */
 const interrupted = () =>
   withoutTimers(async () => {
     const one = await watched({ events: ["started", "output", "completed"] });
@@ -44,8 +44,8 @@ async function expectTold({ client, id, path }: Watched, ...rest: unknown[]) {
   await expectAsStreamed(client, id, path);
 }
 
-describe("the object dies between showing and storing", () => {
-  test("and its runner comes back", async () => {
+describe("an object that dies between showing and storing", () => {
+  test("webhooks have all output when the runner comes back", async () => {
     const one = await interrupted();
     const channel = await one.runner.connect(one.job);
     expect(channel.welcomed).toBe(2);
@@ -60,7 +60,7 @@ describe("the object dies between showing and storing", () => {
     );
   });
 
-  test("and its runner is dead", async () => {
+  test("webhooks end with a failure when the runner is dead", async () => {
     const one = await interrupted();
     await passes(31, one.id);
     await passes(11, one.id);

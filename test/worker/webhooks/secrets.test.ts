@@ -1,4 +1,4 @@
-/** Secrets of webhooks at rest: sealed where there is a key, and what was kept plain before goes on. */
+/** Secrets of webhooks in storage: sealed if there is a key, while older plain ones stay valid. */
 
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -54,14 +54,14 @@ const callerOf = (user_id: string) => ({
   priority: null,
 });
 
-/** The only delivery that has come to an address. */
+/** Returns the only delivery that has arrived at an address. */
 async function only(url: string) {
   const [one, ...more] = await exchanged(new URL(url).pathname);
   expect(more).toEqual([]);
   return one ?? expect.fail("nothing came");
 }
 
-/** As it was made before there was a key. */
+/** Makes an endpoint with a plain secret, as before there was a key. */
 async function olderEndpoint(client: Client) {
   const made = await newEndpoint(client);
   const [one] = await kept(made.id);
@@ -70,8 +70,8 @@ async function olderEndpoint(client: Client) {
   return made;
 }
 
-describe("of an endpoint", () => {
-  test("are sealed, each for itself, and sign as they were shown", async () => {
+describe("secrets of an endpoint", () => {
+  test("an endpoint's secrets are sealed one by one, and sign as they were shown", async () => {
     const world = await newWorld();
     const path = freshPath();
     const { id, secret } = await newEndpoint(world.client, { url: addressOf(path) });
@@ -87,7 +87,7 @@ describe("of an endpoint", () => {
     await expectSigned(last ?? expect.fail("nothing came"), secret, second);
   });
 
-  test("do not sign for another endpoint: who writes the database moves none", async () => {
+  test("a sealed secret that was copied to another endpoint in D1 does not sign there", async () => {
     const { client } = await newUser();
     const [one, other] = [await newEndpoint(client), await newEndpoint(client)];
     await keep(other.id, await kept(one.id));
@@ -97,7 +97,7 @@ describe("of an endpoint", () => {
     });
   });
 
-  test("that were kept plain go on signing", async () => {
+  test("an endpoint's plain secret still signs", async () => {
     const { client } = await newUser();
     const { id, url, secret } = await olderEndpoint(client);
     await testEndpoint(client, id);
@@ -122,7 +122,7 @@ describe("of an endpoint", () => {
         return [];
       },
     ],
-  ])("that were kept plain are sealed with %s, and are the same", async (_, write) => {
+  ])("an endpoint's plain secret is sealed with %s, and still signs", async (_, write) => {
     const { client, user_id } = await newUser();
     const { id, url, secret } = await olderEndpoint(client);
     const more = await write(client, id, user_id);
@@ -131,7 +131,7 @@ describe("of an endpoint", () => {
     await expectSigned(await only(url), secret, ...more);
   });
 
-  test("stay as they are where there is no key", async () => {
+  test("an endpoint's secrets stay plain if there is no key", async () => {
     const { user_id } = await newUser();
     const { row, secret } = await createEndpoint(keyless, callerOf(user_id), {
       url: addressOf(freshPath()),
@@ -145,17 +145,17 @@ describe("of an endpoint", () => {
   });
 });
 
-describe("of a prediction", () => {
+describe("the secret of a prediction", () => {
   const keptOf = async (id: string) => specOf(await objectOf(id));
 
-  /** As if it had been kept otherwise from the beginning. */
+  /** Changes the stored webhook as if it had been stored so from the beginning. */
   async function changeWebhook(id: string, change: (webhook: StoredWebhook) => StoredWebhook) {
     const stub = await objectOf(id);
     await changeSpec(stub, (spec) => ({ ...spec, webhook: spec.webhook && change(spec.webhook) }));
     await evictDurableObject(stub, { webSockets: "hibernate" });
   }
 
-  test("is sealed in its record, and signs as it was given", async () => {
+  test("a prediction's secret is sealed in its record, and signs as it was given", async () => {
     const { id, path, channel } = await watched({ secret: SECRET });
     const spec = await keptOf(id);
     expect(spec.webhook).toEqual({ url: addressOf(path), ...SEALED_ONE });
@@ -164,14 +164,14 @@ describe("of a prediction", () => {
     for (const one of await exchanged(path, 2)) await expectSigned(one, SECRET);
   });
 
-  test("that was kept plain goes on signing", async () => {
+  test("a prediction's plain secret still signs", async () => {
     const { id, path, channel } = await watched({ secret: SECRET });
     await changeWebhook(id, ({ url }) => ({ url, secret: SECRET }));
     await channel.succeed("one");
     for (const one of await exchanged(path, 2)) await expectSigned(one, SECRET);
   });
 
-  test("stays as it is where there is no key, and none is made of none", async () => {
+  test("a prediction's secret stays plain without a key, and a missing one stays missing", async () => {
     const webhook = { url: addressOf("/"), secret: SECRET };
     expect(await storedWebhook(keyless, "id", webhook)).toEqual(webhook);
     expect(await storedWebhook(services, "id", { url: "https://a.example/" })).toEqual({
@@ -181,7 +181,7 @@ describe("of a prediction", () => {
     expect(await storedWebhook(services, "id", undefined)).toBeNull();
   });
 
-  test("is tried again when no key opens it, and delivered when there is one", async () => {
+  test("a delivery whose secret no key decrypts is tried again until one does", async () => {
     const log = captureLog("error");
     const { id, path, channel, client } = await watched({ secret: SECRET, events: ["completed"] });
     const { webhook } = await keptOf(id);

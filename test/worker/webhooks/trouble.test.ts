@@ -1,4 +1,4 @@
-/** Webhooks while something of ours is down, hangs, or is gone: they are delivered all the same. */
+/** Deliveries of webhooks while a part of the service is down, hangs or is gone. */
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -31,14 +31,14 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** When the only delivery is tried again, s from now. */
+/** Returns the seconds until the next attempt of the only delivery. */
 async function nextTry({ client, id }: Pick<Watched, "client" | "id">): Promise<number> {
   const [event] = await settled(client, id, "pending");
   return (Date.parse(event?.deliveries[0]?.next_attempt_at ?? "") - Date.now()) / 1_000;
 }
 
-describe("tries of which nothing is heard", () => {
-  /** Has the object die in one, and be back when that is given up for lost: after so many seconds. */
+describe("attempts without an outcome", () => {
+  /** Has the object die during an attempt, and wake when that counts as lost. Returns the seconds. */
   async function loseTry({ path, id }: Watched, tries: number): Promise<number> {
     await received(path, tries);
     await abortAllDurableObjects();
@@ -48,7 +48,7 @@ describe("tries of which nothing is heard", () => {
     return seconds;
   }
 
-  test("do not count as tries that have failed", async () => {
+  test("attempts without an outcome do not count as failed", async () => {
     const one = await watched({ events: ["completed"] });
     const { client, path, id, channel } = one;
     const silent = Array<"silent">(5).fill("silent");
@@ -56,7 +56,7 @@ describe("tries of which nothing is heard", () => {
     await channel.succeed("one");
     const waits: number[] = [];
     for (let lost = 1; lost <= 5; lost++) waits.push(await loseTry(one, lost));
-    // For as long as a try can take, then as after failures.
+    // The first wait is as long as an attempt can take. The others are those after failures.
     expect(waits).toEqual([25, 30, 120, 300, 900]);
     const next = await nextTry(one);
     expect(next).toBeGreaterThanOrEqual(4);
@@ -71,7 +71,7 @@ describe("tries of which nothing is heard", () => {
     expect(new Set((await received(path)).map(({ body }) => body)).size).toBe(1);
   });
 
-  test("are given up after a day, and can be ordered again", async () => {
+  test("a delivery without outcomes is given up after a day, and can be redelivered", async () => {
     const one = await watched({ events: ["completed"] });
     const { client, path, id, channel } = one;
     await script(path, ...Array<"silent">(11).fill("silent"), { status: 200 });
@@ -88,8 +88,8 @@ describe("tries of which nothing is heard", () => {
   });
 });
 
-describe("what hangs", () => {
-  /** Holds what ends the time limits that are set from now on. @returns ends those of an object. */
+describe("a hanging service", () => {
+  /** Holds time limits that are set from now on. Returns a function that ends those of an object. */
   function holdLimits(): (id: string) => Promise<void> {
     const limits: (() => void)[] = [];
     const { setTimeout } = globalThis;
@@ -106,7 +106,7 @@ describe("what hangs", () => {
 
   const never = () => new Promise<never>(() => {});
 
-  test("as R2 may: one try at a time, which fails at its limit", async () => {
+  test("a delivery has one attempt at a time while R2 hangs, which fails at its time limit", async () => {
     const one = await watched({ events: ["completed"] });
     const { client, path, id, runner, job, channel } = one;
     await channel.report([await storeValue(runner, job, "v")]);
@@ -114,7 +114,7 @@ describe("what hangs", () => {
     const endLimits = holdLimits();
     await channel.report([], { status: "succeeded", output: "value" });
     await eventually(() => expect(get).toHaveBeenCalledTimes(1));
-    // As long as a try can take, ready to be posted at the last moment.
+    // The time is the longest that an attempt can take.
     await passes((2 * timeoutMs) / 1_000, id);
     expect(get).toHaveBeenCalledTimes(1);
     await settled(client, id, "under way");
@@ -127,7 +127,7 @@ describe("what hangs", () => {
     expect((await told(path, 1))[0]?.output).toBe("v");
   });
 
-  test("as D1 may, when it is asked for an endpoint", async () => {
+  test("a delivery fails at its time limit while D1 hangs, and is tried again", async () => {
     const world = await newWorld();
     const { client } = world;
     const path = freshPath();
@@ -137,7 +137,7 @@ describe("what hangs", () => {
     const asked = vi.fn(never);
     vi.spyOn(env.DB, "prepare").mockImplementation((sql) => {
       const statement = prepare(sql);
-      // The first alone: the ledger asks for it, too.
+      // Only the first statement hangs, because the ledger reads the endpoint, too.
       if (!/webhook_endpoints/.test(sql) || asked.mock.calls.length > 0) return statement;
       return Object.assign(statement, { bind: () => Object.assign(statement, { raw: asked }) });
     });
@@ -156,8 +156,8 @@ describe("what hangs", () => {
   });
 });
 
-describe("while its account is down", () => {
-  test("webhooks are delivered, and tried again", async () => {
+describe("an account object that is down", () => {
+  test("webhooks are delivered and tried again while the account object is down", async () => {
     const one = await watched();
     const { client, path, id, channel } = one;
     refuseRows();
@@ -179,7 +179,7 @@ describe("while its account is down", () => {
 });
 
 describe("R2", () => {
-  test("that is down when retention has come keeps no webhook back", async () => {
+  test("R2 that is down at the end of retention delays no webhook", async () => {
     const one = await watched({ events: ["completed"], retention_seconds: 60 });
     const { client, path, id, runner, job, channel } = one;
     await script(path, { status: 500 }, { status: 500 }, { status: 200 });
@@ -194,7 +194,7 @@ describe("R2", () => {
     expect((await client.get(id)).data_removed).toBe(false);
   });
 
-  test("that is down when retention has come is asked again in 10 s, and not at once", async () => {
+  test("R2 that is down at the end of retention is tried again every 10 s", async () => {
     const { client, id, runner, job, channel } = await watched({ retention_seconds: 60 });
     await channel.report([await storeValue(runner, job, "v".repeat(1_000))]);
     await channel.report([], { status: "succeeded", output: "value" });
@@ -211,7 +211,7 @@ describe("R2", () => {
     expect(await client.get(id)).toMatchObject({ data_removed: true });
   });
 
-  test("that is down is waited for", async () => {
+  test("R2 that is down lets the delivery be tried again", async () => {
     const one = await watched({ events: ["completed"] });
     const { client, path, id, runner, job, channel } = one;
     await channel.report([await storeValue(runner, job, "v")]);

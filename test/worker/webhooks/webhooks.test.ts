@@ -1,4 +1,4 @@
-/** Webhooks of predictions: what is posted, when, and that it is posted whatever happens. */
+/** Webhooks of predictions: their bodies, times, retries and restarts. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MIB, storeValue } from "../support/files.ts";
@@ -22,7 +22,7 @@ const SECRET = "a secret of the tests";
 const DAY = 86_400;
 
 describe("a webhook", () => {
-  test("tells that a prediction has started, and that it has ended, in full", async () => {
+  test("a webhook is posted at the start and at the end of a prediction, with all of it", async () => {
     const { client, path, id, channel } = await watched({ secret: SECRET });
     await channel.report([READY]);
     await settled(client, id, "delivered");
@@ -49,7 +49,7 @@ describe("a webhook", () => {
     }
   });
 
-  test("of a run that ends at once tells first what it was in between", async () => {
+  test("a run that ends at once still posts started before completed", async () => {
     const { path, channel } = await watched();
     await channel.succeed("all of it");
     expect(eventsOf(await told(path, 2))).toEqual([
@@ -58,7 +58,7 @@ describe("a webhook", () => {
     ]);
   });
 
-  test("has the sequence of the event log: a stream goes on from there", async () => {
+  test("a webhook has the sequence of the event log, from which a stream can go on", async () => {
     const { client, path, id, channel } = await watched();
     await channel.succeed("one");
     const [started, completed] = await told(path, 2);
@@ -68,7 +68,7 @@ describe("a webhook", () => {
     expect(end.status).toBe(204);
   });
 
-  test("without a secret is not signed", async () => {
+  test("a webhook without a secret is not signed", async () => {
     const { path, channel } = await watched();
     await channel.succeed();
     for (const { headers } of await exchanged(path, 2)) {
@@ -79,7 +79,7 @@ describe("a webhook", () => {
     }
   });
 
-  test("tells only what was asked for", async () => {
+  test("a webhook has only the events of its filter", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
     await channel.report([READY]);
     await channel.succeed("one");
@@ -87,7 +87,7 @@ describe("a webhook", () => {
     expect(eventsOf(await told(path, 1))).toEqual([["completed", "succeeded", ["one"]]]);
   });
 
-  test("tells of a cancel before anything has begun", async () => {
+  test("a cancel before the start posts completed", async () => {
     const { client, model } = await newWorld();
     const path = freshPath();
     const webhook = { url: addressOf(path) };
@@ -96,14 +96,14 @@ describe("a webhook", () => {
     expect(eventsOf(await told(path, 1))).toEqual([["completed", "canceled", null]]);
   });
 
-  test("tells of a failure with its error", async () => {
+  test("a failure posts completed with its error", async () => {
     const { path, channel } = await watched({ events: ["completed"] });
     const error = { source: "external", message: "It broke.", detail: { line: 3 } } as const;
     await channel.report([], { status: "failed", output: "none", error });
     expect((await told(path, 1))[0]).toMatchObject({ status: "failed", error });
   });
 
-  test("of a second attempt says nothing new", async () => {
+  test("a second attempt posts no second started", async () => {
     const world = await newWorld();
     const path = freshPath();
     const webhook = { url: addressOf(path) };
@@ -120,7 +120,7 @@ describe("a webhook", () => {
     ]);
   });
 
-  test("is not there for those who asked for none", async () => {
+  test("a prediction without a webhook has no tables for them", async () => {
     const { id } = await (await newWorld()).begun();
     expect(await tablesOf(await objectOf(id))).toEqual(["log", "request"]);
   });
@@ -130,7 +130,7 @@ describe("outputs", () => {
   beforeEach(stopClock);
   afterEach(startClock);
 
-  test("are told as they come, every 500 ms at most, and to the last", async () => {
+  test("outputs are posted every 500 ms at most, and all of them at the end", async () => {
     const { client, path, id, channel } = await watched({ events: ["output"] });
     await channel.output("a");
     await settled(client, id, "delivered");
@@ -147,7 +147,7 @@ describe("outputs", () => {
     ]);
   });
 
-  test("that could not be told are in what is told next", async () => {
+  test("outputs of a failed delivery are part of the next one", async () => {
     const { client, path, id, channel } = await watched({ events: ["output", "completed"] });
     await script(path, { status: 500 }, { status: 200 });
     await channel.output("a");
@@ -161,8 +161,8 @@ describe("outputs", () => {
   });
 });
 
-describe("what is large", () => {
-  test("is left out, and read at the prediction's address", async () => {
+describe("large values", () => {
+  test("values over 1 MiB are left out, and can be read from the prediction", async () => {
     const { client, path, id, job, runner, channel } = await watched({
       input: { text: "i".repeat(MIB + 1) },
       events: ["completed"],
@@ -176,7 +176,7 @@ describe("what is large", () => {
     expect(await whole.json()).toMatchObject({ id, output: "v".repeat(2 * MIB) });
   });
 
-  test("up to 1 MiB is posted, wherever it is kept", async () => {
+  test("values up to 1 MiB are posted, also those in R2", async () => {
     const input = { text: "i".repeat(900_000) };
     const { path, job, runner, channel } = await watched({ input, events: ["completed"] });
     const value = "v".repeat(900_000);
@@ -191,7 +191,7 @@ describe("a delivery that fails", () => {
   beforeEach(stopClock);
   afterEach(startClock);
 
-  test("is tried again, with the same body under the same id, until it is there", async () => {
+  test("a failed delivery is tried again with the same body and id until it arrives", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"], secret: SECRET });
     await script(path, { status: 503 }, "reset", { status: 302 }, { status: 204 });
     await channel.succeed("one");
@@ -229,7 +229,7 @@ describe("a delivery that fails", () => {
     for (const one of all) await expectSigned(one, SECRET);
   });
 
-  test("waits for as long as the receiver asks", async () => {
+  test("a failed delivery waits for the receiver's retry-after", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
     await script(path, { status: 429, headers: { "retry-after": "600" } }, { status: 200 });
     await channel.succeed();
@@ -240,7 +240,7 @@ describe("a delivery that fails", () => {
     await settled(client, id, "delivered");
   });
 
-  test("with 410 stops all of them", async () => {
+  test("a delivery that gets a 410 stops all others of the prediction", async () => {
     const { client, path, id, channel } = await watched();
     await script(path, { status: 410 });
     await channel.report([READY]);
@@ -251,7 +251,7 @@ describe("a delivery that fails", () => {
     await expectNoMoreThan(path, 1);
   });
 
-  test("ends after a day, and the object with its data", async () => {
+  test("a failed delivery ends after a day, and so does the object with its data", async () => {
     const { client, path, id, channel } = await watched({
       events: ["completed"],
       retention_seconds: 60,
@@ -267,7 +267,7 @@ describe("a delivery that fails", () => {
     }
     const all = await received(path, 12);
     expect(payloadOf(all[0] ?? expect.fail())).toMatchObject({ output: ["one"] });
-    // Retention has passed meanwhile: what it removed is left out, and said.
+    // Retention has passed meanwhile. The body says that data was removed and left out.
     expect(payloadOf(all.at(-1) ?? expect.fail())).toMatchObject({
       status: "succeeded",
       input: null,
@@ -281,7 +281,7 @@ describe("a delivery that fails", () => {
     expect(await ledger(client, id)).toEqual([]);
   });
 
-  test("holds up nothing: the prediction ends, and its caller is answered, meanwhile", async () => {
+  test("a delivery under way delays neither the prediction nor the answer to its caller", async () => {
     const world = await newWorld();
     const path = freshPath();
     await script(path, "silent");
@@ -297,11 +297,11 @@ describe("a delivery that fails", () => {
   });
 });
 
-describe("an object that goes while a delivery is under way", () => {
+describe("an object that restarts", () => {
   beforeEach(stopClock);
   afterEach(startClock);
 
-  test("begins it again when it is back", async () => {
+  test("an object that restarts during an attempt begins another one after 25 s", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
     await script(path, "silent", { status: 200 });
     await channel.succeed("one");
@@ -322,7 +322,7 @@ describe("an object that goes while a delivery is under way", () => {
     expect(second?.body).toBe(first?.body);
   });
 
-  test("goes on with what had not begun", async () => {
+  test("an object that restarts goes on with pending deliveries", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
     await script(path, { status: 500 }, { status: 200 });
     await channel.succeed("one");
