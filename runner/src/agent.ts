@@ -8,18 +8,13 @@ import { isOutdated, packageUrl } from "../../src/domain/runners/runner-version.
 import { backoffMs } from "../../src/lib/retry.ts";
 import { onAbort, sleep } from "../../src/lib/timeout.ts";
 import { RUNNER_PROTOCOL, type SessionResponse } from "../../src/protocol/runner.ts";
-import {
-  ControlPlaneError,
-  messageOf,
-  RegistrationRefused,
-  statusOf,
-} from "./control-plane/error.ts";
 import { retryCall } from "./control-plane/retry.ts";
-import { SnapshotSource } from "./control-plane/snapshot-source.ts";
 import type { Executor } from "./jobs/executor.ts";
 import { Slots } from "./jobs/slots.ts";
+import { SnapshotSource } from "./jobs/snapshot-source.ts";
+import { ControlPlaneError, messageOf, RegistrationRefused, statusOf } from "./lib/error.ts";
+import { VERSION } from "./lib/version.ts";
 import { Session, type SessionOptions } from "./session.ts";
-import { VERSION } from "./version.ts";
 
 export interface AgentOptions extends Omit<SessionOptions, "slots" | "source"> {
   executor: Executor;

@@ -2,18 +2,19 @@
 /** The `auspex-runner` command line. */
 import { Agent } from "./agent.ts";
 import { assertNode, checkMachine, formatFindings } from "./check/check.ts";
+import { checkEngine } from "./check/docker.ts";
 import { readMachine } from "./check/hardware.ts";
 import { createExecutor } from "./containers/create-executor.ts";
-import { Failure } from "./containers/failure.ts";
 import { ControlPlane } from "./control-plane/client.ts";
-import { messageOf, RegistrationRefused } from "./control-plane/error.ts";
 import { DRIVER_ADVICE } from "./devices/nvidia-smi.ts";
-import { checkEngine } from "./engines/docker/check.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
+import { messageOf, RegistrationRefused } from "./lib/error.ts";
+import { Failure } from "./lib/failure.ts";
 import { lock } from "./lib/lock.ts";
 import { createLog } from "./lib/log.ts";
 import { LogRing } from "./lib/log-ring.ts";
 import { surviveUnhandledRejections } from "./lib/unhandled-rejections.ts";
+import { VERSION } from "./lib/version.ts";
 import { parseArguments } from "./settings/arguments.ts";
 import { help } from "./settings/help.ts";
 import {
@@ -28,7 +29,6 @@ import {
   SettingsError,
   weightOptions,
 } from "./settings/read-settings.ts";
-import { VERSION } from "./version.ts";
 
 /** The exit code after a reload, which `Restart=` in runner/systemd tells from an end (EX_TEMPFAIL). */
 const RELOADED = 75;

@@ -10,14 +10,14 @@ import type {
 } from "../../src/protocol/runner.ts";
 import { readLoad } from "./check/hardware.ts";
 import type { ControlPlane } from "./control-plane/client.ts";
-import { messageOf } from "./control-plane/error.ts";
 import { Poller } from "./control-plane/poller.ts";
-import type { SnapshotSource } from "./control-plane/snapshot-source.ts";
 import { Snapshots } from "./control-plane/snapshots.ts";
 import { type RunnerState, Telemetry } from "./control-plane/telemetry.ts";
 import type { Executor } from "./jobs/executor.ts";
 import { Job } from "./jobs/job.ts";
 import type { Slots } from "./jobs/slots.ts";
+import type { SnapshotSource } from "./jobs/snapshot-source.ts";
+import { messageOf } from "./lib/error.ts";
 import type { Log } from "./lib/log.ts";
 import type { LogRing } from "./lib/log-ring.ts";
 

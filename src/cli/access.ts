@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { messageOf } from "../../runner/src/control-plane/error.ts";
+import { messageOf } from "../../runner/src/lib/error.ts";
 import { Misuse } from "./failure.ts";
 import type { Folders } from "./folders.ts";
 

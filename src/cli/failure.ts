@@ -1,12 +1,7 @@
 /** The errors that end a command, and their exit codes. */
 import { constants } from "node:os";
 import { CommanderError } from "@commander-js/extra-typings";
-import {
-  ControlPlaneError,
-  isRetryable,
-  messageOf,
-  statusOf,
-} from "../../runner/src/control-plane/error.ts";
+import { ControlPlaneError, isRetryable, messageOf, statusOf } from "../../runner/src/lib/error.ts";
 
 export const EXIT = { failed: 1, misused: 2 };
 

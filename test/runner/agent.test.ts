@@ -3,7 +3,7 @@ import { Agent, type AgentOptions } from "../../runner/src/agent.ts";
 import { ControlPlane } from "../../runner/src/control-plane/client.ts";
 import type { Place } from "../../runner/src/jobs/executor.ts";
 import { LogRing } from "../../runner/src/lib/log-ring.ts";
-import { VERSION } from "../../runner/src/version.ts";
+import { VERSION } from "../../runner/src/lib/version.ts";
 import {
   claimRequest,
   type Job,

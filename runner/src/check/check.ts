@@ -2,12 +2,11 @@
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { z } from "zod";
-import { messageOf } from "../control-plane/error.ts";
 import { problemDetail } from "../control-plane/json-client.ts";
 import type { Device, DeviceSource } from "../devices/device.ts";
+import { messageOf } from "../lib/error.ts";
 import type { Settings } from "../settings/read-settings.ts";
-import type { Finding } from "./finding.ts";
-import { checkClass, checkGpus } from "./gpus.ts";
+import { checkClass, checkGpus, type Finding } from "./gpus.ts";
 
 /** Images with weights are rarely smaller. */
 const MIN_DISK_GB = 20;

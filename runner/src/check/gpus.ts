@@ -1,9 +1,18 @@
 /** Checks this machine's GPUs, by themselves and against the hardware class that it serves. */
 import { z } from "zod";
-import { messageOf } from "../control-plane/error.ts";
 import type { Device, DeviceSource } from "../devices/device.ts";
 import { DRIVER_ADVICE } from "../devices/nvidia-smi.ts";
-import type { Finding } from "./finding.ts";
+import { messageOf } from "../lib/error.ts";
+
+/** One result of `auspex-runner check`. */
+export interface Finding {
+  ok: boolean;
+  name: string;
+  /** What was found. */
+  detail: string;
+  /** How to fix it. If `ok` is true, the finding is a warning. */
+  advice?: string;
+}
 
 /** A card that is sold with 48 GB tells 45: it counts in 2^30 bytes, and keeps some for ECC. */
 const MEMORY_TOLERANCE = 0.9;

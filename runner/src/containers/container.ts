@@ -9,19 +9,15 @@ import { settlesWithin, untilAborted } from "../../../src/lib/timeout.ts";
 import type { ContainerState } from "../../../src/protocol/runner-state.ts";
 import type { Device } from "../devices/device.ts";
 import type { Lease } from "../devices/ledger.ts";
-import {
-  type ContainerFile,
-  type Exit,
-  type RunningContainer,
-  referenceOf,
-} from "../engines/engine.ts";
+import { type Exit, type RunningContainer, referenceOf } from "../engines/engine.ts";
 import type { OutputFiles } from "../files/output-files.ts";
+import type { ContainerFile } from "../files/output-references.ts";
 import type { OutputServer } from "../files/output-server.ts";
 import type { Outcome, Session, Timing } from "../interfaces/interface.ts";
+import { asFailure, external, type Failure, internal } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import { Activity } from "./activity.ts";
 import type { LeftContainer } from "./adoption.ts";
-import { asFailure, external, type Failure, internal } from "./failure.ts";
 import { Launch, type LaunchParts } from "./launch.ts";
 import type { Measures } from "./measures.ts";
 import type { MemoryWatch } from "./memory-watch.ts";

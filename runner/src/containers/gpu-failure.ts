@@ -4,9 +4,9 @@
  */
 import type { DeviceWatch } from "../devices/device-watch.ts";
 import type { Ledger } from "../devices/ledger.ts";
+import { type Failure, ofMachine } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import type { Container } from "./container.ts";
-import { type Failure, ofMachine } from "./failure.ts";
 
 /** Whether it is worth looking. */
 const ABOUT_GPUS = /cuda|nvml|nvidia|\bgpus?\b/i;

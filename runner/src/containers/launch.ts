@@ -10,10 +10,10 @@ import { type Engine, ImageGone, type RunningContainer } from "../engines/engine
 import type { OutputServer } from "../files/output-server.ts";
 import type { ServerInterface, Session } from "../interfaces/interface.ts";
 import { ListenWatch } from "../interfaces/listen-watch.ts";
+import type { Endpoint } from "../lib/callback-server.ts";
+import { withAdvice } from "../lib/failure.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { LeftContainer } from "./adoption.ts";
-import type { Endpoint } from "./callback-server.ts";
-import { withAdvice } from "./failure.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import type { SetupListener } from "./setup-feed.ts";
 import type { Specification } from "./specification.ts";

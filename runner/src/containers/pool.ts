@@ -13,9 +13,9 @@ import type { JobHardware } from "../../../src/protocol/runner.ts";
 import type { ContainerState } from "../../../src/protocol/runner-state.ts";
 import type { Lease, Ledger } from "../devices/ledger.ts";
 import type { JobOrder, WarmContainer } from "../jobs/executor.ts";
+import { internal } from "../lib/failure.ts";
 import type { LeftContainer } from "./adoption.ts";
 import { Container, type ContainerParts } from "./container.ts";
-import { internal } from "./failure.ts";
 import { type Specification, specificationOf, specify } from "./specification.ts";
 import { type Waiter, Waiters } from "./waiters.ts";
 

@@ -1,8 +1,8 @@
 /** What a container needs before it starts: its image and its weights, fetched at the same time. */
 import type { Engine, ReportProgress } from "../engines/engine.ts";
+import { internal } from "../lib/failure.ts";
 import { joinProgress } from "../weights/progress.ts";
 import type { MountedWeights, Weights } from "../weights/weights.ts";
-import { internal } from "./failure.ts";
 import type { Specification } from "./specification.ts";
 
 export interface Prepared extends MountedWeights {

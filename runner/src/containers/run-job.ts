@@ -17,8 +17,8 @@ import {
 } from "../jobs/executor.ts";
 import { LastWords } from "../jobs/last-words.ts";
 import { TokenUsage } from "../jobs/token-usage.ts";
+import { asFailure, Failure, failedFinish, internal, withSetupLogs } from "../lib/failure.ts";
 import type { Container, ContainerParts } from "./container.ts";
-import { asFailure, Failure, failedFinish, internal, withSetupLogs } from "./failure.ts";
 import { type GpuParts, gpuFailure } from "./gpu-failure.ts";
 import type { ContainerPool } from "./pool.ts";
 

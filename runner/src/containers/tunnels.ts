@@ -10,7 +10,7 @@ import { pipeline } from "node:stream";
 import { listsHost } from "../../../src/domain/runners/egress.ts";
 import { AddressPolicy } from "../files/public-address.ts";
 import { permittedLookup, type Resolve, resolveAll } from "../files/public-lookup.ts";
-import type { CallbackServer, Endpoint } from "./callback-server.ts";
+import type { CallbackServer, Endpoint } from "../lib/callback-server.ts";
 
 /** To connect to a host, and without a byte in either direction. */
 const CONNECT_TIMEOUT_MS = 10_000;

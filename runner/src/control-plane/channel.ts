@@ -12,10 +12,9 @@ import type {
   ReportReply,
 } from "../../../src/protocol/channel.ts";
 import type { RunnerSettings } from "../../../src/protocol/runner.ts";
-import type { Portion } from "../jobs/reporter.ts";
 import type { ChannelAddress } from "./client.ts";
 import { type Closed, Connection } from "./connection.ts";
-import { createFrame, type Frame } from "./frame.ts";
+import { createFrame, type Frame, type Portion } from "./frame.ts";
 import { Window } from "./window.ts";
 
 /** The source of the frames' content. */

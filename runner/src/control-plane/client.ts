@@ -19,7 +19,7 @@ import {
 import type { RunnerLogRequest } from "../../../src/protocol/runner-log.ts";
 import { snapshotResponse } from "../../../src/protocol/runner-state.ts";
 import type { CreateUpload } from "../../../src/protocol/upload.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../lib/version.ts";
 import { errorFor, JsonClient } from "./json-client.ts";
 import { Reports } from "./reports.ts";
 

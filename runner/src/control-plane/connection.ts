@@ -1,8 +1,8 @@
 /** One WebSocket of a channel, from the upgrade to the close. Does not interpret the frames. */
 import { type RawData, WebSocket } from "ws";
 import { CLOSE, type DownFrame, downFrame, PING, PONG } from "../../../src/protocol/channel.ts";
+import { messageOf } from "../lib/error.ts";
 import type { ChannelAddress } from "./client.ts";
-import { messageOf } from "./error.ts";
 
 export interface ConnectionTiming {
   pingMs: number;

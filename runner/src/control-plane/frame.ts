@@ -1,6 +1,19 @@
 /** The frames of a channel, as JSON. */
 import type { Finish } from "../../../src/protocol/channel.ts";
-import type { Portion } from "../jobs/reporter.ts";
+
+/**
+ * Larger frames bring no gain and are rejected a little above this size. A single output may be as
+ * large as the output limit and then travels alone; anything else is split. This size also keeps a
+ * frame below the protocol's 10,000 events, since none is shorter than 27 bytes.
+ */
+export const FRAME_BYTES = 256 * 1024;
+
+export interface Portion {
+  /** The JSON of each event. */
+  events: string[];
+  /** Set in the last portion only. */
+  finish?: Finish;
+}
 
 export interface Frame {
   text: string;

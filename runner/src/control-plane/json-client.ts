@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import { problem, validationError } from "../../../src/protocol/common.ts";
+import { ControlPlaneError, noAnswer } from "../lib/error.ts";
 import { HttpClient } from "../lib/http-client.ts";
-import { ControlPlaneError, noAnswer } from "./error.ts";
 
 /**
  * Cloudflare closes idle connections after 400 s, and few routers forget them within a minute.

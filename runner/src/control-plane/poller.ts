@@ -8,8 +8,8 @@ import { EventEmitter, once } from "node:events";
 import type { Backoff } from "../../../src/lib/retry.ts";
 import { sleep } from "../../../src/lib/timeout.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
+import { endsSession, messageOf } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
-import { endsSession, messageOf } from "./error.ts";
 import { retryDelayMs } from "./retry.ts";
 
 export interface PollerOptions {

@@ -1,6 +1,6 @@
 /** Retries of calls to the control plane. */
 import { type Backoff, backoffMs, type RetryOptions, retry } from "../../../src/lib/retry.ts";
-import { ControlPlaneError, isRetryable } from "./error.ts";
+import { ControlPlaneError, isRetryable } from "../lib/error.ts";
 
 export type CallRetry = Omit<RetryOptions, "isRetryable" | "minDelayMs">;
 

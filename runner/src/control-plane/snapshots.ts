@@ -7,8 +7,8 @@
 import { backoffMs } from "../../../src/lib/retry.ts";
 import { sleep } from "../../../src/lib/timeout.ts";
 import type { SnapshotResponse } from "../../../src/protocol/runner-state.ts";
+import { endsSession, messageOf } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
-import { endsSession, messageOf } from "./error.ts";
 
 export interface SnapshotsOptions {
   /** Sends how things are at that moment. */

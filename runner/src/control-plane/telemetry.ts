@@ -1,8 +1,8 @@
 /** Reports this runner's state to the control plane and learns whether it is to drain. */
 import { sleep } from "../../../src/lib/timeout.ts";
 import type { Load, TelemetryRequest, TelemetryResponse } from "../../../src/protocol/runner.ts";
+import { endsSession, messageOf } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
-import { endsSession, messageOf } from "./error.ts";
 
 export type RunnerState = Omit<TelemetryRequest, "load">;
 

@@ -1,7 +1,6 @@
 /** The frames of a channel that were sent and not yet acknowledged, oldest first. */
 import { WINDOW_BYTES } from "../../../src/protocol/channel.ts";
-import { FRAME_BYTES } from "../jobs/reporter.ts";
-import type { Frame } from "./frame.ts";
+import { FRAME_BYTES, type Frame } from "./frame.ts";
 
 export class Window {
   #frames: Frame[] = [];

@@ -1,5 +1,5 @@
 /** Keeps the ledger up to date with the driver, and says in the log what has failed. */
-import { messageOf } from "../control-plane/error.ts";
+import { messageOf } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
 import { repeat } from "../lib/repeat.ts";
 import type { Device, DeviceSource } from "./device.ts";

@@ -4,8 +4,8 @@
  */
 import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { messageOf } from "../control-plane/error.ts";
 import { gigabytes } from "../files/transfer.ts";
+import { messageOf } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
 import { Mutex } from "../lib/mutex.ts";
 import { type Evictable, type EvictionSource, evictionOrder } from "./evictable.ts";

@@ -6,14 +6,14 @@
  * 3. `start` starts the container; whether it is ready is up to its interface.
  * 4. `exited` resolves when it has ended, by itself or by `stop` or `kill`.
  */
-import type { Readable } from "node:stream";
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { ContainerInterface, Image, Job, JobHardware } from "../../../src/protocol/runner.ts";
-import { Failure } from "../containers/failure.ts";
 import type { Lease } from "../devices/ledger.ts";
 import type { Machine } from "../devices/share.ts";
+import type { ContainerFile } from "../files/output-references.ts";
 import type { Listening } from "../interfaces/listen-watch.ts";
+import { Failure } from "../lib/failure.ts";
 
 /** `repository@digest`, as in the protocol. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
@@ -54,13 +54,6 @@ export interface LaunchOptions extends ImageRequest {
   mounts: readonly Mount[];
   /** The GPUs that it gets, and no others, and what else it may use. */
   lease: Omit<Lease, "release">;
-}
-
-/** A file of a container. */
-export interface ContainerFile {
-  content: Readable;
-  /** When it was last modified, in ms since the epoch. */
-  modifiedMs: number;
 }
 
 export interface Exit {

@@ -1,5 +1,5 @@
 /** Why the cache cannot store a file. */
-import { Failure, internal, machineCode, ofMachine } from "../containers/failure.ts";
+import { Failure, internal, machineCode, ofMachine } from "../lib/failure.ts";
 
 /** The files in use leave too little room at the moment. */
 export class CacheFull extends Failure {

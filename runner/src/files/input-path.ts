@@ -3,7 +3,7 @@ import { getChild } from "../../../src/domain/files/json-path.ts";
 import { markedName } from "../../../src/lib/exact-json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
-import { internal } from "../containers/failure.ts";
+import { internal } from "../lib/failure.ts";
 
 export type InputPath = InputFile["at"];
 

@@ -1,16 +1,14 @@
 /** Moves the files of outputs to where callers can read them. */
 
-import type { CallbackServer } from "../containers/callback-server.ts";
 import type { FileStore } from "../control-plane/client.ts";
-import type { ContainerFile } from "../engines/engine.ts";
-import { isImageCall } from "../interfaces/vendora/images.ts";
-import { type RunnableJob, type RunReporter, runIdOf } from "../jobs/executor.ts";
+import { isImageCall, type RunnableJob, type RunReporter, runIdOf } from "../jobs/executor.ts";
+import type { CallbackServer } from "../lib/callback-server.ts";
 import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";
 import { textAt } from "./input-path.ts";
 import { type FolderLimits, OutputFolder } from "./output-folder.ts";
 import { OutputQueue, type StoredOutput } from "./output-queue.ts";
-import { References } from "./output-references.ts";
+import { type ContainerFile, References } from "./output-references.ts";
 import { OutputServer } from "./output-server.ts";
 import { OutputStore } from "./output-store.ts";
 

@@ -4,8 +4,8 @@ import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { asUtf8, lacksCharset } from "../../../src/domain/files/file-type.ts";
 import { areUtf8Parts, Utf8Check } from "../../../src/lib/utf8-check.ts";
-import { external, Failure, internal } from "../containers/failure.ts";
-import { reasonOf } from "../control-plane/error.ts";
+import { reasonOf } from "../lib/error.ts";
+import { external, Failure, internal } from "../lib/failure.ts";
 import type { ScratchFolders } from "../lib/scratch.ts";
 
 /** The limits of one container at a time. */

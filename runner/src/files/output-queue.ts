@@ -14,15 +14,8 @@ import {
   type SetupProgress,
   type StoredValue,
 } from "../../../src/protocol/event.ts";
-import {
-  asFailure,
-  external,
-  type Failure,
-  failedFinish,
-  internal,
-} from "../containers/failure.ts";
-import type { SaveFile } from "../interfaces/read-report.ts";
 import type { RunReporter } from "../jobs/executor.ts";
+import { asFailure, external, type Failure, failedFinish, internal } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import { OfRun } from "../lib/log-ring.ts";
 import { createDraft, type Draft, fillDraft, Pending } from "./output-draft.ts";
@@ -32,6 +25,9 @@ import type { OutputStore } from "./output-store.ts";
 
 /** The most bytes for one UTF-16 unit. */
 const UTF8_GROWTH = 3;
+
+/** Stores a file. @returns the URL that replaces it in the report */
+export type SaveFile = (content: AsyncIterable<Uint8Array>, mimeType: string) => Promise<string>;
 
 export interface StoredOutput extends RunReporter {
   /** Stores a file before the output that names it; undefined if no text stands for a file. */

@@ -1,11 +1,11 @@
 /** Recognises the strings of a run's output that stand for files, and replaces each by a URL. */
 import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { typeOfName } from "../../../src/domain/files/media-types.ts";
 import { untilAborted } from "../../../src/lib/timeout.ts";
-import { external, Failure, internal } from "../containers/failure.ts";
-import { reasonOf } from "../control-plane/error.ts";
-import type { ContainerFile } from "../engines/engine.ts";
+import { reasonOf } from "../lib/error.ts";
+import { external, Failure, internal } from "../lib/failure.ts";
 import { decodeDataUri } from "./data-uri.ts";
 import { Pending } from "./output-draft.ts";
 import type { LocalFile } from "./output-folder.ts";
@@ -14,6 +14,13 @@ import type { OutputStore } from "./output-store.ts";
 
 /** Per run. Each is at least one request and one stored object. */
 const MAX_FILES = 10_000;
+
+/** A file of a container. */
+export interface ContainerFile {
+  content: Readable;
+  /** When it was last modified, in ms since the epoch. */
+  modifiedMs: number;
+}
 
 export type ReadFile = (path: string) => Promise<ContainerFile>;
 

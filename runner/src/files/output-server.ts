@@ -9,9 +9,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename } from "node:path";
 import { settlesWithin } from "../../../src/lib/timeout.ts";
 import { createUpload } from "../../../src/protocol/upload.ts";
-import { type CallbackServer, type Endpoint, refuse } from "../containers/callback-server.ts";
-import { external, Failure, internal } from "../containers/failure.ts";
-import { messageOf } from "../control-plane/error.ts";
+import { type CallbackServer, type Endpoint, refuse } from "../lib/callback-server.ts";
+import { messageOf } from "../lib/error.ts";
+import { external, Failure, internal } from "../lib/failure.ts";
 import type { Content, LocalFile, OutputFolder } from "./output-folder.ts";
 
 /** An upload that stalls is cut off. */

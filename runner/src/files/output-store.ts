@@ -5,10 +5,10 @@
 import { readFile } from "node:fs/promises";
 import pLimit, { type LimitFunction } from "p-limit";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
-import { type Failure, internal } from "../containers/failure.ts";
 import type { FileStore } from "../control-plane/client.ts";
-import { reasonOf } from "../control-plane/error.ts";
 import { retryCall } from "../control-plane/retry.ts";
+import { reasonOf } from "../lib/error.ts";
+import { type Failure, internal } from "../lib/failure.ts";
 import type { LocalFile } from "./output-folder.ts";
 import { sendParts } from "./send-parts.ts";
 

@@ -3,9 +3,9 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import pLimit from "p-limit";
 import { partLength } from "../../../src/protocol/upload.ts";
-import { ControlPlaneError, messageOf } from "../control-plane/error.ts";
 import { problemDetail, retryAfterMs } from "../control-plane/json-client.ts";
 import { type CallRetry, retryCall } from "../control-plane/retry.ts";
+import { ControlPlaneError, messageOf } from "../lib/error.ts";
 import { type BodyRequest, IDLE_TIMEOUT_MS, sendBody } from "../lib/send-body.ts";
 
 /** Covers about 45 s of an unreachable service, so that a short outage does not fail the upload. */

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { parseRange } from "../../../src/domain/files/byte-range.ts";
-import { type Handler, refuse } from "../containers/callback-server.ts";
+import { type Handler, refuse } from "../lib/callback-server.ts";
 
 export interface ServedFile {
   path: string;

@@ -1,6 +1,6 @@
 /** Files from the web: requested each time, downloaded again only if they have changed. */
 import { retry } from "../../../src/lib/retry.ts";
-import { external } from "../containers/failure.ts";
+import { external } from "../lib/failure.ts";
 import type { FileInfo } from "./cache-record.ts";
 import type { CachedFile, FileCache } from "./file-cache.ts";
 import { webName } from "./file-name.ts";

@@ -1,5 +1,5 @@
 /** Failures that an image's publisher can fix, with advice. */
-import { external, type Failure, type FailureOptions } from "../containers/failure.ts";
+import { external, type Failure, type FailureOptions } from "../lib/failure.ts";
 
 /** `answer`: the path and the status. Callers have no key for the container and need none. */
 export const apiKeyRequired = (answer: string): Failure =>

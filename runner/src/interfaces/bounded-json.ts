@@ -2,10 +2,11 @@
  * JSON from containers, whose depth and number of values are checked before it is parsed, since
  * parsing affects every run of this runner.
  */
+import type { z } from "zod";
 import { exceededBound } from "../../../src/lib/json-scan.ts";
 import { OUTPUT_BOUNDS } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import { Failure } from "../containers/failure.ts";
+import { Failure } from "../lib/failure.ts";
 
 const { depth, values } = OUTPUT_BOUNDS;
 
@@ -25,4 +26,13 @@ export function parseBoundedJson(text: string, parse: (text: string) => Json = J
   const excess = findExcess(text);
   if (excess) throw excess;
   return parse(text);
+}
+
+/** Undefined if the text is not JSON or does not match the schema. */
+export function parseAs<T extends z.ZodType>(schema: T, text: string): z.infer<T> | undefined {
+  try {
+    return schema.safeParse(parseBoundedJson(text)).data;
+  } catch {
+    return undefined;
+  }
 }

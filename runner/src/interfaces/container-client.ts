@@ -4,7 +4,7 @@
  */
 import { type IncomingMessage, request } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { external } from "../containers/failure.ts";
+import { external } from "../lib/failure.ts";
 import {
   type HttpAnswer,
   type HttpCall,
@@ -12,11 +12,18 @@ import {
   onUpgrade,
   UnusableResponse,
 } from "../lib/http-client.ts";
-import type { Form } from "./vendora/form.ts";
 
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
 /** Servers close idle connections after 5 s (uvicorn, Node) or later. */
 const IDLE_TIMEOUT_MS = 3_000;
+
+/** The body of a call as a form. */
+export interface Form {
+  type: string;
+  /** In bytes: not every server takes a body without. */
+  length: number;
+  content: AsyncIterable<Uint8Array>;
+}
 
 export type Call = Pick<HttpCall, "method" | "headers" | "timeoutMs"> & {
   path: string;

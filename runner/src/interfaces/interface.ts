@@ -5,6 +5,7 @@
  * 2. `run` performs one run; up to `max_concurrency` at a time.
  * 3. `shutdown` asks the server to stop.
  */
+
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type {
@@ -13,10 +14,13 @@ import type {
   ServerDescription,
   VendoraCall,
 } from "../../../src/protocol/runner.ts";
+import type { SaveFile } from "../files/output-queue.ts";
+import type { ServedFile } from "../files/serve-files.ts";
 import type { RunReporter } from "../jobs/executor.ts";
 import type { ListenWatch } from "./listen-watch.ts";
-import type { SaveFile } from "./read-report.ts";
-import type { FilesByUrl } from "./vendora/form.ts";
+
+/** The files of an input, by the text that stands for each. */
+export type FilesByUrl = ReadonlyMap<string, ServedFile>;
 
 export interface ContainerConnection {
   address: URL;

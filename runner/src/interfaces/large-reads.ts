@@ -3,7 +3,7 @@
  * and values, which can be twenty times its size. The others wait unread in their sockets.
  */
 import type { IncomingMessage } from "node:http";
-import { external } from "../containers/failure.ts";
+import { external } from "../lib/failure.ts";
 import { Mutex } from "../lib/mutex.ts";
 import { MEGABYTE, ReadTurn, TURN_MS } from "./read-turn.ts";
 

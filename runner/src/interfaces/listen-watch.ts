@@ -3,7 +3,7 @@
  * process lives. A large model may load for long before its server listens, so it is only told after a
  * minute, and fails after the time that its version allows.
  */
-import { external } from "../containers/failure.ts";
+import { external } from "../lib/failure.ts";
 
 /** Where a server should listen, and where it does. */
 export interface Listening {

@@ -4,10 +4,8 @@
  */
 import type { Readable } from "node:stream";
 import { dataUriHead, MAX_HEAD } from "../../../src/domain/files/data-uri.ts";
-import { external } from "../containers/failure.ts";
-
-/** Stores a file. @returns the URL that replaces it in the report */
-export type SaveFile = (content: AsyncIterable<Uint8Array>, mimeType: string) => Promise<string>;
+import type { SaveFile } from "../files/output-queue.ts";
+import { external } from "../lib/failure.ts";
 
 export interface ReportOptions {
   /** Without the files that are stored. */

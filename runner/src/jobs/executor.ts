@@ -40,6 +40,10 @@ export interface RunnableJob extends JobOrder {
 export const runIdOf = ({ prediction_id, attempt }: RunnableJob): string =>
   attempt === 1 ? prediction_id : `${prediction_id}-${attempt}`;
 
+/** Whether the output of a call has images, which come as base64. */
+export const isImageCall = (call: JobOrder["call"]): boolean =>
+  call === "images_generations" || call === "images_edits";
+
 export interface RunSignals {
   /** Stop the model; if it has not stopped after 30 s, kill its container. */
   cancel: AbortSignal;

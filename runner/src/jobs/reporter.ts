@@ -15,15 +15,9 @@ import {
   type StoredValue,
 } from "../../../src/protocol/event.ts";
 import type { Limits } from "../../../src/protocol/runner.ts";
+import { FRAME_BYTES, type Portion } from "../control-plane/frame.ts";
 import type { RunReporter } from "./executor.ts";
 import { isPreamble } from "./token-estimate.ts";
-
-/**
- * Larger frames bring no gain and are rejected a little above this size. A single output may be as
- * large as the output limit and then travels alone; anything else is split. This size also keeps a
- * frame below the protocol's 10,000 events, since none is shorter than 27 bytes.
- */
-export const FRAME_BYTES = 256 * 1024;
 
 /**
  * UTF-16 units of one piece of a long text: JSON encodes a unit in at most six bytes (`\u0000`).
@@ -34,13 +28,6 @@ const PIECE_METRICS = 400;
 
 /** Metrics of up to this many bytes are always accepted: token usage is reported twice at most. */
 const FEW_METRICS = 200;
-
-export interface Portion {
-  /** The JSON of each event. */
-  events: string[];
-  /** Set in the last portion only. */
-  finish?: Finish;
-}
 
 export interface ReporterOptions {
   limits: Pick<Limits, "output_bytes" | "logs_bytes">;

@@ -8,8 +8,7 @@ import { isObject } from "../../../src/lib/json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
-import { isImageCall } from "../interfaces/vendora/images.ts";
-import type { RunReporter } from "./executor.ts";
+import { isImageCall, type RunReporter } from "./executor.ts";
 import { inputCharacters, outputCharacters } from "./token-estimate.ts";
 
 /** Typical for English text in most models' tokenizers. */

@@ -1,6 +1,6 @@
 /** Parses the command line. */
 import { parseArgs } from "node:util";
-import { messageOf } from "../control-plane/error.ts";
+import { messageOf } from "../lib/error.ts";
 import { SETTING_FLAGS, SettingsError } from "./read-settings.ts";
 
 /** @throws SettingsError */

@@ -9,13 +9,13 @@ import type { ParseArgsOptionsConfig } from "node:util";
 import type { z } from "zod";
 import { MAX_CONTAINERS } from "../../../src/protocol/runner-state.ts";
 import { settingsHash } from "../containers/adoption.ts";
-import { messageOf } from "../control-plane/error.ts";
 import type { DeviceSource } from "../devices/device.ts";
 import { NvidiaSmi } from "../devices/nvidia-smi.ts";
 import { PretendGpus } from "../devices/pretend.ts";
 import { SomeDevices } from "../devices/some-devices.ts";
 import { DEFAULT_SANDBOX, type EngineOptions, type Sandbox } from "../engines/options.ts";
 import type { FileOptions } from "../files/input-files.ts";
+import { messageOf } from "../lib/error.ts";
 import type { WeightOptions } from "../weights/weights.ts";
 import {
   flagOf,

@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import pLimit from "p-limit";
-import { external, Failure, internal } from "../containers/failure.ts";
-import { isRetryable, reasonOf, statusOf } from "../control-plane/error.ts";
 import { retryCall } from "../control-plane/retry.ts";
 import { asDiskFailure } from "../files/cache-failure.ts";
 import { SharedWork } from "../files/shared-work.ts";
+import { isRetryable, reasonOf, statusOf } from "../lib/error.ts";
+import { external, Failure, internal } from "../lib/failure.ts";
 import { Downloads } from "./downloads.ts";
 import { PartialFile } from "./partial-file.ts";
 import type { WeightProgress } from "./progress.ts";

@@ -6,12 +6,12 @@ import {
   request as requestPlain,
 } from "node:http";
 import { Agent as HttpsAgent, request as requestSecure } from "node:https";
-import { external } from "../containers/failure.ts";
-import { ControlPlaneError, messageOf } from "../control-plane/error.ts";
 import { errorFor } from "../control-plane/json-client.ts";
+import { ControlPlaneError, messageOf } from "../lib/error.ts";
+import { external } from "../lib/failure.ts";
 import { onUpgrade } from "../lib/http-client.ts";
 import { readText } from "../lib/read-text.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../lib/version.ts";
 import type { ByteRange } from "./range-plan.ts";
 
 /** Where a file is, and what opens it. */

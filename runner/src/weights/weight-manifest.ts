@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { digest } from "../../../src/protocol/common.ts";
 import { type Manifest, MEDIA_TYPES, manifest } from "../../../src/protocol/oci.ts";
-import { external } from "../containers/failure.ts";
+import { external } from "../lib/failure.ts";
 
 /** Of a weight. Repositories of models have some hundreds at most. */
 export const MAX_FILES = 10_000;

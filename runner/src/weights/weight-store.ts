@@ -4,9 +4,9 @@
  * that each held half of the room would wait for each other.
  */
 import { untilAborted } from "../../../src/lib/timeout.ts";
-import { external, internal, ofMachine } from "../containers/failure.ts";
-import { messageOf } from "../control-plane/error.ts";
 import { gigabytes } from "../files/transfer.ts";
+import { messageOf } from "../lib/error.ts";
+import { external, internal, ofMachine } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import { type StoredFile, StoreFolder } from "./store-folder.ts";
 

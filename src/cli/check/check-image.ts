@@ -4,8 +4,6 @@
  */
 
 import { stripVTControlCharacters } from "node:util";
-import { Failure as StartFailure } from "../../../runner/src/containers/failure.ts";
-import { messageOf } from "../../../runner/src/control-plane/error.ts";
 import { describe } from "../../../runner/src/interfaces/cog/description.ts";
 import { waitUntilReady as waitForCog } from "../../../runner/src/interfaces/cog/ready.ts";
 import { ContainerClient } from "../../../runner/src/interfaces/container-client.ts";
@@ -13,6 +11,8 @@ import { describeServer } from "../../../runner/src/interfaces/describe-server.t
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
 import { ListenWatch } from "../../../runner/src/interfaces/listen-watch.ts";
 import { waitUntilReady as waitForVendora } from "../../../runner/src/interfaces/vendora/ready.ts";
+import { messageOf } from "../../../runner/src/lib/error.ts";
+import { Failure as StartFailure } from "../../../runner/src/lib/failure.ts";
 import { serverFacts } from "../../domain/images/image-facts.ts";
 import {
   ANY_SCHEMAS,

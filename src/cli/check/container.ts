@@ -1,7 +1,6 @@
 /** A container on this machine, for as long as it takes to learn what its server tells. */
 import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
-import { external } from "../../../runner/src/containers/failure.ts";
 import { SHM_BYTES } from "../../../runner/src/devices/share.ts";
 import { hasNvidia } from "../../../runner/src/engines/docker/gpus.ts";
 import { COG_COMMAND, imageFacts } from "../../../runner/src/engines/docker/image.ts";
@@ -16,6 +15,7 @@ import { LogTail } from "../../../runner/src/engines/log-tail.ts";
 import { DEFAULT_SANDBOX } from "../../../runner/src/engines/options.ts";
 import { cogEnvironment } from "../../../runner/src/interfaces/cog/ready.ts";
 import type { Listening } from "../../../runner/src/interfaces/listen-watch.ts";
+import { external } from "../../../runner/src/lib/failure.ts";
 import type { ImageConfig } from "../../protocol/oci.ts";
 import type { ContainerInterface } from "../../protocol/runner.ts";
 import type { EngineName } from "../image/engine.ts";

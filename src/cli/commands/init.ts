@@ -3,7 +3,7 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isCancel, select } from "@clack/prompts";
-import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { messageOf } from "../../../runner/src/lib/error.ts";
 import { slug } from "../../protocol/common.ts";
 import { Failure, Interrupted, Misuse } from "../failure.ts";
 import { FOLDER, makeFolder } from "../folders.ts";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
-import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { messageOf } from "../../../runner/src/lib/error.ts";
 import { readJsonInput } from "../../domain/schemas/input-form-values.ts";
 import { parseExact } from "../../lib/exact-json.ts";
 import { predictionWithIO } from "../../protocol/prediction.ts";

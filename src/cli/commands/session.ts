@@ -1,6 +1,6 @@
 /** The options that every command takes, and the session that it works with. */
 import { Command } from "@commander-js/extra-typings";
-import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { messageOf } from "../../../runner/src/lib/error.ts";
 import { type Access, readAccess } from "../access.ts";
 import type { Folders } from "../folders.ts";
 import { Service } from "../service/service.ts";

@@ -1,5 +1,5 @@
 /** `auspex tags`: the images that were pushed for a model, and what removes them. */
-import { ControlPlaneError } from "../../../runner/src/control-plane/error.ts";
+import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
 import { type ImageReference, imageArgument, limitOption, wholeModelArgument } from "../options.ts";
 import { RegistryClient, RegistryError } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";

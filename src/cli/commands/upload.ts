@@ -3,8 +3,8 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { z } from "zod";
-import { isRetryable, messageOf, statusOf } from "../../../runner/src/control-plane/error.ts";
 import { sendParts } from "../../../runner/src/files/send-parts.ts";
+import { isRetryable, messageOf, statusOf } from "../../../runner/src/lib/error.ts";
 import { typeOfName } from "../../domain/files/media-types.ts";
 import { uuid } from "../../protocol/common.ts";
 import { createUpload, partLength, type Upload, upload } from "../../protocol/upload.ts";

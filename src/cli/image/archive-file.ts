@@ -4,7 +4,7 @@ import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { messageOf } from "../../../runner/src/lib/error.ts";
 import { Failure, Misuse } from "../failure.ts";
 import {
   type Archive,

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { messageOf } from "../../../runner/src/lib/error.ts";
 import { CommandEnded, Failure } from "../failure.ts";
 
 /** An error quotes at most so many characters of a program's output. */

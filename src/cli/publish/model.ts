@@ -1,7 +1,7 @@
 /** The model that a version is published to: found, or made. */
 import { isCancel, select } from "@clack/prompts";
 import { z } from "zod";
-import { statusOf } from "../../../runner/src/control-plane/error.ts";
+import { statusOf } from "../../../runner/src/lib/error.ts";
 import { pageOf } from "../../protocol/common.ts";
 import { type Hardware, hardware as hardwareItem } from "../../protocol/hardware.ts";
 import { type Model, model, type Visibility } from "../../protocol/model.ts";

@@ -2,7 +2,7 @@
 import { access, readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { z } from "zod";
-import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { messageOf } from "../../../runner/src/lib/error.ts";
 import { readModelReference, slug } from "../../protocol/common.ts";
 import { configuration, createVersion, visibility } from "../../protocol/model.ts";
 import { containerInterface } from "../../protocol/runner.ts";

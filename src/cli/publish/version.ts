@@ -1,7 +1,7 @@
 /** The version that is published: what the image does not say of itself, and a call to paste. */
 
 import { randomUUID } from "node:crypto";
-import { messageOf } from "../../../runner/src/control-plane/error.ts";
+import { messageOf } from "../../../runner/src/lib/error.ts";
 import type { Known } from "../../domain/images/server-description.ts";
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { formFields } from "../../domain/schemas/input-form.ts";

@@ -5,8 +5,8 @@
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { isRetryable, statusOf } from "../../../runner/src/control-plane/error.ts";
 import { retryDelayMs } from "../../../runner/src/control-plane/retry.ts";
+import { isRetryable, statusOf } from "../../../runner/src/lib/error.ts";
 import { sleep } from "../../lib/timeout.ts";
 import { type RegistryClient, RegistryError, registryError } from "./registry-client.ts";
 

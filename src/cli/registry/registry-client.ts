@@ -1,8 +1,8 @@
 /** HTTP to the registry of a deployment: one attempt per call, errors with the registry's message. */
 import { z } from "zod";
-import { ControlPlaneError, messageOf } from "../../../runner/src/control-plane/error.ts";
 import { problemDetail, retryAfterMs } from "../../../runner/src/control-plane/json-client.ts";
 import { retryCall } from "../../../runner/src/control-plane/retry.ts";
+import { ControlPlaneError, messageOf } from "../../../runner/src/lib/error.ts";
 import {
   type BodyRequest,
   type BodyResponse,

@@ -1,7 +1,7 @@
 /** One repository of the registry: what it has, and what is pushed into it. */
 import pLimit from "p-limit";
 import { z } from "zod";
-import { statusOf } from "../../../runner/src/control-plane/error.ts";
+import { statusOf } from "../../../runner/src/lib/error.ts";
 import { type Identity, Notes } from "../notes.ts";
 import { BlobUpload, type Content, type UploadState } from "./blob-upload.ts";
 import type { RegistryClient } from "./registry-client.ts";

@@ -1,8 +1,8 @@
 /** Calls of the deployment's API, with retries. */
 import { z } from "zod";
-import { ControlPlaneError, noAnswer, statusOf } from "../../../runner/src/control-plane/error.ts";
 import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
 import { retryCall } from "../../../runner/src/control-plane/retry.ts";
+import { ControlPlaneError, noAnswer, statusOf } from "../../../runner/src/lib/error.ts";
 import { ownerName } from "../../domain/accounts/owner-name.ts";
 import { exactText } from "../../lib/exact-json.ts";
 import { pageOf } from "../../protocol/common.ts";

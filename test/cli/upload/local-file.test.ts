@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ControlPlaneError } from "../../../runner/src/control-plane/error.ts";
+import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
 import {
   adviceAtBegin,
   adviceMidway,

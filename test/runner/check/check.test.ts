@@ -6,10 +6,10 @@ import {
   checkNode,
   formatFindings,
 } from "../../../runner/src/check/check.ts";
+import { checkToolkit } from "../../../runner/src/check/docker.ts";
 import { checkGpus } from "../../../runner/src/check/gpus.ts";
 import type { Device, DeviceSource } from "../../../runner/src/devices/device.ts";
 import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
-import { checkToolkit } from "../../../runner/src/engines/docker/check.ts";
 import { dockerInfo } from "../../../runner/src/engines/docker/info.ts";
 import { FakeControlPlane } from "../support/fake-control-plane.ts";
 

@@ -1,7 +1,7 @@
 /** What becomes of a container when a run in it fails, does not stop, or is not accepted. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { external } from "../../../runner/src/containers/failure.ts";
 import type { Outcome } from "../../../runner/src/interfaces/interface.ts";
+import { external } from "../../../runner/src/lib/failure.ts";
 import { signals } from "../support/containers.ts";
 import { type World, world } from "../support/fake-containers.ts";
 

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 import { type TunnelOptions, Tunnels } from "../../../runner/src/containers/tunnels.ts";
+import { CallbackServer } from "../../../runner/src/lib/callback-server.ts";
 
 const LOOPBACK = "127.0.0.1";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ControlPlaneError } from "../../../runner/src/control-plane/error.ts";
 import { Poller } from "../../../runner/src/control-plane/poller.ts";
+import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { jobOrder, silentLog } from "../support/samples.ts";
 

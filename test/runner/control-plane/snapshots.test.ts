@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ControlPlaneError } from "../../../runner/src/control-plane/error.ts";
 import { Snapshots } from "../../../runner/src/control-plane/snapshots.ts";
+import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
 import { silentLog } from "../support/samples.ts";
 
 /** Each snapshot that is sent waits for its answer. */

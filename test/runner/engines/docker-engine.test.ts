@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { checkEngine } from "../../../runner/src/engines/docker/check.ts";
+import { checkEngine } from "../../../runner/src/check/docker.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { availableParallelism, networkInterfaces } from "node:os";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { checkEngine } from "../../../runner/src/engines/docker/check.ts";
+import { checkEngine } from "../../../runner/src/check/docker.ts";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";

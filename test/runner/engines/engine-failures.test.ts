@@ -1,10 +1,10 @@
 // What Docker and the system say, and what callers are told of it.
 import { describe, expect, it, test } from "vitest";
-import { asFailure, external, internal } from "../../../runner/src/containers/failure.ts";
-import { ControlPlaneError, reasonOf } from "../../../runner/src/control-plane/error.ts";
 import { DockerEngine } from "../../../runner/src/engines/docker/docker-engine.ts";
 import { pullFailure } from "../../../runner/src/engines/docker/pull-failure.ts";
 import { startFailure } from "../../../runner/src/engines/docker/start-failure.ts";
+import { ControlPlaneError, reasonOf } from "../../../runner/src/lib/error.ts";
+import { asFailure, external, internal } from "../../../runner/src/lib/failure.ts";
 import { recordedLog } from "../support/docker-box.ts";
 
 const GPU =

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { checkEngine } from "../../../runner/src/engines/docker/check.ts";
+import { checkEngine } from "../../../runner/src/check/docker.ts";
 import { folderDigest, listModels } from "../../../runner/src/engines/process/model-folder.ts";
 import { PidFiles } from "../../../runner/src/engines/process/pid-files.ts";
 import { ProcessEngine } from "../../../runner/src/engines/process/process-engine.ts";

@@ -1,8 +1,8 @@
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { Failure } from "../../../runner/src/containers/failure.ts";
 import { AddressPolicy } from "../../../runner/src/files/public-address.ts";
 import { PublicFetch, TransientError } from "../../../runner/src/files/public-fetch.ts";
+import { Failure } from "../../../runner/src/lib/failure.ts";
 import { ALLOWED, errorOf, serve } from "../support/public-fetch-server.ts";
 
 const never = new AbortController().signal;

@@ -1,8 +1,8 @@
 import type { RequestListener } from "node:http";
 import { expect, test } from "vitest";
-import { Failure } from "../../../runner/src/containers/failure.ts";
 import { describe } from "../../../runner/src/interfaces/cog/description.ts";
 import { ContainerClient } from "../../../runner/src/interfaces/container-client.ts";
+import { Failure } from "../../../runner/src/lib/failure.ts";
 import { errorOf, serve } from "../support/public-fetch-server.ts";
 
 const never = new AbortController().signal;

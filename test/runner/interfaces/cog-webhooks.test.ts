@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CallbackServer, type Endpoint } from "../../../runner/src/containers/callback-server.ts";
 import { CogWebhooks } from "../../../runner/src/interfaces/cog/webhooks.ts";
+import { CallbackServer, type Endpoint } from "../../../runner/src/lib/callback-server.ts";
 
 const LARGE = 2_000_000;
 const LONG = { waitMs: 60_000, turnMs: 60_000 };

@@ -2,7 +2,8 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readReport, type SaveFile } from "../../../runner/src/interfaces/read-report.ts";
+import type { SaveFile } from "../../../runner/src/files/output-queue.ts";
+import { readReport } from "../../../runner/src/interfaces/read-report.ts";
 
 const LARGE = 70_000;
 const uri = (bytes: Buffer, type = "image/png") =>

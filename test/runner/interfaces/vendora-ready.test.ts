@@ -1,8 +1,8 @@
 /** When a server of the convention is ready, and when it never will be. */
 import { describe, expect, it } from "vitest";
-import { external } from "../../../runner/src/containers/failure.ts";
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
 import { VendoraInterface } from "../../../runner/src/interfaces/vendora/vendora.ts";
+import { external } from "../../../runner/src/lib/failure.ts";
 import {
   asking,
   CHAT,

@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { FRAME_BYTES, Reporter } from "../../../runner/src/jobs/reporter.ts";
+import { FRAME_BYTES } from "../../../runner/src/control-plane/frame.ts";
+import { Reporter } from "../../../runner/src/jobs/reporter.ts";
 import { type EventsFrame, eventsFrame } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { MAX_NOTES, MAX_OUTPUTS, setupProgress } from "../../../src/protocol/event.ts";

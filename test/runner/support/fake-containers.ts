@@ -2,9 +2,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
-import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 import type { Container } from "../../../runner/src/containers/container.ts";
-import { external } from "../../../runner/src/containers/failure.ts";
 import { Measures } from "../../../runner/src/containers/measures.ts";
 import { MemoryWatch } from "../../../runner/src/containers/memory-watch.ts";
 import { ContainerPool } from "../../../runner/src/containers/pool.ts";
@@ -30,6 +28,8 @@ import type {
   Session,
 } from "../../../runner/src/interfaces/interface.ts";
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
+import { CallbackServer } from "../../../runner/src/lib/callback-server.ts";
+import { external } from "../../../runner/src/lib/failure.ts";
 import { Weights } from "../../../runner/src/weights/weights.ts";
 import { untilAborted } from "../../../src/lib/timeout.ts";
 import {

@@ -209,7 +209,7 @@ test("a later process knows what there is, and in which order it was used", asyn
 
 test("a start leaves alone what is not its own, and removes what was on its way out", async () => {
   await stored("1");
-  const trash = join(folder, "trash", `1-${crypto.randomUUID()}`);
+  const trash = join(folder, "trash", crypto.randomUUID());
   mkdirSync(join(folder, "files", "notes"));
   for (const path of [
     trash,

@@ -1,8 +1,8 @@
 /** Extracts the single file of a tar archive, as Docker returns it. */
 import { pipeline, Readable } from "node:stream";
 import { extract } from "tar-stream";
-import { external } from "../../containers/failure.ts";
-import type { ContainerFile } from "../engine.ts";
+import type { ContainerFile } from "../../files/output-references.ts";
+import { external } from "../../lib/failure.ts";
 
 /**
  * Rejects with a Failure if the first entry is not a regular file. The content throws if the

@@ -5,7 +5,7 @@
  */
 
 import { retry } from "../../../../src/lib/retry.ts";
-import { type Failure, ofMachine } from "../../containers/failure.ts";
+import { type Failure, ofMachine } from "../../lib/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
 import {

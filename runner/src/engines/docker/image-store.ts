@@ -1,8 +1,8 @@
 /** The images that this runner has pulled, which it may remove when the disk is full. */
 import type Dockerode from "dockerode";
 import { withTimeout } from "../../../../src/lib/timeout.ts";
-import { messageOf } from "../../control-plane/error.ts";
 import type { Evictable, EvictionSource } from "../../disk/evictable.ts";
+import { messageOf } from "../../lib/error.ts";
 import type { Log } from "../../lib/log.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 import type { ImageRecord } from "./image-record.ts";

@@ -1,7 +1,9 @@
 /** Reads from an image how to run it. */
+
 import { z } from "zod";
-import { external } from "../../containers/failure.ts";
-import { listsFiles, openapi, parseAs } from "../../interfaces/cog/protocol.ts";
+import { parseAs } from "../../interfaces/bounded-json.ts";
+import { listsFiles, openapi } from "../../interfaces/cog/protocol.ts";
+import { external } from "../../lib/failure.ts";
 
 /** Cog used `org.cogmodel.` before 2022. */
 const PREFIXES = ["run.cog.", "org.cogmodel."];

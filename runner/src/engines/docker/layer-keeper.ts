@@ -7,7 +7,7 @@
 import { Readable } from "node:stream";
 import type Dockerode from "dockerode";
 import { pack } from "tar-stream";
-import { messageOf } from "../../control-plane/error.ts";
+import { messageOf } from "../../lib/error.ts";
 import type { Log } from "../../lib/log.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 import type { ImageLayers } from "./image-layers.ts";

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type Dockerode from "dockerode";
-import { ofMachine } from "../../containers/failure.ts";
+import { ofMachine } from "../../lib/failure.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 
 export interface Network {

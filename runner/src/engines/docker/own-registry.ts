@@ -5,7 +5,7 @@
 import type Dockerode from "dockerode";
 import { modelOfRepository } from "../../../../src/domain/registry/own-image.ts";
 import type { Image } from "../../../../src/protocol/runner.ts";
-import { internal } from "../../containers/failure.ts";
+import { internal } from "../../lib/failure.ts";
 import { referenceOf } from "../engine.ts";
 
 /** Any: the grant says whose it is. */

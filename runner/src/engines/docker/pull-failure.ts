@@ -2,14 +2,9 @@
  * Why an image cannot be pulled, for whoever can fix it. Docker's message contains addresses and
  * paths of the machine: it is the cause, for the log.
  */
-import {
-  external,
-  type Failure,
-  internal,
-  machineText,
-  ofMachine,
-} from "../../containers/failure.ts";
-import { messageOf } from "../../control-plane/error.ts";
+
+import { messageOf } from "../../lib/error.ts";
+import { external, type Failure, internal, machineText, ofMachine } from "../../lib/failure.ts";
 import { systemCode } from "./start-failure.ts";
 
 /** An image, and what people call it. */

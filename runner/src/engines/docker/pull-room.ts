@@ -1,8 +1,8 @@
 /** The room on the disk that a pull needs. */
 import type Dockerode from "dockerode";
-import { messageOf } from "../../control-plane/error.ts";
 import type { DiskSpace } from "../../disk/disk-space.ts";
 import { roomToPull } from "../../disk/evictable.ts";
+import { messageOf } from "../../lib/error.ts";
 import type { Log } from "../../lib/log.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 import { type Layer, missingBytes } from "./image-layers.ts";

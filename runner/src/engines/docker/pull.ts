@@ -1,7 +1,7 @@
 /** Pulls images by their digest, and reports the progress. */
 import type Dockerode from "dockerode";
 import { retry } from "../../../../src/lib/retry.ts";
-import { messageOf } from "../../control-plane/error.ts";
+import { messageOf } from "../../lib/error.ts";
 import type { Log } from "../../lib/log.ts";
 import { type ImageRequest, type ReportProgress, referenceOf } from "../engine.ts";
 import { credentialsFor } from "./credentials.ts";

@@ -3,6 +3,8 @@
  * (`external`) or the machine's operator (`internal`). Docker's message contains paths of the
  * machine: it is the cause, for the log.
  */
+
+import { messageOf } from "../../lib/error.ts";
 import {
   external,
   Failure,
@@ -10,8 +12,7 @@ import {
   machineCode,
   machineText,
   ofMachine,
-} from "../../containers/failure.ts";
-import { messageOf } from "../../control-plane/error.ts";
+} from "../../lib/failure.ts";
 import { isAway } from "./away.ts";
 
 /** Without the NVIDIA runtime; or with it, but without a driver or GPU. */

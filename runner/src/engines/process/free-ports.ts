@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { ofMachine } from "../../containers/failure.ts";
+import { ofMachine } from "../../lib/failure.ts";
 
 /** Ports that are not given again: more than a machine starts servers in a minute. */
 const REMEMBERED = 1_000;

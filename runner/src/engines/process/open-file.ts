@@ -2,8 +2,8 @@
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { sep } from "node:path";
-import { external } from "../../containers/failure.ts";
-import type { ContainerFile } from "../engine.ts";
+import type { ContainerFile } from "../../files/output-references.ts";
+import { external } from "../../lib/failure.ts";
 
 /**
  * Rejects files outside the folder, also behind symbolic links: a model must not read with the

@@ -2,7 +2,7 @@
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
 import { strictChat } from "../../../../src/domain/vendora/strict-messages.ts";
 import type { ServerDescription } from "../../../../src/protocol/runner.ts";
-import { failedFinish } from "../../containers/failure.ts";
+import { failedFinish } from "../../lib/failure.ts";
 import { ContainerClient } from "../container-client.ts";
 import { describeServer } from "../describe-server.ts";
 import type {

@@ -4,10 +4,11 @@
  */
 
 import { sleep, untilAborted } from "../../../../src/lib/timeout.ts";
-import { external, Failure } from "../../containers/failure.ts";
-import { reasonOf } from "../../control-plane/error.ts";
+import { reasonOf } from "../../lib/error.ts";
+import { external, Failure } from "../../lib/failure.ts";
+import { parseAs } from "../bounded-json.ts";
 import type { ContainerClient } from "../container-client.ts";
-import { declaresFiles, isIterator, openapi, parseAs, takesChatOnly } from "./protocol.ts";
+import { declaresFiles, isIterator, openapi, takesChatOnly } from "./protocol.ts";
 
 export interface Description {
   /** Whether the output is a list that grows item by item. */

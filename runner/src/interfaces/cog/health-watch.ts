@@ -2,9 +2,11 @@
  * Watches a container during a run: whether it breaks down, and whether it is idle although it has
  * not reported a result. One that does not respond may just be busy.
  */
-import { external, type Failure, internal } from "../../containers/failure.ts";
+
+import { external, type Failure, internal } from "../../lib/failure.ts";
+import { parseAs } from "../bounded-json.ts";
 import type { ContainerClient } from "../container-client.ts";
-import { type Health, health, parseAs } from "./protocol.ts";
+import { type Health, health } from "./protocol.ts";
 import type { WebhookEndpoint } from "./webhooks.ts";
 
 const TIMEOUT_MS = 2_000;

@@ -4,7 +4,6 @@
  */
 import { z } from "zod";
 import { json } from "../../../../src/protocol/common.ts";
-import { parseBoundedJson } from "../bounded-json.ts";
 
 /** GET /health-check. Unknown statuses, such as INVALID of the Go variant, mean not ready. */
 export const health = z.object({
@@ -71,12 +70,3 @@ export function takesChatOnly({ components }: Openapi): boolean {
 export const invalid = z.object({
   detail: z.array(z.object({ loc: z.array(z.unknown()), msg: z.string() })),
 });
-
-/** Undefined if the text is not JSON or does not match the schema. */
-export function parseAs<T extends z.ZodType>(schema: T, text: string): z.infer<T> | undefined {
-  try {
-    return schema.safeParse(parseBoundedJson(text)).data;
-  } catch {
-    return undefined;
-  }
-}

@@ -1,11 +1,13 @@
 /** Waits until a Cog server is ready, and reports the logs of its setup until then. */
+
 import { sleep } from "../../../../src/lib/timeout.ts";
-import { external } from "../../containers/failure.ts";
+import { external } from "../../lib/failure.ts";
 import { apiKeyRequired, concurrencyTooHigh, rejectsConcurrency } from "../advice.ts";
+import { parseAs } from "../bounded-json.ts";
 import { type Answer, type ContainerClient, isConnectionError } from "../container-client.ts";
 import type { Timing } from "../interface.ts";
 import type { ListenWatch } from "../listen-watch.ts";
-import { health, parseAs } from "./protocol.ts";
+import { health } from "./protocol.ts";
 
 /** A healthy container answers at once; one on a busy machine gets some time. */
 const ANSWER_MS = 2_000;

@@ -3,10 +3,12 @@
  * then exits, but for about 50 ms it still says READY and accepts predictions, which it fails; 0.14
  * to 0.16 say DEFUNCT and respond with 500; 0.17 and later say UNHEALTHY.
  */
+
 import { sleep } from "../../../../src/lib/timeout.ts";
+import { parseAs } from "../bounded-json.ts";
 import { type ContainerClient, isConnectionError } from "../container-client.ts";
 import type { Timing } from "../interface.ts";
-import { health, parseAs } from "./protocol.ts";
+import { health } from "./protocol.ts";
 
 /** Cog's own messages, in all versions, for a run whose process has died. */
 const CRASHED =

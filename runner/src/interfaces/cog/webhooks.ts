@@ -8,11 +8,12 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { type CallbackServer, type Endpoint, refuse } from "../../containers/callback-server.ts";
-import { Failure } from "../../containers/failure.ts";
+import type { SaveFile } from "../../files/output-queue.ts";
+import { type CallbackServer, type Endpoint, refuse } from "../../lib/callback-server.ts";
+import { Failure } from "../../lib/failure.ts";
 import { Mutex } from "../../lib/mutex.ts";
 import { readText } from "../../lib/read-text.ts";
-import { INLINE_BYTES, readReport, type SaveFile } from "../read-report.ts";
+import { INLINE_BYTES, readReport } from "../read-report.ts";
 import { MEGABYTE, ReadTurn, TURN_MS } from "../read-turn.ts";
 
 /** Cog 0.17 and later does not wait for one report before it sends the next. */

@@ -1,4 +1,5 @@
 /** Reads the answer of an OpenAI-compatible server: a stream or a single JSON value. */
+
 import type { IncomingMessage } from "node:http";
 import { CHATS } from "../../../../src/domain/vendora/chat-stream.ts";
 import { COMPLETIONS } from "../../../../src/domain/vendora/completion-stream.ts";
@@ -14,14 +15,15 @@ import { isObject } from "../../../../src/lib/json.ts";
 import { oneLineJson, textFrom } from "../../../../src/lib/json-text.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
-import { external, Failure } from "../../containers/failure.ts";
+import { isImageCall } from "../../jobs/executor.ts";
+import { external, Failure } from "../../lib/failure.ts";
 import { parseBoundedJson } from "../bounded-json.ts";
 import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";
 import type { LargeRead } from "../large-reads.ts";
 import { nonFiniteNumbers, nonFiniteText } from "../non-finite.ts";
 import { brokenServer, findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
-import { isImageCall, MAX_ANSWER_BYTES, withFiles } from "./images.ts";
+import { MAX_ANSWER_BYTES, withFiles } from "./images.ts";
 import { joinedAnswers } from "./prompts.ts";
 import { withModelName } from "./request.ts";
 import { VendoraStream } from "./stream.ts";

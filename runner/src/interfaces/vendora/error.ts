@@ -4,7 +4,7 @@ import { z } from "zod";
 import { unmarked } from "../../../../src/lib/exact-json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraError } from "../../../../src/protocol/vendora/error.ts";
-import { external, Failure } from "../../containers/failure.ts";
+import { external, Failure } from "../../lib/failure.ts";
 
 /** Limits of texts from a container, since they become part of the prediction. */
 const MAX_MESSAGE_CHARS = 2_000;

@@ -9,7 +9,7 @@ import { estimatedTokens } from "../../../../src/domain/vendorb/token-count.ts";
 import { exactText } from "../../../../src/lib/exact-json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
-import { internal } from "../../containers/failure.ts";
+import { internal } from "../../lib/failure.ts";
 import { apiKeyRequired } from "../advice.ts";
 import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";

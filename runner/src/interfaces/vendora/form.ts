@@ -8,17 +8,9 @@ import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { decodeDataUri } from "../../files/data-uri.ts";
 import type { ServedFile } from "../../files/serve-files.ts";
+import type { Form } from "../container-client.ts";
+import type { FilesByUrl } from "../interface.ts";
 import { parseFailure } from "./error.ts";
-
-export interface Form {
-  type: string;
-  /** In bytes: not every server takes a body without. */
-  length: number;
-  content: AsyncIterable<Uint8Array>;
-}
-
-/** The files of an input, by the text that stands for each. */
-export type FilesByUrl = ReadonlyMap<string, ServedFile>;
 
 type FormFile = Pick<ServedFile, "name" | "mime_type" | "size"> & { from: Buffer | string };
 

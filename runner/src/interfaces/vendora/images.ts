@@ -5,11 +5,6 @@
 import { dataUri } from "../../../../src/domain/files/data-uri.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
-import type { VendoraCall } from "../../../../src/protocol/runner.ts";
-
-const CALLS: (VendoraCall | null)[] = ["images_generations", "images_edits"];
-
-export const isImageCall = (call: VendoraCall | null): boolean => CALLS.includes(call);
 
 /** What an image may have, as base64 and with others in one answer: more than an output may have inline. */
 export const MAX_ANSWER_BYTES = 64 * 1024 ** 2;

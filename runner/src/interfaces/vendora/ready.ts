@@ -1,9 +1,10 @@
 /** Waits until an OpenAI-compatible server is ready, and reads the name of its model. */
+
 import { z } from "zod";
 import { sleep } from "../../../../src/lib/timeout.ts";
-import { external, Failure } from "../../containers/failure.ts";
+import { external, Failure } from "../../lib/failure.ts";
 import { apiKeyRequired } from "../advice.ts";
-import { parseAs } from "../cog/protocol.ts";
+import { parseAs } from "../bounded-json.ts";
 import { type Answer, type ContainerClient, isConnectionError } from "../container-client.ts";
 import type { Timing } from "../interface.ts";
 import type { ListenWatch } from "../listen-watch.ts";

@@ -11,7 +11,7 @@ import { plainMessages } from "../../../../src/domain/vendorb/plain-blocks.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
-import { isImageCall } from "./images.ts";
+import { isImageCall } from "../../jobs/executor.ts";
 
 export const PATHS: Record<VendoraCall, string> = {
   chat_completions: "/v1/chat/completions",

@@ -5,8 +5,8 @@
 
 import { sleep } from "../../../../src/lib/timeout.ts";
 import type { Finish } from "../../../../src/protocol/channel.ts";
-import { Failure, failedFinish, internal } from "../../containers/failure.ts";
-import { reasonOf } from "../../control-plane/error.ts";
+import { reasonOf } from "../../lib/error.ts";
+import { Failure, failedFinish, internal } from "../../lib/failure.ts";
 import { TooLarge } from "../bounded-json.ts";
 import type { Outcome, Run } from "../interface.ts";
 import { brokenServer, ServerFailure } from "./error.ts";

@@ -8,7 +8,7 @@ import { parseExact } from "../../../../src/lib/exact-json.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
-import { external, Failure } from "../../containers/failure.ts";
+import { external, Failure } from "../../lib/failure.ts";
 import { parseBoundedJson } from "../bounded-json.ts";
 import { nonFiniteNumbers, nonFiniteText } from "../non-finite.ts";
 import { findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";

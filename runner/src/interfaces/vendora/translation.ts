@@ -6,7 +6,7 @@ import { teiRequestOf } from "../../../../src/domain/vendora/tei-rerank.ts";
 import * as messagePaths from "../../../../src/domain/vendorb/caller-paths.ts";
 import * as messageRequest from "../../../../src/domain/vendorb/chat-request.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
-import { messageOf } from "../../control-plane/error.ts";
+import { messageOf } from "../../lib/error.ts";
 import { parseFailure, ServerFailure } from "./error.ts";
 
 type Body = Record<string, Json>;

@@ -5,8 +5,8 @@
  */
 import type { Finish, RunError } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import type { Log } from "../lib/log.ts";
-import { OfRun } from "../lib/log-ring.ts";
+import type { Log } from "./log.ts";
+import { OfRun } from "./log-ring.ts";
 
 /** The limit of `runError.message`. */
 const MAX_MESSAGE_CHARS = 10_000;

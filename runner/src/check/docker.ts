@@ -1,24 +1,29 @@
 /** The checks of `auspex-runner check` that concern containers. */
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
-import type { Finding } from "../../check/finding.ts";
-import type { Device } from "../../devices/device.ts";
-import { type Share, shareOf } from "../../devices/share.ts";
-import { gigabytes } from "../../files/transfer.ts";
+import type { Device } from "../devices/device.ts";
+import { type Share, shareOf } from "../devices/share.ts";
+import { FIREWALL_ADVICE, firewallProblem, NO_FIREWALL } from "../engines/docker/firewall.ts";
+import { cdiNames, hasNvidiaRuntime } from "../engines/docker/gpus.ts";
+import {
+  DOCKER_ADVICE,
+  type DockerInfo,
+  noDocker,
+  readDockerInfo,
+} from "../engines/docker/info.ts";
+import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "../engines/docker/isolation.ts";
+import { diskShare, findOvercommitment, machineOf } from "../engines/docker/shares.ts";
 import {
   DEFAULT_SOCKET,
   type DockerOptions,
   type EngineOptions,
   type ProcessOptions,
   type Sandbox,
-} from "../options.ts";
-import { listOwned } from "../process/model-folder.ts";
-import { NO_ISOLATION } from "../process/process-engine.ts";
-import { FIREWALL_ADVICE, firewallProblem, NO_FIREWALL } from "./firewall.ts";
-import { cdiNames, hasNvidiaRuntime } from "./gpus.ts";
-import { DOCKER_ADVICE, type DockerInfo, noDocker, readDockerInfo } from "./info.ts";
-import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "./isolation.ts";
-import { diskShare, findOvercommitment, machineOf } from "./shares.ts";
+} from "../engines/options.ts";
+import { listOwned } from "../engines/process/model-folder.ts";
+import { NO_ISOLATION } from "../engines/process/process-engine.ts";
+import { gigabytes } from "../files/transfer.ts";
+import type { Finding } from "./gpus.ts";
 
 /** @param gpus those that can be used */
 export function checkEngine(

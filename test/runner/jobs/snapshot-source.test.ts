@@ -1,7 +1,7 @@
 /** Snapshots: what is told once, what is told until the pool has received it, and how much at most. */
 import { beforeEach, expect, test } from "vitest";
-import { SnapshotSource } from "../../../runner/src/control-plane/snapshot-source.ts";
 import { Slots } from "../../../runner/src/jobs/slots.ts";
+import { SnapshotSource } from "../../../runner/src/jobs/snapshot-source.ts";
 import {
   type ContainerState,
   MAX_TOLD,

@@ -4,8 +4,8 @@ import {
   MAX_TOLD,
   type RunnerSnapshot,
 } from "../../../src/protocol/runner-state.ts";
-import type { Executor } from "../jobs/executor.ts";
-import type { Slots } from "../jobs/slots.ts";
+import type { Executor } from "./executor.ts";
+import type { Slots } from "./slots.ts";
 
 const MAX_RECEIPTS = 1_000;
 

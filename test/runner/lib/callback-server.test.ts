@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
-import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
+import { CallbackServer } from "../../../runner/src/lib/callback-server.ts";
 
 let callbackServer: CallbackServer;
 const sockets: Socket[] = [];
