@@ -11,7 +11,7 @@ import { newWorld, operator } from "../support/world.ts";
 const { client, model } = await newWorld();
 const send = rawRequests(client);
 
-describe("another method than an address takes", () => {
+describe("methods that an address does not have", () => {
   test.each([
     ["PUT", "/v1/predictions", "POST, GET, HEAD"],
     ["DELETE", "/v1/predictions", "POST, GET, HEAD"],

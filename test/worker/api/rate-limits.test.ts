@@ -82,7 +82,7 @@ const UNKNOWN = `aus_${"0".repeat(49)}`;
 
 const tokenOf = ({ token }: Client) => token ?? "";
 
-describe("without a token", () => {
+describe("requests without a token", () => {
   test("an address is limited, and no other with it", async () => {
     const address = newAddress();
     const response = await askUntilRefused(LIMITS.address, () => ask(PUBLIC, address));
@@ -284,7 +284,7 @@ describe("the remaining requests", () => {
   });
 });
 
-describe("with a token", () => {
+describe("requests with a token", () => {
   test("a token is limited wherever it is used from, and its owner's other token is not", async () => {
     const { client, username } = await newUser();
     const paths = [OWN, PUBLIC];

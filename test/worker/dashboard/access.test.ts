@@ -159,7 +159,7 @@ describe.each(Object.entries(DASHBOARD_ROUTES))("%s", (key, route) => {
   });
 });
 
-describe("the runner API", () => {
+describe("the API", () => {
   const RUNNER_ROUTES = app.routes.filter(
     ({ method, path }) => method !== "ALL" && path.startsWith("/v1/runner/"),
   );

@@ -138,7 +138,7 @@ describe("a test", () => {
   });
 });
 
-describe("its secrets", () => {
+describe("secrets of an endpoint", () => {
   it("an endpoint's secrets are rotated: the new one is shown once, then the old one is deleted", async () => {
     const { visitor, client, endpoint, page } = await withEndpoint();
     const { html } = await visitor.send(`${page}/secrets`);
@@ -153,7 +153,7 @@ describe("its secrets", () => {
   });
 });
 
-describe("on the page of a prediction", () => {
+describe("the page of a prediction", () => {
   it("a failing delivery is shown openly on a prediction's page, with its codes and the next attempt", async () => {
     const { visitor, client, path, page } = await withEndpoint();
     await script(path, { status: 500 });

@@ -45,7 +45,7 @@ test("a cancel ends a prediction whose runner has not begun at once, and fences 
   expect(await client.status(id)).toBe("canceled");
 });
 
-describe("of a running prediction", () => {
+describe("cancels of a running prediction", () => {
   test("a cancel reaches the runner at once, each time it is asked for, and the runner ends the prediction", async () => {
     const { client, id, channel } = await begun();
     expect(await client.cancel(id)).toBe(202);
@@ -124,7 +124,7 @@ describe("of a running prediction", () => {
   });
 });
 
-describe("by Prefer: wait=n, cancel", () => {
+describe("cancels by Prefer: wait=n, cancel", () => {
   test("a cancel is recorded when the wait is over", async () => {
     const { client, model } = await newWorld();
     const { status, headers, body } = await client.create(

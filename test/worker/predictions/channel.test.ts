@@ -139,7 +139,7 @@ test.each([
   expect(error).toMatchObject({ message: expect.stringContaining(text) });
 });
 
-test("after a break the runner is welcomed with what was kept, and resends the rest", async () => {
+test("the welcome after a break names the last stored frame, and the runner resends the rest", async () => {
   const { client, id, job, runner, channel } = await begun();
   await channel.output("a");
   channel.socket.close(1001, "gone");

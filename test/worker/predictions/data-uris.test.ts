@@ -121,7 +121,7 @@ describe("a long data URI", () => {
   });
 });
 
-describe("under a key", () => {
+describe("creates with a key", () => {
   test("a key with the same data URI is one prediction, with another one a conflict that leaves nothing", async () => {
     const all = await Promise.all([1, 2, 3].map(() => create({ image: uri }, key)));
     const [id = "", ...others] = new Set(all.map(({ id }) => id));

@@ -48,7 +48,7 @@ async function hasRoom(world: World, runner: FakeRunner) {
   expect(await polling).toEqual([]);
 }
 
-describe("outrun by a second runner", () => {
+describe("a runner that a second one outruns", () => {
   test("a runner that connects a little later is never set aside, however often it happens", async () => {
     const world = await newWorld();
     const [first, second] = [await world.runner(), await world.runner()];
@@ -110,7 +110,7 @@ describe("outrun by a second runner", () => {
   });
 });
 
-describe("when the prediction ends", () => {
+describe("a prediction that ends", () => {
   test("a runner that connects after a cancel has room again at once", async () => {
     const { world, id, first, second, job, next } = await pair();
     expect(await world.client.cancel(id)).toBe(202);

@@ -79,7 +79,7 @@ describe("a thief of a lease", () => {
   });
 });
 
-describe("when its token is revoked", () => {
+describe("a runner token that is revoked", () => {
   test("an open channel is closed within 10 s, and the attempt is handed on", async () => {
     const world = await newWorld();
     const { id, job, channel } = await world.begun();

@@ -47,7 +47,7 @@ describe("a run with 500 tokens in 10 s", () => {
   });
 });
 
-test("a runner is told when the first reader comes, and with an ack when the last one has left", async () => {
+test("a runner gets a new pace when the first reader comes, and with an ack after the last one left", async () => {
   const { client, begun } = await newWorld();
   const { id, channel } = await begun();
   await channel.output("a");

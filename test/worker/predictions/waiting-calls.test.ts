@@ -53,7 +53,7 @@ function begin({ token }: Client, { path, body, headers }: Wait, signal?: AbortS
 const countOf = async (client: Client) =>
   (await client.ok<{ items: object[] }>("GET", "/v1/predictions")).items.length;
 
-describe("of an account", () => {
+describe("waiting calls of an account", () => {
   test("waiting calls of all kinds are at most three, and a refused one creates nothing", async () => {
     const { client, model, fleet } = await newVendora();
     const waits = waitsOf(model);

@@ -1,4 +1,4 @@
-/** An account just before its alarm does each of its parts, and what must have come of it in the end. */
+/** An account just before its alarm does each of its parts, and the checks of the result. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
@@ -14,12 +14,14 @@ import { newWorld, type World } from "./world.ts";
 export interface Made {
   world: World;
   account: () => Account;
-  /** Of the predictions that it concerns. */
+  /** The prediction objects that the part concerns. */
   objects: DurableObjectId[];
 }
 
 export interface Part {
-  /** Lets time pass until the alarm has to do it. @returns the predictions that it concerns */
+  /**
+   * Lets time pass until the alarm has to do the part. @returns the IDs of the predictions that it concerns
+   */
   make: (world: World) => Promise<string[]>;
   check: (made: Made) => Promise<void>;
 }
@@ -44,7 +46,7 @@ async function ended({ client, waiting }: World): Promise<string> {
   return id;
 }
 
-/** A row whose prediction was never created: its create died. */
+/** Adds a row whose prediction was never created, because its create died. */
 async function neverBegun(world: World): Promise<string> {
   const object = await objectOf(await ended(world));
   const row = (await object.getRow()) ?? expect.fail("it has no row");
@@ -61,7 +63,7 @@ const rows = ({ world }: Made) =>
     "SELECT status, data_removed FROM predictions ORDER BY status",
   );
 
-/** What has ended counts once, also when its row is gone. */
+/** Expects the usage to count each ended prediction once, even if its row is gone. */
 async function expectUsage({ world }: Made, predictions: number): Promise<void> {
   const counted = "SELECT sum(predictions) AS predictions FROM usage";
   expect(await inAccount(world.user_id, counted)).toEqual([{ predictions }]);
@@ -71,7 +73,7 @@ async function expectRemoved({ objects }: Made): Promise<void> {
   for (const id of objects) expect(await tablesOf(env.PREDICTION.get(id))).toEqual([]);
 }
 
-/** By the methods that its alarm waits for. */
+/** The parts of the alarm, by the methods that it waits for. */
 export const PARTS: Record<string, Part> = {
   look: {
     async make(world) {
@@ -101,7 +103,7 @@ export const PARTS: Record<string, Part> = {
   trim: {
     async make(world) {
       const ids = [await ended(world), (await shortRun(world)).id];
-      // The settings of objects are others than those of the Worker.
+      // Objects have settings of their own, which the Worker's do not change.
       await runInDurableObject(await theAccount(world), (object) => {
         const full = settings(Reflect.get(object, "env"));
         vi.spyOn(full, "historyBytes", "get").mockReturnValue(1);

@@ -48,7 +48,7 @@ export const run = async (sql: string, ...values: unknown[]) =>
       .all()
   ).results;
 
-/** Signed up in the dashboard, too. */
+/** Adds a login and a session to the account, as a sign-up in the dashboard does. */
 async function withLogin({ user_id, username }: Pick<World, "user_id" | "username">) {
   const id = crypto.randomUUID();
   await run("INSERT INTO logins VALUES (?, '', ?, 1, NULL, 0, 0)", user_id, `${username}@a.test`);
@@ -82,7 +82,7 @@ async function withLogin({ user_id, username }: Pick<World, "user_id" | "usernam
   );
 }
 
-/** Something of everything that an account can have, and the ids of it. */
+/** Gives an account one of everything that it can have, and returns the IDs. */
 export async function settled(world: World, elsewhere: string) {
   const { client, model, user_id } = world;
   await withLogin(world);
@@ -97,7 +97,8 @@ export async function settled(world: World, elsewhere: string) {
   const whole = await uploaded(client);
   const pending = await beginUpload(client, 5);
   await sendPart(pending.urls[0], "12345");
-  // One that has ended, with a file and a large value; one of somebody else's model; one that runs, one that waits.
+  // The account has four predictions: one has ended, with a file and a large value; one is of somebody else's
+  // model; one runs; one waits.
   const runner = await world.runner(2);
   const done = await world.waiting();
   const first = await runner.work();
@@ -130,7 +131,7 @@ export async function settled(world: World, elsewhere: string) {
   };
 }
 
-/** As a runner that is told to stop. */
+/** Reports the end of a canceled run, as its runner does. */
 export async function obey({ channel }: { channel: Channel }) {
   expect(await channel.next()).toEqual({ type: "cancel", reason: "its account is deleted" });
   await channel.report([], { status: "canceled", output: "none" });
@@ -138,7 +139,7 @@ export async function obey({ channel }: { channel: Channel }) {
 
 type Row = Record<string, unknown>;
 
-/** All rows in which one of the texts stands, by their tables. */
+/** Returns all rows in which one of the texts occurs, with their tables. */
 export async function rowsNaming(texts: string[]): Promise<[table: string, row: Row][]> {
   const tables = await run(
     `SELECT name FROM pragma_table_list
@@ -153,7 +154,7 @@ export async function rowsNaming(texts: string[]): Promise<[table: string, row: 
   return found.flat().filter(([, row]) => texts.some((text) => JSON.stringify(row).includes(text)));
 }
 
-/** All keys of R2 in which one of the texts stands. */
+/** Returns all keys of R2 in which one of the texts occurs. */
 export const keysNaming = async (texts: string[]) =>
   (await keysBelow()).filter((key) => texts.some((text) => key.includes(text)));
 
@@ -162,11 +163,11 @@ export async function countOf(model: string): Promise<number> {
   return (await nobody.ok<Model>("GET", `/v1/models/${model}`)).predictions_count;
 }
 
-/** Until there is nothing more to do for now: what objects say arrives between two sweeps. */
+/** Sweeps until the account has no rows left: objects report their ends between two sweeps. */
 export async function sweeps(world: World) {
   await eventually(async () => {
     await sweep();
-    // What still ran is asked again after a while.
+    // The account asks the objects of running predictions again after 5 minutes.
     if (vi.isFakeTimers()) advance(301);
     await keepUp(world.user_id);
     expect(await countRows(world.user_id)).toBe(0);
@@ -174,7 +175,7 @@ export async function sweeps(world: World) {
   await sweep();
 }
 
-/** A stranger with things of their own, who has run something of the world's too. */
+/** Returns another account with things of its own, which has also run the world's model. */
 export async function neighbour(world: World) {
   const other = await newWorld({ visibility: "public" });
   await withLogin(other);

@@ -1,9 +1,9 @@
-/** A call that is made again while it is answered 503, as SDKs do. */
+/** Calls that are repeated while they are answered 503, as SDKs do. */
 import { expect } from "vitest";
 
 const TRIES = 3;
 
-/** @returns all statuses; each 503 has said when to ask again */
+/** @returns all statuses; the helper expects a Retry-After with each 503 */
 export async function askedAgain(
   ask: () => Promise<{ status: number; headers: Iterable<[string, string]> }>,
 ): Promise<number[]> {

@@ -1,2 +1,2 @@
-/** Builds what wrangler.toml's [assets] names: it has to be there when the Worker starts. */
+/** Builds the [assets] of wrangler.toml, which have to exist when the Worker starts. */
 export { buildAssets as default } from "../../../src/dev/assets.ts";

@@ -1,4 +1,4 @@
-/** Makes backups, moves them to a deployment that has nothing, and compares what is stored. */
+/** Backups: makes them, restores them in an empty deployment, and compares what is stored. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
@@ -29,7 +29,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 export const { settings } = services;
 
-/** All files share the settings: `withoutKey` has to follow. */
+/** Sets the keys of backups. Test files share the settings, so `withoutKey` has to follow. */
 export const withKey = (...keys: string[]) => {
   settings.backupKeys = keys.length > 0 ? keys : [KEY];
 };
@@ -40,7 +40,7 @@ export const withoutKey = () => {
 
 export const backups = () => operator.ok<BackupList>("GET", "/v1/operator/backups");
 
-/** A whole backup, a part in each tick. */
+/** Makes a whole backup, one part in each tick. */
 export async function makeBackup(tickMs = 0): Promise<string> {
   const { id } = await operator.ok<BackupUnderWay>("POST", "/v1/operator/backups");
   for (let ticks = 0; ticks < 1_000; ticks++) {
@@ -53,7 +53,7 @@ export async function makeBackup(tickMs = 0): Promise<string> {
 
 const partPath = (id: string, number: number) => `/v1/operator/backups/${id}/parts/${number}`;
 
-/** Its parts as they are stored, the manifest first. */
+/** Returns the parts of a backup as they are stored, the manifest first. */
 export async function download(id: string): Promise<Bytes[]> {
   const found = (await backups()).backups.find((one) => one.id === id);
   if (!found) throw new Error(`no backup ${id}`);
@@ -67,13 +67,13 @@ export async function download(id: string): Promise<Bytes[]> {
   );
 }
 
-/** @returns the status, and the body */
+/** @returns the status and the body */
 export async function putPart(id: string, number: number, part: Bytes): Promise<[number, string]> {
   const response = await operator.fetch(partPath(id, number), { method: "PUT", body: part });
   return [response.status, await response.text()];
 }
 
-/** The manifest last. */
+/** Uploads a backup, the manifest last. */
 export async function upload(id: string, [manifest, ...parts]: Bytes[]): Promise<void> {
   if (!manifest) throw new Error("no manifest");
   const numbered = [...parts.map((part, n) => [n + 1, part] as const), [0, manifest] as const];
@@ -83,7 +83,7 @@ export async function upload(id: string, [manifest, ...parts]: Bytes[]): Promise
   }
 }
 
-/** As another deployment: nothing is stored. */
+/** Empties the storage, so that the deployment looks like another one. */
 export async function emptyDeployment(): Promise<void> {
   vi.restoreAllMocks();
   await emptyStorage();
@@ -92,7 +92,7 @@ export async function emptyDeployment(): Promise<void> {
 export const restore = async (id: string): Promise<RestoreState> =>
   restoreState.parse(await operator.ok("POST", `/v1/operator/backups/${id}/restore`));
 
-/** A part in each call. */
+/** Restores a backup, one part in each call. */
 export async function restoreSlowly(id: string): Promise<RestoreState> {
   for (;;) {
     const state = await restoreBackup(services, id, 0);
@@ -100,11 +100,11 @@ export async function restoreSlowly(id: string): Promise<RestoreState> {
   }
 }
 
-/** By their keys, which come first. */
+/** Sorts rows by their keys, which are the first columns. */
 const sorted = (rows: Row[]) =>
   rows.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 
-/** Rows of all tables but the search indexes, by table, in the order of their keys. */
+/** Returns the rows of all tables except the search indexes, by table, in the order of their keys. */
 export async function storedTables(): Promise<Record<string, Row[]>> {
   await sweepListings(services);
   const names = (await tableNames()).filter((name) => !/words|reading/.test(name));
@@ -114,7 +114,7 @@ export async function storedTables(): Promise<Record<string, Row[]>> {
   return Object.fromEntries(all);
 }
 
-/** Those that the migration made, without the tables that FTS5 makes for itself. */
+/** Returns the tables of the migrations, without those that FTS5 makes for itself. */
 export async function tableNames(): Promise<string[]> {
   const rows = await run(
     `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual')
@@ -123,7 +123,7 @@ export async function tableNames(): Promise<string[]> {
   return rows.map(({ name }) => String(name));
 }
 
-/** What the objects of accounts have, by user and table, and what they remember. */
+/** Returns the rows and facts of the account objects, by user and table. */
 export async function storedAccounts(): Promise<Record<string, Record<string, Row[]>>> {
   const users = await run("SELECT id FROM users WHERE account_object IS NOT NULL ORDER BY id");
   const all = users.map(async ({ id }) => {
@@ -139,7 +139,7 @@ export async function storedAccounts(): Promise<Record<string, Record<string, Ro
   return Object.fromEntries(await Promise.all(all));
 }
 
-/** As a row. */
+/** Returns the facts of an account object as a row. */
 async function factsOf(userId: string): Promise<Row[]> {
   const account = await accountOf(userId);
   if (!account) return [];
@@ -149,11 +149,11 @@ async function factsOf(userId: string): Promise<Row[]> {
   ]);
 }
 
-/** What finds models and users. */
+/** Returns the indexes that find models and users. */
 export const searchIndexes = async () => ({
   models: await run("SELECT rowid FROM models_words ORDER BY rowid"),
   users: await run("SELECT rowid FROM users_words ORDER BY rowid"),
-  // Nobody is to find the placeholder that a deleted account has as its name.
+  // The name `leaving` of a deleted account is in no index.
   words: await run(
     "SELECT owner, word, uses FROM words WHERE word <> 'leaving' ORDER BY owner, word",
   ),
@@ -161,7 +161,7 @@ export const searchIndexes = async () => ({
 
 export const isBackedUp = (table: string) => NOT_BACKED_UP[table] === undefined;
 
-/** The rows of a backup, by table, and those of accounts by user. */
+/** Returns the rows of a backup by table, and those of accounts by user. */
 export async function contentOf(id: string) {
   const manifest = await readManifest(services, id);
   const place = (number: number) => ({ backup: id, number });
@@ -187,7 +187,7 @@ export async function contentOf(id: string) {
   };
 }
 
-/** What is to be in a backup made now. */
+/** Returns what a backup made now should contain. */
 export async function expectedContent() {
   const stored = Object.entries(await storedTables());
   const accounts = Object.entries(await storedAccounts());
@@ -201,7 +201,7 @@ export async function expectedContent() {
   };
 }
 
-/** The content, and that nothing is missing in it or there twice. */
+/** Returns the content of a backup, after a check that nothing is missing or there twice. */
 export async function wholeContent(id: string) {
   const { tables, predictions } = await contentOf(id);
   const all = Object.entries(tables).map(([name, rows]) => [name, sorted(rows)]);

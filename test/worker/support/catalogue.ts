@@ -1,4 +1,4 @@
-/** Creates models and versions, and reads pages of lists. */
+/** Models, versions and pages of lists. */
 import type { Model, Version } from "../../../src/protocol/model.ts";
 import type { Owner } from "../../../src/protocol/user.ts";
 import type { Client } from "./client.ts";
@@ -15,7 +15,7 @@ export const newModel = (client: Client, fields: object = {}) =>
 
 export const handleOf = (owner: Owner) => ("username" in owner ? owner.username : owner.name);
 
-/** `owner/name`. */
+/** Returns `owner/name`. */
 export const referenceOf = ({ owner, name }: Pick<Model, "owner" | "name">) =>
   `${handleOf(owner)}/${name}`;
 
@@ -35,7 +35,7 @@ export interface Page<Item> {
 export const pageAt = <Item>(client: Client, address: string) =>
   client.ok<Page<Item>>("GET", address);
 
-/** The pages from one address on, by the addresses of their neighbours. */
+/** Returns the pages from one address on, by the addresses of their neighbours. */
 export async function walk<Item>(
   client: Client,
   address: string,

@@ -15,7 +15,7 @@ export interface Answer<Body> {
   body: Body;
 }
 
-/** What an error answers: a problem, or the `detail` of a 422. */
+/** The body of an error: a problem, or the `detail` of a 422. */
 export interface Refusal {
   type?: string;
   title?: string;
@@ -31,7 +31,7 @@ export class Client {
     this.token = token;
   }
 
-  /** @param path or a whole address, as pages have it. */
+  /** @param path a path, or a whole address as pages have it */
   fetch(path: string, init: RequestInit & { headers?: Headers } = {}): Promise<Response> {
     const headers: Headers = {};
     if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`;
@@ -39,7 +39,7 @@ export class Client {
     return exports.default.fetch(new URL(path, ORIGIN).href, { ...init, headers });
   }
 
-  /** With a body: an object, or the text of one. */
+  /** Sends a body: an object, or its text. */
   send(method: string, path: string, body: unknown, headers: Headers = {}): Promise<Response> {
     return this.fetch(path, {
       method,
@@ -74,7 +74,7 @@ export class Client {
     };
   }
 
-  /** What a call answers that must succeed. */
+  /** Returns the answer of a call that must succeed. */
   async ok<Body>(method: Method, path: string, body?: unknown): Promise<Body> {
     const answer = await this.json<Body>(method, path, body);
     if (answer.status === 200) return answer.body;
@@ -85,7 +85,7 @@ export class Client {
     return this.json("POST", path, body, headers);
   }
 
-  /** Creates a prediction, which must succeed. */
+  /** Creates a prediction, and throws if that fails. */
   async create(body: object, headers?: Headers): Promise<Answer<PredictionWithIO>> {
     const answer = await this.json<PredictionWithIO>("POST", "/v1/predictions", body, headers);
     if (answer.status !== 200 && answer.status !== 202) {
@@ -94,7 +94,7 @@ export class Client {
     return { ...answer, body: predictionWithIO.parse(answer.body) };
   }
 
-  /** The prediction as it is, which must be there. */
+  /** Returns a prediction, and throws if it does not exist. */
   async get(id: string): Promise<PredictionWithIO> {
     const { status, body } = await this.json("GET", `/v1/predictions/${id}`);
     if (status !== 200) throw new Error(`get answered ${status}: ${JSON.stringify(body)}`);

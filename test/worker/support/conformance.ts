@@ -1,4 +1,4 @@
-/** What the conformance suite of OCI's distribution specification pushes: images, indexes and artifacts of every kind. */
+/** Images, indexes and artifacts that the conformance suite of OCI's distribution specification pushes. */
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import { type Bytes, bytesOf, digestOf, randomBytes, sha512Of } from "./registry.ts";
 
@@ -24,12 +24,12 @@ interface Options {
   layers?: Described[];
   layerCount?: number;
   config?: Described;
-  /** Of manifest or index, and of the configuration. */
+  /** Further fields of the manifest or index, and of the configuration. */
   extra?: object;
   artifactType?: string;
   annotations?: Record<string, string>;
   subject?: Described;
-  /** The content of descriptors in themselves. */
+  /** Descriptors contain their content. */
   withData?: boolean;
 }
 
@@ -40,13 +40,13 @@ export interface Manifest extends Described {
 export const digestIn = async (algorithm: Algorithm, bytes: Bytes): Promise<string> =>
   algorithm === "sha512" ? sha512Of(bytes) : digestOf(bytes);
 
-/** What belongs together, as it is to be pushed: blobs, manifests in their order, tags. */
+/** A set of blobs, manifests in their order, and tags to push. */
 export class DataSet {
   readonly blobs = new Map<string, Bytes>();
   readonly manifests: Manifest[] = [];
   /** Digests by tag. */
   readonly tags = new Map<string, string>();
-  /** What is attached, by digest of what it is attached to. */
+  /** Attached manifests by the digest of their subject. */
   readonly referrers = new Map<string, Described[]>();
   readonly #algorithm: Algorithm;
 
@@ -79,7 +79,7 @@ export class DataSet {
     return this.#manifest({ mediaType, config, layers }, config.mediaType, options);
   }
 
-  /** Files with a type of their own. */
+  /** Adds an artifact: files with a type of their own. */
   async artifact(artifactType: string, options: Options = {}): Promise<Manifest> {
     const layers = options.layers ?? [await this.layer(artifactType)];
     return this.image({ ...options, artifactType, layers, config: await this.emptyConfig() });
@@ -96,7 +96,7 @@ export class DataSet {
     return this.#manifest({ mediaType, manifests: platformed }, undefined, options);
   }
 
-  /** Two images, and the index that names them. */
+  /** Adds two images and the index that names them. */
   async multiPlatform(options: Options = {}): Promise<Manifest> {
     const { extra } = options;
     const images = [await this.image({ ...(extra && { extra }) }), await this.image()];

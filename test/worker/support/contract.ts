@@ -10,7 +10,7 @@ export interface Endpoint {
   body?: { required: string[]; fields: Record<string, Expected> };
   /** The media type of a body that is not JSON. */
   bytes?: string;
-  /** By status: the schema of the response, `page of` a schema, `events`, `bytes`, or nothing. */
+  /** Answers by status: the schema of the response, `page of` a schema, `events`, `bytes`, or nothing. */
   answers: Record<string, string[]>;
 }
 

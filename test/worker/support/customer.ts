@@ -8,7 +8,7 @@ export interface Customer extends DashboardUser {
   /** `owner/name`. */
   model: string;
   runner: () => Promise<FakeRunner>;
-  /** As the owner of the model. */
+  /** Renames the model, as its owner. */
   rename(name: string): Promise<void>;
   hide(): Promise<void>;
   remove(): Promise<void>;
@@ -48,11 +48,11 @@ export async function newCustomer(
   };
 }
 
-/** The view of a prediction that client code loads. */
+/** Returns the view of a prediction that client code loads. */
 export const view = async ({ visitor }: Customer, id: string) =>
   (await visitor.look(`/predictions/${id}/view`)).html;
 
-/** The view of a prediction with these outputs. @param output the schema of the output */
+/** Returns the view of a prediction with these outputs. @param output the schema of the output */
 export async function viewOfOutputs(values: object[] | string[], output?: object): Promise<string> {
   const who = await newCustomer(output);
   const id = await who.waiting();
@@ -65,7 +65,7 @@ export async function viewOfOutputs(values: object[] | string[], output?: object
   return view(who, id);
 }
 
-/** The lines of the log, without their times. */
+/** Returns the lines of the log, without their times. */
 export const logLinesIn = (html: string) =>
   [...html.matchAll(/<span class="line"[^>]*>(.*?)<\/span><\/span>/gs)].map(([, inner = ""]) =>
     inner.replace(/<time.*?<\/time>|<[^>]*>/gs, ""),

@@ -1,4 +1,4 @@
-/** Every page and action of the dashboard: who can open it, and with what parameters. */
+/** Every page and action of the dashboard, its audience and its parameters. */
 import { env } from "cloudflare:workers";
 import type { DashboardUser } from "./dashboard-users.ts";
 import { newExample, newPinnable, newShownExample } from "./examples.ts";
@@ -46,20 +46,20 @@ type Form = Record<string, string | File>;
 export interface DashboardRoute {
   /** `each`: every signed-in user has their own. `owner`: only the owner of what the path names. */
   audience: "everybody" | "each" | "owner" | "operators";
-  /** Creates what the path names. */
+  /** Creates the resource that the path names. */
   parameters?: (person: DashboardUser) => Promise<RouteParameters>;
-  /** The same, for a public resource: others may view it, but not change it. */
+  /** Creates a public resource instead: others may view it, but not change it. */
   publicParameters?: (person: DashboardUser) => Promise<RouteParameters>;
   form?: (place: RouteParameters, person: DashboardUser) => Form;
-  /** In place of a form: only client code sends this request. */
+  /** The body of a request that only client code sends, in place of a form. */
   json?: (place: RouteParameters) => object;
   /** The status for its audience: by default 200 for a page, 303 for an action. */
   status?: number;
   /** The status without a session: by default 303 to the sign-in for a page, 401 for an action. */
   anonymousStatus?: number;
-  /** It ends the session or account, so it gets a user of its own. */
+  /** The route ends the session or account, so it gets a user of its own. */
   endsSession?: true;
-  /** An action that changes nothing that tests can see. */
+  /** The action changes nothing that tests can see. */
   changesNothing?: true;
   /** Reads state that is not in the database. */
   readState?: (place: RouteParameters, person: DashboardUser) => Promise<unknown>;
@@ -85,7 +85,7 @@ const ownExample: DashboardRoute = {
   parameters: newExample,
   publicParameters: newShownExample,
 };
-/** Pages of a private model, which does not exist for others. */
+/** Routes of a private model, which does not exist for others. */
 const hiddenModel: DashboardRoute = {
   audience: "owner",
   parameters: newVersion,
@@ -108,7 +108,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
       return { username, name: "", email: `${username}@example.com`, password: PASSWORD };
     },
   },
-  // What it says is remembered by the browser alone.
+  // The invitation is kept by the browser only.
   "POST /sign-up/invitation": {
     ...open,
     changesNothing: true,
@@ -182,7 +182,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     form: () => ({ url: addressOf(freshPath()), events: "completed" }),
   },
   [`GET ${WEBHOOKS}/deliveries`]: each,
-  // Nothing is chosen.
+  // The form has no chosen delivery.
   [`POST ${WEBHOOKS}/deliveries`]: { ...each, changesNothing: true },
   [`GET ${WEBHOOKS}/:id`]: ownEndpoint,
   [`POST ${WEBHOOKS}/:id`]: {
@@ -216,7 +216,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "POST /models/new": { ...each, form: () => ({ ...MODEL, name: unique("model") }) },
   "GET /models/publish": each,
   "POST /models/publish": { ...each, status: 200 },
-  // Of somebody who is neither of those that open it.
+  // The page is that of a user who is neither its visitor nor the stranger.
   "GET /models/:owner": {
     ...open,
     parameters: async () => ({ owner: (await signedUp()).username }),
@@ -289,7 +289,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /fleet/runners/:id": { ...operators, parameters: newRunnerPlace },
   "GET /fleet/runners/:id/log": { ...operators, parameters: newRunnerPlace },
   "GET /fleet/runners/:id/log.txt": { ...operators, parameters: newRunnerPlace },
-  // Asked and kept in memory only: test/worker/runners/runner-log.test.ts.
+  // The log is requested and kept in memory only: test/worker/runners/runner-log.test.ts.
   "POST /fleet/runners/:id/log": {
     ...operators,
     parameters: newRunnerPlace,

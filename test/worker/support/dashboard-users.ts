@@ -12,7 +12,7 @@ export interface DashboardUser {
   username: string;
   user_id: string;
   email: string;
-  /** Has a token with all scopes. */
+  /** The client has a token with all scopes. */
   client: Client;
 }
 
@@ -27,7 +27,7 @@ async function withClient(person: Awaited<ReturnType<typeof signedUp>>): Promise
   return { ...person, user_id, client };
 }
 
-/** A copy of the browser, so that a test does not change the original. */
+/** Returns a copy of the browser, so that a test does not change the original. */
 export function copyVisitor({ cookies, formToken }: Visitor, token = formToken): Visitor {
   const copy = new Visitor();
   for (const [name, value] of cookies) copy.cookies.set(name, value);
@@ -35,7 +35,7 @@ export function copyVisitor({ cookies, formToken }: Visitor, token = formToken):
   return copy;
 }
 
-/** Another session of the same user. */
+/** Signs in again, for another session of the same user. */
 export async function signInAgain({ email }: DashboardUser): Promise<Visitor> {
   const visitor = new Visitor();
   const { status } = await visitor.send("/sign-in", { email, password: PASSWORD });
@@ -47,7 +47,7 @@ export async function signInAgain({ email }: DashboardUser): Promise<Visitor> {
 /** Sessions of a user that are no longer valid, with their cookies and form tokens. */
 export interface EndedSessions {
   signedOut: Visitor;
-  /** Deleted when it is used, so it is restored each time. */
+  /** An expired session is deleted when it is used, so `expired` restores it each time. */
   expired: () => Promise<Visitor>;
 }
 

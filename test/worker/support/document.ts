@@ -18,7 +18,7 @@ import { ORIGIN } from "./client.ts";
 
 export type Shape = "A" | "B";
 
-/** What a deployment answers that serves `shape`. */
+/** Requests a path of a deployment that serves `shape`. */
 export const askInShape = (shape: Shape, path: string) =>
   app.fetch(
     new Request(`${ORIGIN}${path}`),
@@ -33,7 +33,7 @@ export async function documentIn(shape: Shape): Promise<Document> {
 
 export const schemasOf = (document: Document): Schemas => document.components?.schemas ?? {};
 
-/** A schema of the document by its name. */
+/** Returns a schema of the document by its name. */
 export function schemaNamed(document: Document, name: string): InlineSchema {
   return resolveSchema({ $ref: `#/components/schemas/${name}` }, schemasOf(document));
 }
@@ -41,28 +41,28 @@ export function schemaNamed(document: Document, name: string): InlineSchema {
 export const parametersOf = ({ parameters = [] }: Operation): Parameter[] =>
   parameters.filter((one): one is Parameter => "name" in one);
 
-/** The schema of a JSON body that is sent. */
+/** Returns the schema of a JSON request body. */
 export function bodyOf({ requestBody }: Operation): Schema | undefined {
   return requestBody && "content" in requestBody
     ? requestBody.content["application/json"]?.schema
     : undefined;
 }
 
-/** The type of a body that is sent as it is. */
+/** Returns the media type of a raw request body. */
 export function bytesOf({ requestBody }: Operation): string | undefined {
   const content = requestBody && "content" in requestBody ? requestBody.content : {};
   return Object.keys(content).find((type) => isBinary(content[type]?.schema ?? {}));
 }
 
-/** The answers that are not errors. */
+/** Returns the responses that are not errors. */
 export const successesOf = ({ responses = {} }: Operation): [status: string, ResponseObject][] =>
   Object.entries(responses).filter(([status]) => status < "400");
 
-/** Whether it answers with a file, which may be of any type. */
+/** Whether the operation answers with a file, which may be of any type. */
 export const answersBytes = (operation: Operation): boolean =>
   successesOf(operation).some(([, { content = {} }]) => "*/*" in content);
 
-/** A path with the examples of its parameters in it, and a signature where it may have one. */
+/** Returns a path with the examples of its parameters, and a signature where the operation takes one. */
 export function filled(path: string, operation: Operation, schemas: Schemas): string {
   const examples = (place: string) =>
     parametersOf(operation)

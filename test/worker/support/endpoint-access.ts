@@ -23,7 +23,7 @@ export interface EndpointAccess {
   scopes: Scope[];
   needsEach?: true;
   hidden: Statuses;
-  /** For a public or restricted model. */
+  /** Statuses for a public or restricted model. */
   shown: Statuses;
   body?: (place: PathParameters) => object;
   query?: string;
@@ -62,7 +62,7 @@ const calling: EndpointAccess = {
   shown: [401, 400, 400, 403, 403],
   body: ({ model_owner, model_name }) => ({ model: `${model_owner}/${model_name}` }),
 };
-/** A convention that the model is not compatible with: to it there is no such model. */
+/** A convention that the model is not compatible with: a 404, as if the model did not exist. */
 const incompatible: EndpointAccess = {
   scopes: ["read", "predict"],
   hidden: [401, 404, 404, 403, 403],
@@ -75,10 +75,10 @@ const own = (scopes: Scope[], statuses: Statuses): EndpointAccess => ({
   shown: statuses,
 });
 
-/** Lists, and what every account has. */
+/** Statuses of lists, and of what every account has. */
 const ALL_THEIRS: Statuses = [401, 200, 200, 403, 200];
 
-/** What belongs to the account as a whole. */
+/** Statuses of endpoints for the account as a whole. */
 const WHOLE_ACCOUNT: Statuses = [401, 200, 200, 403, 403];
 
 /** Webhook endpoints need `read` as well, because they pass on what it shows. */
@@ -122,7 +122,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   },
 
   "GET /v1/user": own(["read"], ALL_THEIRS),
-  // Limited to the models of the token: token-access.test.ts.
+  // The export is limited to the models of the token: token-access.test.ts.
   "GET /v1/user/export": own(["read"], WHOLE_ACCOUNT),
   "GET /v1/user/usage": own(["read"], ALL_THEIRS),
   "GET /v1/user/models": own(["read"], ALL_THEIRS),
@@ -144,7 +144,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
     ...own(["predict"], [401, 404, 202, 403, 403]),
     body: () => ({}),
   },
-  // After the prediction was canceled: the data of a running one cannot be deleted.
+  // The deletion comes after a cancel: the data of a running prediction cannot be deleted.
   [`DELETE ${PREDICTION}`]: own(["predict"], [401, 404, 200, 403, 403]),
 
   [`GET ${WEBHOOKS}`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
@@ -164,7 +164,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
     ...changing([401, 404, 200, 403, 403]),
     body: () => ({}),
   },
-  // After there is another.
+  // The deletion comes after a second secret was added.
   [`DELETE ${WEBHOOK_ENDPOINT}/secrets/:secret_id`]: changing([401, 404, 200, 403, 403]),
   [`DELETE ${WEBHOOK_ENDPOINT}`]: changing([401, 404, 200, 403, 403]),
 
@@ -195,10 +195,10 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
     ...own(["predict"], [401, 404, 200, 403, 403]),
     body: () => ({}),
   },
-  // After it is cancelled, as for predictions.
+  // The deletion comes after a cancel, as for predictions.
   [`DELETE ${RESPONSE}`]: own(["predict"], [401, 404, 200, 403, 403]),
 
-  // Without an upgrade: response-socket.test.ts.
+  // The request has no upgrade: response-socket.test.ts.
   "GET /v1/vendora/responses": own(["predict"], [401, 405, 405, 403, 405]),
   "POST /v1/vendora/responses/input_tokens": {
     scopes: ["predict"],
@@ -206,7 +206,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
     shown: [401, 200, 200, 403, 403],
     body: ({ model_owner, model_name }) => ({ model: `${model_owner}/${model_name}`, input: "x" }),
   },
-  // What is asked here needs an input: it is refused before anything runs.
+  // The request has no input, so it is refused before anything runs.
   "POST /v1/vendora/responses/compact": {
     scopes: ["predict"],
     hidden: [401, 404, 422, 403, 403],
@@ -239,14 +239,15 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
     body: () => ({ size: 1, mime_type: "text/plain" }),
   },
   [`GET ${UPLOAD}`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
-  // By its signature.
+  // The signature of the address replaces a token.
   [`PUT ${UPLOAD}/parts/:part_number`]: { ...everybody, query: "?:part_query", body: () => ({}) },
   [`POST ${UPLOAD}/complete`]: {
     ...own(["predict"], [401, 404, 200, 403, 403]),
     body: ({ etag }) => ({ etags: [etag] }),
   },
   [`DELETE ${UPLOAD}`]: own(["predict"], [401, 404, 200, 403, 403]),
-  // Without a signature: with one, everybody can read it. A token without `read` counts as none.
+  // The request has no signature, with which everybody could read the file. A token without `read` counts as
+  // none.
   [`GET ${FILE}`]: own(["read"], [401, 404, 200, 401, 403]),
   [`POST ${FILE}/addresses`]: {
     ...own(["read", "predict"], [401, 404, 200, 403, 403]),
@@ -262,7 +263,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   [`DELETE ${VARIABLES}/:variable_name`]: writing,
 
   [`GET ${EXAMPLES}`]: reading,
-  // It shows what a prediction has.
+  // An example shows a prediction, so it needs `read` as well.
   [`POST ${EXAMPLES}`]: {
     ...writing,
     scopes: ["write", "read"],
@@ -281,7 +282,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   [`DELETE ${MODEL}`]: writing,
 };
 
-/** An upload that waits for a part `{}`, one that waits for completion, and a file. */
+/** Returns an upload that waits for a part `{}`, one that waits for completion, and a file. */
 export async function newUploads(
   client: Client,
 ): Promise<{ pending: PathParameters; whole: PathParameters }> {
@@ -301,14 +302,14 @@ export async function newUploads(
   };
 }
 
-/** A response of the model, which waits. */
+/** Creates a response of the model, which waits. */
 export async function newResponse(client: Client, model: string): Promise<PathParameters> {
   const body = { model, input: "Go on", background: true };
   const answer = await client.json<{ id: string }>("POST", "/v1/vendora/responses", body);
   return { response_id: answer.body.id, model: encodeURIComponent(model) };
 }
 
-/** A conversation with an item. */
+/** Creates a conversation with an item. */
 export async function newConversation(client: Client): Promise<PathParameters> {
   const path = "/v1/vendora/conversations";
   const items = [{ id: "msg_first", role: "user", content: "Go on" }];
@@ -316,7 +317,7 @@ export async function newConversation(client: Client): Promise<PathParameters> {
   return { conversation_id: id, item_id: "msg_first" };
 }
 
-/** A prediction that has ended and told of it, and an endpoint of the account. */
+/** Creates a prediction that has ended and posted its webhook, and an endpoint of the account. */
 export async function newWebhooks(client: Client, model: string): Promise<PathParameters> {
   const hook = addressOf(freshPath());
   const { id, secrets } = await newEndpoint(client, { url: hook, enabled: false });
@@ -333,7 +334,7 @@ export async function newWebhooks(client: Client, model: string): Promise<PathPa
   };
 }
 
-/** Endpoints for operators only, and what they answer an operator who may not do that just then. */
+/** Endpoints for operators only, with the operator's status where a call is refused for another reason. */
 export const OPERATOR_ENDPOINTS: Record<
   string,
   Pick<EndpointAccess, "body"> & { status?: number }
@@ -367,7 +368,7 @@ export const OPERATOR_ENDPOINTS: Record<
   "GET /v1/operator/backups": {},
   "POST /v1/operator/backups": {},
   "GET /v1/operator/backups/:backup_id/parts/:part_number": {},
-  // It is no part of a backup, and the deployment is not empty.
+  // The part belongs to no backup, and the deployment is not empty.
   "PUT /v1/operator/backups/:backup_id/parts/:part_number": { body: () => ({}), status: 409 },
   "POST /v1/operator/backups/:backup_id/restore": { status: 409 },
 };

@@ -1,4 +1,4 @@
-/** What the paths of endpoints name, made for the account or the operator that calls them. */
+/** Path parameters of endpoints, made for the account or the operator that calls them. */
 import { setAvatar } from "../../../src/services/accounts/avatars.ts";
 import { callerOf, GIF, run, services } from "./accounts.ts";
 import { makeBackup, withKey } from "./backups.ts";
@@ -20,7 +20,7 @@ import { newUser, operator, unique, type World } from "./world.ts";
 
 const VARIABLE = "HF_TOKEN";
 
-/** Calls that use up what they name, or add to what an account has only so many of. */
+/** Whether a call uses up what it names, or adds to something that an account has a limited number of. */
 export const isSpent = (key: string) =>
   /^DELETE|^POST .*(?:webhook|examples$|predictions$|responses$|cancel$|complete$)|^PUT .*part_number$/.test(
     key,
@@ -52,13 +52,13 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
   return place;
 }
 
-/** As many may wait as an account may have. */
+/** Cancels all waiting predictions, so that the account is below its limit. */
 async function endAll({ client, user_id }: World): Promise<void> {
   const waiting = "SELECT id FROM predictions WHERE status = 'pending'";
   for (const { id } of await inAccount(user_id, waiting)) await client.cancel(id);
 }
 
-/** A model that nothing runs on. */
+/** Creates a model without runs. */
 async function idleModel({ client, username }: World): Promise<PathParameters> {
   const { name, id } = await newModel(client);
   await publish(client, `${username}/${name}`);
@@ -66,13 +66,13 @@ async function idleModel({ client, username }: World): Promise<PathParameters> {
   return { model_name: name, example_id: await insertExample(id) };
 }
 
-/** A run that can become an example, of a model with none. */
+/** Creates a run that can become an example, of a model without examples. */
 async function ended(world: World): Promise<PathParameters> {
   const { name, prediction_id = "" } = await newPinnable(world);
   return { model_name: name ?? "", prediction_id };
 }
 
-/** One that waits; one that has ended where it must have. */
+/** Creates a waiting prediction, and cancels it for calls that need an ended one. */
 async function predictionFor(key: string, { client, waiting }: World): Promise<string> {
   const id = await waiting();
   if (/^DELETE|stream$/.test(key)) await client.cancel(id);
@@ -82,7 +82,7 @@ async function predictionFor(key: string, { client, waiting }: World): Promise<s
 async function webhooksFor(key: string, world: World): Promise<PathParameters> {
   await run("DELETE FROM webhook_endpoints WHERE user_id = ?", world.user_id);
   const { told_id = "", ...place } = await newWebhooks(world.client, world.model);
-  // The last one cannot be deleted.
+  // The last secret cannot be deleted.
   if (key.includes(":secret_id")) await addSecret(world.client, place.endpoint_id ?? "");
   return { ...place, prediction_id: told_id };
 }
@@ -97,7 +97,7 @@ async function operatorsPlace(key: string, world: World): Promise<PathParameters
     return { token_id: await newId(`users/${world.username}/tokens`, { name: "x" }) };
   if (key.includes(":runner_id")) {
     const { runner } = await registered();
-    // Only one that is gone can be removed.
+    // A runner can be removed only after it stopped.
     if (key.startsWith("DELETE")) await runner.tell({ state: "stopped" });
     return { runner_id: runner.id, action: "drain" };
   }

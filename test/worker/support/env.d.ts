@@ -1,4 +1,4 @@
-/** What the tests have beside the bindings of src/env.ts. */
+/** Bindings that only the tests have, in addition to those of src/env.ts. */
 import type { D1Migration } from "cloudflare:test";
 import type * as worker from "../../../src/worker.ts";
 

@@ -6,11 +6,11 @@ export interface ServerEvent {
   data: unknown;
 }
 
-/** Reads one stream, event by event; comments are counted. */
+/** Reads one stream, event by event, and counts the comments. */
 export class EventReader {
   comments = 0;
   readonly #reader: ReadableStreamDefaultReader<string>;
-  /** Whole events that were not asked for yet, and the pieces of the next one. */
+  /** Whole events that `next` has not returned yet, and the pieces of the next one. */
   readonly #blocks: string[] = [];
   #pieces: string[] = [];
 
@@ -19,7 +19,7 @@ export class EventReader {
     this.#reader = body.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  /** The next event; undefined at the end. */
+  /** Returns the next event, or undefined at the end. */
   async next(): Promise<ServerEvent | undefined> {
     for (;;) {
       const [block] = this.#blocks.splice(0, 1);
@@ -33,14 +33,14 @@ export class EventReader {
     }
   }
 
-  /** Comments come before an event, or after the last one. */
+  /** Returns a block without its comments, which precede an event or follow the last one. */
   #withoutComments(block: string): string {
     const [comments = ""] = /^(?::.*\n)*/.exec(block) ?? [];
     this.comments += comments.split("\n").length - 1;
     return block.slice(comments.length);
   }
 
-  /** Large events come in thousands of pieces: they are joined once. */
+  /** Adds a piece to the blocks. Large events arrive in thousands of pieces, which are joined once. */
   #add(piece: string): void {
     const joint = (this.#pieces.at(-1) ?? "").slice(-1) + piece;
     this.#pieces.push(piece);
@@ -84,7 +84,7 @@ function parse(block: string): ServerEvent {
   };
 }
 
-/** All events of a stream that ends. */
+/** Returns all events of a stream that ends. */
 export const eventsOf = async (answering: Response | Promise<Response>): Promise<ServerEvent[]> =>
   new EventReader((await answering).body).rest();
 

@@ -1,6 +1,6 @@
-/** Waits in real time for what happens by itself. */
+/** Waits in real time. */
 
-/** Tries again, every few real milliseconds, until it does not throw. */
+/** Repeats `attempt` every few real milliseconds until it does not throw, for `limitMs` at most. */
 export async function eventually<T>(attempt: () => T | Promise<T>, limitMs = 15_000): Promise<T> {
   const end = performance.now() + limitMs;
   for (;;) {
@@ -13,8 +13,8 @@ export async function eventually<T>(attempt: () => T | Promise<T>, limitMs = 15_
   }
 }
 
-/** The real one, also while timers are stopped. */
+/** The real timer, also while a test holds timers. */
 const { setTimeout: realTimeout } = globalThis;
 
-/** Lets what is under way happen. */
+/** Waits `ms` real milliseconds. */
 export const pause = (ms: number) => new Promise<void>((resolve) => realTimeout(resolve, ms));

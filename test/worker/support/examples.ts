@@ -1,4 +1,4 @@
-/** Examples of models, and runs that become ones. */
+/** Examples of models, and runs that become examples. */
 import { env } from "cloudflare:workers";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Model, Visibility } from "../../../src/protocol/model.ts";
@@ -15,7 +15,7 @@ interface Wanted {
   schema?: Record<string, Json>;
 }
 
-/** A model of somebody's, and how to run it to its end. */
+/** Creates a model, and returns it with a function that runs it to its end. */
 export async function newRunnable(
   { client }: Pick<DashboardUser, "client">,
   { visibility = "private", schema = {} }: Wanted = {},
@@ -29,7 +29,7 @@ export async function newRunnable(
   const runner = await FakeRunner.begin(await newRunnerToken(hardware), hardware, "box");
   const [owner = "", name = ""] = reference.split("/");
 
-  /** @param outputOf by the prediction's id; a text in R2 is there for each file that it names */
+  /** @param outputOf returns the output for the prediction's ID; R2 has a text for each file that it names */
   async function run(input: object, outputOf: (id: string) => Json): Promise<string> {
     const { id } = (await client.create({ model: reference, input })).body;
     const { channel } = await runner.work();
@@ -46,19 +46,19 @@ export async function newRunnable(
   return { model, reference, owner, name, path: `/models/${reference}`, run, runner };
 }
 
-/** A file of a run, as its runner has uploaded it. */
+/** Stores a file of a run, as its runner would have uploaded it. */
 export async function outputFile(id: string, name: string, bytes: string, type: string) {
   await env.FILES.put(`${id}/${name}`, bytes, { httpMetadata: { contentType: type } });
   return `${ORIGIN}/v1/files/${id}/${name}?expires=9999999999&signature=x`;
 }
 
-/** A run that is not an example yet. */
+/** Creates a run that is not an example yet. */
 export async function newPinnable(person: Pick<DashboardUser, "client">): Promise<RouteParameters> {
   const { owner, name, run } = await newRunnable(person);
   return { owner, name, prediction_id: await run({}, () => "out") };
 }
 
-/** The second of two, with a picture. */
+/** Creates an example with a picture, the second of two. */
 export const newExample = (person: DashboardUser) => exampleOf(person, "private");
 export const newShownExample = (person: DashboardUser) => exampleOf(person, "public");
 
@@ -70,7 +70,7 @@ async function exampleOf({ client }: DashboardUser, visibility: Visibility) {
   return { owner, name, example: await insertExample(model.id, 1) };
 }
 
-/** With a picture. @returns its id */
+/** Inserts an example with a picture. @returns its ID */
 export async function insertExample(modelId: string, position = 0): Promise<string> {
   const id = crypto.randomUUID();
   await outputFile(id, "0-out.png", "png", "image/png");

@@ -1,20 +1,20 @@
-/** Accounts whose objects are far away: a call takes until the test says that it has arrived. */
+/** Accounts whose objects are far away: a call takes until the test lets it arrive. */
 import { onTestFinished } from "vitest";
 import { AccountObject } from "../../../src/objects/account/object.ts";
 import { pause } from "./eventually.ts";
 import { accountOf } from "./objects.ts";
 
-/** An alarm goes off in the object itself. */
+/** Methods that are not counted as calls: an alarm starts in the object itself. */
 const NO_CALLS = ["constructor", "alarm"];
 
 interface Call {
-  /** The id of the object that is called. */
+  /** The ID of the object that is called. */
   object: string;
   method: string;
   arrived: boolean;
 }
 
-/** Takes note of each call of an account's object, until the test ends. */
+/** Records each call of an account's object, until the test ends. */
 export function watchAccounts() {
   const calls: Call[] = [];
   const far = new Set<string>();
@@ -29,7 +29,7 @@ export function watchAccounts() {
         const object = String(Reflect.get(this, "ctx").id);
         const call = { object, method, arrived: !far.has(object) };
         calls.push(call);
-        // What an object waits for cannot be resolved from elsewhere: it looks.
+        // Code in an object cannot wait for a promise that is resolved elsewhere, so the call polls.
         while (!call.arrived) await pause(2);
         return Reflect.apply(descriptor.value, this, args);
       },

@@ -8,13 +8,13 @@ import { Client } from "./client.ts";
 import type { FakeRunner } from "./runner.ts";
 
 export const MIB = 1024 ** 2;
-/** As wrangler.toml has it. */
+/** The part size of wrangler.toml. */
 export const PART = 16 * MIB;
 
-/** Whoever has an address and nothing else. */
+/** A client without a token. */
 export const nobody = new Client(undefined);
 
-/** Bytes of which no two neighbours are alike, others for another seed. */
+/** Returns bytes of which no two neighbours are alike, and others for another seed. */
 export function bytesOf(length: number, seed = 1): Uint8Array<ArrayBuffer> {
   const pattern = Uint8Array.from(
     { length: Math.min(length, 65_521) },
@@ -27,7 +27,7 @@ export function bytesOf(length: number, seed = 1): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Comparing megabytes one by one takes seconds. */
+/** Returns the SHA-256, because comparing megabytes one by one takes seconds. */
 export async function digestOf(content: BufferSource | Response): Promise<string> {
   const bytes = content instanceof Response ? await content.arrayBuffer() : content;
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
@@ -42,7 +42,7 @@ export const putPart = (url: string | undefined, body: BodyInit, headers = {}) =
   return nobody.fetch(url, { method: "PUT", body, headers });
 };
 
-/** @returns the ETag of a part that must be taken. */
+/** Sends a part, which must be accepted. @returns its ETag */
 export async function sendPart(url: string | undefined, body: BodyInit): Promise<string> {
   const response = await putPart(url, body);
   const text = await response.text();
@@ -50,7 +50,7 @@ export async function sendPart(url: string | undefined, body: BodyInit): Promise
   return response.headers.get("etag") ?? "";
 }
 
-/** Cuts a file as its upload says, and sends all of it. */
+/** Splits a file by the upload's part size, and sends all parts. */
 export const sendParts = (
   { urls, part_size }: Pick<Upload, "urls" | "part_size">,
   bytes: Uint8Array,
@@ -60,7 +60,7 @@ export const sendParts = (
 export const complete = (client: Client, id: string, etags: string[]) =>
   client.json<Upload>("POST", `/v1/uploads/${id}/complete`, { etags });
 
-/** A completed upload. */
+/** Returns a completed upload. */
 export async function uploaded(
   client: Client,
   content: Uint8Array | string = "content",
@@ -72,7 +72,7 @@ export async function uploaded(
   return client.ok("POST", `/v1/uploads/${begun.id}/complete`, { etags });
 }
 
-/** The address of a completed one's file. */
+/** Returns the address of a completed upload's file. */
 export function fileUrl({ file_url }: Upload): string {
   if (file_url === null) throw new Error("the upload is not completed");
   return file_url;
@@ -81,21 +81,21 @@ export function fileUrl({ file_url }: Upload): string {
 export const uploadRow = (id: string) =>
   env.DB.prepare("SELECT * FROM uploads WHERE id = ?").bind(id).first<UploadRow>();
 
-/** One that must be there. */
+/** Returns the row of an upload, which must exist. */
 export async function rowOfUpload(id: string): Promise<UploadRow> {
   const row = await uploadRow(id);
   if (!row) throw new Error(`no row of the upload ${id}`);
   return row;
 }
 
-/** All keys of R2 below an upload or a prediction, or all there are. */
+/** Returns the keys of R2 below an upload or a prediction, or all keys. */
 export async function keysBelow(source = ""): Promise<string[]> {
   const { objects, truncated } = await env.FILES.list({ prefix: source });
   if (truncated) throw new Error("more keys than a page has");
   return objects.map(({ key }) => key);
 }
 
-/** Whether R2 has a multipart upload under way: it would take another part. */
+/** Whether R2 has a multipart upload under way, which is tried with another part. */
 export const isUnderWay = (key: string, multipartId: string) =>
   env.FILES.resumeMultipartUpload(key, multipartId)
     .uploadPart(1, "x")
@@ -107,7 +107,7 @@ export const isUnderWay = (key: string, multipartId: string) =>
       },
     );
 
-// ---- a runner's calls, by the lease of its job
+// ---- Calls of a runner, with the lease of its job.
 
 const call = ({ client }: FakeRunner, { lease }: Job, path: string, init: RequestInit = {}) =>
   client.fetch(`/v1/runner${path}`, {
@@ -139,14 +139,14 @@ async function ok<Body>(answering: Promise<Response>): Promise<Body> {
   throw new Error(`a runner's call was answered ${response.status}: ${await response.text()}`);
 }
 
-/** Stores a value; what a frame says of it. */
+/** Stores a value. @returns the event that a frame reports it with */
 export async function storeValue(runner: FakeRunner, job: Job, value: Json) {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
   const { name } = await ok<{ name: string }>(postValue(runner, job, bytes));
   return { event: "stored" as const, data: { name, size: bytes.length } };
 }
 
-/** @returns its address. */
+/** Stores a file. @returns its address */
 export const storeFile = async (runner: FakeRunner, job: Job, body: BodyInit, name = "out.png") =>
   (await ok<{ url: string }>(postFile(runner, job, body, `?${new URLSearchParams({ name })}`))).url;
 
@@ -162,7 +162,7 @@ export const beginRunnerUpload = (runner: FakeRunner, job: Job, size: number) =>
   return ok<RunnerUpload>(postUpload(runner, job, "", facts));
 };
 
-/** Stores a file in parts. @returns its address. */
+/** Stores a file in parts. @returns its address */
 export async function storeInParts(runner: FakeRunner, job: Job, bytes: Uint8Array) {
   const begun = await beginRunnerUpload(runner, job, bytes.length);
   const etags = await sendParts(begun, bytes);

@@ -1,4 +1,4 @@
-/** Runners as an operator sees them. */
+/** Runners from the view of an operator. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
@@ -11,7 +11,7 @@ import { FakeRunner } from "./runner.ts";
 import { passes } from "./time.ts";
 import { newRunnerToken, operator, unique, type World } from "./world.ts";
 
-/** A runner with room for three, on hardware of its own. */
+/** Returns a runner with three slots, on hardware of its own. */
 export async function registered(
   name = unique("box"),
   changes: Partial<SessionRequest> = {},
@@ -27,13 +27,13 @@ export async function registered(
   };
 }
 
-/** What the operator is told of a runner. */
+/** Returns a runner's state as an operator reads it. */
 export async function shown(id: string): Promise<RunnerState | undefined> {
   const { items } = await pageAt<RunnerState>(operator, "/v1/operator/runners?page_size=50");
   return items.find((item) => item.id === id);
 }
 
-/** A runner that has taken three jobs and was heard of none. */
+/** Returns a runner that has taken three jobs and reported on none. */
 export async function setAside(world: World): Promise<FakeRunner> {
   const idle = await world.runner();
   for (let n = 0; n < 3; n++) {
@@ -41,7 +41,7 @@ export async function setAside(world: World): Promise<FakeRunner> {
     const job = await idle.take();
     expect(job.prediction_id).toBe(id);
     await passes(5.1, id);
-    // Nobody else is there: it goes back into the line, and out of it again.
+    // The job returns to the line, because no other runner is there, and leaves it with the cancel.
     await world.client.cancel(id);
     await eventually(async () =>
       expect((await env.POOL.getByName(world.hardware).status()).waiting).toBe(0),
@@ -50,14 +50,14 @@ export async function setAside(world: World): Promise<FakeRunner> {
   return idle;
 }
 
-/** As an operator does. */
+/** Revokes a token as an operator does. */
 export async function revoke(token: string): Promise<void> {
   const { items } = await pageAt<RunnerToken>(operator, "/v1/operator/runner_tokens?page_size=50");
   const found = items.find(({ prefix }) => token.startsWith(prefix));
   await operator.ok("DELETE", `/v1/operator/runner_tokens/${found?.id}`);
 }
 
-/** By hand in D1: no object hears of it. */
+/** Revokes a token in D1 only, so that no object learns of it. */
 export const revokeInDatabase = (token: string) =>
   env.DB.prepare("UPDATE runner_tokens SET revoked_at = 1 WHERE prefix = ?")
     .bind(tokenPrefix(token))

@@ -1,6 +1,6 @@
 /** The contract of the API as tables: the fields of bodies. */
 
-/** Of each form its fields: `?` may be null, `[]` is a list. */
+/** Fields by form: `?` may be null, `[]` is a list. */
 const predictionFields = {
   id: "uuid",
   model: "object",
@@ -234,7 +234,7 @@ export const ENUMS = {
   Isolation: ["model", "account", "prediction"],
 };
 
-/** Fields that an answer may lack; all others are always there. */
+/** Fields that an answer may lack; all other fields are always present. */
 export const OPTIONAL: Record<string, string[]> = {
   Metrics: Object.keys(FORMS.Metrics ?? {}),
   Schemas: ["components"],

@@ -1,4 +1,4 @@
-/** Lets calls of the platform fail, by their number: of D1, R2, the queues and the objects together. */
+/** Failing calls of the platform, by their number: of D1, R2, the queues and the objects together. */
 import { env } from "cloudflare:workers";
 import { onTestFinished } from "vitest";
 import { AccountObject } from "../../../src/objects/account/object.ts";
@@ -8,22 +8,22 @@ import { RunnerObject } from "../../../src/objects/runner/object.ts";
 
 export interface Failure {
   message: string;
-  /** Whether it has taken effect, and only its answer is lost. */
+  /** The failed call has taken effect, and only its answer is lost. */
   isDone: boolean;
 }
 
-/** Says how a call fails, if it does. @param nth from 1 */
+/** Returns how a call fails, if it does. @param nth the number of the call, from 1 */
 type Fate = (nth: number) => Failure | undefined;
 
 export interface Injection {
-  /** From now on, calls are counted, and some may fail. */
+  /** Begins to count calls, some of which fail by `fate`. */
   begin: (fate: Fate) => void;
-  /** Those since then. */
+  /** Returns the names of the calls since `begin`. */
   calls: () => string[];
   end: () => void;
 }
 
-/** What is called by the platform, not by us, and what none of them have. */
+/** Methods that the platform calls, not our code, and methods that every object has. */
 const NO_CALLS = new Set(["constructor", "alarm", "webSocketMessage", "webSocketClose"]);
 
 const D1 = ["all", "raw", "run", "first"];
@@ -34,7 +34,7 @@ const QUEUE = ["send", "sendBatch"];
 const statement = Object.getPrototypeOf(env.DB.prepare("SELECT 1"));
 const prototypeOf = (binding: object): object => Object.getPrototypeOf(binding);
 
-/** Each object that has methods, and their names. */
+/** Objects with methods, and the methods' names. */
 const PLACES: [string, object, string[]][] = [
   ["D1", statement, D1],
   ["D1", prototypeOf(env.DB), ["batch"]],
@@ -58,7 +58,7 @@ async function meets(failure: Failure | undefined, call: () => Promise<unknown>)
   return result;
 }
 
-/** Until the test ends. */
+/** Counts calls and lets them fail, until the test ends. */
 export function failing(): Injection {
   let count = 0;
   let fate: Fate = () => undefined;
@@ -75,7 +75,7 @@ export function failing(): Injection {
           count += 1;
           names.push(`${place}.${name}`);
           const answer = meets(fate(count), async () => Reflect.apply(method, this, args));
-          // An object's own call of one of its methods may not wait for it.
+          // Code that calls a method of its own object may not await the result.
           answer.catch(() => {});
           return answer;
         },

@@ -1,10 +1,10 @@
-/** Time limits that are over when a test says so. */
+/** Time limits that a test ends. */
 import { onTestFinished, vi } from "vitest";
 
 /**
- * Holds the timers that are set for exactly this time, until the test ends. Each goes off where it
- * was set: what belongs to one request or object cannot be used from another.
- * @returns lets those go off that are held by then
+ * Holds the timers that are set for exactly `heldMs`, until the test ends. Each runs where it was set: what
+ * belongs to one request or object cannot be used from another.
+ * @returns a function that runs the timers held so far
  */
 export function holdTimers(heldMs: number): () => void {
   let ended = 0;
@@ -28,10 +28,7 @@ export function holdTimers(heldMs: number): () => void {
   return () => void ended++;
 }
 
-/**
- * Until the test ends, timers of a second and more go off when the moved clock says so, each where it
- * was set.
- */
+/** Lets timers of a second and more follow the moved clock until the test ends, each where it was set. */
 export function timersFollowClock(): void {
   const { setTimeout } = globalThis;
   const spy = vi.spyOn(globalThis, "setTimeout").mockImplementation((act: () => void, ms = 0) => {

@@ -11,7 +11,7 @@ import { newUser, unique } from "./world.ts";
 export class Images {
   readonly #repository: Repository;
   readonly #client: Client;
-  /** In bytes, by digest. */
+  /** Sizes of manifests in bytes, by digest. */
   readonly #manifestSizes = new Map<string, number>();
   readonly versions: string;
 
@@ -22,7 +22,7 @@ export class Images {
     this.versions = `/v1/models/${model}/versions`;
   }
 
-  /** @param config the settings of its containers. @returns its digest */
+  /** Pushes an image. @param config the settings of its containers. @returns its digest */
   async push(tag: string, config: object, architecture = "amd64"): Promise<string> {
     const blob = bytesOf(JSON.stringify({ architecture, os: "linux", config, id: unique("") }));
     const layer = randomBytes(5_000);
@@ -34,7 +34,7 @@ export class Images {
     return this.#repository.push(bytesOf(text));
   }
 
-  /** A manifest, or an index. */
+  /** Puts a manifest or an index. @returns its digest */
   async put(tag: string, manifest: string, type: string = MEDIA_TYPES.ociManifest) {
     const response = await this.#repository.putManifest(tag, manifest, type);
     expect(response.status, await response.clone().text()).toBe(201);
@@ -43,7 +43,7 @@ export class Images {
     return digest;
   }
 
-  /** The entry of an index that names a manifest which was put here. */
+  /** Returns the entry of an index for a manifest that was put here. */
   entry(digest: string) {
     const size = this.#manifestSizes.get(digest) ?? expect.fail(`${digest} was not put here`);
     return { mediaType: MEDIA_TYPES.ociManifest, digest, size };
@@ -53,7 +53,7 @@ export class Images {
     return this.#client.ok<Version>("POST", this.versions, { release_notes: "", ...request });
   }
 
-  /** The place of what is wrong, and why. */
+  /** Returns the place and the message of a refused publication's error. */
   async refused(request: object): Promise<string> {
     const { status, body } = await this.#client.refused(this.versions, {
       release_notes: "",
@@ -72,7 +72,7 @@ export async function newImages(fields: object = {}) {
   return { client, model, id: made.id, images: new Images(client, model) };
 }
 
-/** The same, of somebody at their browser. */
+/** Returns a repository like `newImages`, of a user of the dashboard. */
 export async function newOwnImages(fields: object = {}) {
   const person = await newDashboardUser();
   const { client } = person;

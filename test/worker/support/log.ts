@@ -7,7 +7,7 @@ interface Entry {
   [name: string]: unknown;
 }
 
-/** Takes the log's entries of a level instead of printing them, until mocks are restored. */
+/** Captures the log's entries of a level instead of printing them, until mocks are restored. */
 export function captureLog(
   level: "info" | "warn" | "error",
 ): MockInstance & { entries(): Entry[] } {

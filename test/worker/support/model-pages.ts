@@ -1,4 +1,4 @@
-/** The pages of models and versions: makes both through their forms, and reads what the pages say. */
+/** Pages of models and versions: makes both through their forms, and reads the pages. */
 import { expect } from "vitest";
 import { textOf } from "./page-text.ts";
 import { signedUp } from "./visitor.ts";
@@ -35,7 +35,7 @@ export const NEW_VERSION = {
   weights: "",
 };
 
-/** Somebody with a model, made through the pages. */
+/** Returns a user with a model that was made through the pages. */
 export async function owner(fields: Record<string, string | string[]> = {}) {
   const person = await signedUp();
   const made = await person.visitor.send("/models/new", { ...NEW_MODEL, ...fields });
@@ -43,6 +43,6 @@ export async function owner(fields: Record<string, string | string[]> = {}) {
   return { ...person, path: made.location ?? "" };
 }
 
-/** What is said below a field. */
+/** Returns the error below a field. */
 export const issueOf = (html: string, field: string) =>
   textOf(html.split(`id="${field}-error">`)[1]?.split("</p>")[0] ?? "");

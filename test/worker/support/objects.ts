@@ -21,14 +21,14 @@ export interface Row {
 
 export type Account = DurableObjectStub<AccountObject>;
 
-/** The object of an account; undefined before its first prediction or change. */
+/** Returns the object of an account, or undefined before its first prediction or change. */
 export async function accountOf(userId: string): Promise<Account | undefined> {
   const statement = env.DB.prepare("SELECT account_object FROM users WHERE id = ?").bind(userId);
   const id = await statement.first<string>("account_object");
   return id === null ? undefined : env.ACCOUNT.get(env.ACCOUNT.idFromString(id));
 }
 
-/** What SQL says in an account's object. */
+/** Returns the rows of a statement in an account's object. */
 export async function inAccount<Found = Row>(
   userId: string,
   statement: string,
@@ -42,7 +42,9 @@ export async function inAccount<Found = Row>(
   );
 }
 
-/** The newest accounts first: it is likely to be one of theirs. */
+/**
+ * Returns the row of a prediction. The newest accounts come first, because one of them is likely to have it.
+ */
 export async function rowOf(predictionId: string): Promise<Row | null> {
   const { results } = await env.DB.prepare(
     "SELECT id FROM users WHERE account_object IS NOT NULL ORDER BY seq DESC",
@@ -59,7 +61,7 @@ export async function countRows(userId: string): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Lets the alarm of an account go off. */
+/** Runs the alarm of an account. */
 export async function keepUp(userId: string): Promise<void> {
   const account = await accountOf(userId);
   if (account) await runDurableObjectAlarm(account);
@@ -67,7 +69,7 @@ export async function keepUp(userId: string): Promise<void> {
 
 let skipped = 0;
 
-/** Its alarm, at a time at which it publishes again: a minute after the last time. */
+/** Runs the alarm of an account a minute after the last time, so that it publishes its counts again. */
 async function laterAlarm(account: Account): Promise<void> {
   const wasFake = vi.isFakeTimers();
   const now = Date.now();
@@ -84,7 +86,7 @@ interface Count {
   predictions: number;
 }
 
-/** Has all accounts publish how often they ran models, and waits until D1 has heard of it. */
+/** Lets all accounts publish how often they ran models, and waits until D1 has the counts. */
 export async function tellCounts(): Promise<void> {
   const { results } = await env.DB.prepare(
     "SELECT id, deleted_at FROM users WHERE account_object IS NOT NULL",
@@ -108,7 +110,7 @@ export async function tellCounts(): Promise<void> {
   }
 }
 
-/** While no row can be written and no key claimed, until `vi.restoreAllMocks`. */
+/** Refuses all rows and claims of keys, until `vi.restoreAllMocks`. */
 export function refuseRows() {
   const down = new Error("the account is down");
   const refusing = [
@@ -123,7 +125,7 @@ export function refuseRows() {
 }
 
 export async function objectOf(predictionId: string): Promise<DurableObjectStub<PredictionObject>> {
-  // The row of a run that is waited for is held back for 250 ms.
+  // The row of a run that its caller waits for is held back for 250 ms.
   const row = await eventually(async () => {
     const found = await rowOf(predictionId);
     if (!found) throw new Error(`no row of ${predictionId}`);
@@ -140,14 +142,17 @@ const tablesIn = ({ sql }: DurableObjectStorage): string[] =>
     .toArray()
     .map(({ name }) => name);
 
-/** The names of an object's tables and of its values, the rows of a log as one; none when it keeps nothing. */
+/**
+ * Returns the names of an object's tables and values, all rows of the log as one; empty when nothing is
+ * stored.
+ */
 export const tablesOf = (stub: DurableObjectStub<PredictionObject>) =>
   runInDurableObject(stub, (_, { storage }) => [
     ...tablesIn(storage),
     ...new Set(Array.from(storage.kv.list(), ([key]) => key.replace(/:\d+$/, ""))),
   ]);
 
-/** All that an object keeps, as text. */
+/** Returns everything that an object stores, as text. */
 export const textIn = (stub: DurableObjectStub<PredictionObject>) =>
   runInDurableObject(stub, (_, { storage }) => {
     const tables = tablesIn(storage).map((name) =>
@@ -162,13 +167,13 @@ export const textIn = (stub: DurableObjectStub<PredictionObject>) =>
     );
   });
 
-/** The rows of a prediction's log that are stored each by itself. */
+/** Returns the rows of a prediction's log that are stored separately. */
 export const logRowsOf = (stub: DurableObjectStub<PredictionObject>) =>
   runInDurableObject(stub, (_, { storage }) =>
     Array.from(storage.kv.list<string>({ prefix: "log:" }), ([, body]) => body),
   );
 
-/** The spec that an object has stored. */
+/** Returns the spec that an object has stored. */
 export const specOf = (stub: DurableObjectStub<PredictionObject>) =>
   runInDurableObject(stub, (_, { storage }) => {
     const request = storage.kv.get<{ spec: PredictionSpec }>("request");
@@ -176,7 +181,7 @@ export const specOf = (stub: DurableObjectStub<PredictionObject>) =>
     return request.spec;
   });
 
-/** As if a prediction had been created otherwise. */
+/** Changes the stored spec of a prediction. */
 export const changeSpec = (
   stub: DurableObjectStub<PredictionObject>,
   change: (spec: PredictionSpec) => PredictionSpec,

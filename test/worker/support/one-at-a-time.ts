@@ -8,27 +8,33 @@ import { resetting } from "./resets.ts";
 import { advance, startClock, stopClock } from "./time.ts";
 
 export interface Work<Made> {
-  /** What it is done with, made before anything fails. */
+  /** Makes the input of the work, before anything fails. */
   prepare: () => Promise<Made>;
-  /** What the platform starts. It rejects when the platform would see a failure. */
+  /** Does the work as the platform starts it. It rejects when the platform would see a failure. */
   act: (made: Made) => Promise<unknown>;
-  /** What it starts afterwards, each time later. */
+  /** Repeats what the platform starts later, in each round. */
   repeat: (made: Made) => Promise<unknown>;
-  /** What must be true in the end. It is asked until it is. */
+  /** Checks the result, and is repeated until it passes. */
   check: (made: Made) => Promise<void>;
 }
 
-/** The platform gives up an alarm that has failed once and six times more. */
+/** The tries of an alarm: the platform gives up after the first and six more. */
 const ALARM_TRIES = 7;
-/** Half an hour in all: an account looks at its predictions every five minutes, uploads wait for ten. */
+/**
+ * The rounds take half an hour in all: an account checks its predictions every 5 minutes, and uploads wait
+ * for 10.
+ */
 const ROUNDS = 7;
 const FIRST_ROUND_S = 31;
-/** What goes on in the background of an object begins within these, ms. */
+/** Background work of an object begins within this time, ms. */
 const BACKGROUND_MS = 40;
-/** A row may be late where much else runs. */
+/** The time of the last check, ms: a row may be late on a busy machine. */
 const LAST_MS = 15_000;
 
-/** Whoever meets the first does not ask again at once; whoever meets the second may, and it was done. */
+/**
+ * A caller of the first failure does not repeat at once; one of the second may, although the call has taken
+ * effect.
+ */
 export const FAILURES: Failure[] = [
   { message: "Durable Object is overloaded. Too many requests queued.", isDone: false },
   { message: "Network connection lost.", isDone: true },
@@ -39,10 +45,10 @@ const RESET: Failure = {
   isDone: false,
 };
 
-/** Each takes up to half a second, and some have twenty. */
+/** The time of a test: each run takes up to half a second, and some tests have twenty. */
 export const LONG = { timeout: 180_000 };
 
-/** For all tests of a file: time stands still, and of what fails on purpose nothing is logged. */
+/** Stops the clock and captures the log in all tests of a file. */
 export function expectFailures(): void {
   beforeEach(() => {
     stopClock();
@@ -54,10 +60,10 @@ export function expectFailures(): void {
   });
 }
 
-/** @returns what it calls */
+/** Runs the work once for each call and failure. @returns the names of the calls */
 export const atEachCall = <Made>(work: Work<Made>) => atEach(work, failing(), FAILURES);
 
-/** While the object that writes is reset. @returns what it writes */
+/** Runs the work once for each write, and resets the object that writes. @returns the names of the writes */
 export const atEachWrite = <Made>(work: Work<Made>) => atEach(work, resetting(), [RESET]);
 
 async function atEach<Made>(work: Work<Made>, platform: Injection, failures: Failure[]) {
@@ -93,7 +99,7 @@ async function settled<Made>({ check, repeat }: Work<Made>, made: Made, where: s
 }
 
 /**
- * Lets an alarm that is due go off, again and again while it fails, as the platform does.
+ * Runs an alarm that is due, and repeats it while it fails, as the platform does.
  * @param open makes a stub: one whose call has failed with the object stays broken
  */
 export async function goesOff(open: () => DurableObjectStub): Promise<void> {

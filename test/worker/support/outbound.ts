@@ -3,7 +3,7 @@ import type { WebhookSettings } from "../../../src/env.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
 import { addressOf, freshPath, script } from "./receiver.ts";
 
-/** Gives a receiver 0.3 s, and asks nobody for addresses. */
+/** Settings with a limit of 0.3 s for the receiver, and without a resolver. */
 export const impatient: WebhookSettings = {
   allowInsecure: true,
   timeoutMs: 300,
@@ -12,7 +12,7 @@ export const impatient: WebhookSettings = {
   resolver: "http://127.0.0.1:1/",
 };
 
-/** The numbers of the types of records. */
+/** The numbers of record types. */
 const NUMBERS = { A: 1, CNAME: 5, AAAA: 28 };
 type Type = keyof typeof NUMBERS;
 
@@ -21,7 +21,7 @@ export interface Zone {
   AAAA?: Behaviour[];
 }
 
-/** What a resolver says when it has found these: `type data`, as in "A 192.0.2.1". */
+/** Returns a resolver's answer with these records: `type data`, as in "A 192.0.2.1". */
 export const records = (found: string[], ttl = 300): Behaviour =>
   says({
     Status: 0,
@@ -31,14 +31,14 @@ export const records = (found: string[], ttl = 300): Behaviour =>
     }),
   });
 
-/** An answer of a resolver, whatever is in it. */
+/** Returns an answer of a resolver with any content. */
 export const says = (message: unknown): Behaviour => ({
   status: 200,
   headers: { "content-type": "application/dns-json" },
   body: JSON.stringify(message),
 });
 
-/** A resolver that knows one name. @returns settings that ask it. */
+/** Scripts a resolver that knows one name. @returns settings that use it */
 export async function resolving(
   name: string,
   { A = [records([])], AAAA = [records([])] }: Zone,

@@ -1,4 +1,4 @@
-/** What a page says, without its tags, in one line. */
+/** Returns the text of a page without its tags, in one line. */
 export const textOf = (html: string) =>
   html
     .replaceAll(/<[^>]*>/g, " ")

@@ -1,13 +1,13 @@
 /**
- * In the place of better-auth's own: passwords are hashed and compared as it does, each once. Scrypt
- * takes 100 ms of a processor, and nearly all accounts of the tests have the same password.
+ * Replaces better-auth's functions for passwords: the same calls, each made once. Scrypt takes 100 ms of a
+ * processor, and nearly all accounts of the tests have the same password.
  */
 import * as passwords from "@better-auth/utils/password";
 
 export const hashPassword = once(passwords.hashPassword);
 export const verifyPassword = once(passwords.verifyPassword);
 
-/** The same arguments have the same answer. */
+/** Caches the answer of a function by its arguments. */
 function once<Texts extends string[], Answer>(ask: (...texts: Texts) => Promise<Answer>) {
   const answers = new Map<string, Promise<Answer>>();
   return (...texts: Texts): Promise<Answer> => {

@@ -1,4 +1,4 @@
-/** The playground of a public model, with somebody who runs predictions there. */
+/** The playground of a public model, with a user who runs predictions there. */
 import { expect } from "vitest";
 import { signedUp, type Visitor } from "./visitor.ts";
 import { newClient, newWorld } from "./world.ts";
@@ -16,7 +16,7 @@ export const INPUT = {
   components: { schemas: { size: { type: "string", enum: ["small", "large"] } } },
 };
 
-/** What a browser sends of the form when only this is typed. */
+/** Returns the fields that a browser sends when only `typed` was entered. */
 export const form = (typed: Record<string, string>) => ({
   version: "1",
   "lines-0": "",
@@ -27,18 +27,18 @@ export const form = (typed: Record<string, string>) => ({
   ...typed,
 });
 
-/** The tag of the control with this id. */
+/** Returns the tag of the control with this ID. */
 export const control = (html: string, id: string) =>
   new RegExp(`<(?:input|select|textarea)[^>]* id="${id}"[^>]*>`).exec(html)?.[0] ?? "";
 
-/** A world with this input, and somebody else who is signed in. */
+/** Returns a world with `INPUT`, and another user who is signed in. */
 export async function newPlayground() {
   const world = await newWorld({ input: INPUT, visibility: "public" });
   const page = `/models/${world.model}`;
   const { visitor, username } = await signedUp();
   const client = await newClient(username);
 
-  /** Runs it as client code does. */
+  /** Runs a prediction as client code does. @returns its ID */
   async function run(input: object, by: Visitor = visitor, at = page): Promise<string> {
     await by.look(at);
     const response = await by.call("POST", at, { input });

@@ -1,4 +1,4 @@
-/** A prediction just before each of its deadlines, and what must have come of it in the end. */
+/** A prediction just before each of its deadlines, and the checks of the result. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { expect } from "vitest";
 import type { Deadline } from "../../../src/domain/predictions/deadlines.ts";
@@ -17,7 +17,7 @@ import { alarmOf, ledger, payloadOf, READY, settled } from "./webhooks.ts";
 import type { World } from "./world.ts";
 
 export interface Row {
-  /** Silent runners count against their token: each run of such a row has a world of its own. */
+  /** Silent runners count against their token, so each run of such a row has a world of its own. */
   hasSilentRunner?: true;
   /** Makes a prediction, and lets time pass until the deadline is over. */
   make: (world: World) => Promise<Due>;
@@ -26,21 +26,24 @@ export interface Row {
 
 export interface Due {
   id: string;
-  /** Where its webhooks go. */
+  /** The path of the receiver of its webhooks. */
   path?: string;
   endpoint?: string;
-  /** Whoever has its job, or is to have it. */
+  /** The runner that has its job, or should get it. */
   runner?: FakeRunner;
   finish?: () => Promise<void>;
 }
 
 const DAY = 86_400;
-/** Of a poll: what waits is handed out at once. A job that is handed to one that has ended is late. */
+/** The time of a poll, which gets waiting jobs at once. A job that an ended poll gets counts as late. */
 const POLL_MS = 400;
-/** A poll that always gets the job takes as long as the machine needs. */
+/** The time of a poll that always gets the job, however slow the machine is. */
 const ANSWERED_MS = 30_000;
 
-/** It has one end, which its row and the account's usage have, too; only the removal of its data is due. */
+/**
+ * Expects one end, also in the prediction's row and in the account's usage, and only the removal of data to
+ * be due.
+ */
 async function expectEnd({ client, user_id }: World, id: string, status: TaskStatus) {
   expect(await client.status(id)).toBe(status);
   expect(await rowOf(id)).toMatchObject({ status });
@@ -50,7 +53,7 @@ async function expectEnd({ client, user_id }: World, id: string, status: TaskSta
       (SELECT sum(predictions) FROM usage) AS counted`,
   );
   expect(usage?.counted).toBe(usage?.ended);
-  // Its account removes the data of a short run.
+  // The account removes the data of a short run, so its object has no alarm.
   const alarm = (await alarmOf(await objectOf(id))) ?? Number.POSITIVE_INFINITY;
   expect(alarm).toBeGreaterThan(Date.now() + (DAY - 60) * 1_000);
 }
@@ -60,7 +63,7 @@ export const ends =
   (world, { id }) =>
     expectEnd(world, id, status);
 
-/** A runner gets it, now or when it is handed out again, and runs it to its end. */
+/** Runs the prediction to its end, on the runner that gets it now or later. */
 export const runs: Row["check"] = async (world, due) => {
   if ((await world.client.status(due.id)) !== "succeeded") {
     due.runner ??= await world.runner(3);
@@ -71,13 +74,13 @@ export const runs: Row["check"] = async (world, due) => {
   await expectEnd(world, due.id, "succeeded");
 };
 
-/** What its runner does next counts. */
+/** Expects that the next report of its runner counts. */
 const goesOn: Row["check"] = async (world, { id, finish }) => {
   if ((await world.client.status(id)) === "started") await finish?.();
   await expectEnd(world, id, "succeeded");
 };
 
-/** A runner has taken it without a word, and another one has room. */
+/** Returns a job that a runner has taken without a report, and a second runner with room. */
 async function silent(world: World, pollMs = 2 * POLL_MS) {
   const first = await world.runner();
   const polling = first.take();
@@ -86,12 +89,14 @@ async function silent(world: World, pollMs = 2 * POLL_MS) {
   const job = await polling;
   const second = await world.runner();
   const asked = second.poll({}, AbortSignal.timeout(pollMs));
-  // An alarm that goes off before the pool knows the second runner's free slot hands the job out later.
+  // An alarm that runs before the pool knows the second runner's free slot hands the job out later.
   await eventually(async () => expect((await statusOf(world)).free).toBeGreaterThan(0));
   return { id, first, job, second, asked };
 }
 
-/** Its runner connects again: its object may have been reset. */
+/**
+ * Returns a begun prediction whose runner connects again to finish, because its object may have been reset.
+ */
 async function begun(world: World) {
   const { id, channel, runner, job } = await world.begun();
   return { id, channel, finish: async () => (await runner.connect(job)).succeed("done") };
@@ -241,7 +246,7 @@ export const ALARMS: Record<Deadline["kind"], Row> = {
       await client.cancel(id);
       await passes(0, id);
       await settled(client, id, "pending");
-      // The next try is due, and what the isolate knows of the endpoint is too old.
+      // The next attempt is due, and the isolate's copy of the endpoint is too old.
       advance(11);
       return { id, path, endpoint: endpoint.id };
     },
@@ -281,7 +286,7 @@ export const ALARMS: Record<Deadline["kind"], Row> = {
   },
 };
 
-/** It has ended, and R2 has something of it. */
+/** Returns an ended prediction with a file in R2. */
 async function withFile(world: World) {
   const id = await world.waiting();
   const runner = await world.runner();
@@ -291,5 +296,5 @@ async function withFile(world: World) {
   return { id };
 }
 
-/** Of the model that all of them run. */
+/** Options of the model that all these predictions run. */
 export const OPTIONS = { configuration: { timeout_seconds: 40 } };

@@ -1,4 +1,4 @@
-/** What the database would do for a statement, with rows in every table. */
+/** Plans of the database for statements, with rows in every table. */
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { database, runBatch } from "../../../src/storage/database.ts";
@@ -7,7 +7,7 @@ import { newClient, newUser, newWorld } from "./world.ts";
 
 export const db = database(env.DB);
 export const ALLOWANCE = { user_id: "nobody", max_bytes: 1, max_total_bytes: 1 };
-/** Before each write that takes room, and after it. */
+/** The plan of the check of bytes before each write that adds some, and of their update after it. */
 export const BYTES = ["SEARCH account_bytes USING PRIMARY KEY (user_id=?)"];
 
 /** Rows of all tables; `n` is each number from 0 to 299. */
@@ -40,7 +40,7 @@ const fillOf = (user_id: string, other: string, modelId: string) => [
     SELECT iif(n % 2, '${user_id}', '${other}'), 'm' || n, 1, n`,
 ];
 
-/** A world whose tables have many rows, half of them another user's. */
+/** Returns a world whose tables have many rows, half of them another user's. */
 export async function newRows() {
   const world = await newWorld({ visibility: "public" });
   const { client, username, user_id, model } = world;
@@ -63,7 +63,7 @@ export async function newRows() {
   return { client, username, user_id, other, limited, model, modelId };
 }
 
-/** What the database would do, a line for each step. The plan does not depend on the values. */
+/** Returns the plan of a statement, one text for each step. The plan does not depend on the values. */
 export async function planOf(sql: string): Promise<string[]> {
   const values = Array(sql.split("?").length - 1).fill(null);
   const explain = env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`).bind(...values);
@@ -71,7 +71,7 @@ export async function planOf(sql: string): Promise<string[]> {
   return results.map(({ detail }) => detail);
 }
 
-/** The statements that a call runs. */
+/** Returns the statements that a call runs. */
 export async function statementsOf(call: () => Promise<unknown>): Promise<string[]> {
   const prepare = vi.spyOn(env.DB, "prepare");
   const session = vi.spyOn(env.DB, "withSession").mockImplementation(() => ({
@@ -89,8 +89,8 @@ export async function statementsOf(call: () => Promise<unknown>): Promise<string
 }
 
 /**
- * Lists of all there is: at the beginning they take the first rows of the index that they are
- * sorted by, which SQLite calls a scan, although it ends with the page.
+ * Scans of whole lists: these read the first rows of the index that they are sorted by. SQLite calls that a
+ * scan, although it ends with the page.
  */
 const WHOLE = /^SCAN (users|categories|hardware|runners|runner_tokens) USING INDEX /;
 
@@ -98,6 +98,6 @@ export const isCheap = (step: string) =>
   !step.includes("TEMP B-TREE") &&
   (!/^SCAN /.test(step) || /^SCAN (json_each|CONSTANT ROW)/.test(step) || WHOLE.test(step));
 
-/** The plans of the statements that a call runs. */
+/** Returns the plans of the statements that a call runs. */
 export const plansOf = async (call: () => Promise<unknown>) =>
   Promise.all((await statementsOf(call)).map(planOf));

@@ -1,4 +1,4 @@
-/** Delivers queue messages to the Worker, and runs its schedule. */
+/** Deliveries of queue messages to the Worker, and runs of its schedule. */
 import {
   createExecutionContext,
   createMessageBatch,
@@ -24,6 +24,6 @@ export async function deliver(
   return getQueueResult(batch, createExecutionContext());
 }
 
-/** As every minute. */
+/** Runs the schedule of a minute. */
 export const sweep = () =>
   worker.scheduled(createScheduledController({ scheduledTime: Date.now() }), env);

@@ -1,4 +1,4 @@
-/** Requests as no client sends them by mistake: any method, address and body, as they are. */
+/** Raw requests that no client sends by mistake: any method, address and body. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
@@ -7,7 +7,7 @@ import { type Client, ORIGIN } from "./client.ts";
 
 export const JSON_TYPE = { "content-type": "application/json" };
 
-/** Sends requests with the token of a client. */
+/** Returns a function that sends requests with the token of a client. */
 export const rawRequests =
   ({ token }: Client) =>
   async (method: string, path: string, init: RequestInit = {}) => {
@@ -20,7 +20,7 @@ export const rawRequests =
 
 type RawAnswer = Awaited<ReturnType<ReturnType<typeof rawRequests>>>;
 
-/** A problem that nobody keeps. */
+/** Expects a problem that is not cached. */
 export function expectRawProblem({ response, body }: RawAnswer, status: number, type: string) {
   expect(response.status).toBe(status);
   expect(response.headers.get("content-type")).toBe("application/problem+json");

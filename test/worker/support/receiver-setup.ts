@@ -1,4 +1,4 @@
-/** Opens a receiver of webhooks beside the Worker's tests, and a door by which they command it. */
+/** Starts the receiver of webhooks for the Worker's tests, and the server that takes commands for it. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,7 +26,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-/** Our own tests are the only callers. */
+/** The body is not checked, because only our own tests send commands. */
 const commandOf = (request: IncomingMessage): Promise<Command> => json(request) as Promise<Command>;
 
 function obey(receiver: Receiver, command: Command): unknown {

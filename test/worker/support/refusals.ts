@@ -1,17 +1,17 @@
-/** What a refusal has to say, and that nothing came of what was refused. */
+/** Checks of refusals: what they contain, and that nothing was created. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { Answer, Refusal } from "./client.ts";
 import { countRows } from "./objects.ts";
 import type { World } from "./world.ts";
 
-/** Nothing was created, and nothing waits. */
+/** Expects that no row was created and no job waits. */
 export async function expectUntouched({ user_id, hardware }: World) {
   expect(await countRows(user_id)).toBe(0);
   expect(await env.POOL.getByName(hardware).status()).toMatchObject({ waiting: 0, free: 0 });
 }
 
-/** A 422 that names the place. */
+/** Expects a 422 that names the place of the error. */
 export function expectInvalid({ status, headers, body }: Answer<Refusal>, ...loc: string[]) {
   expect(status).toBe(422);
   expect(headers.get("content-type")).toMatch("application/json");

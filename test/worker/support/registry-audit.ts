@@ -1,4 +1,4 @@
-/** That what the registry has stored fits together: in the database, in R2, and in what accounts pay for. */
+/** Checks of the registry's storage: the database, R2 and the bytes that accounts are charged for agree. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { dropStrays } from "../../../src/services/registry/strays.ts";
@@ -10,12 +10,12 @@ import { advance } from "./time.ts";
 const MINUTE_MS = 60_000;
 const DAY = 86_400;
 
-/** Longer than a push may take, and what accepted predictions need is kept. */
+/** The weeks exceed the time of a push, and the time that accepted predictions keep an image. */
 const WEEKS = 8;
-/** An index, its images and their layers go one after the other. */
+/** The rounds delete an index, then its images, then their layers. */
 const ROUNDS = 4;
 
-/** What is due by then is done. */
+/** Lets weeks pass, with all sweeps that are due. */
 export async function weeksLater(): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     advance(WEEKS * DAY);
@@ -23,10 +23,10 @@ export async function weeksLater(): Promise<void> {
   }
   const shares = (await keysInR2()).map((key) => Number.parseInt(key.slice(6, 8), 16));
   for (const share of new Set(shares)) {
-    // Each share has its minute.
+    // Each share of R2 is swept in its own minute.
     const minutes = (SHARES + share - (Math.floor(Date.now() / MINUTE_MS) % SHARES)) % SHARES;
     advance((minutes * MINUTE_MS) / 1_000);
-    // Only this part of a sweep has shares; the rest is done.
+    // Only this part of a sweep has shares; the other parts are done.
     await dropStrays(services, Date.now(), Date.now() + MINUTE_MS);
   }
   await sweepRegistry(services, Date.now());
@@ -43,7 +43,7 @@ export async function keysInR2(): Promise<string[]> {
   return keys.toSorted();
 }
 
-/** R2 has the objects of the blobs and no others, and each blob is one of a repository. */
+/** Expects R2 to have exactly the objects of the blobs, and each blob to be in a repository. */
 export async function expectExactObjects(): Promise<void> {
   expect(await run("SELECT * FROM registry_garbage")).toEqual([]);
   expect(await run("SELECT * FROM registry_uploads")).toEqual([]);
@@ -55,7 +55,7 @@ export async function expectExactObjects(): Promise<void> {
   expect(await run(unused)).toEqual([]);
 }
 
-/** A blob once per account, a manifest in each repository. */
+/** Expects accounts to be charged for a blob once, and for a manifest in each repository. */
 export async function expectExactBytes(): Promise<void> {
   const sums = await run(`SELECT user_id, sum(size) AS bytes FROM (
       SELECT DISTINCT user_id, digest, size FROM registry_links

@@ -1,16 +1,16 @@
 /**
- * What the registry must have after what was done, and what it may have: nothing that a push, a tag, a version or a
- * prediction counts on may be missing, and nothing else may stay for ever.
+ * A model of the registry: what it must have after a series of calls, and what it may have. Everything that a
+ * push, a tag, a version or a prediction counts on must stay, and everything else must go in the end.
  */
 import { PUSH_MS } from "../../../src/services/registry/sweep-registry.ts";
 
-/** A HEAD is noted at most once an hour. */
+/** The registry notes a HEAD at most once an hour. */
 const NOTED_MS = 3_600_000;
-/** How long predictions of a deleted version may run. */
+/** Predictions of a deleted version may run for this long. */
 const HELD_MS = 4 * 86_400_000;
 
 interface Stored {
-  /** When a push last counted on it. */
+  /** The time at which a push last counted on it, unix ms. */
   used: number;
 }
 
@@ -26,9 +26,9 @@ export class RepositoryModel {
   readonly tags = new Map<string, string>();
   /** Digests by number. */
   readonly versions = new Map<number, string>();
-  /** Of versions that were deleted: digests, and until when. */
+  /** Digests of deleted versions, with the time until which they are held. */
   readonly holds = new Map<string, number>();
-  /** What one who may do so has deleted though something names it. */
+  /** Digests that a permitted user has deleted although something names them. */
   readonly removed = new Set<string>();
   isDeleted = false;
 
@@ -36,7 +36,7 @@ export class RepositoryModel {
     this.blobs.set(digest, { used: now });
   }
 
-  /** It was found to be there. */
+  /** Notes that a client found a blob. */
   found(digest: string, now: number): void {
     const known = this.blobs.get(digest);
     if (known) known.used = Math.max(known.used, now - NOTED_MS);
@@ -57,7 +57,7 @@ export class RepositoryModel {
     for (const [tag, named] of this.tags) if (named === digest) this.tags.delete(tag);
   }
 
-  /** @returns what is held by it */
+  /** @returns the digests that are now held */
   deleteVersion(number: number, now: number): string[] {
     const digest = this.versions.get(number);
     this.versions.delete(number);
@@ -72,7 +72,7 @@ export class RepositoryModel {
     return [...this.versions.keys()].flatMap((number) => this.deleteVersion(number, now));
   }
 
-  /** Whether deleting it is refused: a version needs it, or what names it. */
+  /** Whether a deletion is refused, because a version needs the manifest or one that names it. */
   isBound(digest: string, now: number): boolean {
     if (this.#isOfVersion(digest, now)) return true;
     return [...this.manifests].some(
@@ -83,7 +83,7 @@ export class RepositoryModel {
   #isOfVersion = (digest: string, now: number) =>
     [...this.versions.values()].includes(digest) || (this.holds.get(digest) ?? 0) > now;
 
-  /** What must be readable. */
+  /** Returns the digests that must be readable. */
   needed(now: number): Set<string> {
     const needed = new Set<string>();
     const need = (digest: string) => {
@@ -91,12 +91,12 @@ export class RepositoryModel {
       needed.add(digest);
       for (const name of this.manifests.get(digest)?.names ?? []) need(name);
     };
-    // Nobody can push to a model that is not there.
+    // A model that was deleted takes no pushes.
     const isRecent = ({ used }: Stored) => !this.isDeleted && now < used + PUSH_MS;
     for (const [digest, one] of [...this.blobs, ...this.manifests])
       if (isRecent(one) || this.#isOfVersion(digest, now)) need(digest);
     for (const digest of this.tags.values()) need(digest);
-    // What is attached to something stays as long as that does.
+    // An attached manifest stays as long as its subject.
     for (let before = -1; before !== needed.size; ) {
       before = needed.size;
       for (const [digest, { subject }] of this.manifests)

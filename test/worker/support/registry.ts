@@ -1,4 +1,4 @@
-/** A client of the registry, as docker and its relatives are: what it sends, and what it finds. */
+/** A client of the registry, like docker: pushes, pulls and reads. */
 import { expect } from "vitest";
 import { ResumableHash } from "../../../src/domain/registry/resumable-hash.ts";
 import { hex } from "../../../src/lib/hex.ts";
@@ -9,7 +9,7 @@ import { newUser, unique } from "./world.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** R2 checks each that it is told, so that this cannot be wrong unnoticed. */
+/** Returns the digest of a content. R2 checks every digest that it gets, so a wrong one would be noticed. */
 export function digestOf(content: Uint8Array | string): string {
   const hash = new ResumableHash();
   hash.update(typeof content === "string" ? new TextEncoder().encode(content) : content);
@@ -22,7 +22,7 @@ export const sha512Of = async (content: Bytes): Promise<string> =>
 export const bytesOf = (text: string): Bytes => Uint8Array.from(new TextEncoder().encode(text));
 
 let seed = 0;
-/** Bytes that no other test has. */
+/** Returns bytes that no other test has. */
 export function randomBytes(length: number): Bytes {
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; at += 65_536)
@@ -31,7 +31,7 @@ export function randomBytes(length: number): Bytes {
   return bytes;
 }
 
-/** A body without a length. */
+/** Returns a body without a length. */
 export const streamOf = (...chunks: Bytes[]): ReadableStream<Bytes> =>
   new ReadableStream({
     pull(controller) {
@@ -90,7 +90,7 @@ export class Repository {
     });
   }
 
-  /** A chunk at its place. */
+  /** Sends a chunk at its place. */
   chunk(location: string, bytes: Bytes, first: number) {
     const last = first + bytes.byteLength - 1;
     return this.patch(location, bytes, { "content-range": `${first}-${last}` });
@@ -100,7 +100,7 @@ export class Repository {
     return this.send("PUT", `${location}?digest=${digest}`, body ? { body } : {});
   }
 
-  /** Sends a blob as containerd does. */
+  /** Pushes a blob as containerd does. @returns its digest */
   async push(bytes: Bytes): Promise<string> {
     const digest = digestOf(bytes);
     const response = await this.finish(await this.begin(), digest, bytes);
@@ -115,7 +115,7 @@ export class Repository {
     });
   }
 
-  /** An image with its layers, under a tag. */
+  /** Pushes an image with its layers, under a tag. */
   async pushImage(
     tag = "latest",
     { layers = [randomBytes(1_000)], labels = {} }: { layers?: Bytes[]; labels?: object } = {},
@@ -135,14 +135,14 @@ export class Repository {
     return { digest: digestOf(manifest), config, layers, manifest };
   }
 
-  /** Reads a blob whole. */
+  /** Returns a whole blob. */
   async blob(digest: string): Promise<Bytes> {
     const response = await this.send("GET", `blobs/${digest}`);
     if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  /** Whether a blob is told to be there. */
+  /** Whether a HEAD finds the blob. */
   async has(digest: string): Promise<boolean> {
     return (await this.send("HEAD", `blobs/${digest}`)).status === 200;
   }
@@ -163,7 +163,7 @@ export function manifestOf(config: Bytes, layers: Bytes[], extra: object = {}): 
   });
 }
 
-/** A user's repository, whose model is not there yet. */
+/** Returns a user's repository, whose model does not exist yet. */
 export async function newRepository(name = "story"): Promise<Repository & { username: string }> {
   const { client, username } = await newUser();
   return Object.assign(new Repository(client, `${username}/${name}`), { username });

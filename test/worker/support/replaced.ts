@@ -1,12 +1,14 @@
-/** Objects that the platform has replaced: an old instance goes on for as long as it touches no storage. */
+/**
+ * Objects that the platform has replaced: an old instance goes on for as long as it does not use its storage.
+ */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { onTestFinished, vi } from "vitest";
 
-/** What the platform says to an instance that is no longer the current one when it touches storage. */
+/** The platform's error when an instance that is no longer the current one uses its storage. */
 const MESSAGE = "Durable Object reset because its code was updated.";
 
-/** From now on new calls to a pool reach another instance, while the old one keeps what it holds. */
+/** Sends new calls of a pool to another instance, while the old one keeps its calls. */
 export function movePool(name: string): void {
   const successor = `${name}-successor`;
   const getByName = env.POOL.getByName.bind(env.POOL);
@@ -16,7 +18,7 @@ export function movePool(name: string): void {
   onTestFinished(() => moved.mockRestore());
 }
 
-/** The instance may use its storage no more. */
+/** Lets every use of the instance's storage fail. */
 export const cutOff = (instance: DurableObjectStub): Promise<void> =>
   runInDurableObject(instance, (_, { storage }) => {
     Object.defineProperty(storage, "sql", {

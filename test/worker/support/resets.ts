@@ -1,7 +1,7 @@
 /**
- * Objects that the platform resets while they write to their storage, at a write by its number, as when it
- * is full or its code was updated: nothing is stored that was not durable by then, all that they hold is
- * gone, and their next call finds a new instance. workerd breaks an object that way after any such error.
+ * Resets of objects while they write to their storage, at a write by its number, as when the storage is full
+ * or the code was updated. Only durable data stays, all memory is lost, and the next call reaches a new
+ * instance. workerd breaks an object that way after any such error.
  */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -18,29 +18,29 @@ const WRITES = ["put", "delete", "deleteAll", "setAlarm", "exec"];
 
 const CLASSES = [PredictionObject, AccountObject, PoolObject, RunnerObject];
 
-/** Of an object's storage: its own, of its keys and of SQL. */
+/** The prototypes of an object's storage, its keys and its SQL. */
 const storagePrototypes = await runInDurableObject(
   env.POOL.getByName("storage"),
   (_, { storage }) =>
     [storage, storage.kv, storage.sql].map((one): object => Object.getPrototypeOf(one)),
 );
 
-/** Methods of objects that were called while writes were counted: `PoolObject.enqueue`. */
+/** Methods of objects that were called while writes were counted, such as `PoolObject.enqueue`. */
 export const reached = new Set<string>();
 
-/** All that objects have, whoever calls them. */
+/** All methods of the objects. */
 export const methods = CLASSES.flatMap(({ name, prototype }) =>
   Object.getOwnPropertyNames(prototype)
     .filter((method) => method !== "constructor")
     .map((method) => `${name}.${method}`),
 );
 
-/** Until the test ends. */
+/** Counts writes and resets objects at some of them, until the test ends. */
 export function resetting(): Injection {
   let count = 0;
   let fate: Parameters<Injection["begin"]>[0] = () => undefined;
   const names: string[] = [];
-  /** Of the objects that have been called, by each part of their storage. */
+  /** Called objects by each part of their storage. */
   const owners = new WeakMap<object, { name: string; ctx: DurableObjectState }>();
   for (const { name, prototype } of CLASSES)
     for (const target of [prototype, Object.getPrototypeOf(prototype)])
@@ -76,7 +76,7 @@ export function resetting(): Injection {
   };
 }
 
-/** Until the test ends, this happens before each call of a method. */
+/** Runs `act` before each call of a method, until the test ends. */
 function before(target: object, name: string, act: (self: object, args: unknown[]) => void): void {
   const descriptor = Object.getOwnPropertyDescriptor(target, name);
   const method: unknown = descriptor?.value;

@@ -1,4 +1,4 @@
-/** Creates what the paths of the dashboard name, for the user who owns it. */
+/** Resources that paths of the dashboard name, made for the user who owns them. */
 import { env } from "cloudflare:workers";
 import type { Visibility } from "../../../src/protocol/model.ts";
 import { newModel, publish, referenceOf } from "./catalogue.ts";
@@ -15,7 +15,7 @@ import { newRunnerToken, newUser, operator, unique } from "./world.ts";
 /** Values of path parameters and form fields. */
 export type RouteParameters = Record<string, string>;
 
-/** The id of the row inserted last. */
+/** Returns the ID of the row that was inserted last. */
 export const newestId = async (table: string): Promise<RouteParameters> => {
   const statement = env.DB.prepare(`SELECT id FROM ${table} ORDER BY rowid DESC LIMIT 1`);
   const id = await statement.first<string>("id");
@@ -83,10 +83,10 @@ export const TOKEN = {
   models: "",
 };
 
-/** Private, with a version. */
+/** Creates a private model with a version. */
 export const newVersion = (person: DashboardUser) => versionOf(person, "private");
 
-/** Others may see it, and run it. */
+/** Creates a public model with a version. */
 export const newShownVersion = (person: DashboardUser) => versionOf(person, "public");
 
 async function versionOf(
@@ -99,7 +99,7 @@ async function versionOf(
   return { owner, name, number: "1" };
 }
 
-/** With an image that was pushed as `latest`, and that no version runs. */
+/** Creates a model with an image that was pushed as `latest` and that no version runs. */
 export const newPushed = (person: DashboardUser) => withImage(person, newVersion(person));
 export const newShownPushed = (person: DashboardUser) => withImage(person, newShownVersion(person));
 
@@ -127,7 +127,7 @@ async function withVariable(
 
 export const MODEL = { visibility: "private", description: "", overview: "" };
 
-/** Of a private model: it waits. */
+/** Creates a run of a private model, which waits. */
 export async function newRun(person: DashboardUser): Promise<RouteParameters> {
   const { owner, name } = await newVersion(person);
   const webhook = { url: addressOf(freshPath()), events: ["completed"] };
@@ -136,7 +136,7 @@ export async function newRun(person: DashboardUser): Promise<RouteParameters> {
   return { prediction_id: id };
 }
 
-/** It has ended, its row says so, and it has been told. */
+/** Creates a run that has ended, with its final row and a delivered webhook. */
 export async function newEndedRun(person: DashboardUser): Promise<RouteParameters> {
   const { prediction_id = "" } = await newRun(person);
   await person.client.cancel(prediction_id);
@@ -148,7 +148,10 @@ export async function newEndedRun(person: DashboardUser): Promise<RouteParameter
   });
 }
 
-/** The only one of its account, which may have four. With two secrets, since one of them may be deleted. */
+/**
+ * Creates the only endpoint of the account, which may have four. It has two secrets, since one of them may be
+ * deleted.
+ */
 export async function newWebhookEndpoint(person: DashboardUser): Promise<RouteParameters> {
   const { client, user_id } = person;
   await env.DB.prepare("DELETE FROM webhook_endpoints WHERE user_id = ?").bind(user_id).run();
@@ -157,7 +160,7 @@ export async function newWebhookEndpoint(person: DashboardUser): Promise<RoutePa
   return { id, secret };
 }
 
-/** A link to an ended run: its token is told once. */
+/** Creates a link to an ended run. Its token is shown once. */
 export async function newShare(person: DashboardUser): Promise<RouteParameters> {
   const { prediction_id = "" } = await newEndedRun(person);
   await person.visitor.look(`/predictions/${prediction_id}`);
@@ -186,7 +189,7 @@ export async function newWholeUpload({ client }: DashboardUser): Promise<RoutePa
   return { id: upload.id, etag };
 }
 
-/** As much of one as tells what it is. */
+/** The first bytes of a PNG, by which it is recognized. */
 export const PNG = new File(
   [Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)],
   "ada.png",

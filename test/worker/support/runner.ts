@@ -34,7 +34,7 @@ export const sessionBody = (hardware: string | string[], name: string, slots = 1
   machine: { cpus: 1, memory_gb: 1, gpus: [] },
 });
 
-/** Enough for any class of the tests. */
+/** Devices that are enough for any class of the tests. */
 const DEVICES = Array.from({ length: 8 }, (_, n) => ({
   id: `GPU-${n}`,
   name: "NVIDIA L40S",
@@ -42,10 +42,10 @@ const DEVICES = Array.from({ length: 8 }, (_, n) => ({
   holder: null,
 }));
 
-/** Then nobody waits for a container that is busy: another one starts sooner. */
+/** Returns setup times so short that the pool starts another container instead of waiting for a busy one. */
 export const quickSetups = (key: string) => [{ key, setup_ms: 1, run_ms: 60_000 }];
 
-/** `free` slots of those that it has, and a ready container with room for each key in `warm`. */
+/** Changes of a snapshot: `free` slots, and a ready container with room for each key in `warm`. */
 export type SnapshotChanges = Partial<RunnerSnapshot> & { free?: number; warm?: string[] };
 
 export type PollChanges = SnapshotChanges & Partial<Omit<ClaimRequest, "snapshot">>;
@@ -54,14 +54,14 @@ export class FakeRunner {
   readonly client: Client;
   readonly id: string;
   readonly session: string;
-  /** The first of its classes, and their pool. */
+  /** The first of the runner's classes, and their pool. */
   readonly hardware: string;
   readonly pool: string;
   readonly #slots: number;
-  /** Receipts that its next claim brings. */
+  /** Receipts that the next claim sends. */
   #heard: string[] = [];
   #snapshots = 0;
-  /** The hand-outs that it has received. */
+  /** Numbers of the hand-outs that the runner has received. */
   readonly #handouts: number[] = [];
 
   private constructor(
@@ -77,7 +77,7 @@ export class FakeRunner {
     this.#slots = slots;
   }
 
-  /** The same name under the same token is the same runner. */
+  /** Begins a session. The same name under the same token is the same runner. */
   static async begin(
     token: string,
     hardware: string | string[],
@@ -106,14 +106,14 @@ export class FakeRunner {
     return reportsResponse.parse(body).replies;
   }
 
-  /** Reports one. */
+  /** Reports one short run. */
   async report(lease: string, frame: object | string): Promise<ReportReply> {
     const [reply] = await this.reports([{ lease, frame }]);
     if (!reply) throw new Error("a report has no reply");
     return reply;
   }
 
-  /** How it is. */
+  /** Returns the next snapshot of the runner. */
   snapshot({ free = this.#slots, warm = [], ...changes }: SnapshotChanges = {}): RunnerSnapshot {
     this.#snapshots += 1;
     return runnerSnapshot({
@@ -121,7 +121,7 @@ export class FakeRunner {
       handed: Math.max(0, ...this.#handouts),
       devices: DEVICES,
       slots: this.#slots,
-      // Which of its jobs have ended it does not know: the last ones have not.
+      // The runner does not track which of its jobs have ended, so the last ones count as running.
       jobs: this.#jobs(this.#slots - free),
       containers: warm.map((key, n) =>
         readyContainer({ name: `warm ${n}`, key, room: this.#slots, hardware: this.hardware }),
@@ -157,8 +157,8 @@ export class FakeRunner {
 
   claim(changes: PollChanges = {}): Promise<Job[]> {
     const claiming = this.#claim(changes);
-    // A test may end before its poll does, which the next file's empty storage breaks off. Whoever
-    // awaits it learns of that all the same.
+    // A test may end before its poll does, and the poll then fails with the next file's empty storage. A
+    // caller that awaits `claiming` still sees the error.
     claiming.catch(() => {});
     return claiming;
   }
@@ -170,27 +170,27 @@ export class FakeRunner {
     return this.received(claimResponse.parse(await response.json()).jobs);
   }
 
-  /** It has got them: what it tells from now on takes them into account. */
+  /** Notes the hand-outs of jobs, which later snapshots include. */
   received(jobs: Job[]): Job[] {
     this.#handouts.push(...jobs.map(({ handout }) => handout));
     return jobs;
   }
 
-  /** Tells a change without a poll. */
+  /** Sends a snapshot without a poll. */
   tellState(changes: SnapshotChanges = {}): Promise<Answer<SnapshotResponse>> {
     const { id: runner_id, session, pool } = this;
     const snapshot = this.snapshot(changes);
     return this.client.json("POST", "/v1/runner/state", { runner_id, session, pool, snapshot });
   }
 
-  /** The next job, of which there must be one. */
+  /** Returns the next job; there must be one. */
   async take(): Promise<Job> {
     const [job] = await this.claim();
     if (!job) throw new Error("the poll was answered without a job");
     return job;
   }
 
-  /** Says how it is. */
+  /** Sends telemetry. */
   tell(changes: Partial<TelemetryRequest> = {}): Promise<Answer<TelemetryResponse>> {
     return this.client.json("POST", "/v1/runner/telemetry", {
       runner_id: this.id,
@@ -210,7 +210,7 @@ export class FakeRunner {
     return channel;
   }
 
-  /** Takes the next job and is heard for the first time, with the container ready. */
+  /** Takes the next job and reports for the first time, with the container ready. */
   async work(): Promise<{ job: Job; channel: Channel }> {
     const job = await this.take();
     const channel = await this.connect(job);
@@ -226,11 +226,11 @@ export interface Closed {
 
 export class Channel {
   readonly socket: WebSocket;
-  /** The sequence number of the last frame that was kept, as it was told when this opened. */
+  /** The sequence number of the last stored frame, as the welcome states it. */
   welcomed = -1;
   receipt = "";
   readonly closed: Promise<Closed>;
-  /** How much it was told to gather, each time, ms. */
+  /** The intervals of frames that the object has asked for, in order, ms. */
   readonly paces: number[] = [];
   readonly #frames: DownFrame[] = [];
   #wake: () => void = () => {};
@@ -272,7 +272,7 @@ export class Channel {
     return channel;
   }
 
-  /** The next frame from above. */
+  /** Returns the next frame from the object. */
   async next(): Promise<DownFrame> {
     while (this.#frames.length === 0) {
       await new Promise<void>((resolve, reject) => {
@@ -289,7 +289,7 @@ export class Channel {
     return frame;
   }
 
-  /** @param obey called when it is told to end */
+  /** @param obey called with each cancel */
   onCancel(obey: () => void): void {
     this.socket.addEventListener("message", ({ data }) => {
       if (typeof data === "string" && data.includes('"type":"cancel"')) obey();
@@ -300,7 +300,7 @@ export class Channel {
     this.socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
   }
 
-  /** Sends a frame and waits for what comes back, its ack as a rule. */
+  /** Sends a frame and returns the next reply, which is usually its ack. */
   async exchange(frame: unknown): Promise<DownFrame> {
     this.send(frame);
     return this.next();
@@ -313,7 +313,7 @@ export class Channel {
     return this.#seq;
   }
 
-  /** Waits until this frame is acknowledged. */
+  /** Waits until a frame is acknowledged. */
   async acknowledged(seq: number): Promise<void> {
     for (;;) {
       const answer = await this.next();
@@ -328,7 +328,7 @@ export class Channel {
     return this.acknowledged(this.push(events, finish));
   }
 
-  /** A frame for each value; waits for the last one's ack. */
+  /** Sends a frame for each value, and waits for the ack of the last one. */
   async outputEach(values: string[]): Promise<void> {
     const seqs = values.map((data) => this.push([{ event: "output", data }]));
     await this.acknowledged(seqs.at(-1) ?? 0);

@@ -1,4 +1,4 @@
-/** Before each file: an empty D1 of its own, with all tables, and no objects. */
+/** Empties D1 and the objects before each file, and creates all tables. */
 import { emptyStorage } from "./empty.ts";
 
 await emptyStorage();

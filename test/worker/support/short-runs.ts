@@ -1,4 +1,4 @@
-/** Runs that are waited for and end at once. */
+/** Short runs whose callers wait for them. */
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
@@ -16,7 +16,7 @@ export const FRAME = {
   finish: { status: "succeeded", output: "value" },
 };
 
-/** A runner that waits for the next job already. */
+/** Returns a runner whose poll already waits for the next job. */
 export async function waitingRunner(world: World) {
   const runner = await world.runner();
   const polling = runner.take();
@@ -33,7 +33,7 @@ export const statusOf = ({ hardware }: World) => env.POOL.getByName(hardware).st
 export const reportTo = (runner: FakeRunner, { lease }: Job, frame: object = FRAME) =>
   runner.report(lease, frame);
 
-/** However slow the machine is, it ends before any time is over. */
+/** Returns a short run, which ends before any timer does, however slow the machine is. */
 export async function shortRun(world: World) {
   const { runner, polling } = await waitingRunner(world);
   return withoutTimers(async () => {
@@ -43,7 +43,7 @@ export async function shortRun(world: World) {
   });
 }
 
-/** The objects that were made meanwhile. */
+/** Returns the prediction objects that `act` has made. */
 export async function objectsOf<T>(act: () => Promise<T>) {
   const before = (await listDurableObjectIds(env.PREDICTION)).map(String);
   const result = await act();

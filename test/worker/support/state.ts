@@ -4,10 +4,13 @@ import { EXPIRED } from "./dashboard-users.ts";
 import { inAccount, type Row } from "./objects.ts";
 import { operator } from "./world.ts";
 
-/** Those of searches follow the others, and cannot be read whole; counts follow through a queue. */
+/**
+ * Tables that are not compared: search indexes follow the others and cannot be read whole, and counts follow
+ * through a queue.
+ */
 const NOT_READ = /^(?:sqlite|_cf|d1)_|words|reading_|^verifications$|^(?:account|model)_counts$/;
 
-/** What changes without anybody wanting anything: when something was used. */
+/** Columns that change by themselves. */
 const PASSING = ["last_used_at"];
 
 export async function everything(): Promise<Record<string, unknown>> {
@@ -31,7 +34,7 @@ export async function everything(): Promise<Record<string, unknown>> {
   };
 }
 
-/** In the indexes of all accounts. */
+/** Returns the predictions in the indexes of all accounts. */
 export async function allPredictions(): Promise<Row[]> {
   const statement = env.DB.prepare("SELECT id FROM users WHERE account_object IS NOT NULL");
   const { results } = await statement.all<{ id: string }>();
@@ -39,7 +42,7 @@ export async function allPredictions(): Promise<Row[]> {
   return (await Promise.all(all)).flat();
 }
 
-/** A session that has expired goes with the first look at it. */
+/** Whether a session is valid: an expired one is deleted when it is used. */
 const isGood = (row: Record<string, unknown>) => row.expires_at !== EXPIRED;
 
 const lasting = (row: Record<string, unknown>) =>

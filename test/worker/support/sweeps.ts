@@ -1,4 +1,4 @@
-/** What each sweep finds to do, and what must have come of it in the end. */
+/** Sweeps: the work that each one finds, and the checks of the result. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { decryptVariables } from "../../../src/domain/models/variables.ts";
@@ -18,7 +18,7 @@ import { advance } from "./time.ts";
 import { setVariable } from "./variables.ts";
 import { newUser, newWorld, operator, unique } from "./world.ts";
 
-/** Makes something that it has to do. @returns throws until that is done */
+/** Makes the work of a sweep. @returns a check that throws until the work is done */
 type Sweep = () => Promise<() => Promise<void>>;
 
 const DAY = 86_400;
@@ -27,14 +27,14 @@ const { db, settings } = services;
 const NEW_KEY = "a-new-secret-key-for-tests-of-32-characters";
 const OLD_KEYS = settings.secretKeys;
 
-/** All files share the settings. */
+/** Restores the keys, because test files share the settings. */
 export const withOldKeys = () => {
   settings.secretKeys = OLD_KEYS;
 };
 
 /**
- * Backups: test/worker/backups/interruptions.test.ts lets each of their calls fail, and counts rows. The space of the
- * database is only read.
+ * Sweeps by name. Backups are left out, because test/worker/backups/interruptions.test.ts lets each of their
+ * calls fail and counts rows, and the sweep of the database's space only reads.
  */
 export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups" | "database_space">, Sweep> = {
   async listings() {
@@ -49,7 +49,7 @@ export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups" | "database_sp
       expect(rows).toEqual([{ predictions_count: 3 }]);
     };
   },
-  /** One that was never completed, and a file that nobody has used. */
+  /** An upload that was never completed, and a file that expired. */
   async uploads() {
     const { client, user_id } = await newUser();
     const pending = await rowOfUpload((await beginUpload(client, 3)).id);
@@ -113,7 +113,7 @@ export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups" | "database_sp
       expect(await run("SELECT id FROM shares WHERE id = ?", id)).toEqual([]);
     };
   },
-  /** Its predictions were made by an isolate that did not know it yet. */
+  /** The suspended user's prediction was created by an isolate that did not know of the suspension yet. */
   async suspended() {
     const { user_id, username, waiting } = await newWorld();
     const id = await waiting();

@@ -1,11 +1,11 @@
-/** Moves the clock instead of sleeping. Tests share it with the Durable Objects. */
+/** Moves of the clock in place of sleeps. Tests share the clock with the Durable Objects. */
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { vi } from "vitest";
 import { objectOf } from "./objects.ts";
 
 /**
- * Stops the clock at the present. A test that sets a date of its own takes one far ahead: alarms go off
- * by workerd's clock, and a file whose alarms were days overdue by it (60 h were enough) never ended.
+ * Stops the clock at the present. A test that sets a date of its own takes one far ahead: workerd's clock
+ * starts alarms, and a file whose alarms were days overdue by it (60 h were enough) never ended.
  */
 export const stopClock = () => vi.useFakeTimers({ toFake: ["Date"] });
 
@@ -13,13 +13,13 @@ export const startClock = () => vi.useRealTimers();
 
 export const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000);
 
-/** Moves the clock and lets the alarm of a prediction go off, as it would have by then. */
+/** Moves the clock and runs the alarm of a prediction, as the platform would have by then. */
 export async function passes(seconds: number, predictionId: string): Promise<void> {
   advance(seconds);
   await runDurableObjectAlarm(await objectOf(predictionId));
 }
 
-/** No timer that is set meanwhile goes off: an object that waits for one could not be evicted. */
+/** Runs `act` without starting timers: an object that waits for a timer could not be evicted. */
 export async function withoutTimers<T>(act: () => Promise<T>): Promise<T> {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   try {

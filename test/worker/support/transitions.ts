@@ -1,4 +1,4 @@
-/** What callers, runners and operators have objects do, and what must have come of it in the end. */
+/** Transitions of objects by callers, runners and operators, and the checks of the result. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { withTimeout } from "../../../src/lib/timeout.ts";
@@ -23,14 +23,14 @@ import { operator, unique, type World } from "./world.ts";
 export interface Transition {
   act: () => Promise<unknown>;
   check: () => Promise<void>;
-  /** What happens every minute besides. */
+  /** Repeats what happens every minute besides. */
   repeat?: () => Promise<unknown>;
 }
 
 const POLL_MS = 150;
 const RUN_MS = 700;
 
-/** Asked again while it is answered 503. @returns the answer that is none */
+/** Repeats a call while it is answered 503. @returns the first other answer */
 async function answered(ask: () => Promise<Response>): Promise<string> {
   let text = "";
   const statuses = await askedAgain(async () => {
@@ -44,7 +44,7 @@ async function answered(ask: () => Promise<Response>): Promise<string> {
 
 const idIn = (text: string): string => JSON.parse(text).id;
 
-/** Creates one, which a runner then runs. */
+/** Creates a prediction, which a runner then runs. */
 function creating(world: World, headers?: Record<string, string>): Transition & { due: Due } {
   const due: Due = { id: "" };
   const body = { model: world.model, input: {} };
@@ -75,11 +75,11 @@ const statusesOf = async ({ user_id }: World) =>
     .map(({ status }) => status)
     .filter((status) => status !== "canceled");
 
-/** Takes what there is and runs it. What is not acknowledged is handed out again. */
+/** Takes a job and runs it. A job that is not acknowledged is handed out again. */
 async function work(runner: FakeRunner, run: (job: Job) => Promise<unknown>): Promise<void> {
   const response = await runner.poll({}, AbortSignal.timeout(POLL_MS));
   const [job] = claimResponse.parse(await response.json()).jobs;
-  // Its object may be another instance the second time: the socket of the first says nothing more.
+  // The object may be another instance the second time, whose old socket stays silent.
   if (job) await withTimeout(run(job), RUN_MS).catch(() => run(job));
 }
 
@@ -100,7 +100,7 @@ async function ended({ client, model }: World, webhook?: object): Promise<string
 
 export const TRANSITIONS: Record<string, (world: World) => Promise<Transition>> = {
   create: async (world) => creating(world),
-  /** Whatever was not told is canceled: one runs. */
+  /** The account cancels predictions whose ID no caller received, so that one runs. */
   async "create under a key"(world) {
     const { check, ...rest } = creating(world, { "idempotency-key": unique("key") });
     return {
@@ -204,10 +204,10 @@ export const TRANSITIONS: Record<string, (world: World) => Promise<Transition>> 
       check: () => runs(world, due),
     };
   },
-  /** Its caller waits while a runner reports it in one frame. */
+  /** The caller waits while a runner reports the run in one frame. */
   async "a short run"(world) {
     const { act, due } = creating(world, WAIT);
-    // With more room than one: a job that died counts for the 5 s in which a runner connects.
+    // The runner has three slots, because a job that died takes one for the 5 s in which a runner connects.
     const runner = await world.runner(3);
     const running = async () => {
       while (due.id === "")

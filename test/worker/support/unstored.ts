@@ -9,7 +9,7 @@ import { EventReader, eventsOf, type ServerEvent } from "./events.ts";
 import type { Channel, FakeRunner } from "./runner.ts";
 import { withoutTimers } from "./time.ts";
 
-/** How a reader asks for the events after one. */
+/** A reader's request for the events after an ID. */
 export type Ask = (who: Customer, id: string, after: number) => Promise<Response>;
 
 export const afterId: Ask = ({ client }, id, after) => client.stream(id, `?after_id=${after}`);
@@ -31,23 +31,23 @@ export const READERS: [string, Ask][] = [
 
 export const output = (data: string): ReportedEvent => ({ event: "output", data });
 
-/** What was shown and not stored when an object died, and how its story goes on. */
+/** A prediction whose object died after it had shown events that were not stored, and its further steps. */
 export interface Interrupted {
   who: Customer;
   id: string;
   runner: FakeRunner;
   job: Job;
-  /** All that its reader has seen. */
+  /** All events that the reader has seen. */
   seen: ServerEvent[];
-  /** The reader comes back and reads to the end. */
+  /** Lets the reader return and read to the end. */
   resume(): Promise<void>;
-  /** Its runner comes back, and sends again what was not acknowledged. */
+  /** Lets the runner return and send again what was not acknowledged. */
   reconnect(): Promise<Channel>;
 }
 
 /**
- * Reads a prediction until it was shown these frames, of which only what had to be was stored, and
- * aborts its object.
+ * Reads a prediction until it has shown these frames, of which it has stored only the first, and aborts its
+ * object.
  */
 export async function interrupted(
   ask: Ask,
@@ -86,7 +86,10 @@ export async function interrupted(
   };
 }
 
-/** Its reader has seen all that is in its log, once and in order, and besides it only this, which was lost. */
+/**
+ * Expects that the reader has seen all events of the log, once and in order, and besides them only the lost
+ * ones.
+ */
 export async function expectStory({ who, id, seen }: Interrupted, lost: unknown[]): Promise<void> {
   const ids = seen.map((event) => event.id);
   expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));

@@ -56,7 +56,7 @@ export async function refusal(answering: Promise<Response>) {
   return { status: response.status, ...body.error };
 }
 
-/** A model with its runner, and the calls of whoever asks it. */
+/** Returns a model with its runner, and the calls of its clients. */
 export async function newResponses(options?: WorldOptions) {
   const { client, model, user_id, fleet } = await newVendora(options);
   const create = (more: object = {}) => client.post(PATH, { model, input: "Go on", ...more });

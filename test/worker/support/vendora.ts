@@ -22,7 +22,7 @@ export const ALL = {
   vendora_rerank: true,
 };
 
-/** A world with a runner whose model takes all calls. */
+/** Returns a world with a runner whose model takes all calls. */
 export async function newVendora(options: WorldOptions = {}) {
   const world = await newWorld({
     compatibilities: ALL,
@@ -70,7 +70,7 @@ export const failed = (
   error: { source, message, ...(detail !== undefined && { detail }) },
 });
 
-/** A container's own refusal, as a runner reports it. */
+/** Returns the refusal of a container, as a runner reports it. */
 export const refused = (status: number, error: Json): Finish =>
   failed("external", "the container refused", { status, error });
 
@@ -89,7 +89,7 @@ export const finish = (channel: Channel, values: Json[]) =>
 
 export const put = (channel: Channel, ...values: Json[]) => channel.report(outputs(values));
 
-/** The data of a stream's events, with its last word as text. */
+/** Returns the data of a stream's events, with `[DONE]` as text. */
 export async function dataOf(response: Response): Promise<unknown[]> {
   const text = await response.text();
   return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) =>
@@ -100,10 +100,10 @@ export async function dataOf(response: Response): Promise<unknown[]> {
 export const chat = (client: Client, model: string, more: object = {}) =>
   client.post("/v1/vendora/chat/completions", { model, messages: MESSAGES, ...more });
 
-/** The prediction that an answer names. */
+/** Returns the ID of the prediction that an answer names. */
 export const predictionOf = ({ headers }: Response) => headers.get("auspex-prediction-id") ?? "";
 
-/** The prediction that was created last. */
+/** Returns the ID of the prediction that was created last. */
 export async function newest(client: Client): Promise<string> {
   const { items } = await client.ok<{ items: { id: string }[] }>("GET", "/v1/predictions");
   const [last] = items;
@@ -125,13 +125,13 @@ const ANSWERS: Partial<Record<VendoraCall, Json>> = {
   rerank: { results: [{ index: 0, relevance_score: 0.5 }] },
 };
 
-/** Answers every job that comes, until the signal aborts; those in the background it never ends. */
+/** Answers every job until the signal aborts, except for jobs in the background, which go on. */
 export async function answerAll(fleet: FakeRunner, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
-    // Who says nothing for 90 s is offline, and the operator may remove it.
+    // A runner without telemetry for 90 s is offline, and the operator may remove it.
     await fleet.tell();
     const jobs = await claimed(fleet, over);
-    // Whoever called may have left meanwhile, and the run with them: it is nobody's any more.
+    // The caller may have left meanwhile, and the run was canceled with it.
     await Promise.allSettled(
       jobs.map((job) => (isWaitedFor(job) ? answerOne : goOnWith)(fleet, job)),
     );
@@ -146,7 +146,9 @@ async function answerOne(fleet: FakeRunner, job: Job): Promise<void> {
   channel.close();
 }
 
-/** Until it is canceled. It is heard of: who takes jobs and never works is handed no more. */
+/**
+ * Goes on with a job until it is canceled. The runner connects, because it would get no more jobs otherwise.
+ */
 async function goOnWith(fleet: FakeRunner, job: Job): Promise<void> {
   const channel = await fleet.connect(job);
   channel.onCancel(() => {

@@ -20,7 +20,7 @@ export const ask = (
   headers: Record<string, string> = {},
 ) => client.post(PATH, asking(model, more), headers);
 
-/** The data of a stream's events, each of which has the name of its type; comments are left out. */
+/** Returns the data of a stream's events, each of which has the name of its type; comments are left out. */
 export async function toldBy(response: Response): Promise<{ type: string }[]> {
   expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
   const text = await response.text();
@@ -31,7 +31,7 @@ export async function toldBy(response: Response): Promise<{ type: string }[]> {
   });
 }
 
-/** Of a stream that has come to its end. */
+/** Returns the checked events of a stream that has ended. */
 export const eventsOf = async (response: Response) => checkedEvents(await toldBy(response));
 
 export async function errorOf(answering: Promise<Response>) {

@@ -8,10 +8,10 @@ export const PASSWORD = "a long enough password";
 interface Answer {
   status: number;
   headers: Headers;
-  /** The page's own address, after redirects when they were followed. */
+  /** The address of the page, after redirects when they were followed. */
   path: string;
   html: string;
-  /** The path that it sends on to. */
+  /** The path of a redirect. */
   location: string | undefined;
 }
 
@@ -25,15 +25,15 @@ export class Visitor {
     this.#origin = origin;
   }
 
-  /** Of the page that was looked at last: what its forms carry. */
+  /** The form token of the last page. */
   formToken = "";
 
-  /** Looks at a page, and does not follow where it sends on to. */
+  /** Requests a page without following redirects. */
   async look(path: string, headers: Record<string, string> = {}): Promise<Answer> {
     return this.request(path, { headers: { accept: "text/html", ...headers } });
   }
 
-  /** Sends a form of the page that was looked at last. */
+  /** Sends a form of the last page. */
   async send(
     path: string,
     fields: Fields = {},
@@ -55,7 +55,7 @@ export class Visitor {
     });
   }
 
-  /** As client code of a page asks: JSON in, JSON out. */
+  /** Sends JSON and expects JSON, as client code does. */
   async call(method: string, path: string, body?: unknown): Promise<Response> {
     return this.fetch(path, {
       method,
@@ -104,7 +104,7 @@ export class Visitor {
   }
 }
 
-/** Somebody who has just signed up, and has a page with forms before them. */
+/** Returns a user who has just signed up and has loaded a page with forms. */
 export async function signedUp(): Promise<{ visitor: Visitor; username: string; email: string }> {
   const visitor = new Visitor();
   const username = unique("ann");
@@ -120,7 +120,7 @@ export async function signedUp(): Promise<{ visitor: Visitor; username: string; 
   return { visitor, username, email };
 }
 
-/** Somebody who has proved to hold OPERATOR_TOKEN. */
+/** Returns a user who has proved to hold OPERATOR_TOKEN. */
 export async function signedUpOperator(operatorToken: string) {
   const person = await signedUp();
   await person.visitor.send("/set-up", { operator_token: operatorToken });

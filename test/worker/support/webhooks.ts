@@ -29,7 +29,7 @@ export interface Told {
   retention_seconds?: number;
 }
 
-/** A prediction whose webhook goes to a path of its own, and that a runner has taken. */
+/** Returns a prediction that a runner has taken, with a webhook to a path of its own. */
 export async function watched({ input = { a: 1 }, events, secret, ...options }: Told = {}) {
   const world = await newWorld();
   const path = freshPath();
@@ -46,18 +46,18 @@ export type Watched = Awaited<ReturnType<typeof watched>>;
 
 export const READY = { event: "setup", data: { phase: "ready" } } as const;
 
-/** A body as it came, which must be a whole one. */
+/** Returns the payload of a request, which must be complete. */
 export const payloadOf = ({ body }: Received): WebhookPayload =>
   webhookPayload.parse(JSON.parse(body));
 
-/** What has come to a path once so many have, in the order in which it happened. */
+/** Returns the payloads of a path once there are `count`, in the order of their events. */
 export async function told(path: string, count: number): Promise<WebhookPayload[]> {
   const all = (await exchanged(path, count)).map(payloadOf);
   expect(all).toHaveLength(count);
   return all.toSorted((a, b) => a.webhook.sequence - b.webhook.sequence);
 }
 
-/** What was told of, in order. */
+/** Returns event, status and output of each payload, in order. */
 export const eventsOf = (payloads: WebhookPayload[]) =>
   payloads.map(({ webhook, status, output }) => [webhook.event, status, output]);
 
@@ -66,14 +66,14 @@ export const ledger = async (client: Client, id: string): Promise<WebhookEvent[]
   return webhookEvent.array().parse(page.items);
 };
 
-/** `pending` is one that has failed and waits. */
+/** Returns the state of a delivery; `pending` has failed and waits for its next attempt. */
 function stateOf({ state, next_attempt_at, attempts }: WebhookDelivery): string {
   if (state !== "pending") return state;
   if (next_attempt_at === null) return "under way";
   return attempts.length === 0 ? "planned" : state;
 }
 
-/** The states in the ledger, once they are these. */
+/** Waits until the deliveries have these states. @returns the events */
 export const settled = (client: Client, id: string, ...states: string[]): Promise<WebhookEvent[]> =>
   eventually(async () => {
     const events = await ledger(client, id);
@@ -82,11 +82,11 @@ export const settled = (client: Client, id: string, ...states: string[]): Promis
     return events;
   });
 
-/** When the object's alarm goes off, unix ms; null when it is not set. */
+/** Returns the time of the object's alarm, unix ms, or null when it is not set. */
 export const alarmOf = (stub: DurableObjectStub<PredictionObject>): Promise<number | null> =>
   runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
 
-/** Orders an event once more, which must be taken. */
+/** Redelivers an event, which must be accepted. */
 export async function redeliver(client: Client, id: string, event: string | undefined) {
   const path = `/v1/predictions/${id}/webhooks/${event}/redeliver`;
   const { status, body } = await client.json("POST", path);
@@ -94,10 +94,7 @@ export async function redeliver(client: Client, id: string, event: string | unde
   return webhookEvent.parse(body);
 }
 
-/**
- * Each body that has come had the output up to its event, as the stream of the prediction has it,
- * which must have ended.
- */
+/** Expects each received body to have the output up to its event, as the ended prediction's stream has it. */
 export async function expectAsStreamed(client: Client, id: string, path: string): Promise<void> {
   const all = await streamed(client.stream(id));
   for (const { webhook, output } of (await received(path)).map(payloadOf)) {
@@ -107,12 +104,12 @@ export async function expectAsStreamed(client: Client, id: string, path: string)
   }
 }
 
-/** Nothing more comes: looked at when whatever may be under way has ended. */
+/** Expects no more than `count` requests, after everything under way has ended. */
 export async function expectNoMoreThan(path: string, count: number): Promise<void> {
   expect(await received(path)).toHaveLength(count);
 }
 
-/** Both signatures of a delivery, made again from what came. */
+/** Expects both signatures of a delivery to match its body. */
 export async function expectSigned(
   { headers, body }: Received,
   ...secrets: string[]

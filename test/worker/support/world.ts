@@ -1,4 +1,4 @@
-/** A user with a model, on its own hardware class, so that tests do not share a pool. */
+/** A user with a model on a hardware class of its own, so that tests do not share a pool. */
 import { env } from "cloudflare:workers";
 import type { Compatibilities, Configuration, Visibility } from "../../../src/protocol/model.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
@@ -21,13 +21,13 @@ export interface World {
   model: string;
   image: string;
   runnerToken: string;
-  /** A new runner of the hardware. */
+  /** Returns a new runner of the hardware. */
   runner(slots?: number): Promise<FakeRunner>;
-  /** Creates a prediction, which waits for a runner. */
+  /** Creates a prediction, which waits for a runner. @returns its ID */
   waiting(input?: object, headers?: Record<string, string>): Promise<string>;
-  /** A prediction whose runner has connected. */
+  /** Creates a prediction whose runner has connected. */
   begun(): Promise<{ id: string; runner: FakeRunner; job: Job; channel: Channel }>;
-  /** Another account's client, for the same model when it is public. */
+  /** Returns the client of another account, which can use the model when it is public. */
   stranger(): Promise<Client>;
 }
 
@@ -90,7 +90,7 @@ export async function newUser(token: object = {}) {
   return { username, user_id: user.id, client };
 }
 
-/** A token of a user; `options` as the operator's call has them. */
+/** Creates a token of a user; `options` are those of the operator's call. */
 export async function newClient(username: string, options: object = {}): Promise<Client> {
   const path = `/v1/operator/users/${username}/tokens`;
   const { token } = await made<{ token: string }>(

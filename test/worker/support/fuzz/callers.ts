@@ -1,10 +1,10 @@
-/** Whose token a request carries, from none at all to the operator's. */
+/** Callers of requests: without a token, with all kinds of tokens, and the operator. */
 import fc from "fast-check";
 import type { Security } from "../../../../src/openapi/types.ts";
 import { answerAll, newVendora } from "../vendora.ts";
 import { newClient, newWorld, operator as operatorClient } from "../world.ts";
 
-/** Names the caller where a request is shown, so that no token is. */
+/** The caller of a request. Messages show its name in place of the token. */
 export interface Caller {
   name: string;
   authorization: string | undefined;
@@ -16,14 +16,14 @@ const bearer = (name: string, token: string | undefined): Caller => ({
 });
 
 export interface Callers {
-  /** May do everything that users may, and has most of what there is. */
+  /** The user may do everything that users may, and has most of what exists. */
   user: Caller;
-  /** May as much, with what is theirs. */
+  /** The stranger may do as much, with things of their own. */
   stranger: Caller;
   operator: Caller;
-  /** Whoever lacks a scope, or has a token for something else or for one model, or a bad one, or none. */
+  /** Callers who lack a scope, or have a token of another kind, for one model only, or a bad one, or none. */
   others: Caller[];
-  /** A model of nobody here that answers whatever it is called by. */
+  /** A model of another account that answers every kind of call. */
   callable: string;
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export async function newCallers(): Promise<Callers> {
   const over = new AbortController();
   const answering = answerAll(called.fleet, over.signal);
   await world.runner();
-  // To be removed: a runner that is there is not.
+  // Three runners are stopped, because an operator can remove only those.
   for (let n = 0; n < 3; n++) await (await world.runner()).tell({ state: "stopped" });
   const scoped = (...scopes: string[]) => newClient(world.username, { scopes });
   return {
@@ -64,7 +64,7 @@ export async function newCallers(): Promise<Callers> {
   };
 }
 
-/** Mostly who may, so that most requests come further than the door. */
+/** Returns mostly callers with permission, so that most requests get beyond authentication. */
 export function callerOf(callers: Callers, security: Security | undefined): fc.Arbitrary<Caller> {
   const isOperators = security?.some((way) => "operatorToken" in way);
   const wanted = isOperators ? callers.operator : callers.user;

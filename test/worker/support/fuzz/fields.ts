@@ -1,10 +1,12 @@
-/** What fields and parameters mostly have, beside what their schemas allow: mostly things that are there. */
+/**
+ * Values of fields and parameters, in addition to what their schemas allow: mostly names of existing things.
+ */
 import fc from "fast-check";
 import type { InlineSchema } from "../../../../src/openapi/types.ts";
 import { addressOf } from "../receiver.ts";
 import type { Harvest } from "./harvest.ts";
 
-/** A text with the names of path parameters in it, filled in from what is known when it is sent. */
+/** A text with the names of path parameters, which are replaced by known values when it is sent. */
 export class Known {
   readonly #template: string;
   readonly #nth: number;
@@ -42,36 +44,36 @@ const TEMPLATES: Record<string, string[]> = {
 const numbered = (name: string) => Array.from({ length: 40 }, (_, n) => `${name}-${n}`);
 
 const VALUES: Record<string, unknown[]> = {
-  // Never a wait: nothing is to take long here.
+  // No value waits, so that requests are quick.
   prefer: ["wait=0", "wait=0, cancel", "respond-async", "cancel, wait=0"],
   "idempotency-key": numbered("key"),
   "last-event-id": ["0", "1", "2", "99", "999999999999999"],
   range: ["bytes=0-0", "bytes=0-", "bytes=-1", "bytes=99999999-", "bytes=1-0", "bytes=-0"],
-  // With one that is none there is nothing behind it.
+  // An ID that does not exist would have nothing behind it.
   after: [undefined],
   background: [true, true, false, null],
-  // Made up it is never there, and nothing would begin.
+  // A made-up ID never exists, and no response would begin.
   previous_response_id: [undefined],
   after_id: ["0", "1", "2", "99", "999999999999999"],
   sort_by: ["created_at", "predictions_count"],
   output: [{}, { type: "string" }],
-  // Those of answers come with their whole address.
+  // Cursors of answers are requested with their whole address.
   cursor: [undefined],
-  // Images of others are refused.
+  // Images of other registries are refused.
   image: [undefined],
-  // Sent in no time; and one of two parts.
+  // The small sizes are sent quickly; the largest has two parts.
   size: [1, 2, 1_000, 20_000, 17_000_000],
-  // Of webhooks: a receiver that takes them all.
+  // The address of a receiver of webhooks that accepts them all.
   url: [addressOf("/fuzz")],
-  // Few, so that they are taken now and then.
+  // The names are few, so that some are already taken.
   name: numbered("name"),
   variable_name: ["HF_TOKEN", "API_KEY"],
-  // Of a variable: no answer shows it, as no secret of webhooks.
+  // The value of a variable is in no answer, like secrets of webhooks.
   value: ["whsec_of-a-variable"],
   username: numbered("name"),
 };
 
-/** Of predictions and versions. Schemas that are none would refuse nearly every version. */
+/** Inputs of predictions and schemas of versions. Invalid schemas would refuse nearly every version. */
 const INPUTS = [{}, { text: "a" }, { type: "object", properties: { text: { type: "string" } } }];
 
 const PICTURE = "data:image/png;base64,aGk=";
@@ -85,9 +87,9 @@ export function knownFields(harvest: Harvest, callable: string) {
   const files = known("/v1/uploads/{upload_id}", "/v1/files/{source_id}/{file_name}");
   return (field: string, { anyOf, type }: InlineSchema): fc.Arbitrary<unknown> | undefined => {
     const isText = [type].flat().includes("string");
-    // Of a call, and not of a prediction or a version.
+    // The `input` with `anyOf` is that of a call, not of a prediction or a version.
     if (field === "input" && anyOf) return fc.constantFrom("a", "a", ["a"]);
-    // Of a picture, and not of an upload or a configuration.
+    // The `size` that is a text is that of a picture, not of an upload or a configuration.
     if (field === "size" && isText) return fc.constantFrom("512x512", "auto", null);
     if (field === "image" && anyOf) return fc.constantFrom(undefined, undefined, PICTURE);
     if (field === "images") return fc.constantFrom(PICTURE, { image_url: PICTURE });

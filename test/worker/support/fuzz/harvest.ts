@@ -1,4 +1,4 @@
-/** What earlier answers have shown to be there, so that later requests reach what they made. */
+/** Values of earlier answers, so that later requests reach what those have made. */
 import { z } from "zod";
 import { backup } from "../../../../src/protocol/backup.ts";
 import { category } from "../../../../src/protocol/category.ts";
@@ -16,13 +16,13 @@ import { conversation } from "../../../../src/protocol/vendora/conversation.ts";
 import { webhookEvent } from "../../../../src/protocol/webhook.ts";
 import { webhookEndpoint } from "../../../../src/protocol/webhook-endpoint.ts";
 
-/** Values for parameters of paths, which belong together: owner and name of one model. */
+/** Values of path parameters that belong together, such as the owner and the name of one model. */
 export type Place = Record<string, string>;
 
 export interface Address {
   url: string;
   etag?: string | undefined;
-  /** What goes with it. */
+  /** The body to send to the address. */
   body?: object;
 }
 
@@ -32,7 +32,7 @@ const COMPLETION = "/uploads/{upload_id}/complete";
 const FILE = "/files/{source_id}/{file_name}";
 const EXAMPLES = "/models/{model_owner}/{model_name}/examples";
 
-/** How many of the latest are kept of each kind: older ones are mostly renamed or gone. */
+/** The number of values kept of each kind: older ones are mostly renamed or gone. */
 const KEPT = 20;
 
 const model = modelItem.extend({ owner: ownerA, latest_version: version.nullish() });
@@ -45,7 +45,7 @@ const placeOf = z.union([
     model_name: name,
     ...(latest_version && { version_number: String(latest_version.number) }),
   })),
-  // Not its model, which may have another name by now.
+  // The prediction's model is left out, because it may have another name by now.
   prediction.transform(({ id }) => ({ prediction_id: id })),
   response.transform(({ id }) => ({ response_id: id })),
   conversation.transform(({ id }) => ({ conversation_id: id })),
@@ -67,11 +67,11 @@ const placeOf = z.union([
     return { endpoint_id: id, ...(oldest && { secret_id: oldest.id }) };
   }),
   backup.transform(({ id }) => ({ backup_id: id, part_number: "0" })),
-  // Only of tokens that were made here: to revoke those that the callers have would end it all.
+  // Only new tokens are kept: a request that revoked a caller's token would end the test.
   newToken.transform(({ id }) => ({ token_id: id })),
 ]);
 
-/** Items of a conversation, of which only their address says whose they are. */
+/** Items of a conversation; only their address names the conversation. */
 const conversationItems = z.object({ data: z.array(z.object({ id: z.string() })) });
 const ITEMS = /\/conversations\/([^/?]+)\/items/;
 
@@ -86,12 +86,12 @@ const page = z.object({
 export class Harvest {
   readonly #places = new Map<string, Place[]>();
   readonly #addresses = new Map<string, Address[]>();
-  /** Of users, by their ids. */
+  /** Usernames by the IDs of users. */
   readonly #usernames = new Map<string, string>();
 
   /**
-   * @param path of the operation that was asked, as the document has it
-   * @param known what of the harvest it was asked for: a version does not say whose it is
+   * @param path of the requested operation, as the document has it
+   * @param known the harvested values of the request: a version does not name its model
    */
   take(path: string, { url, etag }: Address, body: unknown, known: Place | Address = {}): void {
     if (etag !== undefined) keep(this.#addresses, path, { url, etag });
@@ -130,7 +130,7 @@ export class Harvest {
     if (conversation_id && last) this.#keep({ conversation_id, item_id: last.id });
   }
 
-  /** Likewise of a model. */
+  /** Keeps the example of a model; only the address names the model. */
   #takeExamples(url: string, body: unknown): void {
     const [, model_owner, model_name] = EXAMPLES_OF.exec(url) ?? [];
     const { data: one } = example.safeParse(page.safeParse(body).data?.items.at(-1) ?? body);
@@ -138,19 +138,21 @@ export class Harvest {
       this.#keep({ model_owner, model_name, example_id: one.id });
   }
 
-  /** What no answer names as a whole. */
+  /** Keeps values that no single answer contains together. */
   put(place: Place): void {
     this.#keep(place);
   }
 
-  /** What can be pinned, and where. */
+  /** Keeps a run that can be pinned, with the address to pin it at. */
   putRun(url: string, prediction_id: string): void {
     keep(this.#addresses, EXAMPLES, { url, body: { prediction_id } });
   }
 
   #keep = (place: Place) => keep(this.#places, Object.keys(place).join(), place);
 
-  /** What is a user's is found by their new name when they have one; the old one can be freed. */
+  /**
+   * Replaces the owner of known places by a user's new name, and keeps the old name, which can be released.
+   */
   #follow(item: unknown): void {
     const user = userA.safeParse(item).data;
     if (!user) return;
@@ -161,7 +163,7 @@ export class Harvest {
       if (place.model_owner === before) place.model_owner = user.username;
   }
 
-  /** One of those that name the most of these. */
+  /** Returns one of the places that have the most of these names. */
   place(names: string[], nth: number): Place | undefined {
     const known = (place: Place) => names.filter((name) => name in place).length;
     const places = [...this.#places.values()].flat();
@@ -170,20 +172,20 @@ export class Harvest {
     return best[nth % best.length];
   }
 
-  /** Where the operation was found, or a page beside it. */
+  /** Returns an address of the operation, or of a neighbouring page. */
   address(path: string, nth: number): Address | undefined {
     const addresses = this.#addresses.get(path) ?? [];
     return addresses[nth % addresses.length];
   }
 
-  /** It is there no longer, or not for everybody. */
+  /** Removes a place or an address that a request did not find. */
   forget(one: Place | Address): void {
     const kinds: object[][] = [...this.#places.values(), ...this.#addresses.values()];
     for (const kept of kinds) if (kept.includes(one)) kept.splice(kept.indexOf(one), 1);
   }
 }
 
-/** All its parts have arrived. */
+/** Whether all parts of the upload have arrived. */
 const isWhole = ({ parts, urls }: Upload) => parts.length > 0 && parts.length === urls.length;
 
 function keep<Item>(kept: Map<string, Item[]>, kind: string, item: Item): void {

@@ -1,10 +1,10 @@
-/** What no schema asks for: texts and values that have broken other services. */
+/** Hostile texts and values that have broken other services. */
 import fc from "fast-check";
 
-/** Stands for arrays in arrays, more of them than a call stack is deep: put in when it is text. */
+/** Stands for arrays in arrays, deeper than a call stack: inserted when the body is written. */
 export const NESTED = "arrays in arrays";
 
-/** Stands for a text that is larger than a row of D1 may be, 2 MB: put in when it is sent. */
+/** Stands for a text that is larger than a row of D1 may be (2 MB): inserted when the body is sent. */
 export const LARGE = "a text of 3 MB";
 
 const TEXTS = [
@@ -93,7 +93,7 @@ export const hostileText = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(LARGE, NESTED) },
 );
 
-/** Own keys, as JSON.parse makes them: in a literal the first of them would be no key at all. */
+/** Objects with own keys, as JSON.parse makes them: a literal would set the prototype by the first one. */
 const KEYS: unknown[] = [
   JSON.parse('{"__proto__": {"admin": true}}'),
   JSON.parse('{"constructor": {"prototype": {"admin": true}}}'),
@@ -116,7 +116,7 @@ const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 const nested = deep(20_000);
 const large = JSON.stringify("x".repeat(3_000_000));
 
-/** The JSON of a value, with what the placeholders stand for. */
+/** Returns the JSON of a value, with the placeholders replaced. */
 export const textOf = (value: unknown): string =>
   JSON.stringify(value)
     .replaceAll(JSON.stringify(NESTED), nested)

@@ -1,4 +1,4 @@
-/** Values that fit a schema but for one mistake. */
+/** Values that fit a schema except for one mistake. */
 import fc from "fast-check";
 import { resolveSchema } from "../../../../src/openapi/reference.ts";
 import type { InlineSchema, Schema } from "../../../../src/openapi/types.ts";
@@ -13,7 +13,7 @@ export function mistaken(from: Source, schema: Schema, field = ""): fc.Arbitrary
   return fc.oneof({ weight: 1, arbitrary: here }, { weight: 3, arbitrary: fc.oneof(...inside) });
 }
 
-/** One step outside each limit, and what is nearly one of the choices. */
+/** Returns values one step outside each limit, and near misses of the choices. */
 function beyond(schema: InlineSchema): fc.Arbitrary<unknown>[] {
   const { minimum, maximum, exclusiveMinimum, minLength, maxLength } = schema;
   const values: unknown[] = [];
@@ -26,10 +26,10 @@ function beyond(schema: InlineSchema): fc.Arbitrary<unknown>[] {
   return values.length > 0 ? [fc.constantFrom(...values)] : [];
 }
 
-/** A longer list of what may itself be large is more than a text may have. */
+/** A longer list of items would exceed the limit of a body. */
 const MAX_ITEMS = 10_000;
 
-/** Lists that are too long or too short; objects that lack a field or have one too many. */
+/** Returns lists that are too long or too short, and objects that lack a field or have one too many. */
 function resized(from: Source, schema: InlineSchema, field: string): fc.Arbitrary<unknown>[] {
   const { items, minItems, maxItems, properties, required = [] } = schema;
   const made: fc.Arbitrary<unknown>[] = [];
@@ -52,7 +52,7 @@ const entriesWith = (value: unknown, name: string, more: unknown): [string, unkn
   [name, more],
 ];
 
-/** The same value with the mistake in one of its parts. */
+/** Returns values with the mistake in one of their parts. */
 function within(from: Source, schema: InlineSchema, field: string): fc.Arbitrary<unknown>[] {
   const { items, properties = {}, anyOf = [], oneOf = [] } = schema;
   const made = [...anyOf, ...oneOf].map((choice) => mistaken(from, choice, field));

@@ -1,4 +1,4 @@
-/** Requests for an operation as they are planned, from what the document says of it. */
+/** Plans of requests for an operation of the document. */
 import fc from "fast-check";
 import { findSignature } from "../../../../src/openapi/parameters.ts";
 import type { DocumentedOperation, InlineSchema } from "../../../../src/openapi/types.ts";
@@ -8,10 +8,10 @@ import { mistaken } from "./mistaken.ts";
 import { TRICKS, type Trick } from "./tricks.ts";
 import { type Source, valid } from "./valid.ts";
 
-/** The parameters of a request by their names; a body is whatever JSON it is. */
+/** The parameters of a request by name; a body is any JSON value. */
 interface Parts {
   path: object;
-  /** Of the path's parameters, what is wrong. */
+  /** Path parameters with wrong values. */
   wrong: object;
   query: object;
   header: object;
@@ -21,15 +21,15 @@ interface Parts {
 export interface Plan extends Parts {
   target: DocumentedOperation;
   caller: Caller;
-  /** Which of the things that are there its path names; undefined: none, but what `path` says. */
+  /** The number of the known place that the path names; undefined for the values of `path` only. */
   place: number | undefined;
-  /** Which address of an earlier answer is asked, with its body, rather than path and query. */
+  /** The number of the earlier answer whose address and body are sent, in place of path and query. */
   again: number | undefined;
-  /** What is done to it at last, beyond what the document speaks of. */
+  /** A last change of the request, beyond what the document declares. */
   trick: Trick | undefined;
 }
 
-/** As the document allows it, or with one mistake. */
+/** Returns plans that the document allows, or that have one mistake. */
 export function plans(
   target: DocumentedOperation,
   from: Source,
@@ -39,7 +39,7 @@ export function plans(
     .record({
       parts: partsOf(target, from),
       caller: callerOf(callers, target.operation.security),
-      // What is put is as often something new.
+      // A PUT names something new in half of the plans.
       place: fc.option(fc.nat(100), { nil: undefined, freq: target.method === "put" ? 2 : 6 }),
       again: againOf(target),
       trick: rarely(fc.constantFrom(...TRICKS), 7),
@@ -47,7 +47,10 @@ export function plans(
     .map(({ parts, ...rest }) => ({ target, ...rest, ...parts }));
 }
 
-/** A signature cannot be made up, nor can the ETags of a completion, or a run of the very model. */
+/**
+ * Some requests need the address of an earlier answer: signatures, ETags of a completion, and runs of a
+ * model.
+ */
 const againOf = ({ method, path, operation }: DocumentedOperation) => {
   const isChained = path.endsWith("/complete") || (method === "post" && path.endsWith("/examples"));
   if (findSignature(operation) || isChained)

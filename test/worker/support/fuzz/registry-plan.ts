@@ -1,9 +1,9 @@
-/** Requests to the registry: what clients send, what is nearly that, and what is nothing of the kind. */
+/** Plans of requests to the registry: those of clients, near misses, and others. */
 import fc from "fast-check";
 import { MEDIA_TYPES } from "../../../../src/protocol/oci.ts";
 import { bytesOf, digestOf, manifestOf, streamOf } from "../registry.ts";
 
-/** What there is to name; uploads come as they begin. */
+/** Names and locations that requests use; `locations` grows with each upload that begins. */
 export interface Known {
   names: string[];
   locations: string[];
@@ -84,7 +84,7 @@ const addresses = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.nat(100).map((nth) => ({ locations }: Known) => {
-      // Mostly one of the last.
+      // Most plans use one of the last five.
       const some = locations.slice(-5);
       return some[nth % some.length] ?? "/v2/ada/story/blobs/uploads/none";
     }),
@@ -133,7 +133,7 @@ const bodies: fc.Arbitrary<Body> = fc.oneof(
   oneOf(...MANIFESTS).map((text) => () => bytesOf(text)),
 );
 
-/** A body and its digest, or whatever. */
+/** A body and its digest, or any other body. */
 const contents: fc.Arbitrary<Content> = fc.oneof(
   oneOf(...CONTENTS).map(
     (bytes): Content => ({ query: [["digest", digestOf(bytes)]], body: () => bytes }),
@@ -142,12 +142,12 @@ const contents: fc.Arbitrary<Content> = fc.oneof(
   fc.record({ query: fc.array(parameters, { maxLength: 2 }), body: bodies }),
 );
 
-/** More comes than goes, so that there is something to read. */
+/** Methods that add outnumber those that delete, so that requests find something. */
 const METHODS = ["GET", "GET", "HEAD", "POST", "POST", "PATCH", "PATCH", "DELETE"].concat(
   Array<string>(5).fill("PUT"),
 );
 
-/** @param callers how many there are */
+/** @param callers the number of callers */
 export const registryPlans = (callers: number): fc.Arbitrary<RegistryPlan> =>
   fc
     .record({
@@ -155,7 +155,7 @@ export const registryPlans = (callers: number): fc.Arbitrary<RegistryPlan> =>
       method: oneOf(...METHODS),
       path: addresses,
       headers,
-      // Mostly the first.
+      // Most plans use the first caller.
       caller: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(callers - 1)),
     })
     .map(({ contents, ...rest }) => ({ ...rest, ...contents }));

@@ -1,4 +1,4 @@
-/** What is wrong with an answer of the registry: errors are OCI's, and each status has its codes. */
+/** Faults of a registry's answer: errors have OCI's format, and each status has its codes. */
 import { type RegistryErrorCode, registryErrors } from "../../../../src/protocol/registry.ts";
 
 const CODES: Record<number, RegistryErrorCode[]> = {
@@ -36,7 +36,7 @@ export function* registryFaults({ status, headers, text }: Received): Generator<
   if (status < 400) return;
   const codes = CODES[status];
   if (!codes) return yield `${status} is none that a registry answers`;
-  // Of a HEAD.
+  // The answer to a HEAD has no body.
   if (text === "") return;
   if (headers.get("content-type") !== "application/json") yield "an error that is not JSON";
   const { data } = registryErrors.safeParse(jsonIn(text));

@@ -1,4 +1,4 @@
-/** What can be done to a request that no schema speaks of: its text, its address, its headers. */
+/** Changes of a request that no schema declares: of its text, its address and its headers. */
 import type { Address, Place } from "./harvest.ts";
 
 export interface Sent {
@@ -6,7 +6,7 @@ export interface Sent {
   url: string;
   headers: Record<string, string>;
   body: BodyInit | undefined;
-  /** What of the harvest it asks for. */
+  /** The harvested values that the request uses. */
   known: Place | Address | undefined;
 }
 
@@ -31,7 +31,7 @@ const path =
     return { ...sent, url: `${origin}${change(pathname)}${search}` };
   };
 
-/** Of requests that have a body. */
+/** Changes the body of requests that have one. */
 const body =
   (change: (text: string) => BodyInit): Trick =>
   (sent) =>

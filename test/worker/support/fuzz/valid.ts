@@ -3,14 +3,14 @@ import fc from "fast-check";
 import { resolveSchema } from "../../../../src/openapi/reference.ts";
 import type { InlineSchema, Schema, Schemas } from "../../../../src/openapi/types.ts";
 
-/** Where values come from, beside the schemas themselves. */
+/** The source of values, in addition to the schemas themselves. */
 export interface Source {
   schemas: Schemas;
-  /** What fields of this name mostly have: a name or an id that is there, say. */
+  /** Returns likely values of a field, such as the name or ID of something that exists. */
   known(field: string, schema: InlineSchema): fc.Arbitrary<unknown> | undefined;
 }
 
-/** @param field whose value it is. An item of a list is the list's. */
+/** @param field the name of the field; items of a list have the list's name */
 export function valid(from: Source, schema: Schema, field = ""): fc.Arbitrary<unknown> {
   const inline = resolveSchema(schema, from.schemas);
   const fitting = ofSchema(from, inline, field);
@@ -57,7 +57,7 @@ const rangeOf = ({ minimum, maximum = 1_000_000, exclusiveMinimum }: InlineSchem
   max: maximum,
 });
 
-/** Those of one kind are one: to make them takes fast-check milliseconds, and there are thousands. */
+/** Generators of texts by schema: fast-check takes milliseconds for each one, and there are thousands. */
 const texts = new Map<string, fc.Arbitrary<string>>();
 
 function text({ format, pattern, minLength, maxLength }: InlineSchema): fc.Arbitrary<string> {
@@ -70,7 +70,7 @@ function text({ format, pattern, minLength, maxLength }: InlineSchema): fc.Arbit
 function newText({ format, pattern, minLength = 0, maxLength = 200 }: InlineSchema) {
   if (format === "uuid") return fc.uuid();
   if (format === "date-time") return fc.date({ noInvalidDate: true, ...YEARS }).map(toTimestamp);
-  // Of a domain that is nobody's: whatever a service does with an address, it reaches nothing.
+  // The domain does not exist, so that nothing is reached by such an address.
   if (format === "uri") return fc.webPath().map((path) => `https://fuzz.invalid${path}`);
   const fits = (made: string) => made.length >= minLength && made.length <= maxLength;
   if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern)).filter(fits);
@@ -81,7 +81,7 @@ function newText({ format, pattern, minLength = 0, maxLength = 200 }: InlineSche
   );
 }
 
-/** Of what may be longer, a body of 10 MB is full before. */
+/** The maximum length: longer texts would fill a body of 10 MB. */
 const MAX_LENGTH = 300_000;
 const MAX_ITEMS = 1_000;
 

@@ -1,4 +1,4 @@
-/** What is wrong with an answer, by the document. */
+/** Faults of an answer, according to the document. */
 import { Validator } from "@cfworker/json-schema";
 import { operationsIn } from "../../../../src/openapi/document.ts";
 import { isBinary } from "../../../../src/openapi/reference.ts";
@@ -19,16 +19,17 @@ export interface Received {
   text: string;
 }
 
-/** What nobody outside may read: the words of the database, and lines of a stack. */
+/** Words that no answer may contain: messages of the database, and lines of a stack. */
 const INSIDE = /D1_ERROR|SQLITE|^\s+at \S+ \(/m;
 
-/** The answers that a secret of webhooks is in, each time a new one. */
+/** Operations whose answers contain a new secret of a webhook. */
 const TELLS_SECRET = /^createWebhook(?:Endpoint|Secret)$/;
 
 /**
- * A value that is nowhere, say; a version names its image in one of two ways; the input of a prediction is
- * held against its version's own schema, and that against what JSON Schema is; sizes and times against
- * variables of the deployment, the number of ETags against that of an upload's parts.
+ * Errors of a value's meaning, which the schema cannot declare: a value that does not exist; the image of a
+ * version, which is named in one of two ways; the input of a prediction, which is validated against its
+ * version's schema, and that schema against JSON Schema; sizes and times, which variables limit; the number
+ * of ETags, which must match the upload's parts.
  */
 const MEANING =
   /value_error$|^(?:input|schemas) |^(?:size|retention_seconds) (?:less_than_equal|finite_number)$|^etags too_(?:short|long)$|^container_image_digest missing$/;
@@ -48,7 +49,7 @@ const PROBLEM_BELOW: Record<string, ResponseObject> = {
   "/v1/vendorb/": conventionProblem("VendorbError"),
 };
 
-/** Creates with `stream: true` answer with the events of streamPrediction, which documents them. */
+/** Whether a create with `stream: true` answered with the events that streamPrediction documents. */
 const isStreamed = (id: string, { headers }: Received): boolean =>
   id.startsWith("createPrediction") &&
   headers.get("content-type")?.startsWith("text/event-stream") === true;
@@ -56,12 +57,12 @@ const isStreamed = (id: string, { headers }: Received): boolean =>
 export class Verdict {
   readonly #document: Document;
   readonly #operations: DocumentedOperation[];
-  /** What their addresses look like, in their order. */
+  /** Patterns of the operations' addresses, in the order of the operations. */
   readonly #addresses: RegExp[];
   readonly #secrets: string[];
   readonly #validators = new Map<Schema, Validator>();
 
-  /** @param secrets what no answer may contain */
+  /** @param secrets texts that no answer may contain */
   constructor(document: Document, secrets: string[]) {
     this.#document = document;
     this.#operations = operationsIn(document);
@@ -71,7 +72,7 @@ export class Verdict {
     this.#secrets = secrets;
   }
 
-  /** Empty when nothing is. */
+  /** Returns the faults of an answer; empty when it has none. */
   of(sent: Sent, received: Received): string[] {
     return [
       ...this.#generalFaults(received),
@@ -80,7 +81,7 @@ export class Verdict {
     ];
   }
 
-  /** The operation that a request meets, whatever it was made for. */
+  /** Returns the operation that a request meets, whichever it was planned for. */
   operationOf({ method, url }: Sent): DocumentedOperation | undefined {
     const name = method === "HEAD" ? "GET" : method;
     return this.#at(url).find((one) => one.method.toUpperCase() === name);
@@ -106,11 +107,11 @@ export class Verdict {
     const { status, text } = received;
     const id = this.operationOf(sent)?.operation.operationId ?? "";
     if (text.includes("whsec_") && !TELLS_SECRET.test(id)) yield "shows a secret";
-    // A preflight of CORS, wherever.
+    // A preflight of CORS is allowed on every address.
     if (sent.method === "OPTIONS" && status === 204) return;
     const isHead = sent.method === "HEAD";
     if (isHead && text !== "") yield "HEAD with a body";
-    // A trick has led it astray: what registries answer is no part of the document.
+    // A trick may lead to the registry, whose answers are not in the document.
     if (isOfRegistry(sent)) return yield* registryFaults(received);
     const one = this.operationOf(sent);
     const hasOthers = this.#at(sent.url).length > 0;
@@ -120,7 +121,10 @@ export class Verdict {
     else if (!isHead) yield* this.#contentFaults(expected, received);
   }
 
-  /** What the document does not allow is not accepted; what it allows is not refused for its form. */
+  /**
+   * Yields a fault if a body that the document refuses is accepted, or one that it allows is refused for its
+   * form.
+   */
   *#bodyFaults(sent: Sent, { status, text }: Received): Generator<string> {
     const operation = this.operationOf(sent)?.operation;
     const schema = operation && bodyOf(operation);
@@ -179,7 +183,7 @@ export class Verdict {
   }
 }
 
-/** Of an address that has no such operation: a 405 where it has others, else a 404. */
+/** Returns the response of an address without the operation: a 405 if it has others, else a 404. */
 const strange = ({ url }: Sent, status: number, hasOthers: boolean): ResponseObject | undefined => {
   if (status !== (hasOthers ? 405 : 404) && status !== 413) return undefined;
   return PROBLEM_BELOW[new URL(url).pathname.slice(0, "/v1/vendora/".length)] ?? PROBLEM;
@@ -189,10 +193,10 @@ const isOfRegistry = ({ url }: Sent) => new URL(url).pathname.startsWith("/v2/")
 
 const issuesIn = (text: string) => validationError.safeParse(JSON.parse(text)).data?.detail ?? [];
 
-/** Nested deeper than our call stack: whether it fits is not for us to say. */
+/** Stands for JSON that is nested deeper than the call stack, so that its validity is unknown. */
 const TOO_DEEP = Symbol("too deep");
 
-/** Undefined where it is none. A byte order mark is no part of a text that was bytes. */
+/** Returns undefined for a text that is not JSON. A byte order mark is no part of the text. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\ufeff/, ""), wellFormed);
@@ -201,7 +205,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** With names that the validator can take: it writes them into URIs, where half a character throws. */
+/** Replaces lone surrogates in names: the validator writes names into URIs, and would throw. */
 const wellFormed = (_: string, value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name.toWellFormed(), one]))

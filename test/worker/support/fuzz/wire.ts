@@ -1,4 +1,4 @@
-/** A planned request as it is sent. */
+/** Planned requests in the form in which they are sent. */
 import { ORIGIN } from "../client.ts";
 import { bytesOf } from "../document.ts";
 import type { Caller } from "./callers.ts";
@@ -8,7 +8,7 @@ import { textOf } from "./hostile.ts";
 import type { Plan } from "./plan.ts";
 import type { Sent } from "./tricks.ts";
 
-/** Names are filled in from what was harvested by now. */
+/** Returns the request of a plan, with the names that were harvested so far. */
 export function written(plan: Plan, harvest: Harvest): Sent {
   const { target, caller, header, trick } = plan;
   const address = plan.again === undefined ? undefined : harvest.address(target.path, plan.again);
@@ -37,10 +37,10 @@ export function written(plan: Plan, harvest: Harvest): Sent {
 
 const jsonOf = (body: unknown) => (body === undefined ? undefined : textOf(body));
 
-/** Of larger parts the beginning is sent. */
+/** A larger part is sent only up to this size. */
 const MAX_PART = 250_000;
 
-/** As many bytes as the address says. */
+/** Returns as many bytes as the address states. */
 function partFor(url: string): string {
   const size = Number(new URL(url).searchParams.get("size"));
   return "x".repeat(size > 0 ? Math.min(size, MAX_PART) : 0);
@@ -49,7 +49,7 @@ function partFor(url: string): string {
 const filled = (path: string, values: Record<string, unknown>) =>
   path.replaceAll(PARAMETER, (_, name) => encoded(textual(values[name])));
 
-/** Of arrays a key for each item, of whatever else one. */
+/** Returns a query with a key for each item of an array, and one for every other value. */
 function queryOf(query: object): string {
   const pairs = Object.entries(query)
     .filter(([, value]) => value !== undefined)
@@ -64,12 +64,12 @@ const textual = (value: unknown): string =>
 
 const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
 
-/** Header values are one line; workerd warns at length of those that are not ASCII. */
+/** Replaces characters other than ASCII in a header: workerd prints long warnings about them. */
 const headerText = (text: string) => text.replaceAll(/[^\t\x20-\x7e]/g, "?");
 
 const SHOWN = 2_000;
 
-/** As a line for a shell, with the caller's name for the token. */
+/** Returns the request as a line for a shell, with the caller's name in place of the token. */
 export function curl({ method, url, headers, body }: Sent, caller: Caller): string {
   const shown = Object.entries(headers).map(([name, value]) =>
     name === "authorization"
