@@ -1,4 +1,4 @@
-/** How many bytes of files an account may have, and what all accounts may take of the database. */
+/** The limits of an account's bytes of files, and of the database for all accounts. */
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test } from "vitest";
 import { settings } from "../../../src/env.ts";
@@ -47,7 +47,7 @@ test("an upload counts with the size that it declares, until it is deleted", asy
   expect((await filesOf(client)).bytes).toBe(0);
 });
 
-test("an account that would have more bytes than it may is told what to delete, and no other is", async () => {
+test("an account that would exceed FILES_GB is refused with advice, and no other account is", async () => {
   limits.fileBytes = 1_000;
   const { client } = await newUser();
   const first = await beginUpload(client, 600);
@@ -60,7 +60,7 @@ test("an account that would have more bytes than it may is told what to delete, 
   await beginUpload(client, 500);
 });
 
-test("large outputs count until their prediction is deleted, and fail a run that has no room for them", async () => {
+test("large outputs count until their prediction is deleted, and are refused without room", async () => {
   const world = await newWorld();
   const { id, runner, job, channel } = await world.begun();
   const url = await storeInParts(runner, job, new Uint8Array(1_000));
@@ -129,7 +129,7 @@ test("a large input and its data URIs count until the prediction is deleted, and
   expect((await filesOf(world.client)).bytes).toBe(0);
 });
 
-test("an output that was uploaded in part ends with its run", async () => {
+test("an output that was uploaded in part is removed at the end of its run", async () => {
   const world = await newWorld();
   const { runner, job, channel } = await world.begun();
   const begun = await beginRunnerUpload(runner, job, 20 * MIB);
@@ -144,7 +144,7 @@ test("an output that was uploaded in part ends with its run", async () => {
   expect((await filesOf(world.client)).bytes).toBe(0);
 });
 
-test("a database that all accounts have filled takes nothing more, and operators are warned before", async () => {
+test("a full database takes no new rows, and operators are warned before it is full", async () => {
   const { client } = await newUser();
   const model = await newModel(client, { overview: "x".repeat(10_000) });
   const { visitor } = await newOperator();

@@ -1,4 +1,4 @@
-/** Files where pages are, and where FILES_ORIGIN says; the keys that sign their addresses. */
+/** Files at the origin of pages and at FILES_ORIGIN, and the keys that sign their addresses. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
@@ -36,7 +36,7 @@ const { pathname, search } = new URL(fileUrl(file));
 const bearer = { authorization: `Bearer ${client.token}` };
 
 describe("a page", () => {
-  test("runs what was built beside the Worker, and nothing that lies elsewhere on its origin", async () => {
+  test("a page runs only scripts and styles of the Worker's assets", async () => {
     const policy = await policyOf(env);
     expect(policy["script-src"]).toEqual([`${ORIGIN}/assets/`]);
     expect(policy["style-src"]).toEqual([`${ORIGIN}/assets/`]);
@@ -49,7 +49,7 @@ describe("a page", () => {
       expect(theirs).toContain(`${kind} ${ORIGIN}/assets/;`);
   });
 
-  test("shows files from where they are", async () => {
+  test("a page shows images and media from FILES_ORIGIN", async () => {
     const policy = await policyOf(apart);
     expect(policy["img-src"]).toContain(FILES);
     expect(policy["media-src"]).toContain(FILES);
@@ -57,8 +57,8 @@ describe("a page", () => {
   });
 });
 
-describe("files at an address of their own", () => {
-  test("are given out with it, and read there", async () => {
+describe("files at FILES_ORIGIN", () => {
+  test("files have addresses at FILES_ORIGIN, and are read there", async () => {
     const upload = await ask(`${ORIGIN}/v1/uploads/${file.id}`, apart, { headers: bearer });
     const { file_url, url } = await upload.json<{ file_url: string; url: string }>();
     expect(new URL(file_url).origin).toBe(FILES);
@@ -67,7 +67,7 @@ describe("files at an address of their own", () => {
     expect([read.status, await read.text()]).toEqual([200, "0123456789"]);
   });
 
-  test("are led to from addresses that were given out before", async () => {
+  test("files at earlier addresses redirect to FILES_ORIGIN", async () => {
     const answer = await ask(fileUrl(file), apart);
     expect([answer.status, answer.headers.get("location")]).toEqual([
       307,
@@ -75,7 +75,7 @@ describe("files at an address of their own", () => {
     ]);
   });
 
-  test("are led to also from an encoded path, which the router takes for the same", async () => {
+  test("files at an encoded path redirect to FILES_ORIGIN as well", async () => {
     const encoded = pathname.replace("/v1/files", "/%761/file%73");
     const answer = await ask(`${ORIGIN}${encoded}${search}`, apart);
     expect(answer.status).toBe(307);
@@ -83,7 +83,7 @@ describe("files at an address of their own", () => {
     expect([read.status, await read.text()]).toEqual([200, "0123456789"]);
   });
 
-  test("are read with a token where the API is, and asked about by browsers", async () => {
+  test("files are read with a token at the API's origin, and answer preflights at FILES_ORIGIN", async () => {
     const own = await ask(`${ORIGIN}${pathname}`, apart, { headers: bearer });
     expect([own.status, await own.text()]).toEqual([200, "0123456789"]);
     const asking = { origin: "https://app.example.com", "access-control-request-method": "GET" };
@@ -105,13 +105,13 @@ describe("files at an address of their own", () => {
     ["GET", `${pathname}/more`, "application/json"],
     ["GET", `/v1%2Ffiles${pathname.slice("/v1/files".length)}`, "application/json"],
     ["GET", "/%761/models", "application/json"],
-  ])("have nothing else beside them: %s %s", async (method, path, accept) => {
+  ])("the origin FILES_ORIGIN serves no other route: %s %s", async (method, path, accept) => {
     const answer = await ask(`${FILES}${path}`, apart, { method, headers: { ...bearer, accept } });
     expect(answer.status).toBe(404);
     expect(await answer.text()).toContain("serves only files");
   });
 
-  test("go into an input under either address, and one that is gone is missed", async () => {
+  test("files can be inputs by either address, and a missing one is refused", async () => {
     const there = `${FILES}${pathname}${search}`;
     const gone = `${FILES}/v1/files/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e/x.png?expires=1&signature=a`;
     const model = await imageModel();
@@ -150,9 +150,9 @@ async function imageModel(): Promise<string> {
   return `${username}/frame`;
 }
 
-describe("the key that signs", () => {
+describe("the key that signs addresses", () => {
   const NEW = "a-new-secret-key-of-32-characters!";
-  /** That of test/projects/worker.ts. */
+  /** The key of test/projects/worker.ts. */
   const OLD = "a-secret-key-for-tests-of-32-chars";
   const withKey = (SECRET_KEY: string): Bindings => Object.assign({}, env, { SECRET_KEY });
   const status = async (bindings: Bindings, url = fileUrl(file)) => {
@@ -161,13 +161,13 @@ describe("the key that signs", () => {
     return answer.status;
   };
 
-  test("is SECRET_KEY's: an address dies with the key that signed it, and not before", async () => {
+  test("an address is valid as long as the key that signed it is in SECRET_KEY", async () => {
     expect(await status(env)).toBe(200);
     expect(await status(withKey(`${NEW},${OLD}`))).toBe(200);
     expect(await status(withKey(NEW))).toBe(403);
   });
 
-  test("is the newest of several", async () => {
+  test("an address is signed with the newest of several keys", async () => {
     const answer = await ask(`${ORIGIN}/v1/uploads/${file.id}`, withKey(`${NEW},${OLD}`), {
       headers: bearer,
     });
@@ -176,7 +176,7 @@ describe("the key that signs", () => {
     expect(await status(env, file_url)).toBe(403);
   });
 
-  test("is the deployment's own where there is no SECRET_KEY", async () => {
+  test("an address is signed with the deployment's own key if there is no SECRET_KEY", async () => {
     const none = withKey("");
     const answer = await ask(`${ORIGIN}/v1/uploads/${file.id}`, none, { headers: bearer });
     const { file_url } = await answer.json<{ file_url: string }>();

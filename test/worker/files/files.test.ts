@@ -1,4 +1,4 @@
-/** Reading files: ranges and conditions, types that are shown, and who may. */
+/** Reading files: ranges, conditions, types and access. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { FileAddress } from "../../../src/protocol/file.ts";
@@ -25,7 +25,7 @@ const { client, username } = await newUser();
 const TEXT = "0123456789";
 const file = await uploaded(client, TEXT, { name: "digits.txt" });
 const address = fileUrl(file);
-/** Without its signature. */
+/** The address without its signature. */
 const path = new URL(address).pathname;
 
 const read = (headers: Record<string, string> = {}, method = "GET") =>
@@ -34,7 +34,7 @@ const read = (headers: Record<string, string> = {}, method = "GET") =>
 const { etag = "", "last-modified": modified = "" } = Object.fromEntries((await read()).headers);
 
 describe("the whole file", () => {
-  test("comes with its length, type, name, mark and date", async () => {
+  test("a whole file has its length, type, name, ETag and date", async () => {
     const response = await read();
     expect(response.status).toBe(200);
     expect(await response.text()).toBe(TEXT);
@@ -49,7 +49,7 @@ describe("the whole file", () => {
     });
   });
 
-  test("can be asked about without its bytes", async () => {
+  test("a HEAD request has a file's headers without its bytes", async () => {
     const response = await read({}, "HEAD");
     expect(response.status).toBe(200);
     expect(await response.text()).toBe("");
@@ -60,7 +60,7 @@ describe("the whole file", () => {
     });
   });
 
-  test("of several parts, of which a range lies across their border", async () => {
+  test("a file of several parts is read whole, and in a range across their border", async () => {
     const bytes = bytesOf(16 * MIB + 100);
     const large = await uploaded(client, bytes);
     const whole = await nobody.fetch(fileUrl(large));
@@ -80,7 +80,7 @@ describe("a range", () => {
     ["bytes=-3", "789", "7-9"],
     ["bytes=5-99", "56789", "5-9"],
     ["bytes=-99", TEXT, "0-9"],
-  ])("%s is %j", async (range, text, content) => {
+  ])("the range %s is %j", async (range, text, content) => {
     const response = await read({ range });
     expect(response.status).toBe(206);
     expect(response.headers.get("content-range")).toBe(`bytes ${content}/10`);
@@ -89,7 +89,7 @@ describe("a range", () => {
   });
 
   test.each(["bytes=10-", "bytes=10-20", "bytes=-0"])(
-    "%s is a 416 that tells the size",
+    "the range %s is a 416 with the size",
     async (range) => {
       const response = await read({ range });
       expect(response.status).toBe(416);
@@ -101,21 +101,21 @@ describe("a range", () => {
   );
 
   test.each(["bytes=0-1,4-5", "bytes=4-2", "items=0-1", "nonsense"])(
-    "%s is the whole",
+    "the range %s is answered with the whole file",
     async (range) => {
       const response = await read({ range });
       expect([response.status, await response.text()]).toEqual([200, TEXT]);
     },
   );
 
-  test("is nothing that HEAD knows", async () => {
+  test("a HEAD request ignores ranges", async () => {
     const response = await read({ range: "bytes=2-4" }, "HEAD");
     expect([response.status, response.headers.get("content-length")]).toEqual([200, "10"]);
     expect(response.headers.get("content-range")).toBeNull();
     expect((await read({ range: "bytes=99-" }, "HEAD")).status).toBe(200);
   });
 
-  test("with If-Range is one only of the same file", async () => {
+  test("a range with If-Range is answered only for the same ETag", async () => {
     const range = "bytes=2-4";
     expect(await (await read({ range, "if-range": etag })).text()).toBe("234");
     for (const other of ['"other"', `W/${etag}`, "Sat, 01 Jan 2000 00:00:00 GMT"]) {
@@ -140,7 +140,7 @@ describe("a condition", () => {
     [{ "if-none-match": etag, "if-modified-since": before }, 304],
     [{ "if-none-match": etag, range: "bytes=0-1" }, 304],
     [{ "if-none-match": '"x"', range: "bytes=0-1" }, 206],
-  ])("%j is answered %i", async (headers, status) => {
+  ])("a request with %j is answered with %i", async (headers, status) => {
     const response = await read(headers);
     expect(response.status).toBe(status);
     expect(response.headers.get("etag")).toBe(etag);
@@ -173,25 +173,28 @@ describe("a type", () => {
     ["text/css", "attachment", nothing],
     ["application/wasm", "attachment", nothing],
     ["text/plain;, text/html", "attachment", nothing],
-  ])("%s is shown or not (%s), and sent as what nobody runs", async (mime_type, shown, sent) => {
-    const done = await uploaded(client, html, { mime_type });
-    expect(done.mime_type).toBe(mime_type);
-    for (const response of [
-      await nobody.fetch(fileUrl(done)),
-      await nobody.fetch(fileUrl(done), { method: "HEAD" }),
-      await nobody.fetch(fileUrl(done), { headers: { range: "bytes=0-9" } }),
-    ]) {
-      await response.arrayBuffer();
-      expect(Object.fromEntries(response.headers)).toMatchObject({
-        "content-type": sent,
-        "content-disposition": expect.stringMatching(`^${shown};`),
-        "x-content-type-options": "nosniff",
-        "content-security-policy": "sandbox; default-src 'none'",
-        "referrer-policy": "no-referrer",
-      });
-      expect(response.headers.get("set-cookie")).toBeNull();
-    }
-  });
+  ])(
+    "a file of the type %s is sent as %s with a type that no browser runs",
+    async (mime_type, shown, sent) => {
+      const done = await uploaded(client, html, { mime_type });
+      expect(done.mime_type).toBe(mime_type);
+      for (const response of [
+        await nobody.fetch(fileUrl(done)),
+        await nobody.fetch(fileUrl(done), { method: "HEAD" }),
+        await nobody.fetch(fileUrl(done), { headers: { range: "bytes=0-9" } }),
+      ]) {
+        await response.arrayBuffer();
+        expect(Object.fromEntries(response.headers)).toMatchObject({
+          "content-type": sent,
+          "content-disposition": expect.stringMatching(`^${shown};`),
+          "x-content-type-options": "nosniff",
+          "content-security-policy": "sandbox; default-src 'none'",
+          "referrer-policy": "no-referrer",
+        });
+        expect(response.headers.get("set-cookie")).toBeNull();
+      }
+    },
+  );
 });
 
 describe("a name", () => {
@@ -203,7 +206,7 @@ describe("a name", () => {
     "..",
     "%2e%2e%2fvalues",
     `${"ü".repeat(250)}.png`,
-  ])("like %j is kept, and the address is plain", async (name) => {
+  ])("a name like %j is kept, and its address is plain ASCII", async (name) => {
     const done = await uploaded(client, TEXT, { name });
     expect(done.name).toBe(name);
     expect(new URL(fileUrl(done)).pathname).toMatch(
@@ -216,7 +219,7 @@ describe("a name", () => {
     expect(decodeURIComponent(exact)).toBe(name);
   });
 
-  test("that is not given follows the type", async () => {
+  test("a name that is absent follows the type", async () => {
     const png = await uploaded(client, TEXT, { mime_type: "image/png" });
     expect(new URL(fileUrl(png)).pathname).toMatch(/\/file\.png$/);
   });
@@ -246,7 +249,7 @@ describe("the charset of a text", () => {
     ["text/plain", Uint8Array.of(0x63, 0x61, 0x66, 0xe9), "text/plain"],
     ["application/json", "{}", "application/json"],
   ])(
-    "a file of the type %s is served with it if its bytes are UTF-8",
+    "a file of the type %s is served with charset=utf-8 if its bytes are UTF-8",
     async (mime_type, content, served) => {
       const one = await uploaded(client, content, { mime_type });
       expect(one.mime_type).toBe(mime_type);
@@ -254,7 +257,7 @@ describe("the charset of a text", () => {
     },
   );
 
-  test("a character that lies across two parts of a file is whole", async () => {
+  test("a character across two parts of a file counts as valid UTF-8", async () => {
     const euro = new TextEncoder().encode("\u20ac");
     const text = new Uint8Array(PART + 100).fill(0x61);
     text.set(euro, PART - 1);
@@ -264,7 +267,7 @@ describe("the charset of a text", () => {
   });
 });
 
-describe("without the right signature", () => {
+describe("a file's signature", () => {
   const change = (name: string, value: string | undefined, url = address) => {
     const changed = new URL(url);
     if (value === undefined) changed.searchParams.delete(name);
@@ -274,7 +277,7 @@ describe("without the right signature", () => {
   const query = Object.fromEntries(new URL(address).searchParams);
   const { expires = "", signature = "" } = query;
 
-  test("altered or another file's, also in the hand of the owner", async () => {
+  test("an altered signature, or that of another file, is refused also to the owner", async () => {
     const other = await uploaded(client, "other", { name: "digits.txt" });
     const altered = [
       change("expires", String(Number(expires) + 1)),
@@ -294,12 +297,12 @@ describe("without the right signature", () => {
     expect((await nobody.fetch(change("expires", "soon"))).status).toBe(422);
   });
 
-  test("a half of one is none", async () => {
+  test("an address without signature or expires needs a token", async () => {
     expect((await nobody.fetch(change("signature", undefined))).status).toBe(401);
     expect((await nobody.fetch(change("expires", undefined))).status).toBe(401);
   });
 
-  test("it is the owner's alone", async () => {
+  test("a file without a signature is readable by its owner only", async () => {
     expect(await (await client.fetch(path)).text()).toBe(TEXT);
     expect((await nobody.fetch(path)).status).toBe(401);
     const stranger = (await newUser()).client;
@@ -309,7 +312,7 @@ describe("without the right signature", () => {
     expect([hidden.status, none.status]).toEqual([404, 404]);
     expect(await text(hidden)).toBe(await text(none));
     expect((await new Client("aus_wrong").fetch(path)).status).toBe(401);
-    // Clients send their token, or another service's, with every address that they are given.
+    // Clients may send their token, or that of another service, with any address.
     expect((await new Client("aus_wrong").fetch(address)).status).toBe(200);
   });
 
@@ -320,7 +323,7 @@ describe("without the right signature", () => {
     { "if-none-match": '"other"' },
     { "if-modified-since": new Date(0).toUTCString() },
     { "if-range": '"other"', range: "bytes=0-1" },
-  ])("an empty one is read, asked for with %j", async (headers) => {
+  ])("an empty file is read with the headers %j", async (headers) => {
     const { runner, job } = await (await newWorld()).begun();
     const empty = await storeFile(runner, job, "", "empty.txt");
     const response = await nobody.fetch(empty, { headers });
@@ -328,7 +331,7 @@ describe("without the right signature", () => {
     expect(response.headers.get("content-length")).toBe("0");
   });
 
-  test("values and whatever else lies in R2 are no files", async () => {
+  test("values and other objects in R2 are not served as files", async () => {
     const { begun } = await newWorld();
     const { id } = await begun();
     await env.FILES.put(`${id}/values/input`, "{}");
@@ -337,7 +340,7 @@ describe("without the right signature", () => {
     }
   });
 
-  test("it ends when it says so, and its owner gets a new one", async () => {
+  test("an address expires after a day, and its owner can get a new one", async () => {
     const lasting = await uploaded(client, TEXT);
     advance(86_399);
     const url = fileUrl(lasting);
@@ -352,7 +355,7 @@ describe("without the right signature", () => {
 });
 
 describe("a new address", () => {
-  test("is good for as long as was asked", async () => {
+  test("a new address is valid for its expires_in", async () => {
     const made = await client.ok<FileAddress>("POST", `${path}/addresses`, { expires_in: 10 });
     expect(Date.parse(made.expires_at)).toBe(Date.now() + 10_000);
     advance(9);
@@ -361,7 +364,7 @@ describe("a new address", () => {
     expect((await nobody.fetch(made.url)).status).toBe(403);
   });
 
-  test("is the owner's to make, of a file that is there", async () => {
+  test("a new address is made only by the owner, for an existing file", async () => {
     const stranger = (await newUser()).client;
     expect((await stranger.post(`${path}/addresses`, {})).status).toBe(404);
     expect((await nobody.post(`${path}/addresses`, {})).status).toBe(401);
@@ -375,8 +378,8 @@ describe("a new address", () => {
   });
 });
 
-describe("what a model has made", () => {
-  test("is read by its address and by its owner, until the prediction's data goes", async () => {
+describe("an output file", () => {
+  test("an output file is read by its address and by its owner, until the data is deleted", async () => {
     const { client: owner, begun, stranger } = await newWorld();
     const { id, job, runner, channel } = await begun();
     const url = await storeFile(runner, job, TEXT, "out put.png");
@@ -398,7 +401,7 @@ describe("what a model has made", () => {
     expect(await keysBelow(id)).toEqual([]);
   });
 
-  test("is good as long as it is kept: also 29 days later", async () => {
+  test("an output file's address is valid as long as the file is kept, also after 29 days", async () => {
     const { begun } = await newWorld();
     const { job, runner, channel } = await begun();
     const url = await storeFile(runner, job, TEXT);
@@ -407,7 +410,7 @@ describe("what a model has made", () => {
     expect((await nobody.fetch(url)).status).toBe(200);
   });
 
-  test("of one name comes to as many files", async () => {
+  test("output files of the same name are stored separately", async () => {
     const { begun } = await newWorld();
     const { id, job, runner } = await begun();
     const urls = await Promise.all(["a", "b", "c"].map((text) => storeFile(runner, job, text)));

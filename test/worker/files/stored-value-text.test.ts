@@ -1,4 +1,4 @@
-/** What a runner stores as a value is copied as it is: into responses, events and lines of an export. */
+/** Stored values of runners, whose text is copied unchanged into responses, events and exports. */
 import { expect, test } from "vitest";
 import { postValue, storeValue } from "../support/files.ts";
 import { newWorld } from "../support/world.ts";
@@ -18,7 +18,7 @@ test.each([
   ["adds a member", '0,"status":"failed"'],
   ["ends what is around it", '0},"status":{"a":0'],
   ["does not end", `["${"x".repeat(200_000)}`],
-])("one that %s is refused, and nothing is stored", async (_, text) => {
+])("a value that %s is refused", async (_, text) => {
   const { runner, job } = await working();
   const refused = await postValue(runner, job, encoder.encode(text));
   expect([refused.status, await refused.json()]).toMatchObject([
@@ -27,7 +27,7 @@ test.each([
   ]);
 });
 
-test("one with brackets and line feeds in its texts is what it was", async () => {
+test("a value with brackets and line feeds in its texts is returned unchanged", async () => {
   const { client, id, runner, job, channel } = await working();
   const value = { "}": [']\n"', { a: "{".repeat(300_000) }] };
   await channel.report([await storeValue(runner, job, value)]);

@@ -1,4 +1,4 @@
-/** The end of uploads: completed, by two at once and after crashes; deleted; swept away. */
+/** The end of uploads: completion, also by several at once and after crashes, deletion and the sweep. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Upload } from "../../../src/protocol/upload.ts";
@@ -32,7 +32,7 @@ afterEach(() => {
 const DAY = 86_400;
 const { client } = await newUser();
 
-/** An upload whose only part has arrived. */
+/** Makes an upload whose only part has arrived. */
 async function arrived(content = "abc") {
   const begun = await beginUpload(client, content.length);
   return { ...begun, etag: await sendPart(begun.urls[0], content) };
@@ -44,7 +44,7 @@ const countParts = () =>
   env.DB.prepare("SELECT count(*) AS n FROM upload_parts").first<number>("n");
 
 describe("completion", () => {
-  test("repeated answers the same, whatever ETags come with it", async () => {
+  test("a repeated completion has the same answer, whatever its ETags", async () => {
     const { id, etag } = await arrived();
     const first = await complete(client, id, [etag]);
     expect(first).toMatchObject({
@@ -57,7 +57,7 @@ describe("completion", () => {
     expect(await contentOf(first.body)).toBe("abc");
   });
 
-  test("by many at once is one", async () => {
+  test("eight completions at once make one file", async () => {
     const { id, etag } = await arrived();
     const all = await Promise.all(Array.from({ length: 8 }, () => complete(client, id, [etag])));
     expect(all.map(({ status }) => status)).toEqual(Array(8).fill(200));
@@ -65,7 +65,7 @@ describe("completion", () => {
     expect(await contentOf(all[0]?.body as Upload)).toBe("abc");
   });
 
-  test("that broke off after R2 had done it comes to its end", async () => {
+  test("a completion that broke off after R2's part can be finished", async () => {
     const { id, etag } = await arrived();
     const { key, multipart_id } = await rowOfUpload(id);
     const bare = etag.replaceAll('"', "");
@@ -78,7 +78,7 @@ describe("completion", () => {
     expect(await contentOf(done.body)).toBe("abc");
   });
 
-  test("goes by what R2 has when two of one part came at once and were noted in the other order", async () => {
+  test("a completion accepts R2's ETag if D1 has that of a concurrent part", async () => {
     const { id, etag } = await arrived();
     await env.DB.prepare("UPDATE upload_parts SET etag = 'of the other' WHERE upload_id = ?")
       .bind(id)
@@ -88,14 +88,14 @@ describe("completion", () => {
 
   test.each([
     ["with quotes", (etag: string) => etag],
-    ["without", (etag: string) => etag.replaceAll('"', "")],
+    ["without quotes", (etag: string) => etag.replaceAll('"', "")],
     ["made weak on its way", (etag: string) => `W/${etag}`],
-  ])("takes ETags %s", async (_, written) => {
+  ])("a completion takes ETags %s", async (_, written) => {
     const { id, etag } = await arrived();
     expect((await complete(client, id, [written(etag)])).status).toBe(200);
   });
 
-  test("of a part that R2 has otherwise than we know says what to do", async () => {
+  test("a completion with a part that differs in R2 is a 409 that asks for the part again", async () => {
     const { id, etag, urls } = await arrived();
     const { key, multipart_id } = await rowOfUpload(id);
     await env.FILES.resumeMultipartUpload(key, multipart_id).uploadPart(1, "xyz");
@@ -108,7 +108,7 @@ describe("completion", () => {
     expect(await contentOf((await complete(client, id, [again])).body)).toBe("abc");
   });
 
-  test("leaves no parts, and takes none any more", async () => {
+  test("a completion removes the rows of parts, and refuses further parts", async () => {
     const before = await countParts();
     const { id, etag, urls } = await arrived();
     const { key, multipart_id } = await rowOfUpload(id);
@@ -121,7 +121,7 @@ describe("completion", () => {
     expect(await countParts()).toBe(before);
   });
 
-  test("while the database is away is finished by the next", async () => {
+  test("a completion that fails in D1 is finished by the next one", async () => {
     const { id, etag } = await arrived();
     const batch = vi.spyOn(env.DB, "batch").mockRejectedValueOnce(new Error("D1 is down"));
     expect((await complete(client, id, [etag])).status).toBe(500);
@@ -131,7 +131,7 @@ describe("completion", () => {
 });
 
 describe("deleting", () => {
-  test("a pending one gives up all that has arrived", async () => {
+  test("the deletion of a pending upload removes its parts", async () => {
     const { id, etag, urls } = await arrived();
     const { key, multipart_id } = await rowOfUpload(id);
     const parts = await countParts();
@@ -148,7 +148,7 @@ describe("deleting", () => {
     expect((await client.fetch(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(404);
   });
 
-  test("a completed one removes its file", async () => {
+  test("the deletion of a completed upload removes its file", async () => {
     const done = await uploaded(client);
     expect(await keysBelow(done.id)).toHaveLength(1);
     await client.ok("DELETE", `/v1/uploads/${done.id}`);
@@ -157,7 +157,7 @@ describe("deleting", () => {
     expect((await nobody.fetch(fileUrl(done))).status).toBe(404);
   });
 
-  test("while a part is on its way: the part is refused, and nothing stays", async () => {
+  test("a part under way during the deletion is refused, and nothing stays", async () => {
     const { id, urls } = await beginUpload(client, 300_000);
     const { key, multipart_id } = await rowOfUpload(id);
     const { readable, writable } = new FixedLengthStream(300_000);
@@ -172,7 +172,7 @@ describe("deleting", () => {
     expect(await keysBelow(id)).toEqual([]);
   });
 
-  test("between a part and the note of it: the part is refused", async () => {
+  test("a part is refused if the deletion comes before its row is written", async () => {
     const { id, urls } = await beginUpload(client, 3);
     const resume = env.FILES.resumeMultipartUpload.bind(env.FILES);
     vi.spyOn(env.FILES, "resumeMultipartUpload").mockImplementation((key, multipartId) => {
@@ -190,7 +190,7 @@ describe("deleting", () => {
     expect((await putPart(urls[0], "abc")).status).toBe(409);
   });
 
-  test("and completing at once: one of them wins, and nothing stays of a deleted one", async () => {
+  test("a deletion and a completion at once leave nothing of the upload", async () => {
     for (let times = 0; times < 5; times++) {
       const { id, etag } = await arrived();
       const { key, multipart_id } = await rowOfUpload(id);
@@ -213,7 +213,7 @@ describe("the sweep", () => {
     return (await uploadRow(id)) === null;
   };
 
-  test("aborts what was abandoned, after a day", async () => {
+  test("the sweep aborts a pending upload after a day", async () => {
     const { id } = await arrived();
     const { key, multipart_id } = await rowOfUpload(id);
     advance(DAY - 1);
@@ -224,7 +224,7 @@ describe("the sweep", () => {
     expect(await keysBelow(id)).toEqual([]);
   });
 
-  test("removes a completed one's file after the retention, counted from completion", async () => {
+  test("the sweep removes a completed upload 30 days after its completion", async () => {
     const { id, etag } = await arrived();
     advance(DAY / 2);
     const done = (await complete(client, id, [etag])).body;
@@ -237,7 +237,7 @@ describe("the sweep", () => {
     expect(await keysBelow(id)).toEqual([]);
   });
 
-  test("a use by a prediction puts it off, and a refused one of somebody else does not", async () => {
+  test("the sweep's date moves with a use by a prediction, not with a refused use of another user", async () => {
     const world = await newWorld({ visibility: "public" });
     const stranger: Client = await world.stranger();
     const done = await uploaded(world.client);
@@ -253,7 +253,7 @@ describe("the sweep", () => {
     expect(await swept(done.id)).toBe(true);
   });
 
-  test("leaves alone what was completed or used since it looked", async () => {
+  test("the sweep does not claim an upload that was completed or used since it was read", async () => {
     const db = database(env.DB);
     const pending = await arrived();
     const before = await rowOfUpload(pending.id);
@@ -265,7 +265,7 @@ describe("the sweep", () => {
     expect(await contentOf(done)).toBe("abc");
   });
 
-  test("takes what it removes out of everybody's hands first", async () => {
+  test("an upload that the sweep has claimed is a 404, and cannot be completed or used", async () => {
     const world = await newWorld();
     const pending = await beginUpload(world.client, 3);
     const etag = await sendPart(pending.urls[0], "abc");
@@ -276,13 +276,13 @@ describe("the sweep", () => {
     expect((await world.client.json("GET", `/v1/uploads/${done.id}`)).status).toBe(404);
     const body = { model: world.model, input: { image: `/v1/uploads/${done.id}` } };
     expect((await world.client.refused("/v1/predictions", body)).status).toBe(422);
-    // A removal that broke off there is ended by the next one.
+    // The next sweep finishes a removal that broke off there.
     advance(31 * DAY);
     expect([await swept(pending.id), await swept(done.id)]).toEqual([true, true]);
     expect([...(await keysBelow(pending.id)), ...(await keysBelow(done.id))]).toEqual([]);
   });
 
-  test("removes what a runner has sent and never completed, though R2 had", async () => {
+  test("the sweep removes a runner's upload that was completed only in R2", async () => {
     const { runner, job, id } = await (await newWorld()).begun();
     const begun = await beginRunnerUpload(runner, job, 3);
     const etag = await sendPart(begun.urls[0], "abc");
@@ -296,7 +296,7 @@ describe("the sweep", () => {
     expect(await keysBelow(id)).toEqual([]);
   });
 
-  test("goes on after one that R2 refuses", async () => {
+  test("the sweep goes on after an upload that R2 refuses", async () => {
     const bad = await arrived();
     const good = await arrived();
     advance(DAY + 1);
@@ -307,7 +307,7 @@ describe("the sweep", () => {
     await env.DB.prepare("DELETE FROM uploads WHERE id = ?").bind(bad.id).run();
   });
 
-  test("comes to its end also over one that was removed half", async () => {
+  test("the sweep finishes the removal of an upload whose file is already gone", async () => {
     const { id } = await uploaded(client);
     const { key } = await rowOfUpload(id);
     await env.FILES.delete(key);
@@ -323,7 +323,7 @@ describe("the sweep", () => {
   const deleteAll = (userId: string) =>
     env.DB.prepare("DELETE FROM uploads WHERE user_id = ?").bind(userId).run();
 
-  /** Turns one upload of an account into so many, oldest first. */
+  /** Copies an upload of an account `times` times, oldest first. */
   const multiply = (id: string, times: number) =>
     env.DB.prepare(
       `INSERT INTO uploads (id, user_id, key, multipart_id, size, mime_type, part_size, created_at, completed_at, expires_at)
@@ -333,7 +333,7 @@ describe("the sweep", () => {
       .bind(JSON.stringify([...Array(times).keys()]), id)
       .run();
 
-  test("goes on while there is more", async () => {
+  test("the sweep removes 60 uploads in one run", async () => {
     const { user_id, client: many } = await newUser();
     await Promise.all(Array.from({ length: 60 }, () => beginUpload(many, 1)));
     advance(2 * DAY);
@@ -341,7 +341,7 @@ describe("the sweep", () => {
     expect(await left(user_id)).toBe(0);
   });
 
-  test("has a turn for everybody, whatever one account has left, and however early", async () => {
+  test("the sweep removes an account's upload although another account has 5,000 older ones", async () => {
     const [many, few] = [await newUser(), await newUser()];
     const { id } = await uploaded(many.client);
     await multiply(id, 5_000);
@@ -350,7 +350,7 @@ describe("the sweep", () => {
     advance(31 * DAY);
     expect(await swept(one.id)).toBe(true);
     expect(await keysBelow(one.id)).toEqual([]);
-    // It has a bound all the same, and the next one goes on from there.
+    // The sweep has a bound, and the next one goes on from there.
     const rest = (await left(many.user_id)) ?? 0;
     expect(rest).toBeGreaterThan(0);
     await sweep();
@@ -358,7 +358,7 @@ describe("the sweep", () => {
     await deleteAll(many.user_id);
   });
 
-  test("is not held up by any number that R2 refuses, and tries them again later", async () => {
+  test("the sweep is not blocked by 300 uploads that R2 refuses, and tries them again after an hour", async () => {
     const [many, few] = [await newUser(), await newUser()];
     const { id } = await beginUpload(many.client, 1);
     await env.DB.prepare("UPDATE uploads SET multipart_id = 'not one of R2' WHERE id = ?")

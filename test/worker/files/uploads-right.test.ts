@@ -1,4 +1,4 @@
-/** Addresses of parts are good as long as whoever they were given to may send something. */
+/** URLs of parts, which are valid only as long as their token or session is. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
@@ -19,7 +19,7 @@ const suspension = (username: string) => `/v1/operator/users/${username}/suspens
 
 const statusOf = async (url: string | undefined) => (await putPart(url, "abc")).status;
 
-/** What a part is told that must be refused, and leaves nothing. */
+/** Sends a part that must be refused and leave nothing. Returns the status and detail. */
 async function refused({ id, urls }: Pick<Upload, "id" | "urls">) {
   const response = await putPart(urls[0], "abc");
   const { detail } = await response.json<Refusal>();
@@ -28,13 +28,13 @@ async function refused({ id, urls }: Pick<Upload, "id" | "urls">) {
   return [response.status, detail];
 }
 
-/** In an isolate that remembers everything. */
+/** Revokes a token as another isolate does, while this one has it cached. */
 const revokedElsewhere = ({ token }: Client) =>
   env.DB.prepare("DELETE FROM tokens WHERE prefix = ?")
     .bind(tokenPrefix(token ?? ""))
     .run();
 
-test("of a token that is revoked they are not, and another has new ones", async () => {
+test("part URLs of a revoked token are refused, and another token gets new ones", async () => {
   const { username, client } = await newUser();
   const leaked = await newClient(username);
   const begun = await beginUpload(leaked, 3);
@@ -48,7 +48,7 @@ test("of a token that is revoked they are not, and another has new ones", async 
   await client.ok("POST", `/v1/uploads/${begun.id}/complete`, { etags });
 });
 
-test("of a token that is revoked meanwhile they are dead within 10 s", async () => {
+test("part URLs of a token that is revoked by another isolate are refused within 10 s", async () => {
   const { username } = await newUser();
   const leaked = await newClient(username);
   const { urls } = await beginUpload(leaked, 3);
@@ -58,7 +58,7 @@ test("of a token that is revoked meanwhile they are dead within 10 s", async () 
   expect(await statusOf(urls[0])).toBe(403);
 });
 
-test("of a token that expires they end with it", async () => {
+test("part URLs end when their token expires", async () => {
   const { username } = await newUser();
   const expires_at = new Date(Date.now() + 60_000).toISOString();
   const { urls } = await beginUpload(await newClient(username, { expires_at }), 3);
@@ -68,7 +68,7 @@ test("of a token that expires they end with it", async () => {
   expect(await statusOf(urls[0])).toBe(403);
 });
 
-test("of a session they end with it", async () => {
+test("part URLs of a session end with it", async () => {
   const { visitor, user_id } = await newDashboardUser();
   const begin = async () => {
     const body = { size: 3, mime_type: "text/plain" };
@@ -81,7 +81,7 @@ test("of a session they end with it", async () => {
   expect(await refused(begun)).toEqual([403, expect.stringContaining("token or session")]);
 });
 
-test("of an account that is suspended they are not, and are again after", async () => {
+test("part URLs of a suspended account are refused until it is restored", async () => {
   const { username, client } = await newUser();
   const begun = await beginUpload(client, 3);
   await operator.ok("PUT", suspension(username));
@@ -91,7 +91,7 @@ test("of an account that is suspended they are not, and are again after", async 
   await sendPart(begun.urls[0], "abc");
 });
 
-test("a runner's for an account that is suspended are not", async () => {
+test("part URLs of a runner for a suspended account are refused", async () => {
   const world = await newWorld();
   const { runner, job } = await world.begun();
   const begun = await beginRunnerUpload(runner, job, 3);
@@ -99,14 +99,14 @@ test("a runner's for an account that is suspended are not", async () => {
   expect(await refused(begun)).toEqual([403, expect.stringMatching(/^This account is suspended/)]);
 });
 
-test("of an account that is deleted they are not", async () => {
+test("part URLs of a deleted account are refused", async () => {
   const { client, user_id } = await newUser();
   const begun = await beginUpload(client, 3);
   await env.DB.prepare("UPDATE users SET deleted_at = 1 WHERE id = ?").bind(user_id).run();
   expect(await refused(begun)).toEqual([404, expect.any(String)]);
 });
 
-test("a token that may only read is given none", async () => {
+test("a token with only the scope read gets no part URLs", async () => {
   const { username, client } = await newUser();
   const { id } = await beginUpload(client, 3);
   const reading = await newClient(username, { scopes: ["read"] });
@@ -114,7 +114,7 @@ test("a token that may only read is given none", async () => {
   expect([told.status, told.urls]).toEqual(["pending", []]);
 });
 
-test("what they are good for is looked up once in 10 s, not for each part", async () => {
+test("part URLs are checked in D1 once in 10 s, not for each part", async () => {
   const { client } = await newUser();
   const { urls } = await beginUpload(client, 3);
   await sendPart(urls[0], "abc");

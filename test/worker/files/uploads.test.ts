@@ -1,4 +1,4 @@
-/** Uploads: parts that arrive in whatever order and however often, and what is refused. */
+/** Uploads: parts in any order and repeated, and refusals. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ValidationIssue } from "../../../src/protocol/common.ts";
@@ -29,11 +29,11 @@ async function refusal(response: Response): Promise<{ status: number; detail: un
   return { status: response.status, detail };
 }
 
-/** Puts a part, which must be refused. */
+/** Puts a part. Returns the refusal. */
 const refusedPart = async (...put: Parameters<typeof putPart>) => refusal(await putPart(...put));
 
-describe("an upload that begins", () => {
-  test("says what is to be sent, and where", async () => {
+describe("a new upload", () => {
+  test("a new upload has its part size and a URL for each part", async () => {
     const begun = await beginUpload(client, 2 * PART + 5, { name: "a b.png" });
     expect(begun).toMatchObject({
       status: "pending",
@@ -49,7 +49,7 @@ describe("an upload that begins", () => {
     expect(await client.ok("GET", `/v1/uploads/${begun.id}`)).toEqual(begun);
   });
 
-  test("has larger parts when it would need more than 10,000 of the usual ones", async () => {
+  test("a new upload has larger parts if it would need more than 10,000 of 16 MiB", async () => {
     const begun = await beginUpload(client, 10_000 * PART + 1);
     expect(begun.part_size).toBe(17 * MIB);
     expect(begun.urls).toHaveLength(Math.ceil(begun.size / begun.part_size));
@@ -64,7 +64,7 @@ describe("an upload that begins", () => {
     ["5", "int_type", "integer"],
     [null, "int_type", "integer"],
     [undefined, "missing", "required"],
-  ])("of %s bytes is refused", async (size, type, words) => {
+  ])("an upload of %s bytes is refused", async (size, type, words) => {
     const response = await client.post("/v1/uploads", { size, mime_type: "image/png" });
     const { status, detail } = await refusal(response);
     expect(status).toBe(422);
@@ -78,15 +78,15 @@ describe("an upload that begins", () => {
     ["a type with a line break", { mime_type: "image/png\r\nx: y" }],
     ["a name with a slash", { name: "../a" }],
     ["a name with a line break", { name: "a\nb" }],
-    ["half of a pair", { name: "\ud83d" }],
+    ["half of a surrogate pair", { name: "\ud83d" }],
     ["a name of 256 characters", { name: "x".repeat(256) }],
-    ["no name at all", { name: "" }],
-  ])("with %s is refused", async (_, facts) => {
+    ["an empty name", { name: "" }],
+  ])("an upload with %s is refused", async (_, facts) => {
     const body = { size: 1, mime_type: "image/png", ...facts };
     expect((await client.post("/v1/uploads", body)).status).toBe(422);
   });
 
-  test("is refused while a thousand others are pending, and only then", async () => {
+  test("an upload is refused while a thousand others of its account are pending", async () => {
     const many = await newUser();
     const { id } = await beginUpload(many.client, 1);
     await env.DB.prepare(
@@ -113,7 +113,7 @@ describe("an upload that begins", () => {
 });
 
 describe("parts", () => {
-  test("in any order, at the same time, and again: the file is what was sent last", async () => {
+  test("parts can arrive in any order, at once and again, and the last ones count", async () => {
     const bytes = bytesOf(2 * PART + 5);
     const begun = await beginUpload(client, bytes.length);
     const wrong = await sendPart(begun.urls[1], bytesOf(PART, 7));
@@ -127,7 +127,7 @@ describe("parts", () => {
     expect(await digestOf(await nobody.fetch(fileUrl(done)))).toBe(await digestOf(bytes));
   });
 
-  test("cut off midway is none, and can be sent again", async () => {
+  test("a part that is cut off does not count, and can be sent again", async () => {
     const bytes = bytesOf(MIB);
     const begun = await beginUpload(client, bytes.length);
     const { readable, writable } = new FixedLengthStream(bytes.length);
@@ -145,7 +145,7 @@ describe("parts", () => {
     expect(await digestOf(await nobody.fetch(fileUrl(done)))).toBe(await digestOf(bytes));
   });
 
-  test("have exactly the length that was said", async () => {
+  test("parts must have exactly their declared length", async () => {
     const begun = await beginUpload(client, PART + 5);
     const [first, last] = begun.urls;
     const short = bytesOf(PART - 1);
@@ -163,14 +163,14 @@ describe("parts", () => {
     expect((await client.ok<Upload>("GET", `/v1/uploads/${begun.id}`)).parts).toEqual([]);
   });
 
-  test("whose bytes are swapped do not fit", async () => {
+  test("parts whose bytes are swapped are refused", async () => {
     const bytes = bytesOf(PART + 5);
     const { urls } = await beginUpload(client, bytes.length);
     expect((await refusedPart(urls[0], bytes.slice(PART))).status).toBe(400);
     expect((await refusedPart(urls[1], bytes.slice(0, PART))).status).toBe(400);
   });
 
-  test("are taken until the address expires", async () => {
+  test("parts are accepted until their URL expires", async () => {
     const { urls } = await beginUpload(client, 3);
     advance(86_399);
     await sendPart(urls[0], "abc");
@@ -182,7 +182,7 @@ describe("parts", () => {
     });
   });
 
-  test("are refused by an address that was altered in whatever way", async () => {
+  test("parts are refused at a URL that was altered", async () => {
     const { id, urls } = await beginUpload(client, 3);
     const other = await beginUpload(client, 3);
     const [address = ""] = urls;
@@ -219,7 +219,7 @@ describe("parts", () => {
       expect(status).toBe(422);
       expect(detail).toMatchObject([{ loc: ["query", name], type: "missing" }]);
     }
-    // Its owner's token is no signature.
+    // The owner's token does not replace the signature.
     const url = query("signature", "A".repeat(43));
     expect((await client.fetch(url, { method: "PUT", body: "abc" })).status).toBe(403);
     expect((await client.ok<Upload>("GET", `/v1/uploads/${id}`)).parts).toEqual([]);
@@ -227,7 +227,7 @@ describe("parts", () => {
 });
 
 describe("somebody else's upload", () => {
-  test("does not exist, pending or completed", async () => {
+  test("an upload of another user is a 404, pending or completed", async () => {
     const stranger = (await newUser()).client;
     const begun = await beginUpload(client, 3);
     const etags = await sendParts(begun, bytesOf(3));
@@ -248,11 +248,11 @@ describe("somebody else's upload", () => {
   });
 });
 
-describe("completion is refused", () => {
+describe("an invalid completion", () => {
   const completing = async (id: string, etags: unknown[]) =>
     refusal(await client.post(`/v1/uploads/${id}/complete`, { etags }));
 
-  test("while parts are missing, and says which", async () => {
+  test("a completion with missing parts is refused with their numbers", async () => {
     const begun = await beginUpload(client, 12 * PART);
     expect(await completing(begun.id, ["x"])).toEqual({
       status: 409,
@@ -267,7 +267,7 @@ describe("completion is refused", () => {
     });
   });
 
-  test("with the ETags of two parts swapped, of none, too few and too many", async () => {
+  test("a completion with swapped, unknown, too few or too many ETags is refused", async () => {
     const begun = await beginUpload(client, PART + 5);
     const [one = "", two = ""] = await sendParts(begun, bytesOf(PART + 5));
     const swapped = await completing(begun.id, [two, one]);
@@ -293,7 +293,7 @@ describe("completion is refused", () => {
     await client.ok("POST", `/v1/uploads/${begun.id}/complete`, { etags: [one, two] });
   });
 
-  test("with the ETag of a part that has come again since", async () => {
+  test("a completion with the ETag of a replaced part is refused", async () => {
     const begun = await beginUpload(client, 3);
     const old = await sendPart(begun.urls[0], "abc");
     const etag = await sendPart(begun.urls[0], "xyz");

@@ -1,4 +1,4 @@
-/** In what prices are told. */
+/** The currency of prices (`CURRENCY`). */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -10,13 +10,13 @@ import { ORIGIN } from "../support/client.ts";
 
 const among = (CURRENCY: string) => Object.assign({}, env, { CURRENCY });
 
-test("is the currency that the operator has set, for every class", async () => {
+test("every hardware class has the currency that the operator has set", async () => {
   const request = new Request(`${ORIGIN}/v1/hardware`);
   const answer = await worker.fetch(request, among("EUR"), createExecutionContext());
   const { items } = pageOf(hardware).parse(await answer.json());
   expect(new Set(items.map(({ currency }) => currency))).toEqual(new Set(["EUR"]));
 });
 
-test.each(["", "EURO", "eur", "ZZZ"])("is no currency: %j", (code) => {
+test.each(["", "EURO", "eur", "ZZZ"])("the currency cannot be %j", (code) => {
   expect(() => settings(among(code))).toThrow("a code of ISO 4217, such as EUR");
 });

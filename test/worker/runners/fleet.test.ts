@@ -1,4 +1,4 @@
-/** What the operator is told of runners, and how one is removed. */
+/** Runners in the operator's API, and their removal. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -35,7 +35,7 @@ const warm = ["ada/story:3"];
 const objectOf = (id: string) => env.RUNNER.getByName(id);
 
 describe("a runner", () => {
-  test("is shown as it describes itself, in any script", async () => {
+  test("a runner is shown as it describes itself, in any script", async () => {
     const name = `büro ${unique("€😀")} "x", y`;
     const { runner, hardware } = await registered(name, { machine, version: latest });
     const running = [crypto.randomUUID()];
@@ -62,7 +62,7 @@ describe("a runner", () => {
     expect(await shown(runner.id)).toEqual({ ...fixed, load, running, warm, last_seen_at });
   });
 
-  test("is still shown so once its object has left memory", async () => {
+  test("a runner is shown with its last report after its object was evicted", async () => {
     const { runner } = await registered();
     const running = [crypto.randomUUID(), crypto.randomUUID()];
     for (const seconds of [5, 30]) {
@@ -78,7 +78,7 @@ describe("a runner", () => {
     expect(await shown(runner.id)).toMatchObject({ running: [going] });
   });
 
-  test("whose token is revoked is offline, and can be removed at once", async () => {
+  test("a runner whose token is revoked is offline, and can be removed at once", async () => {
     const { runner, name } = await registered();
     const [token] = await run("SELECT token_id AS id FROM runners WHERE id = ?", runner.id);
     await operator.ok("DELETE", `/v1/operator/runner_tokens/${token?.id}`);
@@ -87,7 +87,7 @@ describe("a runner", () => {
     expect(await shown(runner.id)).toBeUndefined();
   });
 
-  test("that has been silent for 90 s is offline", async () => {
+  test("a runner that has been silent for more than 90 s is offline", async () => {
     const { runner } = await registered();
     advance(90);
     expect(await shown(runner.id)).toMatchObject({ state: "ready" });
@@ -97,21 +97,21 @@ describe("a runner", () => {
     expect(await shown(runner.id)).toMatchObject({ state: "draining" });
   });
 
-  test("that said goodbye is stopped, however long ago that was", async () => {
+  test("a runner that has reported its stop stays stopped", async () => {
     const { runner } = await registered();
     await runner.tell({ state: "stopped" });
     advance(3_600);
     expect(await shown(runner.id)).toMatchObject({ state: "stopped" });
   });
 
-  test("stays stopped when a report comes in that was on its way", async () => {
+  test("a stopped runner stays stopped when an earlier report arrives late", async () => {
     const { runner } = await registered();
     await runner.tell({ state: "stopped" });
     await runner.tell({ state: "ready" });
     expect(await shown(runner.id)).toMatchObject({ state: "stopped" });
   });
 
-  test("of another version than the deployment's is out of date, and learns which is the right one", async () => {
+  test("a runner of another version is outdated, and its session names the deployment's version", async () => {
     const { runner, hardware } = await registered(undefined, { version: "0.1.0+00000000" });
     const marks = { version: "0.1.0+00000000", latest_version: latest, outdated: true };
     expect(await shown(runner.id)).toMatchObject(marks);
@@ -120,7 +120,7 @@ describe("a runner", () => {
     expect(session.body).toMatchObject({ latest_version: latest });
   });
 
-  test("whatever it says, it gets through, and what is kept of it is bounded", async () => {
+  test("a runner's large report is accepted, and stored up to limits", async () => {
     const gpus = Array.from({ length: 70 }, () => ({ name: "🐙".repeat(100), memory_gb: 1 }));
     const { runner } = await registered("é".repeat(100), { machine: { ...machine, gpus } });
     const { status } = await runner.tell({
@@ -137,7 +137,7 @@ describe("a runner", () => {
     expect(found?.load?.gpus).toHaveLength(32);
   });
 
-  test("whose object fails is shown as unknown, and the others as they are", async () => {
+  test("a runner whose object fails is shown as unknown, and others as usual", async () => {
     const [lost, other] = [await registered(), await registered()];
     const stubOf = env.RUNNER.getByName.bind(env.RUNNER);
     const fetch = () => Promise.reject(new Error("gone"));
@@ -149,7 +149,7 @@ describe("a runner", () => {
     expect(await shown(other.runner.id)).toMatchObject({ state: "ready" });
   });
 
-  test("whose object says nothing is waited for 3 s", async () => {
+  test("a runner object that does not answer is waited for 3 s", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const told = vi.fn();
     const asking = withTimeout(new Promise(() => {}), "runner").then(told);
@@ -161,7 +161,7 @@ describe("a runner", () => {
   });
 });
 
-test("where not all are shown, those of a revoked token come last, though they are newer", async () => {
+test("runners of a revoked token are listed after older runners of valid tokens", async () => {
   const live = await registered();
   const shutOut = await registered();
   await revoke(shutOut.token);
@@ -175,7 +175,7 @@ test("where not all are shown, those of a revoked token come last, though they a
 describe("removing a runner", () => {
   const remove = (id: string) => operator.json("DELETE", `/v1/operator/runners/${id}`);
 
-  test("waits until it is stopped", async () => {
+  test("a runner can be removed only after it has stopped", async () => {
     const { runner, name } = await registered();
     for (const state of ["ready", "draining"] as const) {
       await runner.tell({ state });
@@ -192,7 +192,7 @@ describe("removing a runner", () => {
     expect((await remove(runner.id)).status).toBe(404);
   });
 
-  test("or offline; when it comes back it is a new one, and nothing of the old one is left", async () => {
+  test("an offline runner can be removed, and is a new one when it registers again", async () => {
     const { runner, token, hardware, name } = await registered();
     await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`);
     await runner.tell({ warm });
@@ -208,7 +208,7 @@ describe("removing a runner", () => {
     expect(await shown(again.id)).toMatchObject({ name, state: "ready", draining: false });
   });
 
-  test("is for good, whatever registration of it arrives late", async () => {
+  test("a removed runner stays removed when an earlier registration arrives late", async () => {
     const { runner, token, hardware, name } = await registered();
     await revoke(token);
     expect((await remove(runner.id)).status).toBe(200);
@@ -217,11 +217,11 @@ describe("removing a runner", () => {
     const late = { ...sessionBody(hardware, name), pool, engine: "process" as const };
     await runnerAt(env, runner.id).beginSession(runner.session, late);
     advance(10.1);
-    // With its last pass, which its object renews.
+    // The runner reports with its last pass, which its object would renew.
     expect((await runner.tell()).status).toBe(401);
   });
 
-  test("that was not finished is, when it registers: as a new one", async () => {
+  test("an unfinished removal is finished when the runner registers, as a new one", async () => {
     const { runner, token, hardware, name } = await registered();
     await runnerAt(env, runner.id).remove(Date.now());
     const client = new Client(token);
@@ -233,7 +233,7 @@ describe("removing a runner", () => {
     expect(await shown(runner.id)).toBeUndefined();
   });
 
-  test("is for the operator, and for runners that there are", async () => {
+  test("only the operator can remove runners, and only existing ones", async () => {
     const { runner } = await registered();
     const { client } = await newUser();
     expect((await client.json("DELETE", `/v1/operator/runners/${runner.id}`)).status).toBe(401);

@@ -1,6 +1,6 @@
 /**
- * Where pools are made. workerd has one place only, so the namespace is watched: who reaches a pool first,
- * and with which hint.
+ * The locations where pools are made. workerd has one location only, so tests watch the first call of a
+ * pool and its hint.
  */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -13,7 +13,7 @@ import { newRunnerToken, newWorld, operator, unique } from "../support/world.ts"
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** How pools with this name are reached from now on: the hint of each call, or null. */
+/** Returns a function with the hints of calls of this pool since now, null for a call without one. */
 function reached(hardware: string): () => (string | null)[] {
   const { getByName } = env.POOL;
   const hints: (string | null)[] = [];
@@ -42,7 +42,7 @@ const madeAt = (hardware: string) =>
     .first<number>("made_at");
 
 describe("a class with a location", () => {
-  test("has its pool made there when it is saved", async () => {
+  test("a class with a location has its pool made there when it is saved", async () => {
     const hardware = unique("hw");
     const calls = reached(hardware);
     const { status, body } = await put(hardware, { location_hint: "apac" });
@@ -51,7 +51,7 @@ describe("a class with a location", () => {
     expect(await madeAt(hardware)).not.toBeNull();
   });
 
-  test("keeps it: another one is refused, and leaving it out changes nothing", async () => {
+  test("a class keeps its location: another one is refused, and an absent one changes nothing", async () => {
     const hardware = unique("hw");
     await put(hardware, { location_hint: "weur" });
     for (const location_hint of ["apac", null]) {
@@ -67,11 +67,11 @@ describe("a class with a location", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("must be one that Cloudflare has", async () => {
+  test("a location must be one of Cloudflare's", async () => {
     expect((await put(unique("hw"), { location_hint: "mars" })).status).toBe(422);
   });
 
-  test("that nobody has made yet, as after a restore, is made there within a minute", async () => {
+  test("a pool with a location that is not made yet is made by the sweep", async () => {
     const hardware = unique("hw");
     await put(hardware, {});
     await env.DB.prepare("UPDATE pools SET location_hint = 'oc' WHERE name = ?")
@@ -85,8 +85,8 @@ describe("a class with a location", () => {
   });
 });
 
-describe("a class without one", () => {
-  test("has a pool once it is used, not once an operator looks", async () => {
+describe("a class without a location", () => {
+  test("a class without a location gets no pool from an operator's requests", async () => {
     const hardware = unique("hw");
     const calls = reached(hardware);
     await put(hardware, {});
@@ -107,7 +107,7 @@ describe("a class without one", () => {
     expect(await madeAt(hardware)).toBeNull();
   });
 
-  test("has it with its first prediction, which is seen at once", async () => {
+  test("a class without a location gets its pool with its first prediction", async () => {
     const world = await newWorld();
     const calls = reached(world.hardware);
     await world.waiting();

@@ -1,4 +1,4 @@
-/** What support finds out about a prediction: of an account, or by its id alone. */
+/** An operator's look-ups of predictions: within an account, or by the ID alone. */
 import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -20,7 +20,7 @@ const SECRET = "the-secret-of-the-prompt";
 
 beforeEach(() => {
   stopClock();
-  // The time of an id never goes back, wherever another test has moved the clock.
+  // The time of IDs never goes back, even if another test has moved the clock.
   vi.setSystemTime(Math.max(Date.now(), timeOfId(newPredictionUuid())));
   captureLog("info");
 });
@@ -50,8 +50,8 @@ const search = (id: string) => operator.ok<PredictionSearch>("GET", ofAnybody(id
 
 const NOT_FOUND = { found: null, unanswered: [], next_cursor: null, next_url: null };
 
-describe("of an account", () => {
-  test("it is what lists have, with the account, the runner and the attempts, and is logged", async () => {
+describe("a look-up within an account", () => {
+  test("a look-up has the list's fields, the account, the runner and the attempts, and is logged", async () => {
     const { world, id, runner } = await ended();
     const log = captureLog("info");
     const shown = await operator.ok<OperatorPrediction>("GET", ofUser(world.username, id));
@@ -76,14 +76,14 @@ describe("of an account", () => {
     });
   });
 
-  test("what the object does not tell is null", async () => {
+  test("a look-up has null for fields that a failing object cannot tell", async () => {
     const { world, id } = await ended();
     vi.spyOn(PredictionObject.prototype, "lastRun").mockRejectedValue(new Error("it is down"));
     const shown = await operator.ok("GET", ofUser(world.username, id));
     expect(shown).toMatchObject({ status: "succeeded", runner: null, attempts: null });
   });
 
-  test("another's is not found, nor is that of nobody", async () => {
+  test("a look-up within another or an unknown account is a 404", async () => {
     const { id } = await ended();
     const { username } = await newUser();
     for (const name of [username, "nobody-there"])
@@ -91,8 +91,8 @@ describe("of an account", () => {
   });
 });
 
-describe("by its id alone", () => {
-  test("the accounts that were active then are asked, and no others", async () => {
+describe("a look-up by the id alone", () => {
+  test("a search calls only accounts that were active at the time of the id", async () => {
     const before = await newWorld();
     await before.waiting();
     await tellCounts();
@@ -111,7 +111,7 @@ describe("by its id alone", () => {
       found: await operator.ok("GET", ofUser(world.username, id)),
       asked: 1,
     });
-    // Once by the search, once by the look-up.
+    // The search and the look-up each call `find` once.
     expect(find).toHaveBeenCalledTimes(2);
     expect(log.entries()).toContainEqual({
       level: "info",
@@ -123,7 +123,7 @@ describe("by its id alone", () => {
     });
   });
 
-  test("one that nobody has is not found", async () => {
+  test("a search for an unknown id finds nothing", async () => {
     advance(86_400);
     await ended();
     await tellCounts();
@@ -132,7 +132,7 @@ describe("by its id alone", () => {
     expect(await search(uuid({ msecs: Date.now() }))).toEqual({ ...NOT_FOUND, asked: 0 });
   });
 
-  test("an account that does not answer is named, and the others are asked", async () => {
+  test("a search names accounts that do not answer", async () => {
     advance(86_400);
     const { world, id } = await ended();
     const { username } = world;
@@ -143,13 +143,13 @@ describe("by its id alone", () => {
     expect(await search(id)).toEqual({ ...NOT_FOUND, asked: 1, unanswered: [username] });
   });
 
-  test("many are asked in several requests", async () => {
+  test("a search of many accounts takes several requests", async () => {
     advance(86_400);
     const { world, id } = await ended();
     const other = await newWorld();
     await other.waiting();
     await tellCounts();
-    // The other account has told of 200 models before the one that has it told of its own.
+    // The other account has reported counts of 200 models before the prediction's account reported its own.
     const told = Array.from({ length: 200 }, () => ({
       user_id: other.user_id,
       model_id: crypto.randomUUID(),
@@ -167,7 +167,7 @@ describe("by its id alone", () => {
   });
 });
 
-test("users have no look-ups, and what is misspelt is refused", async () => {
+test("look-ups are refused to users, and with misspelt parameters", async () => {
   const { world, id } = await ended();
   for (const path of [ofUser(world.username, id), ofAnybody(id)])
     expect((await world.client.json("GET", path)).status).toBe(401);
@@ -175,7 +175,7 @@ test("users have no look-ups, and what is misspelt is refused", async () => {
   expect((await operator.json("GET", ofAnybody("1"))).status).toBe(422);
 });
 
-test("when an account told its count is kept, and a lower one does not renew it", async () => {
+test("told_at of a count is kept, and a lower count does not renew it", async () => {
   const count = { user_id: crypto.randomUUID(), model_id: crypto.randomUUID(), predictions: 3 };
   const told = async (predictions: number, at: number) => {
     await writeCounts(db, [{ ...count, predictions }], at);

@@ -1,4 +1,4 @@
-/** A runner whose process or machine died without a word: nothing is shown of it as if it were there. */
+/** A runner whose process or machine died: its pages and answers show nothing of it as current. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { RunnerDetail } from "../../../src/protocol/fleet.ts";
 import type { RunnerEvent } from "../../../src/protocol/runner-history.ts";
@@ -26,7 +26,7 @@ async function look({ id }: FakeRunner) {
   return textOf(html);
 }
 
-/** A runner with one prediction in its only container. */
+/** Makes a runner with one prediction in its only container. */
 async function busy() {
   const world = await newWorld();
   const { id, job, runner } = await world.begun();
@@ -40,7 +40,7 @@ async function busy() {
   return { world, id, runner };
 }
 
-test("while it is silent its page says what it told last, and when: nothing of it goes on", async () => {
+test("a silent runner's page shows its last report and the time, and nothing as running", async () => {
   timersFollowClock();
   const { world, runner } = await busy();
   const { told } = await detail(runner);
@@ -67,7 +67,7 @@ test("while it is silent its page says what it told last, and when: nothing of i
   );
 });
 
-test("what waits again is not its any more, on the page as for scripts", async () => {
+test("a prediction that waits again is not shown as work of the silent runner", async () => {
   const { id, runner } = await busy();
   expect(await detail(runner)).toMatchObject({ running: [id], work: [{ prediction_id: id }] });
   advance(20);
@@ -78,7 +78,7 @@ test("what waits again is not its any more, on the page as for scripts", async (
   expect(await look(runner)).toContain("None is counted on it");
 });
 
-test("its events say since when it is silent, as long as it is", async () => {
+test("a silent runner's events say since when it is silent", async () => {
   timersFollowClock();
   const { runner } = await busy();
   const first = async () => {
@@ -105,7 +105,7 @@ test("its events say since when it is silent, as long as it is", async () => {
   expect(await first()).toMatchObject({ kind: "stopped", says: false });
 });
 
-test("the page of its log says that it cannot be asked, until it is back", async () => {
+test("a silent runner's log page says that it cannot be asked until it is back", async () => {
   timersFollowClock();
   const { runner } = await busy();
   const log = async () => (await visitor.look(`/fleet/runners/${runner.id}/log`)).html;

@@ -1,4 +1,4 @@
-/** What the operator sets up: hardware, categories, tokens. */
+/** Operator settings: hardware, categories and tokens. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Category } from "../../../src/protocol/category.ts";
 import type { Hardware } from "../../../src/protocol/hardware.ts";
@@ -25,7 +25,7 @@ describe("hardware", () => {
   const listed = (identifier: string) =>
     find<Hardware>("/v1/hardware", (item) => item.identifier === identifier);
 
-  test("is made with defaults, and changed as a whole, but for when it was made", async () => {
+  test("hardware is made with defaults, and replaced as a whole except created_at", async () => {
     const identifier = unique("hw");
     const created_at = new Date().toISOString();
     const plain = { gpus: 0, cpus: 1, ram_per_gpu_gb: 0, ram_gb: 0, price_per_hour: null };
@@ -49,7 +49,7 @@ describe("hardware", () => {
     expect(again).toEqual({ ...changed, name: "Box", ...plain });
   });
 
-  test("stays while a model or a version names it", async () => {
+  test("hardware cannot be deleted while a model or a version names it", async () => {
     const identifier = unique("hw");
     await put(`hardware/${identifier}`, { name: "Box" });
     const { client } = await newUser();
@@ -65,7 +65,7 @@ describe("hardware", () => {
     expect(await statusOf("DELETE", `hardware/${identifier}`)).toBe(404);
   });
 
-  test("cpu is there from the beginning, and stays: what names none runs on it", async () => {
+  test("the hardware cpu exists from the beginning, and cannot be deleted", async () => {
     expect(await statusOf("DELETE", "hardware/cpu")).toBe(409);
     expect(await listed("cpu")).toMatchObject([{ identifier: "cpu", gpus: 0 }]);
   });
@@ -75,7 +75,7 @@ describe("a category", () => {
   const listed = (slug: string) =>
     find<Category>("/v1/model_categories", (item) => item.slug === slug);
 
-  test("is made, changed, shown by models under its present name, and deleted", async () => {
+  test("a category is made, renamed in its models, and deleted", async () => {
     const slug = unique("c");
     expect(await put(`categories/${slug}`, { name: "Wether" })).toEqual({
       name: "Wether",
@@ -94,7 +94,7 @@ describe("a category", () => {
     expect(await statusOf("DELETE", `categories/${slug}`)).toBe(404);
   });
 
-  test("is listed by slug; a sensible set is there from the beginning", async () => {
+  test("categories are listed by slug, with a set that exists from the beginning", async () => {
     const { items } = await pageAt<Category>(nobody, "/v1/model_categories?page_size=50");
     const slugs = items.map(({ slug }) => slug);
     expect(slugs).toEqual(slugs.toSorted());
@@ -103,7 +103,7 @@ describe("a category", () => {
 });
 
 describe("tokens", () => {
-  test("of a user are listed without their secret, and dead 10 s after they are revoked", async () => {
+  test("tokens of a user are listed without their secret, and refused 10 s after they are revoked", async () => {
     const { client, username } = await newUser();
     const expires_at = new Date(Date.now() + 3_600_000).toISOString();
     const tokens = `/v1/operator/users/${username}/tokens`;
@@ -125,7 +125,7 @@ describe("tokens", () => {
     expect(await statusOf("DELETE", `tokens/${id}`)).toBe(404);
   });
 
-  test("of runners likewise", async () => {
+  test("runner tokens are listed without their secret, and can be revoked", async () => {
     const hardware = unique("hw");
     await put(`hardware/${hardware}`, { name: "Box" });
     const token = await newRunnerToken(hardware);
@@ -141,7 +141,7 @@ describe("tokens", () => {
     expect(await statusOf("DELETE", `runner_tokens/${newest?.id}`)).toBe(404);
   });
 
-  test("of runners are for hardware that there is", async () => {
+  test("runner tokens need existing hardware", async () => {
     const [first, second] = [unique("hw"), unique("hw")];
     const request = { name: "rack", hardware: [first, "cpu", second] };
     const { status, body } = await operator.refused("/v1/operator/runner_tokens", request);
@@ -152,7 +152,7 @@ describe("tokens", () => {
     ]);
   });
 
-  test("that have expired already are refused, and those of nobody", async () => {
+  test("tokens with a past expires_at or of an unknown user are refused", async () => {
     const { username } = await newUser();
     const post = (name: string, body: object) =>
       operator.refused(`/v1/operator/users/${name}/tokens`, { name: "x", ...body });

@@ -1,4 +1,4 @@
-/** Pools of several hardware classes: which classes stand in one, and which runners serve them. */
+/** Pools of several hardware classes, and the runners that serve them. */
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import type { QueueState } from "../../../src/protocol/fleet.ts";
@@ -17,7 +17,7 @@ type Put = Hardware & { detail?: string };
 const put = (identifier: string, body: object = {}) =>
   operator.json<Put>("PUT", `/v1/operator/hardware/${identifier}`, { name: "Box", ...body });
 
-/** A class and one of four GPUs, which share a pool. */
+/** Makes a class of one GPU and one of four, which share a pool. */
 async function pair() {
   const single = unique("l40s");
   const wide = `${single}-x4`;
@@ -35,7 +35,7 @@ async function beginOf(hardware: string[], slots = 1) {
   return FakeRunner.begin(await tokenFor(...hardware), hardware, unique("box"), slots);
 }
 
-/** Creates a prediction of a model of this class. @returns its id */
+/** Creates a prediction of a model of this class. Returns its ID. */
 async function waitingFor(client: Client, hardware: string): Promise<string> {
   const model = referenceOf(await newModel(client));
   await publish(client, model, { configuration: { hardware_identifier: hardware } });
@@ -51,14 +51,14 @@ const inLine = (pool: string, waiting: number) =>
 const use = async (hardware: string) => waitingFor((await newUser()).client, hardware);
 
 describe("a class", () => {
-  test("is a pool of its own, or stands in another's", async () => {
+  test("a class has its own pool, or that of another class", async () => {
     const { single, wide } = await pair();
     expect((await put(single)).body.pool).toBe(single);
     expect((await put(wide)).body.pool).toBe(single);
     expect((await put(unique("hw"), { pool: "No slug" })).status).toBe(422);
   });
 
-  test("changes its pool until it is used", async () => {
+  test("a class can change its pool until it is used", async () => {
     const { single, wide } = await pair();
     expect((await put(wide, { pool: wide })).body.pool).toBe(wide);
     await use(wide);
@@ -72,7 +72,7 @@ describe("a class", () => {
     expect((await put(wide, { pool: wide })).status).toBe(200);
   });
 
-  test("takes over the location of the pool that it joins, and can name no other", async () => {
+  test("a class takes the location of the pool that it joins, and can name no other", async () => {
     const [first, second] = [unique("hw"), unique("hw")];
     await put(first, { location_hint: "weur" });
     const refused = await put(second, { pool: first, location_hint: "apac" });
@@ -83,7 +83,7 @@ describe("a class", () => {
     expect((await put(unique("hw"), { pool: first })).body.location_hint).toBe("weur");
   });
 
-  test("gives its name to no pool but its own", async () => {
+  test("a class's name can be the name only of its own pool", async () => {
     const { single, wide } = await pair();
     const joins = await put(unique("hw"), { pool: wide });
     expect([joins.status, joins.body.detail]).toEqual([
@@ -100,7 +100,7 @@ describe("a class", () => {
 });
 
 describe("a session", () => {
-  test("is for classes of one pool", async () => {
+  test("a session takes classes of one pool only", async () => {
     const { single, wide } = await pair();
     const other = unique("hw");
     await put(other);
@@ -121,7 +121,7 @@ describe("a session", () => {
       expect(body.detail).toContain(said);
   });
 
-  test("is for classes that the token covers and that there are", async () => {
+  test("a session takes only existing classes that its token covers", async () => {
     const { single, wide } = await pair();
     const client = new Client(await tokenFor(single));
     const begin = (...hardware: string[]) =>
@@ -134,7 +134,7 @@ describe("a session", () => {
   });
 });
 
-test("a runner of two classes gets the jobs of both, each with its own", async () => {
+test("a runner of two classes gets jobs of both, each with its class", async () => {
   const { single, wide } = await pair();
   const { client } = await newUser();
   const ids = [await waitingFor(client, wide), await waitingFor(client, single)];
@@ -153,7 +153,7 @@ test("a runner of two classes gets the jobs of both, each with its own", async (
   expect([await isThere(wide), await isThere(`${single}-x`)]).toEqual([true, false]);
 });
 
-test("a runner of one class of a pool leaves the others' jobs in their places", async () => {
+test("a runner of one class of a pool leaves jobs of the other class in line", async () => {
   const { single, wide } = await pair();
   const { client } = await newUser();
   const waits = await waitingFor(client, wide);
@@ -169,7 +169,7 @@ test("a runner of one class of a pool leaves the others' jobs in their places", 
   expect((await (await beginOf([wide])).take()).prediction_id).toBe(waits);
 });
 
-test("a class that is deleted while its runs wait keeps their pool", async () => {
+test("a model that moves to another class of the pool after a deletion still gets its runner", async () => {
   const { single, wide } = await pair();
   const { client } = await newUser();
   const model = referenceOf(await newModel(client, { hardware_identifier: wide }));
@@ -183,7 +183,7 @@ test("a class that is deleted while its runs wait keeps their pool", async () =>
   expect([job.prediction_id, job.hardware]).toEqual([body.id, { identifier: single, gpus: 1 }]);
 });
 
-test("a prediction of a class that is gone waits in a pool of that name", async () => {
+test("a prediction of a deleted class waits in a pool of its name", async () => {
   const { client } = await newUser();
   const gone = unique("gone");
   const model = referenceOf(await newModel(client));

@@ -1,4 +1,4 @@
-/** A runner with its GPUs, containers and predictions, as an operator sees it. */
+/** An operator's view of a runner: its GPUs, containers and predictions. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -42,7 +42,7 @@ const gpu = (n: number, holder: string | null, lost?: true) => ({
   ...(lost && { lost }),
 });
 
-test("what it runs, and whose", async () => {
+test("a runner's page shows its containers, its predictions and their accounts", async () => {
   const world = await newWorld();
   const id = await world.waiting();
   const runner = await world.runner(2);
@@ -85,7 +85,7 @@ test("what it runs, and whose", async () => {
   expect((await detail(runner)).work).toEqual([]);
 });
 
-test("the memory of each container, where it is known", async () => {
+test("a runner's page shows the memory of each container, or unknown", async () => {
   const { runner } = await registered();
   const sizes = [3.5 * 2 ** 30, 300 * 2 ** 20, 0, undefined];
   await runner.tellState({
@@ -103,7 +103,7 @@ test("the memory of each container, where it is known", async () => {
   expect(cells.map(([, text]) => text)).toEqual(["3.5 GB", "300 MB", "0 MB", "unknown"]);
 });
 
-test("containers lead to the pages of their models, but for what the operator may not see", async () => {
+test("containers link to their models, except to those that the operator may not see", async () => {
   const linkOf = async (world: World) => {
     await world.waiting();
     const runner = await world.runner();
@@ -125,7 +125,7 @@ test("containers lead to the pages of their models, but for what the operator ma
   expect(await look(runner)).not.toContain(`/models/${shared.model}"`);
 });
 
-test("who waits, and why", async () => {
+test("the fleet page shows the accounts that wait, and the reason", async () => {
   const world = await newWorld();
   const { items: none } = await pageAt<QueueState>(operator, "/v1/operator/queues?page_size=50");
   expect(none.find(({ hardware }) => hardware === world.hardware)?.accounts).toEqual([]);
@@ -147,7 +147,7 @@ test("who waits, and why", async () => {
 });
 
 describe("the last 24 hours", () => {
-  /** Reports of a machine with two GPUs, at the next full hour and after. */
+  /** Makes a runner with two GPUs, whose reports begin at the next full hour. */
   async function reporting() {
     const { runner } = await registered();
     await runner.tellState({ devices: [gpu(1, null), gpu(2, null)] });
@@ -172,7 +172,7 @@ describe("the last 24 hours", () => {
   const labelsOf = (html: string) =>
     [...html.matchAll(/aria-label="([^"]+ over 24 hours[^"]*)"/g)].map(([, label]) => label);
 
-  test("are lines beside the numbers of each GPU, also after its object has left memory", async () => {
+  test("the last 24 hours are shown as lines per GPU, also after the object was evicted", async () => {
     const { runner, report } = await reporting();
     await report(0.9, 3);
     advance(3 * 3_600);
@@ -213,7 +213,7 @@ describe("the last 24 hours", () => {
     );
   });
 
-  test("are a row for each hour, and never more than a day's", async () => {
+  test("the last 24 hours are stored in a row per hour, 25 at most", async () => {
     const { report, stored } = await reporting();
     for (let n = 0; n < 12; n++) {
       await report(0.5, 1);
@@ -227,7 +227,7 @@ describe("the last 24 hours", () => {
     expect(await stored()).toBe(25);
   });
 
-  test("leave no line where a runner has not reported, and none of it when it is removed", async () => {
+  test("the last 24 hours have no line without reports, and are removed with the runner", async () => {
     const { runner, report, stored } = await reporting();
     expect(labelsOf(await look(runner))).toEqual([]);
     await report(0.5, 1);
@@ -239,8 +239,8 @@ describe("the last 24 hours", () => {
   });
 });
 
-describe("its events", () => {
-  /** As the page has them, newest first. */
+describe("a runner's events", () => {
+  /** Returns the events as the page has them, newest first. */
   const eventsOf = async (runner: FakeRunner) => {
     const [, list = ""] =
       (await look(runner)).match(/<ol class="runner-events">(.*?)<\/ol>/s) ?? [];
@@ -248,7 +248,7 @@ describe("its events", () => {
       textOf(words.replaceAll(/<\/?bdi>/g, "")).trim(),
     );
   };
-  /** Until its pool has told the runner's object what is new. */
+  /** Waits until the pool has sent its news to the runner object. */
   const told = async (runner: FakeRunner, ...expected: string[]) => {
     advance(31);
     await runner.tell();
@@ -257,7 +257,7 @@ describe("its events", () => {
     );
   };
 
-  test("are what its process and operators do", async () => {
+  test("a runner's events are the actions of its process and of operators", async () => {
     const { runner, token, hardware, name } = await registered();
     await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`);
     await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`);
@@ -296,7 +296,7 @@ describe("its events", () => {
     ]);
   });
 
-  test("say which operator it was, but for the operator's token", async () => {
+  test("a runner's events name the operator, except for the operator's token", async () => {
     const { runner, token } = await registered();
     const press = async (path: string) => expect((await visitor.send(path)).status).toBe(303);
     await press(`/fleet/runners/${runner.id}/drain`);
@@ -322,7 +322,7 @@ describe("its events", () => {
     ]);
   });
 
-  test("name nobody whose account is deleted", async () => {
+  test("a runner's events do not name an operator whose account is deleted", async () => {
     const { runner } = await registered();
     const leaver = await newOperator();
     await leaver.visitor.send(`/fleet/runners/${runner.id}/drain`);
@@ -331,7 +331,7 @@ describe("its events", () => {
     expect((await eventsOf(runner))[0]).toBe("Drained by an operator");
   });
 
-  test("tell who resumed one that was set aside, once", async () => {
+  test("a runner's events name the operator who resumed it after it was set aside, once", async () => {
     const runner = await setAside(await newWorld());
     advance(1);
     for (const _ of "ab") await visitor.send(`/fleet/runners/${runner.id}/resume`);
@@ -340,7 +340,7 @@ describe("its events", () => {
     ]);
   });
 
-  test("tell of one that was silent, and of one that was lost", async () => {
+  test("a runner's events have times of silence and lost processes", async () => {
     const { runner, token, hardware, name } = await registered();
     advance(120);
     await runner.tell();
@@ -357,7 +357,7 @@ describe("its events", () => {
     expect(items[1]).toMatchObject({ kind: "lost", detail: null, time });
   });
 
-  test("name a process that was killed as lost, however soon the next one is there", async () => {
+  test("a runner's events call a killed process lost, also if the next one starts soon", async () => {
     const { token, hardware, name } = await registered();
     advance(5);
     const next = await FakeRunner.begin(token, hardware, name);
@@ -367,7 +367,7 @@ describe("its events", () => {
     ]);
   });
 
-  test("tell of GPUs and containers, of which only the difference of 30 s counts", async () => {
+  test("a runner's events have the changes of GPUs and containers every 30 s", async () => {
     timersFollowClock();
     const world = await newWorld();
     const runner = await world.runner(2);
@@ -401,7 +401,7 @@ describe("its events", () => {
     await told(runner, "GPU 2, NVIDIA L40S is back");
   });
 
-  test("tell that it was set aside, and until when", async () => {
+  test("a runner's events say until when it is set aside", async () => {
     timersFollowClock();
     const world = await newWorld();
     const runner = await setAside(world);
@@ -415,7 +415,7 @@ describe("its events", () => {
     );
   });
 
-  test("of a hostile runner stay few", async () => {
+  test("a hostile runner's events stay few", async () => {
     timersFollowClock();
     const { runner } = await registered();
     await runner.tellState();
@@ -429,13 +429,13 @@ describe("its events", () => {
     }
     const html = await look(runner);
     expect((await eventsOf(runner)).length).toBe(12);
-    // One of them is that it is silent by now.
+    // The 12 events include the runner's silence.
     expect(textOf(html)).toContain("30 earlier events");
     expect(html).not.toContain("<b>");
   });
 });
 
-test("what a hostile runner tells is text, and bounded", async () => {
+test("a hostile runner's report is shown as text, up to limits", async () => {
   const world = await newWorld();
   const runner = await world.runner();
   const markup = "<script>alert(1)</script>";
@@ -455,7 +455,7 @@ test("what a hostile runner tells is text, and bounded", async () => {
   expect(html.length).toBeLessThan(200_000);
 });
 
-test("a pool that does not answer is not waited for", async () => {
+test("a runner's page does not wait for a pool that does not answer", async () => {
   const { runner, hardware } = await registered();
   await runner.tellState();
   expect((await detail(runner)).told).not.toBeNull();
@@ -470,7 +470,7 @@ test("a pool that does not answer is not waited for", async () => {
   expect(textOf(await look(runner))).toContain("did not answer within half a second");
 });
 
-test("a runner's token and other people see nothing of it", async () => {
+test("a runner's details are refused to its own token and to other users", async () => {
   const { runner } = await registered();
   const path = `/v1/operator/runners/${runner.id}`;
   for (const part of ["", "/history", "/events", "/log"])
@@ -483,7 +483,7 @@ test("a runner's token and other people see nothing of it", async () => {
   expect((await visitor.look("/fleet/runners/nobody")).status).toBe(404);
 });
 
-test("one that an operator drains was not told to stop", async () => {
+test("a runner that an operator drains is not shown as told to stop", async () => {
   const { runner } = await registered();
   await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`, {});
   await runner.tell({ state: "draining" });

@@ -36,7 +36,7 @@ async function look({ id }: FakeRunner, query = "") {
   return html;
 }
 
-test("a runner that polls is told at once, and the page has its log when it opens", async () => {
+test("a polling runner is asked for its log at once, and the page shows it", async () => {
   const { runner } = await registered();
   await runner.tellState();
   const poll = runner.poll();
@@ -68,7 +68,7 @@ test("a runner that polls is told at once, and the page has its log when it open
   expect(empty.html).toMatch(/no lines .* ten minutes\. Ask it again: http.*\/log\n$/);
 });
 
-test("what is looked for is looked for in the next log too", async () => {
+test("the log page keeps its search when the log is asked for again", async () => {
   const { runner } = await registered();
   await runner.tellState({ free: 0 });
   await press(runner);
@@ -80,7 +80,7 @@ test("what is looked for is looked for in the next log too", async () => {
   expect(location).toBe(`/fleet/runners/${runner.id}/log?find=a%26b&level=warning`);
 });
 
-test("one that is full hears of it when it tells how it is, and is asked until it answers", async () => {
+test("a full runner is asked for its log with each snapshot until it answers", async () => {
   const { runner } = await registered();
   expect((await runner.tellState({ free: 0 })).body).toEqual({ wanted: false });
   expect((await press(runner)).status).toBe(303);
@@ -92,7 +92,7 @@ test("one that is full hears of it when it tells how it is, and is asked until i
   expect(textOf(await look(runner))).toContain("The last line, as of");
 });
 
-test("one that does not answer is not asked for ever, and the page says so", async () => {
+test("a runner that does not send its log is asked for a minute, and the page says so", async () => {
   const { runner } = await registered();
   await runner.tellState();
   await press(runner);
@@ -104,7 +104,7 @@ test("one that does not answer is not asked for ever, and the page says so", asy
   expect(await look(runner)).not.toContain("late</span>");
 });
 
-test("what nobody asked for is dropped, and what was asked for is bounded", async () => {
+test("a log that was not asked for is dropped, and one that was has limits", async () => {
   const { runner } = await registered();
   await runner.tellState();
   expect((await send(runner, [line("unasked")])).status).toBe(200);
@@ -123,12 +123,12 @@ test("what nobody asked for is dropped, and what was asked for is bounded", asyn
   expect((await send(runner, [], { huge })).status).toBe(413);
   await send(runner, [line("one\ntwo \u001b[31m\u202ered")]);
   expect(textOf(await look(runner))).toContain("onetwo [31mred");
-  // Once: what comes now was not asked for.
+  // A second log was not asked for.
   await send(runner, [line("a second one")]);
   expect(await look(runner)).not.toContain("a second one");
 });
 
-test("nobody sends another runner's log", async () => {
+test("a runner cannot send another runner's log", async () => {
   const mine = await registered();
   const theirs = await registered();
   await theirs.runner.tellState();
@@ -142,7 +142,7 @@ test("nobody sends another runner's log", async () => {
   expect(textOf(await look(theirs.runner))).not.toContain("forged");
 });
 
-test("however often it is asked for, a runner is asked once", async () => {
+test("a runner is asked for its log once, however often operators press", async () => {
   const { runner } = await registered();
   await runner.tellState();
   const poll = runner.poll();
@@ -150,19 +150,19 @@ test("however often it is asked for, a runner is asked once", async () => {
   expect(await (await poll).json()).toEqual({ jobs: [], log: true });
   await send(runner, [line("once")]);
   await Promise.all(presses);
-  // It is fresh, so this is not asked for either.
+  // The log is fresh, so this press does not ask for it either.
   await press(runner);
   expect((await runner.tellState()).body).toEqual({ wanted: false });
 });
 
-test("a script asks for it as the page does, and sees what the page shows", async () => {
+test("the API asks for a runner's log as the page does, and returns the same lines", async () => {
   const { runner } = await registered();
   await runner.tellState();
   const path = `/v1/operator/runners/${runner.id}/log`;
   const none = { waiting: false, asked_at: null, sent_at: null, lines: [] };
   expect(await operator.ok("GET", path)).toEqual(none);
   const asked_at = new Date().toISOString();
-  // It is not there to answer within 3 s.
+  // The runner does not answer within 3 s.
   const waiting = { ...none, waiting: true, asked_at };
   expect(await operator.ok("POST", path)).toEqual(waiting);
   expect(await operator.ok("GET", path)).toEqual(waiting);
@@ -184,7 +184,7 @@ test("a script asks for it as the page does, and sees what the page shows", asyn
   expect(late).toMatchObject({ waiting: false, asked_at: expect.any(String), sent_at: asked_at });
 });
 
-test("only an operator sees it, or asks for it", async () => {
+test("a runner's log can be read and asked for by operators only", async () => {
   const { runner } = await registered();
   await runner.tellState();
   const { visitor: other } = await newDashboardUser();

@@ -1,4 +1,4 @@
-/** What runners may call, and who may call it; sessions and drains. */
+/** Routes for runners: their access, sessions and drains. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ afterEach(startClock);
 const drain = (id: string, verb: "drain" | "resume" = "drain") =>
   operator.json<RunnerState>("POST", `/v1/operator/runners/${id}/${verb}`);
 
-describe("who gets in", () => {
+describe("access to runner routes", () => {
   const paths: [string, string][] = [
     ["GET", "/v1/runner/hardware/cpu"],
     ["POST", "/v1/runner/sessions"],
@@ -26,7 +26,7 @@ describe("who gets in", () => {
     ["GET", "/v1/runner/input"],
   ];
 
-  test.each(paths)("%s %s: nobody without a runner's token", async (method, path) => {
+  test.each(paths)("%s %s is refused without a runner token", async (method, path) => {
     const { client } = await newUser();
     const other = await newRunnerToken("cpu");
     const wrong = other.slice(0, -1) + (other.endsWith("0") ? "1" : "0");
@@ -35,7 +35,7 @@ describe("who gets in", () => {
     }
   });
 
-  test("a revoked token within 10 s", async () => {
+  test("a revoked runner token is refused within 10 s", async () => {
     const { runner, token } = await registered();
     expect((await runner.tell()).status).toBe(200);
     await revoke(token);
@@ -43,7 +43,7 @@ describe("who gets in", () => {
     expect((await runner.tell()).status).toBe(401);
   });
 
-  test("not into a pool that the token does not serve, and no job is lost by it", async () => {
+  test("a runner is refused by a pool that its token does not serve, and no job is lost", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     const { runner } = await registered();
@@ -61,7 +61,7 @@ describe("who gets in", () => {
     expect((await (await world.runner()).take()).prediction_id).toBe(id);
   });
 
-  test("it is told of the hardware that its token serves, and of no other", async () => {
+  test("a runner can read the hardware of its token, and no other", async () => {
     const { token, hardware } = await registered();
     const client = new Client(token);
     const other = (await registered()).hardware;
@@ -76,14 +76,14 @@ describe("who gets in", () => {
     expect((await client.fetch(`/v1/runner/hardware/${hardware}`)).status).toBe(404);
   });
 
-  test("not under another token's runner", async () => {
+  test("a runner id of another token is a 404", async () => {
     const [mine, theirs] = [await registered(), await registered()];
     expect((await mine.runner.poll({ runner_id: theirs.runner.id })).status).toBe(404);
     expect((await mine.runner.tell({ runner_id: theirs.runner.id })).status).toBe(404);
     expect((await mine.runner.poll({ runner_id: crypto.randomUUID() })).status).toBe(404);
   });
 
-  test("not with another version of the protocol: it is told which runner does fit", async () => {
+  test("a session of another protocol version is refused, with the command for a fitting runner", async () => {
     const { runner, hardware } = await registered();
     const { hardware: _, ...rest } = sessionBody(hardware, "x");
     const body = { ...rest, protocol: 1 };
@@ -98,14 +98,14 @@ describe("who gets in", () => {
   });
 });
 
-describe("what makes no sense is a 422", () => {
+describe("an invalid body", () => {
   test.each([
     ["/v1/runner/sessions", {}],
     ["/v1/runner/sessions", "{"],
     ["/v1/runner/jobs/claim", { free: 0 }],
     ["/v1/runner/jobs/claim", "null"],
     ["/v1/runner/telemetry", { state: "asleep" }],
-  ])("%s %j", async (path, body) => {
+  ])("a request to %s with %j is a 422", async (path, body) => {
     const { runner } = await registered();
     const answer = await runner.client.refused(path, body);
     expect(answer.status).toBe(422);
@@ -116,7 +116,7 @@ describe("what makes no sense is a 422", () => {
 });
 
 describe("a session", () => {
-  test("of the same name under the same token is the same runner", async () => {
+  test("a session of the same name and token is the same runner", async () => {
     const { runner, token, hardware, name } = await registered();
     const again = await FakeRunner.begin(token, hardware, name);
     expect(again.id).toBe(runner.id);
@@ -125,7 +125,7 @@ describe("a session", () => {
     expect(other.id).not.toBe(runner.id);
   });
 
-  test("is its process's own, however often and late its registration arrives", async () => {
+  test("a session belongs to its process, also if registrations repeat or arrive late", async () => {
     const { token, hardware, name } = await registered();
     const begin = (process: string) => FakeRunner.begin(token, hardware, name, 1, { process });
     const process = crypto.randomUUID();
@@ -139,7 +139,7 @@ describe("a session", () => {
     expect((await next.tell()).status).toBe(200);
   });
 
-  test("that was superseded reports in vain", async () => {
+  test("a session that was superseded gets a 409", async () => {
     const { runner, token, hardware, name } = await registered();
     await FakeRunner.begin(token, hardware, name);
     const { status, body } = await runner.tell();
@@ -158,7 +158,7 @@ describe("a token with a thousand runners", () => {
       .bind(id)
       .run();
 
-  test("has no more, and is told what to do; those that it has begin as ever", async () => {
+  test("a token with a thousand runners is refused another, while existing ones can begin", async () => {
     const { runner, token, hardware, name } = await registered();
     await fill(runner.id);
     const begin = (of: string) =>
@@ -174,7 +174,7 @@ describe("a token with a thousand runners", () => {
     await FakeRunner.begin(other, hardware, name);
   });
 
-  test("has room again for each that is removed", async () => {
+  test("a token with a thousand runners can have another after one is removed", async () => {
     const { runner, token, hardware } = await registered();
     await fill(runner.id);
     await FakeRunner.begin(token, hardware, "last");
@@ -186,7 +186,7 @@ describe("a token with a thousand runners", () => {
 });
 
 describe("a drain", () => {
-  test("reaches the runner with its next report, until it is taken back", async () => {
+  test("a drain reaches the runner with its next report, until a resume", async () => {
     const { runner } = await registered();
     expect((await runner.tell()).body).toEqual({ draining: false });
     expect((await drain(runner.id)).body).toMatchObject({ id: runner.id, draining: true });
@@ -195,7 +195,7 @@ describe("a drain", () => {
     expect((await runner.tell()).body).toEqual({ draining: false });
   });
 
-  test("outlives the object's memory, and the runner's process", async () => {
+  test("a drain outlasts a restart of the object and of the runner's process", async () => {
     const { runner, token, hardware, name } = await registered();
     await drain(runner.id);
     await abortAllDurableObjects();
@@ -204,7 +204,7 @@ describe("a drain", () => {
     expect((await again.tell()).body).toEqual({ draining: true });
   });
 
-  test("of nobody is a 404", async () => {
+  test("a drain of an unknown runner is a 404", async () => {
     expect((await drain(crypto.randomUUID())).status).toBe(404);
   });
 });

@@ -1,4 +1,4 @@
-/** How long a runner token works after it was revoked, and while D1 fails. */
+/** Runner tokens after their revocation, and while D1 fails. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { claimResponse } from "../../../src/protocol/runner.ts";

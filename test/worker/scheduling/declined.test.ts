@@ -1,4 +1,4 @@
-/** Jobs that a runner has no place for: each goes to another, and no attempt is counted. */
+/** Jobs that a runner declines: each goes to another runner, and no attempt is counted. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Job } from "../../../src/protocol/runner.ts";
@@ -18,14 +18,14 @@ const lineOf = (world: World, waiting: number) =>
 
 const REASON = "its memory is taken";
 
-/** The runner tells that it has no place for a job, beside other changes. */
+/** Declines a job in a snapshot, together with other changes. */
 const decline = (runner: FakeRunner, { handout }: Job, changes: SnapshotChanges = {}) =>
   runner.tellState({ declined: [{ handout, reason: REASON }], ...changes });
 
-/** As many containers that have nothing to do with any job: how many is what changes. */
+/** Returns containers without a job, whose number is the change of a snapshot. */
 const others = (count: number) => ({ warm: Array.from({ length: count }, (_, n) => `other ${n}`) });
 
-test("a declined job goes to another runner, and nobody sees that it was declined", async () => {
+test("a declined job goes to another runner, and its events do not show that", async () => {
   const world = await newWorld();
   const [one, other] = [await world.runner(), await world.runner()];
   const id = await world.waiting();
@@ -45,7 +45,7 @@ test("a declined job goes to another runner, and nobody sees that it was decline
   ]);
 });
 
-test("it comes back to the runner that declined it when that tells something else", async () => {
+test("a declined job is offered to the same runner again after its next change", async () => {
   const world = await newWorld();
   const one = await world.runner(2);
   const id = await world.waiting();
@@ -59,7 +59,7 @@ test("it comes back to the runner that declined it when that tells something els
   expect((await polling).prediction_id).toBe(id);
 });
 
-test("however often it is declined, the prediction is no failure for it", async () => {
+test("a prediction does not fail by being declined five times", async () => {
   const world = await newWorld();
   timersFollowClock();
   const one = await world.runner();
@@ -77,7 +77,7 @@ test("however often it is declined, the prediction is no failure for it", async 
   expect(await world.client.status(id)).toBe("succeeded");
 });
 
-test("a job that was cancelled while it was declined waits for nobody", async () => {
+test("a job that was cancelled while it was declined leaves the line", async () => {
   const world = await newWorld();
   const one = await world.runner();
   const id = await world.waiting();

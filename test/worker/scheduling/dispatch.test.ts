@@ -1,4 +1,4 @@
-/** How a job finds its runner: the express lane, the queue, and what is lost on the way. */
+/** The dispatch of jobs: direct offers, the queue, and losses on the way. */
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -38,7 +38,7 @@ test("a runner that waits gets the job at once, as attempt 1, without the queue"
   expect(send).not.toHaveBeenCalled();
 });
 
-test("without a runner it goes over the queue and waits in the pool", async () => {
+test("a job goes through the queue and waits in the pool if there is no runner", async () => {
   const world = await newWorld();
   const id = await world.waiting();
   await eventually(async () => expect((await depth(world)).waiting).toBe(1));
@@ -47,7 +47,7 @@ test("without a runner it goes over the queue and waits in the pool", async () =
   expect((await depth(world)).waiting).toBe(0);
 });
 
-test("what a job tells its runner", async () => {
+test("a job has the version's image, configuration and limits, and the input", async () => {
   const world = await newWorld({
     configuration: {
       max_concurrency: 4,
@@ -77,7 +77,7 @@ test("what a job tells its runner", async () => {
 });
 
 describe("dispatch messages", () => {
-  test("that come twice, early or late, make one attempt", async () => {
+  test("dispatch messages that arrive twice, early or late make one attempt", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     const job = await jobOf(world, id);
@@ -98,7 +98,7 @@ describe("dispatch messages", () => {
     expect(await world.client.get(id)).toMatchObject({ status: "succeeded", output: ["a", "b"] });
   });
 
-  test("that are lost are sent again by the prediction", async () => {
+  test("a dispatch message that is lost is sent again by the prediction", async () => {
     const world = await newWorld();
     vi.spyOn(env.DISPATCH, "send").mockRejectedValue(new Error("queue is down"));
     const id = await world.waiting();
@@ -110,7 +110,7 @@ describe("dispatch messages", () => {
     expect((await (await world.runner()).take()).prediction_id).toBe(id);
   });
 
-  test("that nobody understands are dropped, and the others go on", async () => {
+  test("dispatch messages of another shape are dropped, and the others are delivered", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     const result = await deliver({ hello: 1 }, null, await jobOf(world, id));
@@ -119,7 +119,7 @@ describe("dispatch messages", () => {
     expect((await (await world.runner()).take()).prediction_id).toBe(id);
   });
 
-  test("of a pool that fails are retried, those of the others are not", async () => {
+  test("dispatch messages of a failing pool are retried, and those of others are not", async () => {
     const [well, ill] = [await newWorld(), await newWorld()];
     const jobs = [await jobOf(well, await well.waiting()), await jobOf(ill, await ill.waiting())];
     const getByName = env.POOL.getByName.bind(env.POOL);
@@ -132,7 +132,7 @@ describe("dispatch messages", () => {
     expect(result.retryMessages).toMatchObject([{ msgId: "m1" }]);
   });
 
-  test("of an object that never was are dropped by the pool, and leave no storage", async () => {
+  test("a dispatch message of an object that does not exist is dropped, and leaves no storage", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     const ghost = env.PREDICTION.newUniqueId();
@@ -143,7 +143,7 @@ describe("dispatch messages", () => {
 });
 
 describe("an attempt whose runner does not connect within 5 s", () => {
-  test("is closed and handed out again, uncounted", async () => {
+  test("an attempt without a connection for 5 s is closed, and its job is handed out again", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     const lost = await (await world.runner()).take();
@@ -151,13 +151,13 @@ describe("an attempt whose runner does not connect within 5 s", () => {
     expect((await depth(world)).waiting).toBe(0);
     await passes(2, id);
     const second = await (await world.runner()).work();
-    // The number between them is of the one that would have been its second, had there been a runner.
+    // The number in between belongs to the second attempt, for which there was no runner.
     expect(second.job).toMatchObject({ prediction_id: id, attempt: lost.attempt + 2 });
     await second.channel.succeed("a");
     expect(await world.client.status(id)).toBe("succeeded");
   });
 
-  test("is refused when it comes late after all", async () => {
+  test("a runner that connects after 6 s is refused", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     const one = await world.runner();
@@ -167,7 +167,7 @@ describe("an attempt whose runner does not connect within 5 s", () => {
     expect(await world.client.status(id)).toBe("pending");
   });
 
-  test("does not get lost five times either", async () => {
+  test("a job whose attempts had no connection five times can still succeed", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     for (let times = 0; times < 5; times++) {
@@ -180,7 +180,7 @@ describe("an attempt whose runner does not connect within 5 s", () => {
   });
 });
 
-test("an alarm that comes too early changes nothing and is set again", async () => {
+test("an alarm that runs too early changes nothing and is set again", async () => {
   const world = await newWorld();
   const id = await world.waiting();
   const object = await objectOf(id);
@@ -192,7 +192,7 @@ test("an alarm that comes too early changes nothing and is set again", async () 
 });
 
 describe("the bound on waiting predictions", () => {
-  test("is a 429 with Retry-After, for that account alone, and nothing is created", async () => {
+  test("a create beyond 20 waiting predictions is a 429 with Retry-After, for its account only", async () => {
     const world = await newWorld({ visibility: "public" });
     for (let n = 0; n < 20; n++) await world.waiting();
     const newId = vi.spyOn(env.PREDICTION, "newUniqueId");
@@ -210,7 +210,7 @@ describe("the bound on waiting predictions", () => {
     expect((await stranger.create({ model: world.model, input: {} })).status).toBe(202);
   });
 
-  test("does not count what was cancelled or has run", async () => {
+  test("the bound does not count cancelled predictions and those that have begun", async () => {
     const world = await newWorld();
     const ids: string[] = [];
     for (let n = 0; n < 20; n++) ids.push(await world.waiting());
@@ -221,7 +221,7 @@ describe("the bound on waiting predictions", () => {
     expect(await world.waiting()).toMatch(/./);
   });
 
-  test("does not count for ever what was cancelled while its message was under way", async () => {
+  test("the bound stops counting a prediction that was cancelled while its message was under way", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     const job = await jobOf(world, id);
@@ -243,7 +243,7 @@ describe("a row that cannot be written", () => {
     }
   };
 
-  test("cancels the prediction and answers 503: no orphan runs", async () => {
+  test("a create whose row cannot be written is a 503, and its prediction does not run", async () => {
     const world = await newWorld();
     const one = await world.runner();
     const polling = one.take();
@@ -259,7 +259,7 @@ describe("a row that cannot be written", () => {
     expect(await countRows(world.user_id)).toBe(0);
   });
 
-  test("is a 503 at once also when the caller would have waited", async () => {
+  test("a create whose row cannot be written is a 503 also with prefer: wait", async () => {
     const world = await newWorld();
     const { status } = await withoutRows(() =>
       world.client.refused(
@@ -271,7 +271,7 @@ describe("a row that cannot be written", () => {
     expect(status).toBe(503);
   });
 
-  test("under an Idempotency-Key leaves the key to the next try", async () => {
+  test("a create whose row cannot be written leaves its Idempotency-Key unused", async () => {
     const world = await newWorld();
     const headers = { "idempotency-key": "k1" };
     const body = { model: world.model, input: { n: 1 } };

@@ -14,7 +14,7 @@ async function waits(world: World) {
   return id;
 }
 
-test("nobody is there; somebody is, and is full", async () => {
+test("an explanation says whether there is no runner or all are busy", async () => {
   const world = await newWorld();
   const id = await waits(world);
   expect(await explain(world, id)).toEqual({
@@ -30,7 +30,7 @@ test("nobody is there; somebody is, and is full", async () => {
   });
 });
 
-test("one that has declined a job says why, and is not asked again while others are", async () => {
+test("an explanation has the reasons of runners that declined the job", async () => {
   const world = await newWorld();
   const [one, other] = [await world.runner(), await world.runner()];
   const id = await waits(world);
@@ -41,7 +41,7 @@ test("one that has declined a job says why, and is not asked again while others 
     await runner.tellState({ free: 1, declined });
     await lineOf(world, 1);
   }
-  // As they were when they declined it.
+  // The runners poll with the state in which they declined the job.
   const polls = new AbortController();
   for (const runner of [one, other]) runner.poll({}, polls.signal).catch(() => {});
   await eventually(async () => expect((await pool(world).status()).free).toBe(2));
@@ -60,7 +60,7 @@ test("one that has declined a job says why, and is not asked again while others 
   polls.abort();
 });
 
-test("what is stopped to make room is named by its image, or as its jobs named it", async () => {
+test("an explanation names stopped containers by their image, or by their model if it is known", async () => {
   const world = await newWorld();
   const one = await world.runner();
   const key = "unknown before";

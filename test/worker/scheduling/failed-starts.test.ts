@@ -10,7 +10,7 @@ afterEach(startClock);
 
 const REASON = "the disk of the runner's machine is full";
 
-/** Takes the next job, and fails to start it. @returns its prediction */
+/** Takes the next job, and fails to start it. Returns the prediction's ID. */
 async function failStart(broken: FakeRunner): Promise<string> {
   const job = await broken.take();
   const channel = await broken.connect(job);
@@ -38,7 +38,7 @@ test("a start that the machine of a runner fails goes to another runner and succ
   const id = await world.waiting();
   expect(await failStart(broken)).toBe(id);
   await lineOf(world, 1);
-  // It has room, and is not asked again at once.
+  // The broken runner has room, and is not asked again at once.
   const again = broken.claim();
   await openPolls(world, 1);
   await lineOf(world, 1);
@@ -62,7 +62,7 @@ test("a runner that fails three starts in a row is set aside with the reason, an
     failed_starts: { times: 3, reason: REASON },
   });
   const polling = broken.claim();
-  // It is the last one of its class: whoever waits is told so, without its name and the reason.
+  // The explanation says that the last runner of the class is set aside, without its name and reason.
   const { reason } = await world.client.ok<{ reason: { message: string } }>(
     "GET",
     `/v1/predictions/${id}/explain`,
@@ -75,7 +75,7 @@ test("a runner that fails three starts in a row is set aside with the reason, an
   expect(await broken.claim()).toHaveLength(1);
 });
 
-test("a container that starts ends what is counted against its runner", async () => {
+test("a container that starts resets its runner's failed starts", async () => {
   const world = await newWorld();
   const runner = await world.runner();
   await failThree(world, runner);

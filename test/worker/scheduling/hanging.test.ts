@@ -1,4 +1,4 @@
-/** Objects that do not answer: whoever calls them goes on, and what they may have done is no harm. */
+/** Durable Objects that do not answer: their callers go on, and late effects do no harm. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, type Mock, test, vi } from "vitest";
 import { ANSWER_MS } from "../../../src/objects/bounded.ts";
@@ -16,7 +16,7 @@ import { deliver } from "../support/queues.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
 
-/** How long an offer may take (src/objects/prediction/handouts.ts). */
+/** The time that an offer may take (src/objects/prediction/handouts.ts). */
 const OFFER_MS = 3_000;
 
 beforeEach(stopClock);
@@ -29,7 +29,7 @@ const never = () => new Promise<never>(() => {});
 
 type PoolStub = DurableObjectStub<PoolObject>;
 
-/** Until mocks are restored pools are reached through these stubs. */
+/** Changes the stubs of pools until mocks are restored. */
 function pools(changed: (stub: PoolStub) => object): void {
   const stubOf = env.POOL.getByName.bind(env.POOL);
   vi.spyOn(env.POOL, "getByName").mockImplementation((name) => {
@@ -39,7 +39,7 @@ function pools(changed: (stub: PoolStub) => object): void {
 }
 
 describe("a pool that does not answer an offer", () => {
-  /** @returns a prediction whose offer has taken too long, whether the pool has got it or not */
+  /** Creates a prediction whose offer takes too long, and is lost or not. Returns its ID. */
   async function offered(world: World, isLost: boolean): Promise<string> {
     const hang = vi.fn(never);
     pools((stub) => ({
@@ -57,7 +57,7 @@ describe("a pool that does not answer an offer", () => {
     return id;
   }
 
-  test("holds the creation up for 3 s, and the job goes through the queue", async () => {
+  test("a pool that hangs delays the create for 3 s, and the job goes through the queue", async () => {
     const world = await newWorld();
     const id = await offered(world, true);
     expect(await world.client.status(id)).toBe("pending");
@@ -66,7 +66,7 @@ describe("a pool that does not answer an offer", () => {
     expect(await (await world.runner()).take()).toMatchObject({ prediction_id: id, attempt: 2 });
   });
 
-  test("may have handed the job to a runner, which keeps it", async () => {
+  test("a pool that hangs after handing out the job leaves it to the runner", async () => {
     const world = await newWorld();
     const runner = await world.runner();
     const taking = runner.take();
@@ -80,11 +80,11 @@ describe("a pool that does not answer an offer", () => {
 });
 
 describe("a prediction that does not answer", () => {
-  /** This call, until mocks are restored. */
+  /** Lets a call hang until mocks are restored. */
   const silence = (method: "create" | "get" | "confirm" | "getRow" | "openAttempt") =>
     vi.spyOn(PredictionObject.prototype, method).mockImplementation(never);
 
-  /** Its time is over as often as these calls hang, in turn. */
+  /** Ends the time limit of each of the hanging calls, in turn. */
   async function lateFor<T>(acting: Promise<T>, endTime: () => void, ...hanging: Mock[]) {
     for (const call of hanging) {
       await eventually(() => expect(call).toHaveBeenCalledTimes(1));
@@ -93,7 +93,7 @@ describe("a prediction that does not answer", () => {
     return acting;
   }
 
-  test("is a 503 for who reads it, and a warning in the log", async () => {
+  test("a prediction that hangs is a 503 for its reader, and a warning in the log", async () => {
     const world = await newWorld();
     const id = await world.waiting();
     const [get, log, endTime] = [silence("get"), captureLog("warn"), holdTimers(ANSWER_MS)];
@@ -108,7 +108,7 @@ describe("a prediction that does not answer", () => {
     });
   });
 
-  test("is not created, and leaves no row", async () => {
+  test("a prediction whose object hangs is not created, and leaves no row", async () => {
     const { client, model, user_id } = await newWorld();
     captureLog("error");
     const [create, endTime] = [silence("create"), holdTimers(ANSWER_MS)];
@@ -120,7 +120,7 @@ describe("a prediction that does not answer", () => {
     expect(await countRows(user_id)).toBe(0);
   });
 
-  test("may have been created when it never answers: its row stays, and tells", async () => {
+  test("a prediction that hangs after its create keeps its row", async () => {
     const { client, model, user_id } = await newWorld();
     captureLog("error");
     const begin = PredictionObject.prototype.create;
@@ -144,7 +144,7 @@ describe("a prediction that does not answer", () => {
     expect(body.items).toMatchObject([{ status: "pending" }]);
   });
 
-  test("keeps no runner from the next job, nor its own from a runner", async () => {
+  test("a prediction that hangs at its hand-out does not block its runner or its own next attempt", async () => {
     const world = await newWorld();
     const [lost, other] = [await world.waiting(), await world.waiting()];
     await lineOf(world, 2);
@@ -159,7 +159,7 @@ describe("a prediction that does not answer", () => {
     expect((await (await world.runner()).take()).prediction_id).toBe(lost);
   });
 
-  test("keeps no others from the look of its account, and its row as it is", async () => {
+  test("a prediction that hangs does not block the account's check of others, and keeps its row", async () => {
     const world = await newWorld();
     const [lost, other] = [await world.waiting(), await world.waiting()];
     await inAccount(world.user_id, "UPDATE predictions SET revision = 0, setup_time = 7");
@@ -180,7 +180,7 @@ describe("a prediction that does not answer", () => {
   });
 });
 
-test("a pool that does not answer the queue has its messages retried", async () => {
+test("messages of a pool that does not answer the queue are retried", async () => {
   const message = waitingJob({
     object_id: env.PREDICTION.newUniqueId().toString(),
     user_id: crypto.randomUUID(),
@@ -188,7 +188,7 @@ test("a pool that does not answer the queue has its messages retried", async () 
   });
   captureLog("warn");
   const enqueue = vi.fn(never);
-  // Not what the queue still delivers for the tests before.
+  // Other pools keep their stubs, because the queue may still deliver messages of earlier tests.
   pools((stub) => (stub.name === message.pool ? { enqueue } : {}));
   const endTime = holdTimers(ANSWER_MS);
   const delivering = deliver("dispatch", message);

@@ -10,13 +10,13 @@ import { newWorld, unique, type World } from "../support/world.ts";
 beforeEach(stopClock);
 afterEach(startClock);
 
-/** A runner that says that it has 1,000 slots. */
+/** Begins a runner that registers 1,000 slots. */
 const boaster = ({ runnerToken, hardware }: World) =>
   FakeRunner.begin(runnerToken, hardware, unique("boaster"), 1_000);
 
 const NONE: SnapshotChanges = { jobs: [] };
 
-test("one that claims more slots than it has registered gets no more", async () => {
+test("a runner that claims more slots than it has registered gets no more", async () => {
   const world = await newWorld();
   const liar = await world.runner(2);
   for (let n = 1; n <= 4; n++) {
@@ -29,7 +29,7 @@ test("one that claims more slots than it has registered gets no more", async () 
   await lineOf(world, 2);
 });
 
-test("one that takes all and says that it has nothing is set aside after three, and others get the job", async () => {
+test("a runner that never connects for its jobs is set aside after three, and others get them", async () => {
   const world = await newWorld();
   const liar = await boaster(world);
   const id = await world.waiting();
@@ -46,7 +46,7 @@ test("one that takes all and says that it has nothing is set aside after three, 
   await polling;
 });
 
-test("one that takes all that it can and reports nothing delays four jobs of eight, by a second", async () => {
+test("a new runner that takes jobs without connecting delays four jobs of eight by a second", async () => {
   const world = await newWorld();
   for (let n = 1; n <= 8; n++) await world.waiting();
   await lineOf(world, 8);
@@ -75,10 +75,10 @@ test("one that takes all that it can and reports nothing delays four jobs of eig
   await polling;
 });
 
-describe("one that declines everything, and tells something else each time", () => {
+describe("a runner that declines everything with a changed state", () => {
   let changes = 0;
 
-  /** Another number of containers each time. */
+  /** Returns a snapshot with another number of containers each time. */
   const changed = (): SnapshotChanges => {
     changes += 1;
     return { warm: Array.from({ length: 1 + (changes % 7) }, (_, n) => `other ${n}`) };
@@ -87,7 +87,7 @@ describe("one that declines everything, and tells something else each time", () 
   const decline = (liar: FakeRunner, { handout }: Job) =>
     liar.tellState({ declined: [{ handout, reason: "no" }], ...NONE, ...changed() });
 
-  test("is not asked again at once: the job is there for others", async () => {
+  test("a runner that declines a job is not asked again at once, and another gets the job", async () => {
     const world = await newWorld();
     const liar = await boaster(world);
     const id = await world.waiting();
@@ -104,7 +104,7 @@ describe("one that declines everything, and tells something else each time", () 
     await polling;
   });
 
-  test("is set aside, and others get what comes", async () => {
+  test("a runner that declines everything is set aside, and others get new jobs", async () => {
     const world = await newWorld();
     const liar = await boaster(world);
     for (let n = 1; n <= 6; n++) {
@@ -127,7 +127,7 @@ describe("one that declines everything, and tells something else each time", () 
   });
 });
 
-test("what one makes up of keys that nobody asked for is not learned", async () => {
+test("measurements of keys that a runner had no job for are not learned", async () => {
   const world = await newWorld();
   const liar = await world.runner();
   for (let n = 0; n < 3; n++) {

@@ -1,4 +1,4 @@
-/** Runners that tell what cannot be, and rows that cannot be read: none of it stops a pool, or costs other accounts. */
+/** Impossible reports of runners and unreadable rows, which must not stop a pool or affect other accounts. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { saved } from "../../../src/domain/scheduling/decide/pool-state.ts";
@@ -10,7 +10,7 @@ import { lineOf, pool, restart } from "../support/pool.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
-/** By then a pool has written its estimates. */
+/** The time after which a pool has written its estimates. */
 const WRITTEN_SECONDS = 61;
 
 beforeEach(stopClock);
@@ -22,7 +22,7 @@ const write = (world: World, ...statement: [string, ...string[]]) =>
 test.each([
   ["no JSON", "{"],
   ["of another shape", JSON.stringify({ told: { runner_id: "r" }, heard_at: 1 })],
-])("a stored runner that is %s is forgotten: it tells again", async (_, stored) => {
+])("a stored runner that is %s is ignored until its next report", async (_, stored) => {
   const world = await newWorld();
   await world.waiting();
   await write(
@@ -35,7 +35,7 @@ test.each([
   expect(job.attempt).toBeGreaterThan(0);
 });
 
-test("of more than a pool has room for, what was told last is read", async () => {
+test("a pool that restarts reads only the latest of too many stored runners", async () => {
   const world = await newWorld();
   await world.waiting();
   const large = "{".padEnd(400_000);
@@ -70,14 +70,14 @@ test("estimates of another shape are learned again", async () => {
   expect(told.status).toBe(200);
 });
 
-test("numbers of hand-outs stay apart, whatever number a runner has told", async () => {
+test("numbers of hand-outs stay unique, whatever number a runner reports", async () => {
   const world = await newWorld({ visibility: "public" });
   for (let n = 0; n < 3; n += 1) {
     const user = await world.stranger();
     await user.create({ model: world.model, input: {} });
     await lineOf(world, n + 1);
   }
-  // So many slots that it does not matter that none of its jobs counts as received.
+  // 20 slots are enough although none of the jobs counts as received.
   const runner = await world.runner(20);
   const jobs: Job[] = [];
   while (jobs.length < 3) jobs.push(...(await runner.claim({ handed: Number.MAX_SAFE_INTEGER })));
@@ -86,7 +86,7 @@ test("numbers of hand-outs stay apart, whatever number a runner has told", async
   expect(numbers.every((number) => number < Date.now() + 86_400_000)).toBe(true);
 });
 
-test("a job that a runner declines and has all the same is not offered there again and again", async () => {
+test("a job that a runner both declines and runs is not offered to it again", async () => {
   const world = await newWorld();
   const runner = await world.runner(2);
   await world.waiting();
@@ -100,7 +100,7 @@ test("a job that a runner declines and has all the same is not offered there aga
   expect(await polling).toEqual([]);
 });
 
-test("only times of keys that were asked for are learned, and none that cannot be", async () => {
+test("a pool learns only times of keys that it handed out, up to a maximum", async () => {
   const world = await newWorld();
   timersFollowClock();
   const runner = await world.runner();

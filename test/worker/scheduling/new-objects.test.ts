@@ -1,6 +1,6 @@
 /**
- * Pools and runners have other objects from one moment on, as when JURISDICTION is changed: what is
- * under way goes on. workerd implements no jurisdictions, so another name stands for another place.
+ * A change of JURISDICTION, after which pools and runners have other objects, and running predictions go
+ * on. workerd implements no jurisdictions, so another name stands for another place.
  */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -36,7 +36,7 @@ const drainingOf = async ({ id }: FakeRunner) => {
   return items.find((runner) => runner.id === id)?.draining;
 };
 
-test("a waiting job comes into the new pool by itself, and runs", async () => {
+test("a waiting job moves to the new pool by itself, and runs", async () => {
   const world = await newWorld();
   const id = await world.waiting();
   await eventually(async () => expect((await statusOf(world)).waiting).toBe(1));
@@ -50,7 +50,7 @@ test("a waiting job comes into the new pool by itself, and runs", async () => {
   expect(await world.client.status(id)).toBe("succeeded");
 });
 
-test("a runner is told at its next poll, registers again as the same one, and is drained no longer", async () => {
+test("a runner gets a 404 from new objects, registers again as the same one, and is not drained", async () => {
   const world = await newWorld();
   const runner = await register(world);
   await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`);
@@ -62,7 +62,7 @@ test("a runner is told at its next poll, registers again as the same one, and is
   expect(await drainingOf(again)).toBe(false);
 });
 
-test("what runs goes on, and ends", async () => {
+test("a running prediction goes on to its end with new objects", async () => {
   const world = await newWorld();
   const { id, channel } = await world.begun();
   moveObjects();

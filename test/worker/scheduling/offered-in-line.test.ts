@@ -1,4 +1,4 @@
-/** A job that waits in line, and whose prediction offers it as well: to a second runner, say. */
+/** A job that waits in line while its prediction offers it as well. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { WaitingJob } from "../../../src/protocol/queue.ts";
@@ -11,7 +11,7 @@ import { newWorld, type World } from "../support/world.ts";
 beforeEach(stopClock);
 afterEach(startClock);
 
-/** By then no job is held for a busy container any more. */
+/** The time after which no job is held for a busy container. */
 const HELD_SECONDS = 3_600;
 
 const rowsOf = (world: World) =>
@@ -21,7 +21,7 @@ const rowsOf = (world: World) =>
       .toArray(),
   );
 
-/** It waits for the busy container of a full runner, while another one polls. */
+/** Makes a job that waits for the busy container of a full runner while another runner polls. */
 async function heldJob() {
   const world = await newWorld();
   const busy = await world.runner();
@@ -47,7 +47,7 @@ async function heldJob() {
   return { world, id, polling, offer: () => pool(world).offer(offered, row) };
 }
 
-test("leaves the line with the offer that a runner takes", async () => {
+test("a job leaves the line with an offer that a runner takes", async () => {
   const { world, id, polling, offer } = await heldJob();
   advance(HELD_SECONDS);
   expect(await offer()).toBe("taken");
@@ -55,7 +55,7 @@ test("leaves the line with the offer that a runner takes", async () => {
   expect(await rowsOf(world)).toEqual([]);
 });
 
-test("keeps its place in the line when no runner takes the offer", async () => {
+test("a job keeps its place in the line when no runner takes its offer", async () => {
   const { world, offer } = await heldJob();
   expect(await offer()).toBe("none");
   expect((await pool(world).status()).waiting).toBe(1);

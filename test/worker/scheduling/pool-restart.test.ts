@@ -8,7 +8,7 @@ import { lineOf, pool, restart } from "../support/pool.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
-/** By then a pool has written what it knows of runners, and its estimates. */
+/** The time after which a pool has written its runners and estimates. */
 const WRITTEN_SECONDS = 61;
 
 beforeEach(stopClock);
@@ -24,7 +24,7 @@ const holdersOf = async (world: World, job: Job) =>
 
 const imageOf = ({ image: { repository, digest } }: Job) => `${repository}@${digest}`;
 
-/** A runner whose only container is busy with the world's model. */
+/** Makes a runner whose only container is busy with the world's model. */
 async function busyWorld(measured: Omit<Measured, "key"> = {}) {
   const world = await newWorld();
   timersFollowClock();
@@ -51,7 +51,7 @@ async function busyWorld(measured: Omit<Measured, "key"> = {}) {
   return { world, runner, job, container };
 }
 
-test("a job waits for the container of a runner that is full, which does not poll", async () => {
+test("a job waits for the container of a full runner after a restart of the pool", async () => {
   const { world, runner, container } = await busyWorld();
   await restart(world);
   const other = (await world.runner()).claim();
@@ -64,7 +64,7 @@ test("a job waits for the container of a runner that is full, which does not pol
   expect(await other).toHaveLength(1);
 });
 
-test("it starts a container elsewhere, if runs have been measured to take longer than setups", async () => {
+test("a job starts another container after a restart if runs take longer than setups", async () => {
   const { world } = await busyWorld({ setup_ms: 1_000, run_ms: 600_000 });
   await restart(world);
   const other = (await world.runner()).claim();
@@ -73,7 +73,7 @@ test("it starts a container elsewhere, if runs have been measured to take longer
   expect((await other).map(({ prediction_id }) => prediction_id)).toEqual([id]);
 });
 
-test("a runner that was silent since is forgotten", async () => {
+test("a runner that is silent for 90 s after a restart of the pool is dropped", async () => {
   const { world, job, runner } = await busyWorld();
   await restart(world);
   await runner.tellState({ warm: [job.keys.container] });

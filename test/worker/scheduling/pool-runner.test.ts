@@ -1,4 +1,4 @@
-/** A runner as its pool knows it: durations that it told are times from when it told them. */
+/** A runner in its pool, which turns reported durations into times. */
 import { expect, test } from "vitest";
 import { PoolRunner } from "../../../src/objects/pool/pool-runner.ts";
 import { readyContainer, runnerSnapshot } from "../../protocol/runner-snapshot.ts";
@@ -14,7 +14,7 @@ const timesOf = (runner: PoolRunner) => {
   return [container?.since, ...(container?.runs ?? [])];
 };
 
-test("its runs do not grow younger while it tells nothing, nor by what comes late", () => {
+test("a run's begin stays the same without reports and after late ones", () => {
   const runner = new PoolRunner(telling(2, 3_000), NOW);
   expect(timesOf(runner)).toEqual([NOW - 3_000, NOW - 3_000]);
   runner.tell(telling(1, 0), NOW + 10_000);
@@ -23,7 +23,7 @@ test("its runs do not grow younger while it tells nothing, nor by what comes lat
   expect(timesOf(runner)).toEqual([NOW - 3_000, NOW - 3_000]);
 });
 
-test("one that is restored is as old as it was when it was heard", () => {
+test("a restored runner's runs have the times of its last report", () => {
   const runner = new PoolRunner(telling(1, 5_000), NOW);
   runner.know({ session: "s", name: "box", hardware: ["cpu"], slots: 1, draining: false });
   const { stored } = runner;

@@ -1,4 +1,4 @@
-/** The pool: who gets what, in which order, and what becomes of runners that do not come back. */
+/** The pool: the order of jobs, and runners that do not return. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -12,10 +12,10 @@ import { newWorld, type World } from "../support/world.ts";
 beforeEach(stopClock);
 afterEach(startClock);
 
-/** Of the container that its user's runs of the model may share. */
+/** Returns the key of the container that the user's runs of the model share. */
 const containerKey = async (world: World) => (await world.begun()).job.keys.container;
 
-test("in turn among accounts, first come first served within one", async () => {
+test("jobs are handed out in turn among accounts, and in order within one", async () => {
   const world = await newWorld({ visibility: "public" });
   const stranger = await world.stranger();
   const mine: string[] = [];
@@ -26,7 +26,7 @@ test("in turn among accounts, first come first served within one", async () => {
   const theirs = (await stranger.create({ model: world.model, input: {} })).body.id;
   await lineOf(world, 5);
   const order: string[] = [];
-  // So many that nobody's share of them is in the way.
+  // 20 slots are enough that no account reaches its share.
   const one = await world.runner(20);
   for (let n = 0; n < 5; n++) {
     const [job] = await one.claim({ free: 1 });
@@ -36,7 +36,7 @@ test("in turn among accounts, first come first served within one", async () => {
   expect(order).toEqual([mine[0], theirs, mine[1], mine[2], mine[3]]);
 });
 
-test("a job that finds a line waits its turn, though a runner comes", async () => {
+test("a job that joins a line waits its turn", async () => {
   const world = await newWorld();
   const first = await world.waiting();
   await lineOf(world, 1);
@@ -46,7 +46,7 @@ test("a job that finds a line waits its turn, though a runner comes", async () =
   expect((await (await world.runner()).take()).prediction_id).toBe(second);
 });
 
-test("warm first, then who has the image", async () => {
+test("a job goes to a warm runner first, then to one that has the image", async () => {
   const world = await newWorld();
   const container = await containerKey(world);
   const [cold, image, warm] = [await world.runner(9), await world.runner(5), await world.runner(1)];
@@ -57,12 +57,12 @@ test("warm first, then who has the image", async () => {
   ];
   await openPolls(world, 15);
   const ids = [await world.waiting(), await world.waiting(), await world.waiting()];
-  // The warm one has room for one; then the one with the image is asked as long as it polls.
+  // The warm runner has room for one job. The next one goes to the runner with the image.
   const [coldJobs, imageJobs, warmJobs] = await Promise.all(polls);
   expect([warmJobs, imageJobs, coldJobs].map((jobs) => jobs?.[0]?.prediction_id)).toEqual(ids);
 });
 
-test("a runner with room for many gets many, each once", async () => {
+test("a runner with room for six jobs gets six, each once", async () => {
   const world = await newWorld();
   const ids: string[] = [];
   for (let n = 1; n <= 6; n++) ids.push(await world.waiting());
@@ -78,7 +78,7 @@ test("a runner with room for many gets many, each once", async () => {
   expect((await pool(world).status()).waiting).toBe(0);
 });
 
-test("what comes between two polls is held for the runner that is about to be back", async () => {
+test("jobs that arrive between two polls are held for the runner that is expected back", async () => {
   const world = await newWorld();
   const one = await world.runner(3);
   const polling = one.take();
@@ -93,7 +93,7 @@ test("what comes between two polls is held for the runner that is about to be ba
   ]);
 });
 
-test("a runner that is back with less room than was held for it gets what fits; the rest waits", async () => {
+test("a runner that returns with less room gets the held jobs one by one", async () => {
   const world = await newWorld();
   const one = await world.runner(4);
   const polling = one.take();
@@ -107,7 +107,7 @@ test("a runner that is back with less room than was held for it gets what fits; 
   expect(got).toEqual(held);
 });
 
-test("what is held for a runner that does not come back goes to another", async () => {
+test("a job that is held for a runner that does not return goes to another", async () => {
   const world = await newWorld();
   const lost = await world.runner(2);
   const polling = lost.take();
@@ -121,7 +121,7 @@ test("what is held for a runner that does not come back goes to another", async 
 });
 
 describe("a poll whose runner has gone", () => {
-  test("gets no job: it waits for a living one", async () => {
+  test("a poll whose runner has gone gets no job, which waits for another runner", async () => {
     const world = await newWorld();
     const gone = new AbortController();
     const polling = (await world.runner()).poll({}, gone.signal).catch(() => "gone");
@@ -133,7 +133,7 @@ describe("a poll whose runner has gone", () => {
     expect((await (await world.runner()).take()).prediction_id).toBe(id);
   });
 
-  test("does not stand in the way of a living one", async () => {
+  test("a poll whose runner has gone does not delay another runner", async () => {
     const world = await newWorld();
     const gone = new AbortController();
     const dead = (await world.runner(5))
@@ -150,7 +150,7 @@ describe("a poll whose runner has gone", () => {
   });
 });
 
-describe("of two processes under one name", () => {
+describe("two processes under one name", () => {
   async function twoSessions() {
     const world = await newWorld();
     const begin = () => FakeRunner.begin(world.runnerToken, world.hardware, "twin", 2);
@@ -158,7 +158,7 @@ describe("of two processes under one name", () => {
     return { world, older, begin };
   }
 
-  test("the later one holds, and the earlier one is told so", async () => {
+  test("the later process of a name gets jobs, and the earlier one a 409", async () => {
     const { world, older, begin } = await twoSessions();
     const before = older.claim({ free: 1 });
     await openPolls(world, 1);
@@ -173,7 +173,7 @@ describe("of two processes under one name", () => {
     expect((await polling).prediction_id).toBe(id);
   });
 
-  test("what was held for the earlier one goes to the later", async () => {
+  test("a job that was held for the earlier process goes to the later one", async () => {
     const { world, older, begin } = await twoSessions();
     const polling = older.claim({ free: 2 });
     await openPolls(world, 2);
@@ -209,11 +209,11 @@ test("the line outlives the pool's memory, in its order", async () => {
   for (const id of ids) expect((await (await world.runner()).take()).prediction_id).toBe(id);
 });
 
-test("what was cancelled while it waited is skipped, without a turn lost", async () => {
+test("a job that was cancelled while it waited is skipped", async () => {
   const world = await newWorld();
   const ids = [await world.waiting(), await world.waiting()];
   await lineOf(world, 2);
-  // The word that it has ended is lost on its way to the pool.
+  // The pool does not receive the message that the prediction has ended.
   const withdraw = vi.spyOn(env.POOL, "getByName").mockImplementation(() => {
     throw new Error("pool is down");
   });
@@ -224,7 +224,7 @@ test("what was cancelled while it waited is skipped, without a turn lost", async
   await lineOf(world, 0);
 });
 
-/** A runner with room for one more that is about to be back: what comes is held for it. */
+/** Makes a runner with room for one more job, which is expected back and has jobs held for it. */
 async function aboutToBeBack(world: World) {
   const one = await world.runner(2);
   const polling = one.take();
@@ -234,10 +234,10 @@ async function aboutToBeBack(world: World) {
   return one;
 }
 
-test("what is cancelled between two hands waits for nobody", async () => {
+test("a job that is cancelled after its runner left does not stay in line", async () => {
   const world = await newWorld();
   const one = await aboutToBeBack(world);
-  // Held for the runner that is about to be back, which says goodbye instead.
+  // The job is held for the runner that is expected back, which reports that it drains.
   const id = await world.waiting();
   await one.tell({ state: "draining" });
   await lineOf(world, 1);
@@ -245,7 +245,7 @@ test("what is cancelled between two hands waits for nobody", async () => {
   await lineOf(world, 0);
 });
 
-test("what is cancelled while it is held for a runner is not put into line", async () => {
+test("a job that is cancelled while it is held for a runner is not put into line", async () => {
   const world = await newWorld();
   const one = await aboutToBeBack(world);
   const id = await world.waiting();
@@ -257,7 +257,7 @@ test("what is cancelled while it is held for a runner is not put into line", asy
   expect((await (await world.runner()).take()).prediction_id).toBe(next);
 });
 
-test("an attempt that expires while it is held for a runner is not handed to it, a new one is", async () => {
+test("an attempt that expires while it is held for a runner is replaced by a new one", async () => {
   const world = await newWorld();
   const one = await aboutToBeBack(world);
   const id = await world.waiting();

@@ -1,4 +1,4 @@
-/** What waits for a class of machines, and for how long. */
+/** The queues of hardware classes: waiting predictions, times and reasons. */
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -27,7 +27,7 @@ const waits = (world: World, waiting: number) =>
 const NO_WAITS = { oldest_wait_ms: null, median_wait_ms: null, reasons: [], accounts: [] };
 const EMPTY = { waiting: 0, free: 0, ...NO_WAITS };
 
-test("a class that nobody has used has nothing", async () => {
+test("a queue of an unused class is empty", async () => {
   const world = await newWorld();
   expect(await queueOf(world)).toEqual({
     hardware: world.hardware,
@@ -36,7 +36,7 @@ test("a class that nobody has used has nothing", async () => {
   });
 });
 
-test("how many wait, how long the first has, and how long those did that were handed out", async () => {
+test("a queue has its length, the oldest wait, and the median wait of jobs handed out", async () => {
   const world = await newWorld();
   for (let n = 1; n <= 3; n++) {
     await world.waiting();
@@ -44,7 +44,7 @@ test("how many wait, how long the first has, and how long those did that were ha
     advance(10);
   }
   expect(await queueOf(world)).toMatchObject({ free: 0, oldest_wait_ms: 30_000 });
-  // Of each the row is gone when the next poll is answered.
+  // A job's row is gone when the next poll is answered.
   for (const left of [2, 1, 0]) {
     await (await world.runner()).take();
     await waits(world, left);
@@ -53,7 +53,7 @@ test("how many wait, how long the first has, and how long those did that were ha
   expect((await queueOf(world))?.median_wait_ms).toBe(20_000);
 });
 
-test("what finds a runner that waits has not been in line, and says nothing of it", async () => {
+test("a job that finds a waiting runner does not count towards the median wait", async () => {
   const world = await newWorld();
   await world.waiting();
   await waits(world, 1);
@@ -69,7 +69,7 @@ test("what finds a runner that waits has not been in line, and says nothing of i
   expect((await queueOf(world))?.median_wait_ms).toBe(60_000);
 });
 
-test("a job that was tried in vain waits since it came", async () => {
+test("a job's wait counts from its arrival, also after the pool was evicted", async () => {
   const world = await newWorld();
   await world.waiting();
   await waits(world, 1);
@@ -79,7 +79,7 @@ test("a job that was tried in vain waits since it came", async () => {
   expect(await queueOf(world)).toMatchObject({ waiting: 1, oldest_wait_ms: 20_000 });
 });
 
-test("why they wait, and what would help", async () => {
+test("a queue has the reasons of waits, with advice", async () => {
   const world = await newWorld();
   await world.waiting();
   await waits(world, 1);
@@ -103,7 +103,7 @@ test("why they wait, and what would help", async () => {
   ]);
 });
 
-test("a pool that does not answer keeps the others' numbers from nobody", async () => {
+test("a queue whose pool fails has nulls, and other queues have their numbers", async () => {
   const [lost, other] = [await newWorld(), await newWorld()];
   await lost.waiting();
   await waits(lost, 1);

@@ -1,4 +1,4 @@
-/** A pool that the platform has replaced: its polls end, so that runners meet the jobs of its successor. */
+/** A pool that the platform has replaced, whose polls end so that runners reach the new instance. */
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { CHECK_MS } from "../../../src/objects/replacement-check.ts";
@@ -13,7 +13,7 @@ const isPolled = (hardware: string) =>
 const hasLine = (hardware: string) =>
   eventually(async () => expect((await pool(hardware).status()).waiting).toBe(1));
 
-test("a runner that an old instance holds gets its job from the new one", async () => {
+test("a runner that polls an old instance of the pool gets its job from the new one", async () => {
   const nextCheck = holdTimers(CHECK_MS);
   const { hardware, runner, waiting } = await newWorld();
   const one = await runner();
@@ -28,7 +28,7 @@ test("a runner that an old instance holds gets its job from the new one", async 
   expect((await taken).prediction_id).toBe(id);
 });
 
-test("one that is current goes on", async () => {
+test("a poll of the current instance goes on", async () => {
   const nextCheck = holdTimers(CHECK_MS);
   const { hardware, runner, waiting } = await newWorld();
   const taken = (await runner()).take();

@@ -1,4 +1,4 @@
-/** A runner that is not to be trusted: what it is handed, and what it is not. */
+/** Runners that get no jobs: drained, removed, with an invalid session, or set aside. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -22,8 +22,8 @@ const waiting = (world: World, count: number) =>
 /** Ends the open poll of a runner as its pool does after 30 s. */
 const leave = (world: World, { id, session }: FakeRunner) => pool(world).removeRunner(id, session);
 
-describe("drained by its operator", () => {
-  test("a runner that asks all the same is handed nothing, and work again when it is resumed", async () => {
+describe("a drained runner", () => {
+  test("a drained runner that polls gets no jobs until it is resumed", async () => {
     const world = await newWorld();
     const runner = await world.runner();
     await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`);
@@ -35,7 +35,7 @@ describe("drained by its operator", () => {
     expect((await polling).map((job) => job.prediction_id)).toEqual([id]);
   });
 
-  test("so is one whose poll was open by then, and one that had work held for it", async () => {
+  test("a runner that is drained while a job is held for it does not get the job", async () => {
     const world = await newWorld();
     const runner = await world.runner(3);
     const polling = runner.take();
@@ -52,7 +52,7 @@ describe("drained by its operator", () => {
     expect(await again).toEqual([]);
   });
 
-  test("also by a pool that has been restarted since", async () => {
+  test("a drained runner gets no jobs from a pool that was restarted", async () => {
     const world = await newWorld();
     const runner = await world.runner();
     await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`);
@@ -65,7 +65,7 @@ describe("drained by its operator", () => {
   });
 });
 
-test("removed, its open poll is answered with nothing", async () => {
+test("a removed runner's open poll is answered without jobs", async () => {
   const world = await newWorld();
   const runner = await world.runner();
   const polling = runner.claim();
@@ -77,7 +77,7 @@ test("removed, its open poll is answered with nothing", async () => {
   await waiting(world, 1);
 });
 
-test("with a session that was never given it is handed nothing", async () => {
+test("a poll with an unknown session is a 404", async () => {
   const world = await newWorld();
   const runner = await world.runner();
   const later = runner.session.replace(/^......../, "ffffffff");
@@ -86,7 +86,7 @@ test("with a session that was never given it is handed nothing", async () => {
   expect((await runner.take()).prediction_id).toBe(id);
 });
 
-test("a poll ends with the token that it came with", async () => {
+test("a poll ends when its token is revoked", async () => {
   const world = await newWorld();
   const runner = await world.runner();
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
@@ -98,8 +98,8 @@ test("a poll ends with the token that it came with", async () => {
   expect((await pool(world).status()).free).toBe(0);
 });
 
-describe("who is not heard of its jobs", () => {
-  test("gets no more of them than it has slots, whatever it says it has room for", async () => {
+describe("a runner that does not connect for its jobs", () => {
+  test("a runner that does not connect gets no more jobs than it has slots", async () => {
     const world = await newWorld();
     const greedy = await world.runner(2);
     for (let n = 1; n <= 5; n++) {
@@ -115,13 +115,13 @@ describe("who is not heard of its jobs", () => {
     await waiting(world, 3);
     await leave(world, greedy);
     expect(await third).toEqual([]);
-    // Heard of one of them it is handed the next.
+    // A connection for one job lets the runner get the next.
     const [heard] = jobs;
     if (heard) await greedy.connect(heard);
     expect(await greedy.claim({ free: 1_000 })).toHaveLength(1);
   });
 
-  test("is set aside after a few, and who asks is told so", async () => {
+  test("a runner that does not connect is set aside after a few jobs, as operators can see", async () => {
     const world = await newWorld();
     const idle = await setAside(world);
     const polling = idle.claim();
@@ -140,7 +140,7 @@ describe("who is not heard of its jobs", () => {
     expect((await idle.take()).prediction_id).toBe(id);
   });
 
-  test("gets work again at once when its operator resumes it, not when it is drained", async () => {
+  test("a runner that is set aside gets jobs after a resume, not after a drain", async () => {
     const world = await newWorld();
     const idle = await setAside(world);
     const polling = idle.claim();

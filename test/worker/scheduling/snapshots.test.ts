@@ -8,13 +8,13 @@ import type { FakeRunner } from "../support/runner.ts";
 import { startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
-/** How soon a runner is expected back after a response (src/objects/pool/crew.ts). */
+/** The time within which a runner is expected back after a response (src/objects/pool/crew.ts). */
 const RETURN_MS = 1_000;
 
 beforeEach(stopClock);
 afterEach(startClock);
 
-test("a runner whose poll is open gets what waits as soon as it tells of room", async () => {
+test("a runner with an open poll gets a waiting job as soon as its snapshot has room", async () => {
   const world = await newWorld();
   const one = await world.runner();
   const polling = one.take();
@@ -28,7 +28,7 @@ test("a runner whose poll is open gets what waits as soon as it tells of room", 
   expect((await polling).prediction_id).toBe(id);
 });
 
-test("while the process before it has all of its slots, a runner gets nothing", async () => {
+test("a runner gets no job while the process before it has all slots", async () => {
   const world = await newWorld();
   const one = await world.runner();
   const polling = one.take();
@@ -42,7 +42,7 @@ test("while the process before it has all of its slots, a runner gets nothing", 
   expect((await polling).prediction_id).toBe(id);
 });
 
-test("a snapshot that comes late tells nothing", async () => {
+test("a snapshot that arrives late is ignored", async () => {
   const world = await newWorld();
   const one = await world.runner(2);
   const polling = one.take();
@@ -54,7 +54,7 @@ test("a snapshot that comes late tells nothing", async () => {
   expect((await polling).prediction_id).toBe(id);
 });
 
-test("a snapshot that comes after its runner has left does not bring it back, its next poll does", async () => {
+test("a snapshot after its runner has left does not bring the runner back, but a poll does", async () => {
   const world = await newWorld();
   const one = await world.runner();
   const { keys, image } = await handed(world, one);
@@ -82,7 +82,7 @@ test("a hand-out that a snapshot has not seen stays counted, though its runner h
   await one.connect(job);
   const waiting = await world.waiting();
   await lineOf(world, 1);
-  // Taken before the job had come, and sent after its receipt.
+  // This snapshot was taken before the job arrived, and sent after its receipt.
   const late = one.claim({ handed: 0, jobs: [] });
   await openPolls(world, 0);
   await lineOf(world, 1);
@@ -99,8 +99,8 @@ async function handed(world: World, runner: FakeRunner): Promise<Job> {
   return polling;
 }
 
-describe("a runner that is full, and so does not poll", () => {
-  /** It has a container that is busy with the world's model. @returns what it has to tell of that */
+describe("a full runner, which does not poll", () => {
+  /** Makes the runner's container busy with the world's model. Returns the container's report. */
   async function full(world: World, runner: FakeRunner) {
     const { keys, image, hardware, handout } = await handed(world, runner).then(async (job) => {
       await runner.connect(job);
@@ -118,7 +118,7 @@ describe("a runner that is full, and so does not poll", () => {
     return container;
   }
 
-  test("is well all the same: a job waits for its container, rather than for one of its own elsewhere", async () => {
+  test("a job waits for a full runner's container instead of starting another", async () => {
     const world = await newWorld();
     const isGone = holdTimers(RETURN_MS);
     const one = await world.runner();
@@ -129,7 +129,7 @@ describe("a runner that is full, and so does not poll", () => {
     await openPolls(world, 1);
     const id = await world.waiting();
     await lineOf(world, 1);
-    // Its run is expected to take 5 s, and a setup elsewhere 30 s.
+    // A run is expected to take 5 s, and a setup elsewhere 30 s.
     await one.tellState({ jobs: [], containers: [{ ...container, users: 0, runs_ms: [] }] });
     await lineOf(world, 0);
     expect((await one.take()).prediction_id).toBe(id);
