@@ -22,8 +22,8 @@ export interface Attempt {
   readonly runner_id: string | null;
   /** When its runner was last heard before its channel closed; null while one is open. */
   readonly heard_at: number | null;
-  /** Whether a second attempt was opened because this one's runner had not connected. */
-  readonly second_opened: boolean;
+  /** When a second attempt is offered because this one's runner has not connected; null once one is open. */
+  readonly second_at: number | null;
   /** Whether its runner was given time to return because the object itself had restarted. */
   readonly grace_granted: boolean;
   /** How many files and values it has begun to store. */
@@ -43,6 +43,9 @@ export interface AttemptsState {
 }
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** A live runner connects sooner. After this a second attempt is offered to another runner. */
+const SECOND_MS = 1_000;
 
 /** How often the count of stored objects is saved: what an evicted object forgets is less. */
 export const STORED_SAVE_INTERVAL = 100;
@@ -89,7 +92,7 @@ export class AttemptSet {
       ready_at: null,
       runner_id: null,
       heard_at: null,
-      second_opened: false,
+      second_at: now + SECOND_MS,
       grace_granted: false,
       stored: 0,
     };
@@ -98,18 +101,21 @@ export class AttemptSet {
     return attempt;
   }
 
-  /** Null unless one is open that has not started, and it had no second yet. */
+  /** Null unless one is open that has not started, and no second is open or has been. */
   openSecond(secret: string, now: number): Attempt | null {
     const first = this.#writable(this.#state.attempt?.number);
-    if (!first || first.started_at !== null || first.second_opened) return null;
-    first.second_opened = true;
+    if (!first || first.started_at !== null || first.second_at === null) return null;
+    first.second_at = null;
     return this.open(secret, now);
   }
 
   /** Closes one that was handed to nobody. The other, if there are two, stays open. */
-  close(number: number): boolean {
+  close(number: number, now: number): boolean {
     if (!this.isOpen(number)) return false;
-    if (this.#state.attempt?.number === number) this.#state.attempt = this.#state.second;
+    const first = this.#writable(this.#state.attempt?.number);
+    if (first?.number === number) this.#state.attempt = this.#state.second;
+    // No runner had room for the second attempt: it is offered again.
+    else if (first) first.second_at = now + SECOND_MS;
     this.#state.second = null;
     return true;
   }

@@ -37,9 +37,6 @@ export const heardBeforeRestart = (lastFrameAt: number, now: number, { lease_sec
  */
 const CALLER_MS = 10_000;
 
-/** A live runner connects sooner. After this a second attempt is offered to another runner. */
-const SECOND_MS = 1_000;
-
 /** With a first wait of 30 s, a dispatch is sent again after 10 min at most. */
 const REDISPATCH_FACTOR = 20;
 
@@ -120,7 +117,7 @@ function ownDeadlines(
   if (channel === null && attempt.started_at === null) {
     const last = state.second ?? attempt;
     all.push({ kind: "connect", at: connectBy(last, patience) });
-    if (!attempt.second_opened) all.push({ kind: "second", at: last.opened_at + SECOND_MS });
+    if (attempt.second_at !== null) all.push({ kind: "second", at: attempt.second_at });
     return all;
   }
   const startedAt = attempt.started_at ?? attempt.opened_at;

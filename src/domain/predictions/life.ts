@@ -119,7 +119,7 @@ export class PredictionLife {
   }
 
   /**
-   * Opens a second attempt next to one whose runner has not connected, once; null when there is
+   * Opens a second attempt next to one whose runner has not connected; null when there is
    * nothing to open. Frames of both are accepted until one connects.
    */
   openSecond(secret: string, now: number): Attempt | null {
@@ -129,7 +129,7 @@ export class PredictionLife {
   /** Takes back an attempt that was handed to nobody. It does not count as lost. */
   closeAttempt(number: number, now: number): boolean {
     if (this.terminal || this.#state.attempt?.started_at !== null) return false;
-    if (!this.#attempts.close(number)) return false;
+    if (!this.#attempts.close(number, now)) return false;
     // Hand-outs to nobody do not extend the time in the queue.
     if (this.#state.attempt === null) this.#wait(now, this.#state.waiting_since);
     return true;

@@ -90,12 +90,14 @@ describe("while it waits", () => {
 });
 
 describe("while a runner has it", () => {
-  test("5 s to connect, from being handed out; after 1 s a second runner is looked for, once", () => {
+  test("5 s to connect, from being handed out; after 1 s a second runner is looked for, again each second until one has room", () => {
     const offered = life();
     offered.openAttempt(SECRET, NOW + 2_000);
     expect(at(deadlines(offered, null))).toEqual({ connect: 7, second: 3 });
     offered.openSecond(SECRET, NOW + 3_000);
     expect(at(deadlines(offered, null))).toEqual({ connect: 8 });
+    offered.closeAttempt(2, NOW + 3_500);
+    expect(at(deadlines(offered, null))).toEqual({ connect: 7, second: 4.5 });
   });
 
   test("connected and not heard: lease and setup, no connect", () => {

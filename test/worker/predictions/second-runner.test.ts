@@ -81,3 +81,21 @@ test("a job that neither runner reported on is handed out again", async () => {
   await (await third.connect(job)).succeed("a");
   expect(await world.client.status(id)).toBe("succeeded");
 });
+test("a job that nobody had room for after 1 s goes to a runner that has room a second later", async () => {
+  const world = await newWorld();
+  const id = await world.waiting();
+  const silent = await world.runner();
+  const { attempt } = await silent.take();
+  await passes(1.1, id);
+  const other = await world.runner();
+  const asked = other.take();
+  await eventually(async () =>
+    expect((await env.POOL.getByName(world.hardware).status()).free).toBe(1),
+  );
+  await passes(1.1, id);
+  const job = await asked;
+  expect(job.prediction_id).toBe(id);
+  expect(job.attempt).toBeGreaterThan(attempt);
+  await (await other.connect(job)).succeed("a");
+  expect(await world.client.status(id)).toBe("succeeded");
+});
