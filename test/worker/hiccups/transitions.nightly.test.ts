@@ -40,10 +40,10 @@ const NOT_HERE = [
   "AccountObject.keyHolder",
   // test/worker/backups/interruptions.test.ts
   "AccountObject.restore",
-  // test/worker/accounts/write-limit.test.ts
+  // A charge that is lost or made twice lasts until the bucket has filled again, and rate limits are off here.
   "AccountObject.chargeWrites",
   "AccountObject.settleWrites",
-  // test/worker/scheduling/failed-starts.test.ts
+  // The prediction dispatches the job through the queue if this fails, and a runner's failures are counted anew.
   "PoolObject.startFailed",
 ];
 
