@@ -56,7 +56,14 @@ export default defineProject({
     isolate: false,
     ...WORKER,
     globalSetup: ["test/worker/support/assets-setup.ts", "test/worker/support/receiver-setup.ts"],
-    ...filesOf(["worker"], ["test/worker/api/fuzz.test.ts", "test/worker/registry/fuzz.test.ts"]),
+    ...filesOf(
+      ["worker"],
+      [
+        "test/worker/api/fuzz.test.ts",
+        "test/worker/registry/fuzz.test.ts",
+        "test/worker/registry/interleaved-collection.test.ts",
+      ],
+    ),
     provide: { isNightly },
     setupFiles: ["test/worker/support/setup.ts"],
     // Only what does not end at all is to be noticed, however busy the machine is.

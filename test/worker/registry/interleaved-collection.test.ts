@@ -7,6 +7,7 @@ import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import { collectGarbage } from "../../../src/services/registry/garbage.ts";
 import { PUSH_MS, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
 import { collectLinks, collectManifests } from "../../../src/storage/registry/collection.ts";
+import { sized } from "../../support/sized.ts";
 import { run, services } from "../support/accounts.ts";
 import type { Client } from "../support/client.ts";
 import {
@@ -27,7 +28,7 @@ import { RepositoryModel } from "../support/registry-model.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newUser, unique } from "../support/world.ts";
 
-const RUNS = 15;
+const RUNS = sized(3, 15);
 const STEPS = 30;
 const SEED = 20_261_126;
 
