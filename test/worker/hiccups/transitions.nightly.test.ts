@@ -43,7 +43,7 @@ const NOT_HERE = [
   // A charge that is lost or made twice lasts until the bucket has filled again, and rate limits are off here.
   "AccountObject.chargeWrites",
   "AccountObject.settleWrites",
-  // The prediction dispatches the job through the queue if this fails, and a runner's failures are counted anew.
+  // The prediction dispatches the job through the queue if this fails, and the count of a runner's failures starts again.
   "PoolObject.startFailed",
 ];
 
