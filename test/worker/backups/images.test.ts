@@ -1,4 +1,4 @@
-/** Images while a backup is made or restored: sweeps go on between its parts. */
+/** Images while a backup is made or restored, with sweeps between its parts. */
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { sweepBackups } from "../../../src/services/backups/make-backup.ts";
@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
 
 const sweepLater = () => sweepRegistry(services, Date.now() + 8 * DAY_MS);
 
-/** As another deployment, which has the bucket of the images. */
+/** Moves the backup to an empty deployment that has the bucket of the images. */
 async function moveTo(id: string): Promise<void> {
   const parts = await download(id);
   const { objects } = await env.IMAGES.list();
@@ -44,7 +44,7 @@ beforeAll(() => withKey());
 afterAll(withoutKey);
 beforeEach(emptyDeployment);
 
-test("no sweep takes an image of which not all is restored yet", async () => {
+test("a sweep during a restore does not collect an image whose rows are not all restored", async () => {
   const repository = await newRepository();
   const { client, name } = repository;
   const { digest, layers } = await repository.pushImage("v1");
@@ -55,7 +55,7 @@ test("no sweep takes an image of which not all is restored yet", async () => {
   const other = await repository.pushImage("v2");
   await moveTo(await makeBackup());
   const [{ id = "" } = {}] = (await backups()).backups;
-  // A share of the bucket is looked at in each minute.
+  // Each minute has its share of the bucket.
   const minutes = Array.from({ length: 256 }, (_, n) => Date.now() + 8 * DAY_MS + n * 60_000);
   for (const minute of minutes) await sweepRegistry(services, minute);
   do await sweepLater();
@@ -67,7 +67,7 @@ test("no sweep takes an image of which not all is restored yet", async () => {
     expect(await repository.blob(digestOf(bytes))).toEqual(bytes);
 });
 
-test("the tags of a deleted model that a backup has go after its restore", async () => {
+test("a backup's tags of a deleted model are removed after its restore", async () => {
   const repository = await newRepository();
   const { client, name } = repository;
   await repository.pushImage("v1");
@@ -87,11 +87,11 @@ test("the tags of a deleted model that a backup has go after its restore", async
   expect(await tagsOf(modelId)).toEqual([]);
 });
 
-test("a model that was deleted while the backup was made, and is back, keeps its tags", async () => {
+test("a model that was deleted during the backup and is restored keeps its tags", async () => {
   const repository = await newRepository();
   await repository.pushImage("v1");
   const { id } = await repository.client.ok<{ id: string }>("GET", `/v1/models/${repository.name}`);
-  // As of a page that was read after it was deleted.
+  // The row stands for a page that was read after the model's deletion.
   await run("INSERT INTO registry_released (model_id) VALUES (?)", id);
   await sweepLater();
   expect(await tagsOf(id)).toEqual([{ tag: "v1" }]);

@@ -1,4 +1,4 @@
-/** Whatever dies between two steps, a backup has every row once, and a restore writes every row once. */
+/** Interrupted backups and restores, which still have or write every row once. */
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { AccountObject } from "../../../src/objects/account/object.ts";
@@ -30,7 +30,7 @@ let world: World;
 
 beforeAll(async () => {
   withKey();
-  // Several pages of each table that has some rows.
+  // Tables with some rows get several pages.
   for (const table of BACKUP_TABLES) table.pageRows = 6;
   world = await newWorld();
   const other = await newWorld({ visibility: "public" });
@@ -51,7 +51,7 @@ afterAll(() => {
 
 const DOWN = new Error("it is down");
 
-/** Lets the nth call of a method fail: before it has done anything, or when it has done all. */
+/** Lets the nth call of a method fail, before or after its effect. */
 function failAt(object: object, method: string, nth: number, when: "before" | "after") {
   const original: unknown = Reflect.get(object, method);
   if (typeof original !== "function") throw new Error(`no method ${method}`);
@@ -106,12 +106,12 @@ test.each(STEPS)(
   },
 );
 
-test("of two ticks at the same part one goes on, and the other ends", async () => {
+test("a tick that hangs at a part ends when the next tick has written it", async () => {
   const table = backupTable("released_usernames") ?? expect.fail();
   const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
   for (const name of names) await run("INSERT INTO released_usernames VALUES (?, 1)", name);
   const { id } = await operator.ok<{ id: string }>("POST", "/v1/operator/backups");
-  // A tick that hangs with its part, while a row of that is deleted and the next tick begins.
+  // The first tick hangs at its part, while a row of it is deleted and the next tick begins.
   const held = Promise.withResolvers<void>();
   const original = env.BACKUPS.put.bind(env.BACKUPS);
   const reached = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** What cannot be restored says why, and changes nothing. */
+/** Refused uploads and restores of backups, which give a reason and change nothing. */
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { sealPart } from "../../../src/domain/backups/seal.ts";
@@ -60,7 +60,7 @@ const refusal = async () => {
 
 const nobody = async () => (await run("SELECT id FROM users")).length === 0;
 
-/** What is stored, changed by hand. */
+/** Changes a stored part of the backup. */
 async function changeStored(number: number, change: (key: string) => Promise<unknown>) {
   const { objects } = await env.BACKUPS.list({
     prefix: number === 0 ? "manifests/" : `parts/${id}/`,
@@ -76,7 +76,7 @@ const flipped = (part: Uint8Array<ArrayBuffer> | undefined) => {
 };
 
 describe("an upload", () => {
-  test("with another key", async () => {
+  test("an upload with another key is refused", async () => {
     await emptyDeployment();
     withKey(OTHER_KEY);
     const [status, text] = await putPart(id, 1, parts[1] ?? expect.fail());
@@ -88,7 +88,7 @@ describe("an upload", () => {
     expect((await putPart(id, 1, parts[1] ?? expect.fail()))[0]).toBe(200);
   });
 
-  test("of a part that was changed, that belongs elsewhere, or that is none", async () => {
+  test("an upload of a changed, misplaced or invalid part is refused", async () => {
     expect(await putPart(id, 1, flipped(parts[1]))).toEqual([
       409,
       expect.stringContaining("was changed, or belongs elsewhere"),
@@ -104,7 +104,7 @@ describe("an upload", () => {
     await bare.text();
   });
 
-  test("of a manifest before its parts", async () => {
+  test("an upload of a manifest before its parts is refused", async () => {
     expect(await putPart(id, 0, parts[0] ?? expect.fail())).toEqual([
       409,
       expect.stringMatching(/Part 2 of the backup .* is missing/),
@@ -115,7 +115,7 @@ describe("an upload", () => {
 });
 
 describe("a restore", () => {
-  test("without a key, or with another", async () => {
+  test("a restore without a key, or with another one, is refused", async () => {
     await emptyDeployment();
     await upload(id, parts);
     withoutKey();
@@ -127,7 +127,7 @@ describe("a restore", () => {
     expect(await nobody()).toBe(true);
   });
 
-  test("of a backup with other tables", async () => {
+  test("a restore of a backup with other tables is refused", async () => {
     const manifest = await readManifest(services, id);
     const { columns } = manifest;
     const users = columns.users ?? [];
@@ -152,7 +152,7 @@ describe("a restore", () => {
     expect(await nobody()).toBe(true);
   });
 
-  test("of which a part is missing or was changed since", async () => {
+  test("a restore of a backup with a missing or changed part is refused", async () => {
     await emptyDeployment();
     await upload(id, parts);
     await changeStored(3, (key) => env.BACKUPS.put(key, flipped(parts[3])));
@@ -169,7 +169,7 @@ describe("a restore", () => {
     expect(await nobody()).toBe(true);
   });
 
-  test("into a deployment that somebody uses", async () => {
+  test("a restore into a deployment with users is refused", async () => {
     await emptyDeployment();
     await newWorld();
     const refused = [409, expect.stringContaining("only be restored into an empty deployment")];
@@ -180,7 +180,7 @@ describe("a restore", () => {
   });
 });
 
-test("with another SECRET_KEY it lists what has to be set again", async () => {
+test("a restore with another SECRET_KEY lists the values that have to be set again", async () => {
   await emptyDeployment();
   await upload(id, parts);
   settings.secretKeys = ["a-new-secret-key-for-tests-of-32-chars"];
@@ -190,7 +190,7 @@ test("with another SECRET_KEY it lists what has to be set again", async () => {
     variables: [variable],
     webhook_endpoints: [endpoint],
   });
-  // The same once more, for who has lost it, or has the old key again.
+  // A repeated request lists the values by the current keys.
   settings.secretKeys = ["a-new-secret-key-for-tests-of-32-chars", ...SECRETS];
   expect((await restore(id)).set_again).toEqual({ variables: [], webhook_endpoints: [] });
 });

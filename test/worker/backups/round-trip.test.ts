@@ -1,4 +1,4 @@
-/** A backup of everything, restored into a deployment that has nothing: row for row. */
+/** A backup with every kind of row, restored row by row into an empty deployment. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -43,12 +43,12 @@ beforeAll(async () => {
   unended = [running.id, waiting];
   owner = world.client;
   model = world.model;
-  // The last version is gone, and so is the first user's name, and an account, half and whole.
+  // The rows include a deleted version, a released username, and accounts that are half or wholly removed.
   const { digest } = await new Repository(owner, model).pushImage();
   const body = { ...VERSION, container_image_digest: digest };
   await owner.ok("POST", `/v1/models/${model}/versions`, body);
   await owner.ok("DELETE", `/v1/models/${model}/versions/2`);
-  // And a model whose images are still to be released.
+  // This deleted model's images are still to be released.
   const deleted = `${model}-deleted`;
   await new Repository(owner, deleted).pushImage();
   await owner.ok("DELETE", `/v1/models/${deleted}`);
@@ -66,11 +66,11 @@ beforeAll(async () => {
   await leaving.client.cancel((await leaving.client.create({ model, input: {} })).body.id);
   await tellCounts();
   await giveUp(leaving);
-  // As two days later: the model still counts what the account has run.
+  // The counts are removed as two days later, while the model keeps its total.
   await run("DELETE FROM account_counts WHERE user_id = ?", leaving.user_id);
-  // Whoever pushed begins again.
+  // Uploads of blobs are not part of a backup.
   await run("DELETE FROM registry_uploads");
-  // As of an account whose history was full once.
+  // The values stand for an account whose history was full once.
   const account = (await accountOf(world.user_id)) ?? expect.fail();
   await runInDurableObject(account, (_, { storage }) => {
     for (const name of ["history_end", "trimmed_to"]) storage.kv.put(name, HISTORY_END);
@@ -86,7 +86,7 @@ beforeAll(async () => {
 
 afterAll(withoutKey);
 
-/** No prediction has it. */
+/** An ID that no prediction has. */
 const HISTORY_END = "01000000-0000-7000-8000-000000000000";
 const ENDED = /succeeded|failed|canceled/;
 
@@ -96,12 +96,12 @@ const stored = async () => ({
   search: await searchIndexes(),
 });
 
-test("is complete, and nothing has to be set again", () => {
+test("the restore is complete, and nothing has to be set again", () => {
   expect(state).toMatchObject({ done: true, left_out: 0, examples: [], accounts_left_out: [] });
   expect(state.restored_parts).toBe(state.parts);
 });
 
-test("has every kind of row", () => {
+test("the backup has every kind of row", () => {
   const empty = Object.entries(before.tables).filter(
     ([name, rows]) => isBackedUp(name) && rows.length === 0,
   );
@@ -109,7 +109,7 @@ test("has every kind of row", () => {
 });
 
 describe("the database", () => {
-  test("has the same rows in every table that is backed up", () => {
+  test("the database has the same rows in every table of the backup", () => {
     for (const [name, rows] of Object.entries(before.tables)) {
       if (!isBackedUp(name)) continue;
       const without = (row: object) => ({ ...row, account_object: null, made_at: null });
@@ -117,14 +117,14 @@ describe("the database", () => {
     }
   });
 
-  test("has no pools yet", () => {
+  test("the database has no pools that are made", () => {
     const madeAt = ({ pools = [] }: Tables) => pools.map(({ made_at }) => made_at);
     expect(madeAt(before.tables).some((at) => at !== null)).toBe(true);
     expect(madeAt(after.tables).every((at) => at === null)).toBe(true);
   });
 
-  test("has what triggers make of them", () => {
-    // A row for an account that has nothing any more is not made again.
+  test("the database has the rows that triggers derive", () => {
+    // A row of an account with 0 bytes is not made again.
     const bytes = ({ account_bytes = [] }: Tables) =>
       account_bytes.flatMap(({ user_id, bytes }) => (bytes === 0 ? [] : [[user_id, bytes]]));
     expect(bytes(after.tables)).toEqual(bytes(before.tables));
@@ -133,7 +133,7 @@ describe("the database", () => {
     expect(after.search).toEqual(before.search);
   });
 
-  test("has a new object for each account that has one, and none for a deleted one", () => {
+  test("the database has a new account object for each old one, and none for a deleted account", () => {
     const had = before.tables.users?.filter(
       ({ account_object, deleted_at }) => account_object && !deleted_at,
     );
@@ -145,7 +145,7 @@ describe("the database", () => {
 });
 
 describe("an account", () => {
-  test("has its usage, with what failed by the restore", () => {
+  test("an account has its usage, including predictions that failed by the restore", () => {
     for (const [id, { usage = [] }] of Object.entries(before.accounts)) {
       if (!after.accounts[id]) continue;
       const restored = after.accounts[id]?.usage ?? [];
@@ -161,7 +161,7 @@ describe("an account", () => {
     }
   });
 
-  test("has its predictions as history: what had not ended has failed", () => {
+  test("an account has its predictions as history, and unended ones have failed", () => {
     let lost = 0;
     for (const [id, { predictions = [] }] of Object.entries(after.accounts)) {
       const had = before.accounts[id]?.predictions ?? [];
@@ -195,7 +195,7 @@ describe("an account", () => {
     expect(lost).toBe(unended.length);
   });
 
-  test("shows them over the API, lists them, and makes new ones", async () => {
+  test("an account shows and lists restored predictions, and creates new ones", async () => {
     const [id = ""] = unended;
     expect(await owner.get(id)).toMatchObject({
       status: "failed",
@@ -213,7 +213,7 @@ describe("an account", () => {
     expect(await owner.status((await owner.create({ model, input: {} })).body.id)).toBe("pending");
   });
 
-  test("removes what they have in R2 when it is due", async () => {
+  test("an account removes files of restored predictions from R2 when they are due", async () => {
     const [[user, { predictions = [] }] = expect.fail()] = Object.entries(after.accounts).filter(
       ([, { predictions = [] }]) => predictions.some(({ due_at }) => due_at !== null),
     );
@@ -228,14 +228,14 @@ describe("an account", () => {
     expect(row).toMatchObject({ data_removed: 1, due_at: null });
   });
 
-  test("goes on counting from where it was", async () => {
+  test("an account continues its counts from the restored ones", async () => {
     const models = (tables: Tables) =>
       tables.model_counts?.map(({ model_id, predictions_count }) => [model_id, predictions_count]);
     await tellCounts();
     const counts = models(await storedTables()) ?? [];
     const had = models(before.tables) ?? [];
     const risen = counts.filter(([, count], n) => count !== had[n]?.[1]);
-    // The one that the test before has made.
+    // The test before has created one prediction.
     expect(risen.map(([, count]) => count)).toEqual([
       Number(had.find(([id]) => id === risen[0]?.[0])?.[1]) + 1,
     ]);

@@ -1,4 +1,4 @@
-/** When backups are made, how many are kept, and what becomes of what is in the way. */
+/** The schedule of backups, their number, and failures. */
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { settings as readSettings } from "../../../src/env.ts";
@@ -44,7 +44,7 @@ afterAll(withoutKey);
 const tick = (now: number) => sweepBackups(services, now, 60_000);
 const ids = async () => (await backups()).backups.map(({ id }) => id);
 
-test("without a key none are made", async () => {
+test("no backups are made without a key", async () => {
   withoutKey();
   await newUser();
   await sweep();
@@ -53,7 +53,7 @@ test("without a key none are made", async () => {
   expect(refused.status).toBe(409);
 });
 
-test("a key that is too short makes none, says so with each tick, and stops nothing else", async () => {
+test("a key that is too short makes no backups, and is logged with each tick", async () => {
   const errors = captureLog("error");
   expect(readSettings(Object.assign({}, env, { BACKUP_KEY: "too-short" })).backupKeys).toEqual([
     "too-short",
@@ -67,7 +67,7 @@ test("a key that is too short makes none, says so with each tick, and stops noth
   expect(await backups()).toEqual({ enabled: false, under_way: null, backups: [] });
 });
 
-test("none of a deployment that has nothing; then one every BACKUP_HOURS, by the schedule of the Worker", async () => {
+test("a deployment with users gets a backup every BACKUP_HOURS, and an empty one gets none", async () => {
   const now = Date.now();
   await tick(now);
   expect(await backups()).toEqual({ enabled: true, under_way: null, backups: [] });
@@ -85,7 +85,7 @@ test("none of a deployment that has nothing; then one every BACKUP_HOURS, by the
   expect(bytes).toBeGreaterThan(500);
 });
 
-test("one that is started while one is under way is that one", async () => {
+test("a backup that is started while one is under way is the same one", async () => {
   await newUser();
   const { id } = await operator.ok<{ id: string }>("POST", "/v1/operator/backups");
   await sweepBackups(services, Date.now(), 0);
@@ -95,7 +95,7 @@ test("one that is started while one is under way is that one", async () => {
   expect((await backups()).under_way).toBe(null);
 });
 
-test("the newest are kept, and what was never finished goes after two days", async () => {
+test("the newest backups are kept, and parts of unfinished ones are removed after two days", async () => {
   settings.backupKeep = 2;
   await newUser();
   const made = [await makeBackup(), await makeBackup(), await makeBackup()];
@@ -110,7 +110,7 @@ test("the newest are kept, and what was never finished goes after two days", asy
   expect(new Set(await keys()).has("unfinished")).toBe(false);
 });
 
-test("one that was begun with another key is begun again", async () => {
+test("a backup that was begun with another key is begun again", async () => {
   await newUser();
   const { id } = await operator.ok<{ id: string }>("POST", "/v1/operator/backups");
   await sweepBackups(services, Date.now(), 0);
@@ -122,7 +122,7 @@ test("one that was begun with another key is begun again", async () => {
   expect((await contentOf(made ?? "")).tables.users).toBeDefined();
 });
 
-test("an account that does not answer is asked five times, and then left out, and named", async () => {
+test("an account that fails five times is left out of the backup, and named", async () => {
   captureLog("error");
   const [broken, fine] = [await newWorld(), await newWorld()];
   for (const one of [broken, fine]) await one.waiting();
@@ -151,7 +151,7 @@ test("an account that does not answer is asked five times, and then left out, an
   expect(await restore(id)).toMatchObject({ done: true, accounts_left_out: [broken.user_id] });
 });
 
-test("rows that came or went meanwhile are restored as far as they fit, and named", async () => {
+test("rows that changed during the backup are restored as far as they fit, and named", async () => {
   const models = backupTable("models") ?? expect.fail();
   const { pageRows } = models;
   models.pageRows = 1;
@@ -170,7 +170,7 @@ test("rows that came or went meanwhile are restored as far as they fit, and name
       if (row?.at === table) return row;
     }
   };
-  // The first model has been read, and is replaced by one of its name; a user comes after users were read.
+  // The first model was read and is then replaced by one of its name. A user is added after users were read.
   let at = await until("models");
   while (at.after === null) {
     await sweepBackups(services, Date.now(), 0);
@@ -198,10 +198,10 @@ test("rows that came or went meanwhile are restored as far as they fit, and name
   expect(await run("SELECT id FROM models WHERE name = 'story'")).toEqual([{ id: first.id }]);
 });
 
-test("a large account is read and restored in pages", async () => {
+test("a large account is backed up and restored in pages", async () => {
   const world = await newWorld();
   await world.waiting();
-  // 4,000 rows with a long error each: of 100,000 there are 25 times as many pages.
+  // The account has 4,000 rows with a long error each. 100,000 rows would make 25 times as many pages.
   await inAccount(
     world.user_id,
     `INSERT INTO predictions SELECT p.id || value, object_id, model_id, model_owner, model_name, 1, 0,
@@ -214,7 +214,7 @@ test("a large account is read and restored in pages", async () => {
   const id = await makeBackup(60_000);
   const { sizes } = await contentOf(id);
   expect(sizes.length).toBeGreaterThan(10);
-  // A call of 300,000 characters, as JSON: bounded, however much the account has.
+  // Each page has at most 300,000 characters as JSON.
   expect(Math.max(...sizes)).toBeLessThan(600_000);
   const parts = await download(id);
   await emptyDeployment();
@@ -225,7 +225,7 @@ test("a large account is read and restored in pages", async () => {
   expect(after.every((row) => row.data_removed === 1)).toBe(true);
 });
 
-test("restores with the key that was rotated since", async () => {
+test("a restore accepts a backup of an earlier key that is still configured", async () => {
   await newUser();
   const id = await makeBackup();
   withKey("another-backup-key-for-tests-of-32-chars", KEY);

@@ -1,4 +1,4 @@
-/** No table and no column is forgotten: each is in a backup, or said not to be. */
+/** Tables and columns, each of which must be in backups or listed as left out. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -13,29 +13,40 @@ import { BACKUP_TABLES, NOT_BACKED_UP } from "../../../src/storage/backups/table
 import { run } from "../support/accounts.ts";
 import { tableNames } from "../support/backups.ts";
 
-test("tables of the database", async () => {
+test("every table of the database is backed up or listed as left out", async () => {
   const named = [...BACKUP_TABLES.map(({ name }) => name), ...Object.keys(NOT_BACKED_UP)];
   expect((await tableNames()).toSorted()).toEqual(named.toSorted());
 });
 
-test.each(BACKUP_TABLES)("columns, key and references of $name", async (table) => {
-  const columns = await run(`SELECT name, pk FROM pragma_table_info('${table.name}') ORDER BY cid`);
-  expect(table.columns.toSorted()).toEqual(columns.map(({ name }) => name).toSorted());
-  const key = columns.filter(({ pk }) => pk !== 0).toSorted((a, b) => Number(a.pk) - Number(b.pk));
-  expect(table.key).toEqual(key.map(({ name }) => name));
-  const references = await run(
-    `SELECT "from", "table", "to" FROM pragma_foreign_key_list('${table.name}')`,
-  );
-  expect(
-    table.references.map((one) => ({ from: one.columns[0], table: one.table, to: one.foreign[0] })),
-  ).toEqual(expect.arrayContaining(references));
-  expect(table.references.length).toBe(references.length);
-  const at = BACKUP_TABLES.indexOf(table);
-  for (const { table: parent } of table.references)
-    expect(BACKUP_TABLES.slice(0, at).map(({ name }) => name)).toContain(parent);
-});
+test.each(BACKUP_TABLES)(
+  "the backup's columns, key and references of $name match the database",
+  async (table) => {
+    const columns = await run(
+      `SELECT name, pk FROM pragma_table_info('${table.name}') ORDER BY cid`,
+    );
+    expect(table.columns.toSorted()).toEqual(columns.map(({ name }) => name).toSorted());
+    const key = columns
+      .filter(({ pk }) => pk !== 0)
+      .toSorted((a, b) => Number(a.pk) - Number(b.pk));
+    expect(table.key).toEqual(key.map(({ name }) => name));
+    const references = await run(
+      `SELECT "from", "table", "to" FROM pragma_foreign_key_list('${table.name}')`,
+    );
+    expect(
+      table.references.map((one) => ({
+        from: one.columns[0],
+        table: one.table,
+        to: one.foreign[0],
+      })),
+    ).toEqual(expect.arrayContaining(references));
+    expect(table.references.length).toBe(references.length);
+    const at = BACKUP_TABLES.indexOf(table);
+    for (const { table: parent } of table.references)
+      expect(BACKUP_TABLES.slice(0, at).map(({ name }) => name)).toContain(parent);
+  },
+);
 
-test("tables and columns of an account's object, and what it remembers", async () => {
+test("every table, column and fact of an account object is copied or listed as left out", async () => {
   const account = env.ACCOUNT.get(env.ACCOUNT.newUniqueId());
   await account.find("none");
   await runInDurableObject(account, (_, { storage }) => {

@@ -1,4 +1,4 @@
-/** The alarm of an account, while each call of the platform in it fails in turn. */
+/** The alarm of an account object, while each of its platform calls fails in turn. */
 import { expect, test } from "vitest";
 import { Counters } from "../../../src/objects/account/counters.ts";
 import { Upkeep } from "../../../src/objects/account/upkeep.ts";
@@ -13,16 +13,16 @@ import {
 
 expectFailures();
 
-/** `catchUp` calls it, and it is all that this does. */
+/** Methods that other parts call: `publish` is all that `catchUp` does. */
 const WITHIN = ["publish"];
 
-/** Methods that may have to wait for the platform. */
+/** Returns the names of async methods, which may wait for the platform. */
 const asyncMethods = ({ prototype }: { prototype: object }) =>
   Object.entries(Object.getOwnPropertyDescriptors(prototype))
     .filter(([, { value }]) => value?.constructor.name === "AsyncFunction")
     .map(([name]) => name);
 
-test("the table has each part of it", () => {
+test("the table has every part of the alarm", () => {
   const parts = [Upkeep, Counters].flatMap(asyncMethods);
   expect([...Object.keys(PARTS), ...WITHIN].sort()).toEqual(parts.sort());
 });
@@ -34,10 +34,18 @@ const workOf = (part: Part) => ({
   check: part.check,
 });
 
-test.each(Object.entries(PARTS))("%s", LONG, async (_, part) => {
-  expect(await atEachCall(workOf(part))).not.toEqual([]);
-});
+test.each(Object.entries(PARTS))(
+  "the part %s completes although each of its calls fails in turn",
+  LONG,
+  async (_, part) => {
+    expect(await atEachCall(workOf(part))).not.toEqual([]);
+  },
+);
 
-test.each(Object.entries(PARTS))("%s, while objects are reset", LONG, async (_, part) => {
-  expect(await atEachWrite(workOf(part))).not.toEqual([]);
-});
+test.each(Object.entries(PARTS))(
+  "the part %s completes although objects are reset at each write",
+  LONG,
+  async (_, part) => {
+    expect(await atEachWrite(workOf(part))).not.toEqual([]);
+  },
+);

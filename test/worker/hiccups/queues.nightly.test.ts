@@ -1,4 +1,4 @@
-/** The consumers of the queues, while each call of the platform in them fails in turn. */
+/** The consumers of the queues, while each of their platform calls fails in turn. */
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { CountMessage, WaitingJob } from "../../../src/protocol/queue.ts";
@@ -18,7 +18,7 @@ interface Made {
 }
 
 const CONSUMERS: Record<string, () => Promise<Made>> = {
-  /** Of two classes of hardware: the other one's must not wait for the one that fails. */
+  /** Makes messages of two hardware classes, of which one must not wait for the other's failure. */
   async dispatch() {
     const worlds = [await newWorld(), await newWorld()];
     const messages = await Promise.all(worlds.map(lost));
@@ -40,39 +40,43 @@ const CONSUMERS: Record<string, () => Promise<Made>> = {
   },
 };
 
-/** A job whose message has not arrived. */
+/** Returns a job whose message has not arrived. */
 async function lost({ user_id, hardware, image }: World): Promise<WaitingJob> {
   const object_id = env.PREDICTION.newUniqueId().toString();
   return waitingJob({ object_id, user_id, hardware, image, container_key: unique("key") });
 }
 
-test("the table has each of them", () => {
+test("the table has every consumer", () => {
   const named = [...configuration.matchAll(/\[\[queues\.consumers]]\s*queue = "auspex-([^"]+)"/g)];
   expect(named.map(([, name]) => name).sort()).toEqual(Object.keys(CONSUMERS).sort());
 });
 
-test.each(["dispatch", "counts"] as const)("%s", LONG, async (queue) => {
-  const calls = await atEachCall({
-    async prepare() {
-      const made = (await CONSUMERS[queue]?.()) ?? expect.fail("no row");
-      return { ...made, left: made.messages };
-    },
-    act: (made) => arrives(queue, made),
-    repeat: (made) => arrives(queue, made),
-    check: async ({ check, left }) => {
-      expect(left).toEqual([]);
-      await check();
-    },
-  });
-  expect(calls).not.toEqual([]);
-});
+test.each(["dispatch", "counts"] as const)(
+  "the queue %s is consumed although each call fails in turn",
+  LONG,
+  async (queue) => {
+    const calls = await atEachCall({
+      async prepare() {
+        const made = (await CONSUMERS[queue]?.()) ?? expect.fail("no row");
+        return { ...made, left: made.messages };
+      },
+      act: (made) => arrives(queue, made),
+      repeat: (made) => arrives(queue, made),
+      check: async ({ check, left }) => {
+        expect(left).toEqual([]);
+        await check();
+      },
+    });
+    expect(calls).not.toEqual([]);
+  },
+);
 
-/** What is retried comes again; all of it if the consumer itself fails. */
+/** Delivers the messages that are left, and keeps those to retry. */
 async function arrives(queue: "dispatch" | "counts", made: Made & { left: Message[] }) {
   if (made.left.length === 0) return;
   const { retryMessages, explicitAcks } = await deliver(queue, ...made.left);
   const retried = retryMessages.map(({ msgId }) => msgId);
-  // Each is the one or the other: what is neither counts as done.
+  // Each message must be retried or acknowledged, since the queue counts any other as done.
   expect(retried.length + explicitAcks.length).toBe(made.left.length);
   made.left = made.left.filter((_, n) => retried.includes(`m${n}`));
 }

@@ -1,6 +1,6 @@
 /**
- * What clients of the registry send, while each call of the platform in it fails in turn: it is a success, or a 503
- * that says when to ask again, and the next one ends well. Nothing is lost, and nothing is kept for ever.
+ * Requests to the registry, while each of their platform calls fails in turn: the answer is a success or a
+ * 503 with retry-after, and the next request succeeds. No content is lost, and no garbage stays.
  */
 import { afterEach, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
@@ -34,15 +34,15 @@ afterEach(async () => {
   await expectExactBytes();
 });
 
-/** What isolates know is too old after it. */
+/** The seconds after which caches of isolates have expired. */
 const CACHED_S = 10;
 
 interface Place {
   bytes: Bytes;
   digest: string;
-  /** Of an upload. */
+  /** The address of an upload. */
   location: string;
-  /** As a runner sees it. */
+  /** The repository as a runner reaches it with a grant. */
   granted?: Repository;
 }
 
@@ -50,10 +50,10 @@ interface Row {
   prepare?: (repository: Repository) => Promise<Partial<Place>>;
   act: (repository: Repository, place: Place) => Promise<Response>;
   status: number;
-  /** What it may answer when the first has taken effect. */
+  /** The status of a repeated request whose first one has had its effect. */
   repeated?: number;
   check?: (repository: Repository, place: Place) => Promise<void>;
-  /** Of rows that take long, which calls fail. */
+  /** The calls that fail, for rows that take long. */
   only?: RegExp;
 }
 
@@ -79,7 +79,7 @@ const image = async (repository: Repository) => {
   return { digest, bytes: layers[0] ?? randomBytes(1) };
 };
 
-/** As cog and others go on: from where the upload stands. */
+/** Continues an upload from its range, as cog and others do. */
 async function goOn(repository: Repository, { location, bytes }: Place): Promise<Response> {
   const stands = await repository.send("GET", location);
   if (stands.status !== 204) return stands;
@@ -91,7 +91,7 @@ async function goOn(repository: Repository, { location, bytes }: Place): Promise
 
 async function isReadable(repository: Repository, { bytes, digest }: Place): Promise<void> {
   const read = await repository.blob(digest);
-  // To compare 8 MiB by toEqual takes seconds.
+  // `toEqual` would take seconds for 8 MiB.
   expect(read.byteLength).toBe(bytes.byteLength);
   expect(crypto.subtle.timingSafeEqual(read, bytes)).toBe(true);
 }
@@ -122,7 +122,7 @@ async function grant({ client, name }: Repository) {
   return { granted: new Repository(new Client(text), `auspex/models/${id}`) };
 }
 
-/** The second part of a name says which of the ways it is. */
+/** The requests by route. The part of a key after the comma names the case. */
 const ROWS: Record<string, Row> = {
   "GET /v2": { act: ({ client }) => client.fetch("/v2", { redirect: "manual" }), status: 308 },
   "GET /v2/": { act: ({ client }) => client.fetch("/v2/"), status: 200 },
@@ -235,7 +235,7 @@ const ROWS: Record<string, Row> = {
   [`GET ${REPOSITORY}/blobs/:digest, HEAD of a push`]: {
     async prepare(repository) {
       const place = await pushed(repository);
-      // The push that counts on it now is noted.
+      // The HEAD writes `used_at`, because the last use was a day ago.
       advance(86_400);
       return place;
     },
@@ -307,7 +307,7 @@ const ROWS: Record<string, Row> = {
   },
 };
 
-test("the table has every address", () => {
+test("the table has every route of the registry", () => {
   const routes = app.routes
     .filter(({ method, path }) => method !== "ALL" && path.startsWith("/v2"))
     .map(({ method, path }) => `${method} ${path}`);
@@ -315,31 +315,35 @@ test("the table has every address", () => {
   expect([...new Set(named)].toSorted()).toEqual([...new Set(routes)].toSorted());
 });
 
-test.each(Object.entries(ROWS))("%s", { timeout: 2 * LONG.timeout }, async (_, row) => {
-  const repository = await newRepository();
-  await repository.pushImage("first");
-  const platform = failing();
-  const ask = async (nth = 0, failure?: Failure) => {
-    const bytes = randomBytes(100);
-    const prepared = await row.prepare?.(repository);
-    const place = { bytes, digest: digestOf(bytes), location: "", ...prepared };
-    advance(CACHED_S + 1);
-    platform.begin((call) => (call === nth ? failure : undefined));
-    const statuses = await askedAgain(async () => {
-      const response = await row.act(repository, place);
-      await response.arrayBuffer().catch(() => {});
-      return response;
-    });
-    const calls = platform.calls();
-    platform.end();
-    const expected = [row.status, ...(failure && row.repeated ? [row.repeated] : [])];
-    const where = `${failure?.message} at ${calls[nth - 1]}, ${nth} of ${calls}: ${statuses}`;
-    expect(expected, where).toContain(statuses.at(-1));
-    await row.check?.(repository, place);
-    return calls;
-  };
-  const calls = await ask();
-  expect(calls).not.toEqual([]);
-  for (const [n, call] of calls.entries())
-    for (const failure of FAILURES) if (row.only?.test(call) ?? true) await ask(n + 1, failure);
-});
+test.each(Object.entries(ROWS))(
+  "%s succeeds although each of its calls fails in turn",
+  { timeout: 2 * LONG.timeout },
+  async (_, row) => {
+    const repository = await newRepository();
+    await repository.pushImage("first");
+    const platform = failing();
+    const ask = async (nth = 0, failure?: Failure) => {
+      const bytes = randomBytes(100);
+      const prepared = await row.prepare?.(repository);
+      const place = { bytes, digest: digestOf(bytes), location: "", ...prepared };
+      advance(CACHED_S + 1);
+      platform.begin((call) => (call === nth ? failure : undefined));
+      const statuses = await askedAgain(async () => {
+        const response = await row.act(repository, place);
+        await response.arrayBuffer().catch(() => {});
+        return response;
+      });
+      const calls = platform.calls();
+      platform.end();
+      const expected = [row.status, ...(failure && row.repeated ? [row.repeated] : [])];
+      const where = `${failure?.message} at ${calls[nth - 1]}, ${nth} of ${calls}: ${statuses}`;
+      expect(expected, where).toContain(statuses.at(-1));
+      await row.check?.(repository, place);
+      return calls;
+    };
+    const calls = await ask();
+    expect(calls).not.toEqual([]);
+    for (const [n, call] of calls.entries())
+      for (const failure of FAILURES) if (row.only?.test(call) ?? true) await ask(n + 1, failure);
+  },
+);

@@ -1,4 +1,4 @@
-/** What runners call, while each call of the platform in it fails in turn: as other endpoints, never a 500. */
+/** Endpoints for runners, while each of their platform calls fails in turn. Answers are never a 500. */
 import { expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
@@ -27,7 +27,7 @@ interface Made {
   world: World;
   runner: FakeRunner;
   job: Job;
-  /** A file that is the job's input, and an upload of its own whose parts have arrived. */
+  /** The file of the job's input. `upload` is an upload of the runner whose parts have arrived. */
   file: string;
   upload: { id: string; etags: string[] };
 }
@@ -47,7 +47,7 @@ const ROWS: Record<string, Row> = {
     act: ({ world: { runnerToken, hardware } }) =>
       new Client(runnerToken).post("/v1/runner/sessions", sessionBody(hardware, "one")),
   },
-  // What was handed out with an answer that is lost comes again after CONNECT_SECONDS.
+  // Jobs of a lost answer are handed out again after CONNECT_SECONDS.
   "POST /v1/runner/jobs/claim": {
     act: ({ runner }) => runner.poll(),
     failures: FAILURES.slice(0, 1),
@@ -114,7 +114,7 @@ test("the table has every endpoint", () => {
   expect(Object.keys(ROWS).sort()).toEqual([...new Set(routes)].sort());
 });
 
-/** A runner that has taken a job; another one waits. */
+/** Makes a runner that has taken a job, while another job waits. */
 async function prepare(): Promise<Made> {
   const world = await newWorld(INPUT);
   const url = fileUrl(await uploaded(world.client));
@@ -128,23 +128,27 @@ async function prepare(): Promise<Made> {
   return { world, runner, job, file, upload: { id: begun.id, etags } };
 }
 
-test.each(Object.entries(ROWS))("%s", LONG, async (_, { act, status: usual = 200, failures }) => {
-  const platform = failing();
-  const ask = async (nth = 0, failure?: Failure) => {
-    const made = await prepare();
-    platform.begin((call) => (call === nth ? failure : undefined));
-    const statuses = await askedAgain(async () => {
-      const response = await act(made);
-      await response.text();
-      return response;
-    });
-    const calls = platform.calls();
-    platform.end();
-    expect(statuses.at(-1), `${calls[nth - 1]} of ${calls}: ${statuses}`).toBe(usual);
-    return calls;
-  };
-  const calls = await ask();
-  expect(calls).not.toEqual([]);
-  for (let nth = 1; nth <= calls.length; nth++)
-    for (const failure of failures ?? FAILURES) await ask(nth, failure);
-});
+test.each(Object.entries(ROWS))(
+  "%s succeeds although each of its calls fails in turn",
+  LONG,
+  async (_, { act, status: usual = 200, failures }) => {
+    const platform = failing();
+    const ask = async (nth = 0, failure?: Failure) => {
+      const made = await prepare();
+      platform.begin((call) => (call === nth ? failure : undefined));
+      const statuses = await askedAgain(async () => {
+        const response = await act(made);
+        await response.text();
+        return response;
+      });
+      const calls = platform.calls();
+      platform.end();
+      expect(statuses.at(-1), `${calls[nth - 1]} of ${calls}: ${statuses}`).toBe(usual);
+      return calls;
+    };
+    const calls = await ask();
+    expect(calls).not.toEqual([]);
+    for (let nth = 1; nth <= calls.length; nth++)
+      for (const failure of failures ?? FAILURES) await ask(nth, failure);
+  },
+);

@@ -1,4 +1,4 @@
-/** Objects that are reset at each write of what callers, runners and operators have them do. */
+/** Durable Objects that are reset at each write of calls by callers, runners and operators. */
 import { expect, test } from "vitest";
 import { keepUp } from "../support/objects.ts";
 import { atEachWrite, expectFailures, LONG } from "../support/one-at-a-time.ts";
@@ -6,14 +6,14 @@ import { methods, reached } from "../support/resets.ts";
 import { TRANSITIONS } from "../support/transitions.ts";
 import { newWorld } from "../support/world.ts";
 
-/** Those that only read, or whose writes are memory alone, and those of another test. */
+/** Methods that only read or write memory alone, and those of another test. */
 const NOT_HERE = [
   ...["getUpTo", "history", "standing", "lastRun", "originalRequest", "getRow", "input"].map(
     (name) => `PredictionObject.${name}`,
   ),
   "PredictionObject.mayReadFile",
   "PredictionObject.webhookBody",
-  // Nothing waits for it, and what is lost is told with the next change.
+  // No caller waits for this method, and a lost report follows with the next change.
   "AccountObject.recordDeliveries",
   "AccountObject.listDeliveries",
   ...["find", "list", "unfinished", "usage", "usagePage", "copy", "isEmpty", "fileBytes"].map(
@@ -31,12 +31,12 @@ const NOT_HERE = [
   "PoolObject.offerSecond",
   "PoolObject.reportDismissed",
   "RunnerObject.history",
-  // Lines for operators, of which none is waited for.
+  // Callers do not wait for lines for operators.
   "RunnerObject.tellEvents",
   "RunnerObject.removeRun",
-  // As webSocketClose.
+  // `webSocketError` does the same as `webSocketClose`.
   "PredictionObject.webSocketError",
-  // As what claim does first.
+  // `claim` begins with the same work as `keyHolder`.
   "AccountObject.keyHolder",
   // test/worker/backups/interruptions.test.ts
   "AccountObject.restore",
@@ -49,21 +49,25 @@ const NOT_HERE = [
 
 expectFailures();
 
-test.each(Object.entries(TRANSITIONS))("%s", LONG, async (_, begin) => {
-  const writes = await atEachWrite({
-    async prepare() {
-      const world = await newWorld();
-      return { world, ...(await begin(world)) };
-    },
-    act: ({ act }) => act(),
-    repeat: async ({ world, repeat }) => {
-      await repeat?.();
-      await keepUp(world.user_id);
-    },
-    check: ({ check }) => check(),
-  });
-  expect(writes).not.toEqual([]);
-});
+test.each(Object.entries(TRANSITIONS))(
+  "the transition %s takes effect although objects are reset at each write",
+  LONG,
+  async (_, begin) => {
+    const writes = await atEachWrite({
+      async prepare() {
+        const world = await newWorld();
+        return { world, ...(await begin(world)) };
+      },
+      act: ({ act }) => act(),
+      repeat: async ({ world, repeat }) => {
+        await repeat?.();
+        await keepUp(world.user_id);
+      },
+      check: ({ check }) => check(),
+    });
+    expect(writes).not.toEqual([]);
+  },
+);
 
 test("the rows reach every method that writes", () => {
   expect(methods.filter((one) => !reached.has(one) && !NOT_HERE.includes(one))).toEqual([]);

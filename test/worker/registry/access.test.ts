@@ -1,4 +1,4 @@
-/** Who may pull and push, and what nobody else may know. */
+/** Access to pull and push, and answers that hide private repositories. */
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
@@ -16,7 +16,7 @@ import { newClient, newUser } from "../support/world.ts";
 
 const basic = (password: string) => `Basic ${btoa(`anybody:${password}`)}`;
 
-test("whoever has no credentials is told where to get a token, and for what", async () => {
+test("a request without credentials gets a challenge with the token endpoint and the scope", async () => {
   const ping = await anonymous.fetch("/v2/");
   expect(ping.headers.get("www-authenticate")).toBe(
     'Bearer realm="https://auspex.test/v2/token",service="auspex.test"',
@@ -30,7 +30,7 @@ test("whoever has no credentials is told where to get a token, and for what", as
   await expectError(push, 401, "UNAUTHORIZED");
 });
 
-test("the token endpoint hands the access token back, and one word to nobody", async () => {
+test("the token endpoint returns the given access token, or the anonymous one", async () => {
   const { client } = await newUser();
   const { token = "" } = client;
   const given = await anonymous.fetch("/v2/token?service=auspex.test&scope=repository:a/b:pull", {
@@ -50,7 +50,7 @@ test("the token endpoint hands the access token back, and one word to nobody", a
   );
 });
 
-test("the first push to a name makes a private model", async () => {
+test("the first push to a name creates a private model", async () => {
   const repository = await newRepository();
   const { digest } = await repository.pushImage();
   const model = await repository.client.ok("GET", `/v1/models/${repository.name}`);
@@ -59,7 +59,7 @@ test("the first push to a name makes a private model", async () => {
   expect(read.headers.get("docker-content-digest")).toBe(digest);
 });
 
-test("a push that names its model makes no other one", async () => {
+test("a push that names its model's id creates no other model", async () => {
   const repository = await newRepository();
   const { client, name } = repository;
   const { digest, manifest } = await repository.pushImage();
@@ -74,13 +74,13 @@ test("a push that names its model makes no other one", async () => {
     expect(message).toContain("deleted or renamed since this push began");
   }
   expect((await client.json("GET", `/v1/models/${name}`)).status).toBe(404);
-  // Another of this name is not meant either.
+  // Another model of this name is not the target either.
   await client.ok("POST", "/v1/models", { name: name.split("/")[1] });
   for (const send of [begin, put]) await expectError(await send(), 404, "NAME_UNKNOWN");
   expect((await repository.send("GET", `manifests/${digest}`)).status).toBe(404);
 });
 
-test("nobody pushes to the name of another, or with a token that may not", async () => {
+test("a push to another user's name, or with a token without the scope, is refused", async () => {
   const repository = await newRepository();
   await repository.pushImage();
   const stranger = (await newUser()).client;
@@ -91,7 +91,7 @@ test("nobody pushes to the name of another, or with a token that may not", async
   await expectError(await repository.as(reader).send("POST", "blobs/uploads/"), 403, "DENIED");
 });
 
-test("whoever pushes to a name that is none of a model is told what names are", async () => {
+test("a push to a name that cannot be a model's is refused with the form of names", async () => {
   const { client } = await newUser();
   for (const name of ["ada", "ada/story/large"]) {
     const refused = await client.fetch(`/v2/${name}/blobs/uploads/`, { method: "POST" });
@@ -101,7 +101,7 @@ test("whoever pushes to a name that is none of a model is told what names are", 
   }
 });
 
-test("a private image answers as if it were not there, a public one to everybody", async () => {
+test("a private image answers like a missing one, and a public one is readable by all", async () => {
   const repository = await newRepository();
   const { digest, layers } = await repository.pushImage();
   const layer = digestOf(layers[0] ?? new Uint8Array());
@@ -139,7 +139,7 @@ test("a blob is read only where it was uploaded or mounted, though its bytes are
   await second.push(randomBytes(10));
   await expectError(await second.send("GET", `blobs/${digest}`), 404, "BLOB_UNKNOWN");
   expect(await second.has(digest)).toBe(false);
-  // Of a private repository of another nothing is mounted, and nobody learns whether it is there.
+  // A mount from another user's private repository falls back to an upload, as for a missing blob.
   const mount = `blobs/uploads/?mount=${digest}&from=${first.name}`;
   expect((await second.send("POST", mount)).status).toBe(202);
   expect(await second.has(digest)).toBe(false);
@@ -151,7 +151,7 @@ test("a blob is read only where it was uploaded or mounted, though its bytes are
   expect(results).toHaveLength(1);
 });
 
-test("a blob is mounted from another repository that one may download from", async () => {
+test("a blob is mounted from another repository that the caller may read", async () => {
   const repository = await newRepository();
   const bytes = randomBytes(10_000);
   const digest = await repository.push(bytes);
@@ -171,7 +171,7 @@ test("a blob is mounted from another repository that one may download from", asy
   expect(await other.blob(digest)).toEqual(bytes);
 });
 
-test("a rename moves nothing", async () => {
+test("a renamed model keeps its images under the new name only", async () => {
   const repository = await newRepository();
   const { digest } = await repository.pushImage();
   await repository.client.ok("PATCH", `/v1/models/${repository.name}`, { name: "novel" });
@@ -180,7 +180,7 @@ test("a rename moves nothing", async () => {
   await expectError(await repository.send("GET", `manifests/${digest}`), 404, "NAME_UNKNOWN");
 });
 
-test("a token for some models pushes to those", async () => {
+test("a token for some models can push only to those", async () => {
   const repository = await newRepository();
   await repository.pushImage();
   await new Repository(repository.client, `${repository.username}/other`).pushImage();
@@ -191,7 +191,7 @@ test("a token for some models pushes to those", async () => {
   await expectError(await other.send("GET", "manifests/latest"), 403, "DENIED");
 });
 
-test("a limited token mounts nothing of another model, named or not", async () => {
+test("a limited token cannot mount a blob of another model, named or not", async () => {
   const first = await newRepository("first");
   const secret = randomBytes(50);
   const digest = await first.push(secret);
@@ -201,7 +201,7 @@ test("a limited token mounts nothing of another model, named or not", async () =
   const limited = second.as(await newClient(first.username, { models: [second.name], scopes }));
   for (const from of ["", `&from=${first.name}`]) {
     const answer = await limited.send("POST", `blobs/uploads/?mount=${digest}${from}`);
-    // Clients then send the layer.
+    // Clients send the layer after a 202.
     expect(answer.status).toBe(202);
     expect((await limited.send("GET", `blobs/${digest}`)).status).toBe(404);
   }

@@ -1,4 +1,4 @@
-/** Addresses and methods below /v2 that are none: whoever asks there is a client of registries. */
+/** Unknown addresses and methods below /v2, which are answered in the format of registries. */
 import { expect, test } from "vitest";
 import { anonymous, expectError, newRepository } from "../support/registry.ts";
 
@@ -16,7 +16,7 @@ test.each([
   "/v2//story/manifests/latest",
   "/v2/%00",
   "/v2/%E0%A4%A",
-])("%s is nowhere, for every method", async (path) => {
+])("the address %s is a 404 for every method", async (path) => {
   for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]) {
     const answer = await repository.send(method, path);
     expect([method, answer.status]).toEqual([method, 404]);
@@ -26,7 +26,7 @@ test.each([
   }
 });
 
-test("another method than an address takes is told which it takes", async () => {
+test("a method that an address does not take is a 405 with Allow", async () => {
   for (const [method, path, allow] of [
     ["POST", "/v2/", "GET, HEAD"],
     ["POST", "/v2/token", "GET, HEAD"],
@@ -39,6 +39,6 @@ test("another method than an address takes is told which it takes", async () => 
   }
 });
 
-test("whoever has no credentials is told no more", async () => {
+test("a request without credentials to an unknown address is a 404 as well", async () => {
   await expectError(await anonymous.fetch("/v2/_catalog"), 404, "NAME_UNKNOWN");
 });

@@ -1,4 +1,4 @@
-/** What one request or one sweep may cost, however much a repository has. */
+/** The cost of one request or sweep of the registry, however much a repository has. */
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
@@ -10,7 +10,7 @@ import { unique } from "../support/world.ts";
 
 const manyOf = (count: number) => JSON.stringify([...Array(count).keys()]);
 
-test("what a push counts on again within the hour is not written again", async () => {
+test("a push updates used_at at most once an hour", async () => {
   const repository = await newRepository();
   const { manifest } = await repository.pushImage();
   const used = () => run("SELECT used_at FROM registry_links ORDER BY used_at DESC LIMIT 2");
@@ -28,7 +28,7 @@ test("what a push counts on again within the hour is not written again", async (
   }
 });
 
-test("a sweep clears more than an account makes in a minute", async () => {
+test("a sweep removes 12,500 keys of garbage", async () => {
   await run(
     "INSERT INTO registry_garbage (key) SELECT ? || value FROM json_each(?)",
     unique("blobs/"),
@@ -38,7 +38,7 @@ test("a sweep clears more than an account makes in a minute", async () => {
   expect(await run("SELECT count(*) AS left FROM registry_garbage")).toEqual([{ left: 0 }]);
 });
 
-test("uploads to be aborted are few at a time, and none is forgotten", async () => {
+test("a sweep aborts 150 uploads", async () => {
   const begun = await Promise.all(
     Array.from({ length: 150 }, () => env.IMAGES.createMultipartUpload(unique("blobs/"))),
   );
@@ -55,7 +55,7 @@ test("uploads to be aborted are few at a time, and none is forgotten", async () 
     ).rejects.toThrow();
 });
 
-test("a step of the collection deletes so many references at most", async () => {
+test("a step of the collection deletes manifests up to a number of references", async () => {
   const model = unique("model");
   for (const n of [1, 2, 3]) {
     const digest = unique("sha256:");
@@ -73,7 +73,7 @@ test("a step of the collection deletes so many references at most", async () => 
   expect(await collectManifests(services.db, step)).toBe(1);
 });
 
-test("a refused deletion looks at none of the thousands that name what is to be deleted", async () => {
+test("a refused deletion does not read the thousands of references to a manifest", async () => {
   const repository = await newRepository();
   const { digest, layers } = await repository.pushImage();
   await repository.client.ok("POST", `/v1/models/${repository.name}/versions`, {
@@ -110,27 +110,24 @@ test.each([
     "registry_tags (model_id, tag, digest, user_id, updated_at)",
     "model_id, 't' || value, digest, user_id, 1",
   ],
-])(
-  "a manifest to which thousands of %s lead is not deleted before they are",
-  async (_, table, columns) => {
-    const repository = await newRepository();
-    const { digest } = await repository.pushImage();
-    await run(
-      `INSERT INTO ${table} SELECT ${columns} FROM registry_manifests, json_each(?) WHERE digest = ?`,
-      manyOf(5_000),
-      digest,
-    );
-    const batch = vi.spyOn(env.DB, "batch");
-    const refused = await repository.send("DELETE", `manifests/${digest}`);
-    expect(await expectError(refused, 409, "DENIED")).toContain("Delete those first");
-    const answers: D1Result[][] = await Promise.all(batch.mock.results.map(({ value }) => value));
-    vi.restoreAllMocks();
-    const rows = answers.flat().reduce((sum, { meta }) => sum + meta.rows_read, 0);
-    expect(rows).toBeLessThan(10_000);
-  },
-);
+])("a manifest with thousands of %s is not deleted before them", async (_, table, columns) => {
+  const repository = await newRepository();
+  const { digest } = await repository.pushImage();
+  await run(
+    `INSERT INTO ${table} SELECT ${columns} FROM registry_manifests, json_each(?) WHERE digest = ?`,
+    manyOf(5_000),
+    digest,
+  );
+  const batch = vi.spyOn(env.DB, "batch");
+  const refused = await repository.send("DELETE", `manifests/${digest}`);
+  expect(await expectError(refused, 409, "DENIED")).toContain("Delete those first");
+  const answers: D1Result[][] = await Promise.all(batch.mock.results.map(({ value }) => value));
+  vi.restoreAllMocks();
+  const rows = answers.flat().reduce((sum, { meta }) => sum + meta.rows_read, 0);
+  expect(rows).toBeLessThan(10_000);
+});
 
-test("what is attached is looked at page by page, whichever type is asked for", async () => {
+test("referrers are read page by page, also with a filter by type", async () => {
   const repository = await newRepository();
   const { digest } = await repository.pushImage();
   const [row] = await run("SELECT * FROM registry_manifests WHERE digest = ?", digest);
@@ -159,7 +156,7 @@ test("what is attached is looked at page by page, whichever type is asked for", 
   expect({ found, pages }).toEqual({ found: 1, pages: 3 });
 });
 
-test("a manifest has so many tags at once, and no other type is parsed", async () => {
+test("a manifest takes at most 50 tags at once, and is parsed only with a known type", async () => {
   const repository = await newRepository();
   const { manifest } = await repository.pushImage();
   const tags = Array.from({ length: 51 }, (_, n) => `tag=t${n}`).join("&");
@@ -174,7 +171,7 @@ test("a manifest has so many tags at once, and no other type is parsed", async (
   expect(parsed).toEqual([]);
 });
 
-test("a challenge has nothing of a path that is no name", async () => {
+test("a challenge contains nothing of an invalid name", async () => {
   for (const name of ["a%22,realm=%22http:%2F%2Fevil.test/b", "a%0d%0ab/c", "%E2%82%AC/b"]) {
     const answer = await anonymous.fetch(`/v2/${name}/manifests/latest`);
     await expectError(answer, 401, "UNAUTHORIZED");

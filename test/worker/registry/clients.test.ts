@@ -1,4 +1,4 @@
-/** What clients that cannot be installed here send, request by request (their sources were read in November 2026). */
+/** Requests of clients that cannot be installed here, taken from their sources in November 2026. */
 import { expect, test } from "vitest";
 import { MAX_CHUNK_BYTES, MIN_CHUNK_BYTES } from "../../../src/domain/registry/chunk.ts";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
@@ -20,7 +20,7 @@ import {
 const OCTETS = { "content-type": "application/octet-stream" };
 const ACCEPT = [MEDIA_TYPES.ociIndex, MEDIA_TYPES.dockerIndex, MEDIA_TYPES.ociManifest, "*/*"];
 
-/** As all of them do: asks, is told where to get a token, and gets one for its password. */
+/** Logs in as all clients do: pings, and gets a token at the realm of the challenge for its password. */
 async function logIn(repository: Repository): Promise<Repository> {
   const { token = "" } = repository.client;
   const ping = await anonymous.fetch("/v2/");
@@ -48,10 +48,10 @@ const expectStatus = async (answer: Response, status: number) =>
 const putManifest = (repository: Repository, reference: string, { text, mediaType }: Manifest) =>
   repository.putManifest(reference, text, mediaType);
 
-/** Sends a blob that is not there. */
+/** Sends a missing blob. */
 type Push = (repository: Repository, digest: string, bytes: Bytes) => Promise<Response>;
 
-/** What is there is not sent; manifests follow what they name, and the last has the tag. */
+/** Sends missing blobs, then manifests, the last one with the tag. Returns the number of both. */
 async function pushAll(
   repository: Repository,
   set: DataSet,
@@ -76,7 +76,7 @@ async function pushAll(
   return sent;
 }
 
-/** containerd, and docker from 29 on: one PUT; its answer must have the digest. */
+/** Pushes as containerd and docker 29 do: with one PUT, whose answer must have the digest. */
 const pushInOne: Push = async (repository, digest, bytes) => {
   const put = await repository.send("PUT", `${await repository.begin()}?digest=${digest}`, {
     body: bytes,
@@ -97,9 +97,9 @@ async function expectPulled(repository: Repository, set: DataSet, tag: string): 
   for (const [digest, bytes] of set.blobs) expect(await repository.blob(digest)).toEqual(bytes);
 }
 
-test("docker 29 and containerd: an index for one platform, and nothing twice", async () => {
+test("docker 29 and containerd push an index for one platform, and nothing twice", async () => {
   const named = await newRepository();
-  // They ask by a form first, and do with any of 400, 401, 404 and 405.
+  // docker and containerd try a form first, and accept any of 400, 401, 404 and 405.
   const form = { method: "POST", body: new URLSearchParams({ grant_type: "password" }) };
   expect((await anonymous.fetch("/v2/token", form)).status).toBe(405);
   const repository = await logIn(named);
@@ -108,7 +108,7 @@ test("docker 29 and containerd: an index for one platform, and nothing twice", a
   expect(await pushAll(repository, set, pushInOne, "latest")).toBe(5);
   await expectPulled(repository, set, "latest");
   expect(await pushAll(repository, set, pushInOne, "latest")).toBe(0);
-  // To another repository of the same host, from this one.
+  // The blobs are mounted into a second repository of the same host.
   const second = new Repository(repository.client, `${named.username}/second`);
   const mount: Push = (to, digest) =>
     to.send("POST", `blobs/uploads/?from=${repository.name}&mount=${digest}`);
@@ -116,7 +116,7 @@ test("docker 29 and containerd: an index for one platform, and nothing twice", a
   await expectPulled(second, set, "latest");
 });
 
-test("docker until 28: a stream without a length, and what it has is told after it", async () => {
+test("docker 28 pushes a stream without a length, and gets the range afterwards", async () => {
   const repository = await logIn(await newRepository());
   const set = new DataSet();
   const { text } = await set.image();
@@ -140,7 +140,7 @@ test("docker until 28: a stream without a length, and what it has is told after 
   const read = await repository.send("GET", "manifests/latest");
   expect(read.headers.get("content-type")).toBe(MEDIA_TYPES.dockerManifest);
   expect(await read.text()).toBe(schema2);
-  // A layer whose pull breaks is gone on with.
+  // A pull of a layer that broke off continues with a range.
   const [digest = "", bytes = bytesOf("")] = [...set.blobs][0] ?? [];
   const rest = await repository.send("GET", `blobs/${digest}`, {
     headers: { range: "bytes=100-" },
@@ -149,7 +149,7 @@ test("docker until 28: a stream without a length, and what it has is told after 
   expect(new Uint8Array(await rest.arrayBuffer())).toEqual(bytes.slice(100));
 });
 
-test("buildx: attestations beside the image", async () => {
+test("buildx pushes attestations beside the image", async () => {
   const repository = await logIn(await newRepository());
   const set = new DataSet();
   const image = descriptorOf(await set.image());
@@ -176,7 +176,7 @@ test("buildx: attestations beside the image", async () => {
   expect(await read.text()).toBe(index);
 });
 
-test("crane: one PATCH with its length, and a manifest that is looked for first", async () => {
+test("crane pushes one PATCH with its length, and looks for a manifest first", async () => {
   const repository = await logIn(await newRepository());
   const set = new DataSet();
   await set.multiPlatform();
@@ -193,11 +193,11 @@ test("crane: one PATCH with its length, and a manifest that is looked for first"
   expect(await tags.json()).toMatchObject({ tags: ["v1"] });
 });
 
-test("oras: files with a type, and what is attached to them", async () => {
+test("oras pushes files with a type, and attaches artifacts to them", async () => {
   const repository = await logIn(await newRepository());
   const set = new DataSet();
   const files = await set.artifact("application/x.files");
-  // By its digest first, and then again by its tag.
+  // The manifest is pushed by its digest first, and then by its tag.
   await pushAll(repository, set, pushInOne, files.digest);
   await expectStatus(await putManifest(repository, "v1", files), 201);
   const attached = new DataSet();
@@ -212,11 +212,11 @@ test("oras: files with a type, and what is attached to them", async () => {
   });
 });
 
-/** From where the answer says that it stands. */
+/** Returns the offset after the range in an answer. */
 const nextIn = ({ headers }: Response) =>
   Number((headers.get("range") ?? "").split(/-(.*)/)[1]) + 1;
 
-test("regctl: a mount of anything, one PUT, and chunks after a failure", async () => {
+test("regctl mounts anonymously, and sends chunks after a failure", async () => {
   const repository = await logIn(await newRepository());
   const bytes = randomBytes(3_000);
   const digest = digestOf(bytes);
@@ -226,7 +226,7 @@ test("regctl: a mount of anything, one PUT, and chunks after a failure", async (
   const location = begun.headers.get("location") ?? "";
   const chunk = (first: number) =>
     repository.chunk(location, bytes.slice(first, first + 1_000), first);
-  // One that is out of turn is answered with where it stands, or that is asked for.
+  // A chunk out of turn is a 416, after which the client asks for the upload's range.
   await expectError(await chunk(1_000), 416, "BLOB_UPLOAD_INVALID");
   let first = nextIn(await repository.send("GET", location));
   expect(first).toBe(0);
@@ -235,7 +235,7 @@ test("regctl: a mount of anything, one PUT, and chunks after a failure", async (
     expect(patched.status).toBe(202);
     first = nextIn(patched);
   }
-  // Older ones say where the body would be that they do not send.
+  // Older versions send a content-range without a body.
   const put = await repository.send("PUT", `${location}?digest=${digest}`, {
     headers: { ...OCTETS, "content-length": "0", "content-range": `${first}-${first}` },
   });
@@ -245,12 +245,12 @@ test("regctl: a mount of anything, one PUT, and chunks after a failure", async (
   expect(deleted.status).toBe(202);
 });
 
-test("cog: chunks of the announced length, and weights as manifests beside the image", async () => {
+test("cog pushes chunks of the announced length, and weights as manifests beside the image", async () => {
   const repository = await logIn(await newRepository());
   const begun = await repository.send("POST", "blobs/uploads/");
   const most = Number(begun.headers.get("oci-chunk-max-length"));
   expect(most).toBe(MAX_CHUNK_BYTES);
-  // Of 80 MiB each; the lengths do not matter here.
+  // Cog's chunks have 80 MiB each. Their length does not matter here.
   const push: Push = async (to, digest, bytes) => {
     let location = await to.begin();
     const half = Math.ceil(bytes.byteLength / 2);

@@ -1,4 +1,4 @@
-/** What nothing needs goes, after a week, and nothing else. */
+/** The collection of images, layers and objects that nothing has needed for a week. */
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
@@ -21,13 +21,13 @@ const PLATFORM = { os: "linux", architecture: "amd64" };
 const DAY = 86_400;
 const SECONDS = PUSH_MS / 1000 + 60;
 
-/** A week later. */
+/** Sweeps a week later. */
 async function later() {
   advance(SECONDS);
   await sweepRegistry(services, Date.now());
 }
 
-/** Each share of R2 has its minute. */
+/** Drops strays of each share of R2, which has a minute of its own. */
 async function allShares() {
   const now = Date.now();
   for (let minute = 0; minute < SHARES; minute++)
@@ -40,7 +40,7 @@ const objects = async () => (await env.IMAGES.list()).objects.length;
 beforeAll(stopClock);
 afterAll(startClock);
 
-test("an image stays as long as it has a tag, and goes with its layers when it has none", async () => {
+test("an image is kept while it has a tag, and collected with its layers afterwards", async () => {
   const repository = await newRepository();
   const before = await objects();
   const { digest, layers } = await repository.pushImage();
@@ -58,7 +58,7 @@ test("an image stays as long as it has a tag, and goes with its layers when it h
   expect(await objects()).toBe(before);
 });
 
-test("a layer that another image or repository has stays there", async () => {
+test("a layer that another image or repository has is kept there", async () => {
   const repository = await newRepository();
   const shared = randomBytes(500);
   await repository.pushImage("first", { layers: [shared] });
@@ -76,7 +76,7 @@ test("a layer that another image or repository has stays there", async () => {
   expect(await other.blob(digestOf(shared))).toEqual(shared);
 });
 
-test("what a push has found to be there is there when its manifest comes", async () => {
+test("a layer that a push has found is kept until its manifest can arrive", async () => {
   const repository = await newRepository();
   const layer = randomBytes(100);
   const digest = await repository.push(layer);
@@ -84,12 +84,12 @@ test("what a push has found to be there is there when its manifest comes", async
   expect(await repository.has(digest)).toBe(true);
   await later();
   advance(-120);
-  // Asked less than a week ago.
+  // The push asked for the layer less than a week ago.
   await repository.pushImage("latest", { layers: [layer] });
   expect(await repository.blob(digest)).toEqual(layer);
 });
 
-test("deleting what a live version needs is refused; after a version's end it stays for four days", async () => {
+test("an image of a version cannot be deleted until four days after the version's deletion", async () => {
   const repository = await newRepository();
   const { digest, layers } = await repository.pushImage();
   const path = `/v1/models/${repository.name}/versions`;
@@ -113,7 +113,7 @@ test("deleting what a live version needs is refused; after a version's end it st
   for (let number = 1; number <= 6; number++)
     await repository.client.ok("DELETE", `${path}/${number}`);
   const [, after] = /^Predictions of a .* Delete it after (.*) UTC\.$/.exec(await refusal()) ?? [];
-  // A version's end is noted by the clock of D1, which does not move.
+  // The end of a version is recorded by the clock of D1, which does not move.
   startClock();
   stopClock();
   const waitMs = Date.parse(`${after}Z`) - Date.now();
@@ -123,7 +123,7 @@ test("deleting what a live version needs is refused; after a version's end it st
   expect((await repository.send("DELETE", `manifests/${digest}`)).status).toBe(202);
 });
 
-test("what an index that is needed names is not deleted, at whatever depth", async () => {
+test("a manifest that a needed index names is not deleted, at any depth", async () => {
   const repository = await newRepository();
   const image = await repository.pushImage();
   const indexOf = async (named: string): Promise<string> => {
@@ -151,8 +151,8 @@ test("what an index that is needed names is not deleted, at whatever depth", asy
   expect(await refusal(image.digest)).toContain("by way of an index of indexes");
 });
 
-test("an image goes with its model at once, but for what accepted predictions need", async () => {
-  // A version's end is noted by the clock of D1, which does not move.
+test("an image is collected with its model at once, except for one that predictions may need", async () => {
+  // The end of a version is recorded by the clock of D1, which does not move.
   startClock();
   stopClock();
   const [free, held] = [await newRepository(), await newRepository()];
@@ -173,7 +173,7 @@ test("an image goes with its model at once, but for what accepted predictions ne
   expect(await run("SELECT key FROM registry_garbage")).toEqual([]);
 });
 
-test("an object that nothing names goes within hours of a day, and nothing else", async () => {
+test("an object in R2 that no row names is deleted after a day, and nothing else", async () => {
   // The clock of R2 does not move.
   startClock();
   stopClock();
@@ -189,7 +189,7 @@ test("an object that nothing names goes within hours of a day, and nothing else"
   expect(await env.IMAGES.head(stray)).not.toBe(null);
   advance(DAY - 5 * 3_600);
   await repository.patch(location, layer);
-  // That of R2 is a little later than when ours was stopped.
+  // The clock of R2 is a little later than the stopped clock.
   advance(5 * 3_600 + 60);
   await allShares();
   expect(await env.IMAGES.head(stray)).toBe(null);
@@ -199,7 +199,7 @@ test("an object that nothing names goes within hours of a day, and nothing else"
   expect((await repository.finish(location, digestOf(both))).status).toBe(201);
 });
 
-test("an account pays for a blob once, and no more when it is gone", async () => {
+test("a blob counts once for its account, until it is deleted everywhere", async () => {
   const repository = await newRepository();
   const bytesOf = async () => {
     const [row] = await run(

@@ -1,4 +1,4 @@
-/** Layers that are not in the registry: a runner's engine would get them from where their owner does not. */
+/** Layers outside the registry, which a runner's engine would fetch from addresses that it must not reach. */
 import { expect, test } from "vitest";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import {
@@ -21,7 +21,7 @@ const layerOf = (bytes: Uint8Array, extra: object) => ({
   ...extra,
 });
 
-test("a layer of somebody else is not named by calling it foreign", async () => {
+test("a manifest cannot name another user's layer by calling it foreign", async () => {
   const victim = await newRepository();
   const secret = randomBytes(100);
   await victim.push(secret);
@@ -35,7 +35,7 @@ test("a layer of somebody else is not named by calling it foreign", async () => 
   }
 });
 
-test("nothing is to be fetched from another address, whether it is here or not", async () => {
+test("a manifest or index with urls is refused, also if the content is in the registry", async () => {
   const repository = await newRepository();
   const layer = randomBytes(100);
   for (const bytes of [config, layer]) await repository.push(bytes);
@@ -55,7 +55,7 @@ test("nothing is to be fetched from another address, whether it is here or not",
   await expectError(answer, 400, "MANIFEST_INVALID");
 });
 
-test("a foreign layer that is here is one as any other", async () => {
+test("a foreign layer that is in the registry is accepted", async () => {
   const repository = await newRepository();
   const layer = randomBytes(100);
   for (const bytes of [config, layer]) await repository.push(bytes);

@@ -1,4 +1,4 @@
-/** Thousands of requests to the registry: whatever is sent, what comes back is what registries answer. */
+/** Thousands of random requests to the registry, whose answers must have a registry's form. */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sized } from "../../support/sized.ts";
@@ -25,7 +25,7 @@ const hidden = await newRepository();
 await hidden.pushImage();
 
 const known: Known = {
-  // Mostly the first.
+  // Most requests go to the first repository.
   names: Array<string>(16)
     .fill(own.name)
     .concat(
@@ -53,7 +53,7 @@ const callers: Client[] = [
 ];
 
 const faults: string[] = [];
-/** `method kind status` */
+/** The combinations that occurred, as `method kind status`. */
 const seen = new Set<string>();
 
 async function send({ method, path, query, headers, body, caller }: RegistryPlan): Promise<void> {
@@ -86,7 +86,7 @@ function* faultsOf(method: string, { status, headers }: Response, text: string) 
   if (status >= 400 && headers.get("cache-control") !== "no-store") yield "a cacheable error";
 }
 
-test(`${REQUESTS} requests`, { timeout: 180_000 }, async () => {
+test(`${REQUESTS} random requests have valid answers`, { timeout: 180_000 }, async () => {
   const plans = fc
     .sample(registryPlans(callers.length), { numRuns: REQUESTS, seed: SEED })
     .values();
@@ -97,7 +97,7 @@ test(`${REQUESTS} requests`, { timeout: 180_000 }, async () => {
   expect(faults).toEqual([]);
 });
 
-test("they come further than the door", () => {
+test("random requests reach all kinds of answers", () => {
   const wanted = [
     ...["POST uploads 201", "POST uploads 202", "PATCH uploads 202", "PATCH uploads 416"],
     ...["PUT uploads 201", "PUT uploads 400", "DELETE uploads 204", "GET uploads 204"],
@@ -109,7 +109,7 @@ test("they come further than the door", () => {
   expect(wanted.filter((one) => !seen.has(one))).toEqual([]);
 });
 
-test("what is of others is as it was, and what nothing needs goes", async () => {
+test("random requests leave other users' images unchanged, and no garbage", async () => {
   for (const repository of [second, hidden]) {
     const read = await repository.send("GET", "manifests/latest");
     expect(read.headers.get("docker-content-digest")).toBe(digestOf(await read.text()));

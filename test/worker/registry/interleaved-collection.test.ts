@@ -1,4 +1,4 @@
-/** Pushes, mounts, moved tags, deletions and renames of several accounts, and between them time and steps of the collection, in any order. */
+/** Random pushes, mounts, deletions and renames of several accounts, and steps of the collection. */
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
@@ -40,7 +40,7 @@ const LAYERS = ["a", "bb", "ccc", "dddd"].map((text) => bytesOf(text.repeat(10))
 interface Content {
   text: string;
   type: string;
-  /** What must be there before. */
+  /** The blobs that must exist before the content. */
   blobs: Bytes[];
   manifests: Content[];
   subject?: string;
@@ -83,7 +83,7 @@ const CONTENTS = [
 
 const TAGS = ["latest", "v1", "v2"];
 
-/** How often each is done. */
+/** The weight of each operation. */
 const WEIGHTS = {
   push: 6,
   blob: 1,
@@ -101,7 +101,7 @@ const WEIGHTS = {
   collect: 8,
 };
 
-/** The numbers choose among what there is. */
+/** Operations, whose numbers choose among the existing items. */
 const operations = fc.noBias(
   fc.record({
     kind: fc.oneof(
@@ -123,11 +123,11 @@ interface Place {
   name: string;
   isPublic: boolean;
   model: RepositoryModel;
-  /** Once it is there. */
+  /** The model's ID, once the model exists. */
   id: string | undefined;
 }
 
-/** A push may take 168. */
+/** The hours that can pass at once. A push may take 168. */
 const HOURS = [1, 20, 60, 95, 100, 160, 170];
 
 const chosen = <Item>(items: Item[], n: number): Item | undefined => items[n % items.length];
@@ -225,7 +225,7 @@ class Deployment {
     if (kind === "collect") await this.#collect(a, 1 + (b % 3));
   }
 
-  /** The clock of the database, which says until when they are, does not move. */
+  /** Sets the ends of holds by the moved clock, since that of D1 does not move. */
   async #held({ id, model }: Place, digests: string[]): Promise<void> {
     for (const digest of digests)
       await run(
@@ -236,7 +236,7 @@ class Deployment {
       );
   }
 
-  /** As a client does: what is there is not sent. */
+  /** Pushes content as a client does, without blobs that exist. */
   async #push(place: Place, content: Content, tag: string | undefined): Promise<void> {
     const repository = this.at(place);
     for (const blob of content.blobs) {
@@ -263,7 +263,7 @@ class Deployment {
     place.model.blob(digest, Date.now());
   }
 
-  /** The first push has made the model. */
+  /** Notes the model that the first push has created. */
   async #made(place: Place): Promise<void> {
     if (place.id !== undefined) return;
     const { name } = this.at(place);
@@ -283,7 +283,7 @@ class Deployment {
     await this.expectWhole();
   }
 
-  /** All that must be there is there, also in R2. */
+  /** Checks that all needed content is stored, also in R2. */
   async expectWhole(): Promise<void> {
     const rows = await run(`SELECT model_id, digest, key FROM registry_blobs JOIN
       (SELECT model_id, digest FROM registry_links UNION SELECT model_id, digest FROM registry_manifests)
@@ -298,7 +298,7 @@ class Deployment {
     await expectExactBytes();
   }
 
-  /** What must be readable is, by whom it may be, and by nobody else. */
+  /** Checks that needed content is readable by permitted callers, and by no others. */
   async expectReadable(): Promise<void> {
     for (const place of this.places) {
       const stranger = this.places.find(({ owner }) => owner !== place.owner)?.owner ?? anonymous;
@@ -322,7 +322,7 @@ class Deployment {
     }
   }
 
-  /** Everything goes in the end. */
+  /** Deletes all models. Checks that nothing is left. */
   async expectNothing(): Promise<void> {
     for (const place of this.places)
       if (place.id !== undefined)
@@ -352,7 +352,7 @@ function newDeployment(): Deployment {
   return new Deployment([place(one, "public"), place(one, "story"), place(two, "story")]);
 }
 
-test("what is needed stays, whatever happens, and nothing else stays for ever", {
+test("needed content is kept in any order of operations, and all other content is collected", {
   timeout: 120_000,
 }, async () => {
   await fc.assert(

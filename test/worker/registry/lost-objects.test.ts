@@ -1,4 +1,4 @@
-/** Images of which R2 has lost something: a client is told so, and a push sends it again. */
+/** Images whose objects in R2 were lost: pulls get a 404, and the next push sends the content again. */
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
@@ -26,7 +26,7 @@ async function lose(digests: string[]): Promise<void> {
   await env.IMAGES.delete(rows.map(({ key }) => String(key)));
 }
 
-/** As containerd pushes: only what it is told is missing. @returns how much it sent */
+/** Pushes as containerd does, only missing content. Returns the number of blobs and manifests sent. */
 async function pushAgain(
   repository: Repository,
   { digest, config, layers, manifest }: Pushed,
@@ -55,7 +55,7 @@ test.each<[string, (image: Pushed) => string[]]>([
   ["its configuration", ({ config }) => [digestOf(config)]],
   ["its manifest", ({ digest }) => [digest]],
   ["all of it", digestsOf],
-])("%s: a pull is told so, and the next push makes it whole", async (_, lost) => {
+])("an image that lost %s is a 404 for pulls, until the next push restores it", async (_, lost) => {
   const repository = await newRepository();
   const image = await repository.pushImage("latest", {
     layers: [randomBytes(1_000), randomBytes(2_000)],
@@ -74,7 +74,7 @@ test.each<[string, (image: Pushed) => string[]]>([
   await expectWhole(repository, image);
 });
 
-test("a layer that several have is sent again by any of them, for all", async () => {
+test("a lost layer of several repositories is restored for all by one push", async () => {
   const layer = randomBytes(1_000);
   const first = await newRepository();
   const image = await first.pushImage("latest", { layers: [layer] });
@@ -85,7 +85,7 @@ test("a layer that several have is sent again by any of them, for all", async ()
   await second.pushImage("latest", { layers: [layer] });
   await expectWhole(first, image);
   await lose([digest]);
-  // What is not there cannot be mounted: it has to be sent.
+  // A lost layer cannot be mounted, so that the client has to send it.
   const mount = `blobs/uploads/?mount=${digest}&from=${second.name}`;
   expect((await other.send("POST", mount)).status).toBe(202);
   await other.push(layer);

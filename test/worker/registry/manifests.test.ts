@@ -1,4 +1,4 @@
-/** What a manifest may be, and what an index may name. */
+/** Valid and invalid manifests and indexes. */
 import { expect, test } from "vitest";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import {
@@ -18,7 +18,7 @@ const named = (bytes: Uint8Array, mediaType: string) => ({
   size: bytes.byteLength,
 });
 
-test("an index names blobs as BuildKit's cache does, and keeps them", async () => {
+test("an index can name blobs as BuildKit's cache does, and keeps them", async () => {
   const repository = await newRepository();
   const [layer, config] = [randomBytes(1_000), bytesOf('{"layers":[],"records":[]}')];
   const index = JSON.stringify({
@@ -63,7 +63,7 @@ test("a media type may have parameters, as podman's and oras' artifacts have", a
 
 test.each([
   ["a size that is not its layer's", (size: number) => ({ size: size + 1 })],
-  ["a media type that is none", () => ({ mediaType: "text plain" })],
+  ["an invalid media type", () => ({ mediaType: "text plain" })],
 ])("a manifest with %s is refused", async (_, wrong) => {
   const repository = await newRepository();
   const [config, layer] = [bytesOf("{}"), randomBytes(100)];
@@ -94,7 +94,7 @@ test("a document that begins with a byte order mark, or is both manifest and ind
   await expectError(put, 400, "MANIFEST_INVALID");
 });
 
-test("several ranges of a blob come as the parts that Podman reads", async () => {
+test("several ranges of a blob are answered with the parts that Podman reads", async () => {
   const repository = await newRepository();
   const bytes = bytesOf("0123456789".repeat(100));
   const digest = await repository.push(bytes);
@@ -117,7 +117,7 @@ test("several ranges of a blob come as the parts that Podman reads", async () =>
     "bytes 0-3/1000",
     "0123",
   ]);
-  // The same bytes again and again are sent once.
+  // Overlapping ranges are answered with the whole blob.
   const all = await read("bytes=0-900,0-900");
   expect([all.status, (await all.text()).length]).toEqual([200, 1_000]);
   const many = Array.from({ length: 101 }, (_, n) => `${n}-${n}`).join(",");

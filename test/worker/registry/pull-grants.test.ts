@@ -1,4 +1,4 @@
-/** What runners pull the deployment's own images with (src/domain/registry/grant.ts). */
+/** Grants with which runners pull the deployment's own images (src/domain/registry/grant.ts). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { grantEnd } from "../../../src/domain/registry/grant.ts";
@@ -20,7 +20,7 @@ afterEach(() => {
 const services = getServices(env);
 const { setupTimeoutSeconds } = services.settings;
 
-/** The image of a job of a model whose version lies in the deployment's own registry. */
+/** Returns the image of a job whose version is in the deployment's own registry. */
 async function granted(): Promise<{ world: World; model_id: string; image: Image }> {
   const world = await newWorld();
   const [owner = "", name = ""] = world.model.split("/");
@@ -40,20 +40,20 @@ const grantOf = ({ grant }: Image): string => {
 };
 
 describe("a job whose image is the deployment's own", () => {
-  test("brings a grant for the repository of its model", async () => {
+  test("a job has a grant for the repository of its model", async () => {
     const { model_id, image } = await granted();
     expect(image.repository).toBe(`auspex/models/${model_id}`);
     expect(await grantedModel(services, grantOf(image))).toBe(model_id);
   });
 
-  test("brings none if the image is elsewhere", async () => {
+  test("a job has no grant if its image is in another registry", async () => {
     const { job } = await (await newWorld()).begun();
     expect(Object.keys(job.image)).toEqual(["repository", "digest"]);
   });
 });
 
 describe("a grant", () => {
-  test("ends after the time for setups, with a margin", async () => {
+  test("a grant ends after the time for setups, with a margin", async () => {
     const { model_id, image } = await granted();
     const seconds = grantEnd(0, setupTimeoutSeconds) / 1_000;
     advance(seconds - 1);
@@ -62,18 +62,18 @@ describe("a grant", () => {
     expect(await grantedModel(services, grantOf(image))).toBeUndefined();
   });
 
-  test("is refused at once when its runner's token is revoked, and stays refused", async () => {
+  test("a grant is refused at once when its runner's token is revoked, and stays refused", async () => {
     const { world, image } = await granted();
     await grantedModel(services, grantOf(image));
     await revoke(world.runnerToken);
     const asked = vi.spyOn(env.DB, "prepare");
     for (let n = 0; n < 3; n++)
       expect(await grantedModel(services, grantOf(image))).toBeUndefined();
-    // A refusal is remembered as well.
+    // A refusal is cached as well.
     expect(asked).toHaveBeenCalledTimes(1);
   });
 
-  test("is refused within 10 s by an isolate that has not heard of it", async () => {
+  test("a grant is refused within 10 s by an isolate that did not hear of the revocation", async () => {
     const { world, model_id, image } = await granted();
     forgetRunnerTokenChecks();
     await grantedModel(services, grantOf(image));
@@ -83,7 +83,7 @@ describe("a grant", () => {
     expect(await grantedModel(services, grantOf(image))).toBeUndefined();
   });
 
-  test("is not an access token, nor is one a grant", async () => {
+  test("a grant is not an access token, nor is a runner token a grant", async () => {
     const { world, image } = await granted();
     const headers = { authorization: `Bearer ${grantOf(image)}` };
     const response = await world.client.fetch("/v1/user", { headers });

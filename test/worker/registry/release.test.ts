@@ -1,4 +1,4 @@
-/** Models that are deleted with more images than the database could let go at once. */
+/** Deleted models with more images than one step can release. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
 import { releaseImages } from "../../../src/storage/registry/release.ts";
@@ -33,7 +33,7 @@ const marked = async (modelId: string) => {
 const modelOf = async ({ client, name }: Repository) =>
   (await client.ok<{ id: string }>("GET", `/v1/models/${name}`)).id;
 
-/** Images with a tag each, and one layer and one configuration. */
+/** Pushes images with a tag, a layer and a configuration each. */
 async function imagesOf(repository: Repository, count: number): Promise<void> {
   for (let n = 0; n < count; n++) await repository.pushImage(`v${n}`);
 }
@@ -41,7 +41,7 @@ async function imagesOf(repository: Repository, count: number): Promise<void> {
 beforeAll(stopClock);
 afterAll(startClock);
 
-test("a step takes so many rows of each kind, and so many models, until nothing is left", async () => {
+test("a step releases at most a number of rows of each kind, until nothing is left", async () => {
   const repository = await newRepository();
   await imagesOf(repository, 5);
   const id = await modelOf(repository);
@@ -50,7 +50,7 @@ test("a step takes so many rows of each kind, and so many models, until nothing 
   const otherId = await modelOf(other);
   await repository.client.ok("DELETE", `/v1/models/${repository.name}`);
   await repository.client.ok("DELETE", `/v1/models/${other.name}`);
-  // The row of the model is all that its deletion has touched.
+  // The deletion has touched only the row of the model.
   expect(await rowsOf(id)).toEqual({ tags: 5, links: 10, manifests: 5, released: 1 });
   const step = () => releaseImages(services.db, { models: 1, rows: 3 });
   const steps: (number | undefined)[][] = [];
@@ -80,7 +80,7 @@ test("a model without images has nothing to release", async () => {
   expect(await run("SELECT * FROM registry_released")).toEqual([]);
 });
 
-test("what accepted predictions need stays until they have ended, and goes then", async () => {
+test("a deleted model's images for accepted predictions are kept until these have ended", async () => {
   const repository = await newRepository();
   const { client, name } = repository;
   const { digest } = await repository.pushImage("v1");

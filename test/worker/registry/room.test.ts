@@ -1,4 +1,4 @@
-/** How much an account may store, and where that is told. */
+/** The limit of an account's stored images, and its usage in the API. */
 import { afterEach, expect, test, vi } from "vitest";
 import type { UserUsage } from "../../../src/protocol/user.ts";
 import { sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
@@ -21,7 +21,7 @@ afterEach(() => {
 
 const usageOf = ({ client }: Repository) => client.ok<UserUsage>("GET", "/v1/user/usage");
 
-test("what is stored and what is on its way counts, each layer once", async () => {
+test("stored layers and uploads under way count, each layer once", async () => {
   const repository = await newRepository();
   const layer = randomBytes(1_000);
   await repository.push(layer);
@@ -32,7 +32,7 @@ test("what is stored and what is on its way counts, each layer once", async () =
   expect(database.bytes).toBeGreaterThan(0);
 });
 
-test("beyond the limit every way to send more is refused, and says what to do", async () => {
+test("an account at its limit is refused every way to send more, with advice", async () => {
   const repository = await newRepository();
   await repository.push(randomBytes(1_000));
   const location = await repository.begin();
@@ -47,7 +47,7 @@ test("beyond the limit every way to send more is refused, and says what to do", 
   await expectError(await repository.send("POST", "blobs/uploads/"), 403, "DENIED");
 });
 
-test("what comes in one request counts while it comes", async () => {
+test("a blob in one request counts while it arrives", async () => {
   const repository = await newRepository();
   await repository.push(randomBytes(10));
   settings.imageBytes = 1_400;
@@ -66,7 +66,7 @@ test("what comes in one request counts while it comes", async () => {
   expect((await usageOf(repository)).images.bytes).toBe(910);
 });
 
-test("what came in a request that died is found again, and goes", async () => {
+test("a blob of a request whose isolate died is removed by the sweep", async () => {
   const repository = await newRepository();
   await repository.push(randomBytes(10));
   const { IMAGES, DB } = services.env;

@@ -1,4 +1,4 @@
-/** Blobs arrive in every way that clients have. */
+/** Uploads of blobs in every way that clients use. */
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { MAX_CHUNK_BYTES, PART_BYTES } from "../../../src/domain/registry/chunk.ts";
@@ -15,7 +15,7 @@ import {
   streamOf,
 } from "../support/registry.ts";
 
-test("one PUT with its length, as containerd and oras send it", async () => {
+test("a blob can arrive in one PUT with its length, as from containerd and oras", async () => {
   const repository = await newRepository();
   const bytes = randomBytes(100_000);
   const digest = await repository.push(bytes);
@@ -27,7 +27,7 @@ test("one PUT with its length, as containerd and oras send it", async () => {
   expect(head.headers.get("cache-control")).toContain("no-transform");
 });
 
-test("one PATCH without a length, and a PUT without a body, as docker and podman send it", async () => {
+test("a blob can arrive in one PATCH without a length, as from docker and podman", async () => {
   const repository = await newRepository();
   const chunks = [randomBytes(PART_BYTES - 5), randomBytes(70_000), randomBytes(1)];
   const bytes = new Uint8Array(await new Blob(chunks).arrayBuffer());
@@ -42,7 +42,7 @@ test("one PATCH without a length, and a PUT without a body, as docker and podman
   expect(digestOf(await repository.blob(digest))).toBe(digest);
 });
 
-test("one PATCH with its length, as crane sends it", async () => {
+test("a blob can arrive in one PATCH with its length, as from crane", async () => {
   const repository = await newRepository();
   const bytes = randomBytes(PART_BYTES + 100);
   const location = await repository.begin();
@@ -52,7 +52,7 @@ test("one PATCH with its length, as crane sends it", async () => {
   expect(digestOf(await repository.blob(digest))).toBe(digest);
 });
 
-test("many PATCHes with their places, of any length, and the last chunk in the PUT", async () => {
+test("a blob can arrive in many PATCHes of any length, with the last chunk in the PUT", async () => {
   const repository = await newRepository();
   const bytes = randomBytes(2 * PART_BYTES + 1_000);
   const cuts = [0, 10, 3_000_000, PART_BYTES, PART_BYTES + 77, 2 * PART_BYTES + 500];
@@ -67,14 +67,14 @@ test("many PATCHes with their places, of any length, and the last chunk in the P
   expect(digestOf(await repository.blob(digest))).toBe(digest);
 });
 
-test("clients are told how long chunks may be", async () => {
+test("a new upload names the permitted lengths of chunks", async () => {
   const repository = await newRepository();
   const begun = await repository.send("POST", "blobs/uploads/");
   expect(begun.headers.get("oci-chunk-min-length")).toBe(String(PART_BYTES));
   expect(begun.headers.get("oci-chunk-max-length")).toBe(String(MAX_CHUNK_BYTES));
 });
 
-test("a chunk out of order is refused, and the upload says where it stands", async () => {
+test("a chunk out of order is refused with the upload's range", async () => {
   const repository = await newRepository();
   const bytes = randomBytes(300);
   const location = await repository.begin();
@@ -89,7 +89,7 @@ test("a chunk out of order is refused, and the upload says where it stands", asy
   expect((await repository.finish(location, digestOf(bytes))).status).toBe(201);
 });
 
-test("what does not have the digest is refused, however it came, and is not kept", async () => {
+test("a blob with another digest is refused, and not kept", async () => {
   const repository = await newRepository();
   const [bytes, other] = [randomBytes(50), digestOf("other")];
   await expectError(
@@ -105,7 +105,7 @@ test("what does not have the digest is refused, however it came, and is not kept
   expect(await repository.has(digestOf(bytes))).toBe(false);
 });
 
-test("an empty blob, and one with SHA-512", async () => {
+test("a blob can be empty, or have a SHA-512 digest", async () => {
   const repository = await newRepository();
   const empty = digestOf("");
   const location = await repository.begin();
@@ -136,7 +136,7 @@ test("a canceled upload is gone", async () => {
   await expectError(await repository.send("GET", location), 404, "BLOB_UPLOAD_UNKNOWN");
 });
 
-test("a body that breaks off loses less than a part", async () => {
+test("an upload whose body breaks off loses less than a part", async () => {
   const repository = await newRepository();
   const bytes = randomBytes(PART_BYTES + 500_000);
   const location = await repository.begin();
@@ -155,7 +155,7 @@ test("a body that breaks off loses less than a part", async () => {
   expect((await repository.finish(location, digestOf(bytes))).status).toBe(201);
 });
 
-test("a PUT that the database has failed finds its bytes when it is sent again, also after a sweep", async () => {
+test("a PUT that failed in D1 finds its bytes when it is sent again, also after a sweep", async () => {
   const repository = await newRepository();
   const bytes = randomBytes(50);
   const location = await repository.begin();

@@ -14,7 +14,7 @@ import {
 
 const repo = await newRepository();
 const repo2 = new Repository(repo.client, `${repo.username}/second`);
-// Both are there before.
+// The suite expects both repositories to exist.
 for (const one of [repo, repo2]) await one.push(bytesOf("{}"));
 
 const ALGORITHMS: Algorithm[] = ["sha256", "sha512"];
@@ -32,12 +32,12 @@ async function stream(digest: string, body: Bytes): Promise<Response> {
   return repo.finish(patched.headers.get("location") ?? "", digest);
 }
 
-/** How the chunks come. */
+/** The ways of sending chunks. */
 interface Ways {
   length: number;
-  /** The last one with the PUT. */
+  /** Sends the last chunk with the PUT. */
   putsLast?: boolean;
-  /** Before each comes another, of a place that is not its turn. */
+  /** Sends a chunk of another place before each one. */
   outOfOrder?: boolean;
 }
 
@@ -78,7 +78,7 @@ async function chunked(
   return repo.send("PUT", location + query, { headers: OCTETS });
 }
 
-/** It is where the answer says, and where its digest says. */
+/** Checks that the blob is at the answer's location, which is that of its digest. */
 async function expectBlob(answer: Response, digest: string, bytes: Bytes): Promise<void> {
   expect(answer.status, await answer.text()).toBe(201);
   expect(answer.headers.get("docker-content-digest")).toBe(digest);

@@ -1,4 +1,4 @@
-/** The cases of OCI's conformance suite for images, indexes and artifacts, under its names: each is pushed, listed, read and deleted. */
+/** The cases of OCI's conformance suite for images, indexes and artifacts, under its names. */
 import { describe, expect, test } from "vitest";
 import { MEDIA_TYPES } from "../../../../src/protocol/oci.ts";
 import { DataSet, descriptorOf, EXAMPLE_TYPES, type Manifest } from "../../support/conformance.ts";
@@ -11,7 +11,7 @@ const [EXAMPLE_1, EXAMPLE_2] = EXAMPLE_TYPES;
 const HELLO = { "org.opencontainers.conformance": "hello conformance test" };
 const CUSTOM = { "org.custom": "custom" };
 
-/** Tagged as the manifest is put by its digest. */
+/** Makes manifests that get their tags when they are put by digest. */
 async function withTagParameters(set: DataSet): Promise<void> {
   await set.multiPlatform();
   for (const [n, { digest }] of set.manifests.entries()) set.tags.set(`tag-param-${n}`, digest);
@@ -74,7 +74,7 @@ const DATA: Record<string, (set: DataSet) => Promise<unknown>> = {
 
 const SHA512 = new Set(["sha512", "tag-param-sha512"]);
 
-/** As it was pushed, by whichever name. */
+/** Checks that a manifest is read as it was pushed, by its digest or a tag. */
 async function expectManifest(reference: string, { text, mediaType, digest, size }: Manifest) {
   const path = `manifests/${reference}`;
   const [head, read] = [await repo.send("HEAD", path), await repo.send("GET", path)];

@@ -1,4 +1,4 @@
-/** The cases of OCI's conformance suite for what is not there, or not right, and for lists of several pages. */
+/** The cases of OCI's conformance suite for missing and invalid content, and for lists of several pages. */
 import { expect, test } from "vitest";
 import { MEDIA_TYPES } from "../../../../src/protocol/oci.ts";
 import { DataSet, EXAMPLE_TYPES } from "../../support/conformance.ts";
@@ -30,7 +30,7 @@ test("empty", async () => {
     expect(referrers.headers.get("content-type")).toBe(MEDIA_TYPES.ociIndex);
     expect(await referrers.json()).toMatchObject({ schemaVersion: 2, manifests: [] });
   };
-  // Of a repository that is not there yet, too: a 404 would say that registries have no referrers.
+  // A repository that does not exist yet also has an empty list: a 404 would mean no support of referrers.
   await isEmpty(repo);
   await expectError(await repo.send("GET", "tags/list"), 404, "NAME_UNKNOWN");
   await repo.push(bytesOf("{}"));
@@ -64,7 +64,7 @@ test("bad-digest-image", async () => {
   expect((await repo.send("HEAD", `manifests/${digest}`)).status).toBe(404);
 });
 
-test("sparse: what a manifest names must be there, and is named if it is not", async () => {
+test("sparse: a manifest that names missing content is refused with its digests", async () => {
   const set = new DataSet();
   const { text } = await set.image({ tag: "sparse-image" });
   const [missing = "", ...others] = set.blobs.keys();
@@ -88,30 +88,30 @@ test("sparse: what a manifest names must be there, and is named if it is not", a
 });
 
 test.each([
-  ["no JSON", "{", undefined],
-  ["no manifest", "{}", undefined],
-  ["another version", '{"schemaVersion":1}', undefined],
+  ["not JSON", "{", undefined],
+  ["an empty object", "{}", undefined],
+  ["of another version", '{"schemaVersion":1}', undefined],
   ["of no known type", "{}", "application/vnd.docker.distribution.manifest.v1+prettyjws"],
-  ["another type than the request", '{"schemaVersion":2,"mediaType":"x/y"}', undefined],
-])("a manifest that is %s", async (_, text, type) => {
+  ["of another type than the request", '{"schemaVersion":2,"mediaType":"x/y"}', undefined],
+])("a manifest that is %s is refused", async (_, text, type) => {
   await expectError(await repo.putManifest("odd", text, type), 400, "MANIFEST_INVALID");
 });
 
-test("a manifest of more than 4 MiB", async () => {
+test("a manifest of more than 4 MiB is refused", async () => {
   const set = new DataSet();
   const { text } = await set.image({ layerCount: 0, annotations: { x: "x".repeat(4 << 20) } });
   await pushBlobs(set);
   await expectError(await repo.putManifest("large", text), 413, "SIZE_INVALID");
 });
 
-test("a tag that cannot be one", async () => {
+test("an invalid tag is refused", async () => {
   for (const tag of [".x", "-x", "x".repeat(129), "x%20y"]) {
     const put = await repo.putManifest(tag, "{}");
     await expectError(put, 400, "MANIFEST_INVALID");
   }
 });
 
-test("tags come in pages, each with the address of the next", async () => {
+test("tags have pages, each with the address of the next", async () => {
   const paged = new Repository(repo.client, `${repo.username}/paged`);
   const { manifest } = await paged.pushImage("v0");
   for (const tag of ["v3", "V2", "v1", "_v4"]) await paged.putManifest(tag, manifest);
@@ -121,7 +121,7 @@ test("tags come in pages, each with the address of the next", async () => {
     pages.push((await answer.json<{ tags: string[] }>()).tags);
     path = /^<(.+)>; rel="next"$/.exec(answer.headers.get("link") ?? "")?.[1];
   }
-  // Bytewise, as OCI wants it.
+  // Tags are sorted bytewise, as OCI requires.
   expect(pages).toEqual([["V2", "_v4"], ["v0", "v1"], ["v3"]]);
   const none = await paged.send("GET", "tags/list?n=0");
   expect([await none.json(), none.headers.get("link")]).toEqual([
@@ -132,7 +132,7 @@ test("tags come in pages, each with the address of the next", async () => {
   expect(await after.json()).toEqual({ name: paged.name, tags: [] });
 });
 
-test("referrers come in pages, also of those of one type", async () => {
+test("referrers have pages, also with a filter by type", async () => {
   const set = new DataSet();
   const subject = { mediaType: MEDIA_TYPES.ociManifest, digest: digestOf("paged"), size: 5 };
   const layers = [await set.layer()];
@@ -157,13 +157,13 @@ test("referrers come in pages, also of those of one type", async () => {
   expect(pages.map((page) => page.length)).toEqual([100, 100, 5]);
   expect(pages.flat()).toEqual(digests);
   const filtered = await all(`?artifactType=${encodeURIComponent(types[0] ?? "")}`);
-  // A page of them is what a page of all has of it.
+  // A filtered page has the matching items of a page of all.
   expect(filtered).toHaveLength(3);
   expect(filtered.flat()).toHaveLength(103);
   expect(digests).toEqual(expect.arrayContaining(filtered.flat()));
 });
 
-test("non-distributable layers, which lie elsewhere, are refused", async () => {
+test("non-distributable layers, which are stored elsewhere, are refused", async () => {
   const set = new DataSet();
   const layer = {
     mediaType: "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip",
