@@ -64,10 +64,12 @@ test("a new runner that takes jobs without connecting delays four jobs of eight 
   };
   while (served.size < 4) await serve();
   await lineOf(world, 0);
-  for (const { prediction_id } of hoarded) {
+  for (let turn = 1; turn <= 5 && served.size < 8; turn++) {
+    const late = hoarded.find(({ prediction_id }) => !served.has(prediction_id));
     const serving = serve();
-    await openPolls(world, 996 + 8 - served.size);
-    await passes(1.1, prediction_id);
+    // An alarm that is due by now may go off by itself, and answers the poll.
+    await Promise.race([serving, openPolls(world, 996 + 8 - served.size)]);
+    if (late) await passes(1.1, late.prediction_id);
     await serving;
   }
   expect(served.size).toBe(8);
