@@ -1,4 +1,4 @@
-/** The lists of models by what they make. */
+/** The lists of models by the kind of their output. */
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { newModel } from "../support/catalogue.ts";

@@ -1,4 +1,4 @@
-/** Pages of a list that changes while it is read: GET /v1/models, in all its orders. */
+/** Pages of GET /v1/models in all its orders, while the list changes. */
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -88,7 +88,7 @@ const changes = fc.array(
 );
 
 interface Reading {
-  /** In the order of reading. */
+  /** The IDs in the order of reading. */
   seen: string[];
   /** Models that were in the list from the first page to the last. */
   stayed: Set<string>;

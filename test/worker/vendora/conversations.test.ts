@@ -69,7 +69,7 @@ describe("a conversation", () => {
     expect(await refusal(client.fetch(`${path}?after=mine`))).toMatchObject({ status: 400 });
   });
 
-  test("a conversation has at most 10 MiB, and 20 new items per request", async () => {
+  test("a conversation has at most 10 MB, and takes 20 new items per request", async () => {
     const id = await begun();
     const path = `${CONVERSATIONS}/${id}/items`;
     await client.ok("POST", path, { items: [user("x".repeat(9_000_000))] });

@@ -7,7 +7,7 @@ import { completion, newVendora } from "../support/vendora.ts";
 
 const { client, model, fleet } = await newVendora();
 
-/** @returns the input as its runner is sent it, and the answer */
+/** Sends a request. Returns the input as the runner receives it, and the answer. */
 async function call(path: string, body: string, output = JSON.stringify(completion("on"))) {
   const headers = { "content-type": "application/json", "content-length": String(body.length) };
   const answered = client.fetch(path, { method: "POST", headers, body });

@@ -1,4 +1,4 @@
-/** Streams whose model says nothing for a while, read as the clients of each convention read them. */
+/** Streams of models that are silent for a while, read as the clients of each convention read them. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Json } from "../../../src/protocol/common.ts";

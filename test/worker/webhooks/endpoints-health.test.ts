@@ -56,7 +56,7 @@ const gone = () =>
 
 const now = () => new Date().toISOString();
 
-describe("tries of one isolate", () => {
+describe("attempts of one isolate", () => {
   test("ten thousand failures cause one write, and successes none", async () => {
     const { client, id } = await newOne();
     const known = (await getCachedEndpoint(db, id)) ?? expect.fail();

@@ -28,7 +28,7 @@ describe("a receiver of outputs that asks for time", () => {
     return one;
   }
 
-  /** Rounds of more output, 25 s each: a runner that is silent for 30 s is lost. */
+  /** Adds output in rounds of 25 s, because a runner that is silent for 30 s is lost. */
   async function goOn({ client, path, id, channel }: Watched, rounds: number) {
     for (let round = 1; round <= rounds; round++) {
       await channel.output(`${round}`);

@@ -57,7 +57,7 @@ function countRows(): () => number {
   return () => rows;
 }
 
-describe("a body has the output up to its event", () => {
+describe("the body of a webhook", () => {
   test("a body has output of many frames, with logs in between and values in R2", async () => {
     const one = await watched({ events: ["output", "completed"] });
     const { client, path, id, runner, job, channel } = one;

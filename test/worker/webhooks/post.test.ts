@@ -169,10 +169,10 @@ describe("a response's body", () => {
 
   test.each<[string, string, string | undefined]>([
     ["is quoted", "no such order", "no such order"],
-    ["is long is quoted at its beginning", "é".repeat(2_500), "é".repeat(1_000)],
-    ["is no text is not quoted", "\u0000\u0001", undefined],
-    ["is empty is not quoted", " \n", undefined],
-  ])("a response's body that %s", async (_, body, response) => {
+    ["of 2,500 characters is quoted at its beginning", "é".repeat(2_500), "é".repeat(1_000)],
+    ["of binary data is not quoted", "\u0000\u0001", undefined],
+    ["of white space is not quoted", " \n", undefined],
+  ])("a response's body %s", async (_, body, response) => {
     const path = freshPath();
     await script(path, { status: 200, body });
     expect((await posted(path)).outcome).toEqual({ status: 200, error: null, response });
