@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import type { ZodError } from "zod";
 import { readModelReference } from "../protocol/common.ts";
+import { type Compatibilities, newCompatibilities } from "../protocol/model.ts";
 import { ociDigest, tag } from "../protocol/oci.ts";
 import { settableName, variableName } from "../protocol/variable.ts";
 import { Misuse } from "./failure.ts";
@@ -93,6 +94,18 @@ export function tagOption(text: string): string {
 
 /** Collects an option that can be repeated. */
 export const repeated = (value: string, values: string[] = []): string[] => [...values, value];
+
+/** Collects `name=true` and `name=false`. */
+export function compatibilityOption(
+  text: string,
+  before: Partial<Compatibilities> = {},
+): Partial<Compatibilities> {
+  const [, name = "", value] = /^(\w+)=(true|false)$/.exec(text) ?? [];
+  const { success } = newCompatibilities.keyof().safeParse(name);
+  if (success) return { ...before, [name]: value === "true" };
+  const names = newCompatibilities.keyof().options.join(", ");
+  throw new InvalidArgumentError(`Write name=true or name=false. Names: ${names}.`);
+}
 
 /** The id of a prediction, or its address. */
 export function predictionArgument(text: string): string {

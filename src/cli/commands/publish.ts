@@ -1,7 +1,14 @@
 /** `auspex publish`: from a folder, or an image, to a version that can be called. */
 import { rm } from "node:fs/promises";
 import { PATHS } from "../../domain/images/server-description.ts";
-import { type Model, type Version, version, visibility } from "../../protocol/model.ts";
+import {
+  type Compatibilities,
+  type Model,
+  newCompatibilities,
+  type Version,
+  version,
+  visibility,
+} from "../../protocol/model.ts";
 import { containerInterface } from "../../protocol/runner.ts";
 import { checkImage } from "../check/check-image.ts";
 import { endOf, Misuse } from "../failure.ts";
@@ -13,9 +20,15 @@ import {
   PushProgress,
   pushImage,
 } from "../image/push-image.ts";
-import { choice, repeated, tagOption } from "../options.ts";
+import { choice, compatibilityOption, repeated, tagOption } from "../options.ts";
 import { findModel, requireHardware, requireVisibility } from "../publish/model.ts";
-import { buildImage, findEngine, modelName, readProject } from "../publish/project.ts";
+import {
+  buildImage,
+  findEngine,
+  modelName,
+  type ProjectManifest,
+  readProject,
+} from "../publish/project.ts";
 import {
   completedVersion,
   configurationOf,
@@ -53,6 +66,11 @@ export const publishCommand = (host: Host) =>
     .option("-m, --message <text>", "release notes", "Published with auspex")
     .option("--hardware <class>", "hardware for it (default: the model's)")
     .option("--interface <name>", SPEAKS, choice(containerInterface.options))
+    .option(
+      "--compatibility <api=true|false>",
+      "an API that its server has or has not, such as vendora_embeddings=true; can be repeated",
+      compatibilityOption,
+    )
     .option("--visibility <who>", "of a new model", choice(visibility.options))
     .option("--tag <tag>", "the image's tag in the registry", tagOption, "latest")
     .option("--engine <name>", "docker or podman (default: the first that answers)")
@@ -64,7 +82,7 @@ export const publishCommand = (host: Host) =>
       const session = await openService(host, options);
       const { service, output, display, signal, access } = session;
       const project = await readProject(folder);
-      const { manifest } = project;
+      const manifest = withCompatibilities(project.manifest, options.compatibility);
       if (options.message.length > MAX_NOTES)
         throw new Misuse(`--message has at most ${MAX_NOTES} characters.`);
       if (options.env && !options.check)
@@ -147,9 +165,19 @@ const answersNothing = ({ configuration, compatibilities }: Version) =>
 
 const NO_API = [
   "Its server does not say which APIs it answers, so calls of OpenAI's and Anthropic's clients are refused.",
-  'Name what it answers in auspex.json, and publish again: "compatibilities": {"vendora_audio_transcriptions": true}',
+  "Name each one that it answers, and publish again: --compatibility vendora_audio_transcriptions=true",
   ...Object.entries(PATHS).map(([flag, path]) => `  ${flag.padEnd(28)} ${path}`),
 ].join("\n");
+
+/** What the command line says goes before auspex.json. */
+function withCompatibilities(
+  manifest: ProjectManifest,
+  given: Partial<Compatibilities> | undefined,
+): ProjectManifest {
+  if (!given) return manifest;
+  const compatibilities = newCompatibilities.parse({ ...manifest.compatibilities, ...given });
+  return { ...manifest, compatibilities };
+}
 
 function requireVariables(names: readonly string[]): void {
   for (const name of names)

@@ -247,6 +247,34 @@ test("what auspex.json says goes into the model and its version", async () => {
   });
 });
 
+test("--compatibility names an API of the server, and goes before auspex.json", async () => {
+  await useEngine("oci");
+  writeFileSync(
+    join(home.folder, "story/auspex.json"),
+    JSON.stringify({ compatibilities: { vendora_embeddings: true, vendora_rerank: true } }),
+  );
+  const flags = ["vendora_rerank=false", "vendora_audio_speech=true"];
+  const { code, err } = await home.run([
+    ...["publish", "story", "--model", "poet"],
+    ...flags.flatMap((flag) => ["--compatibility", flag]),
+  ]);
+  expect(code, err).toBe(0);
+  expect(deployment.models.get("poet")?.versions[0]).toMatchObject({
+    compatibilities: {
+      vendora_embeddings: true,
+      vendora_rerank: false,
+      vendora_audio_speech: true,
+    },
+  });
+  for (const wrong of ["vendora_rerank", "vendora_rerank=yes", "whisper=true"]) {
+    const refused = await home.run(["publish", "story", "--compatibility", wrong]);
+    expect(refused.err).toContain(
+      "Write name=true or name=false. Names: vendora_chat_completions,",
+    );
+    expect(refused.code).toBe(2);
+  }
+});
+
 test("--visibility is for a new model: another than an old one has is refused before the build", async () => {
   await useEngine("oci");
   await home.run(["publish", "story", "--visibility", "public"]);
