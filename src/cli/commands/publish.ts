@@ -169,7 +169,7 @@ const NO_API = [
   ...Object.entries(PATHS).map(([flag, path]) => `  ${flag.padEnd(28)} ${path}`),
 ].join("\n");
 
-/** What the command line says goes before auspex.json. */
+/** The flags of --compatibility replace those of auspex.json. */
 function withCompatibilities(
   manifest: ProjectManifest,
   given: Partial<Compatibilities> | undefined,
