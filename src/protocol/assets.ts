@@ -12,9 +12,9 @@ export type PackageSummary = z.infer<typeof packageSummary>;
 export const manifest = z.object({
   /** Paths by name: `page` (a script), `style.css`. */
   files: z.record(z.string(), z.string()),
-  /** What is inside the SVG of each icon, 16 by 16, by the names of src/dashboard/ui/icons.ts. */
+  /** The content of the SVG of each icon (16 by 16), by the names of src/dashboard/ui/icons.ts. */
   icons: z.record(z.string(), z.string()),
-  /** What is inside the SVG of the bird, 32 by 32. */
+  /** The content of the SVG of the bird (32 by 32). */
   bird: z.string(),
   /** The runner's package, at /auspex-runner.tgz. */
   runner: packageSummary,
@@ -22,3 +22,30 @@ export const manifest = z.object({
   cli: packageSummary,
 });
 export type Manifest = z.infer<typeof manifest>;
+
+export const guide = z.object({
+  title: z.string(),
+  /** The first paragraph, as plain text. */
+  description: z.string(),
+  /** HTML: what comes before the first section, without the title. */
+  introduction: z.string(),
+  /** HTML: the sections. */
+  sections: z.string(),
+  headings: z.array(z.object({ level: z.number(), id: z.string(), html: z.string() })),
+});
+export type Guide = z.infer<typeof guide>;
+
+/** A part of the documentation with a heading of its own. */
+export const passage = z.object({
+  /** The path of the page. */
+  path: z.string(),
+  /** The title of the page. */
+  page: z.string(),
+  /** The id of the heading; empty for the beginning of a page. */
+  id: z.string(),
+  title: z.string(),
+  /** As plain text. */
+  text: z.string(),
+});
+export type Passage = z.infer<typeof passage>;
+export const passages = z.array(passage);

@@ -71,7 +71,7 @@ export const finish = z.object({
   execution_seconds: seconds.optional(),
   /** Size of the unpacked image, if the job asked for it (`measure`). */
   image_bytes: z.number().int().min(1).max(MAX_IMAGE_BYTES).optional(),
-  /** What the container's server tells of itself, if the job asked for it (`describe`). */
+  /** The description that the container's server gives of itself, if the job asked for it (`describe`). */
   description: serverDescription.optional().catch(undefined),
 });
 export type Finish = z.infer<typeof finish>;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { json, jsonObject, timestamp, uuid } from "./common.ts";
 import { oneModel } from "./model.ts";
 
-/** Of one model. */
+/** A model has at most 12 examples. */
 export const MAX_EXAMPLES = 12;
 
 export const example = z

@@ -6,7 +6,7 @@ import { token } from "./operator.ts";
 import { prediction, predictionWithIO } from "./prediction.ts";
 import { upload } from "./upload.ts";
 import { user } from "./user.ts";
-import { webhookEndpoint } from "./webhook-endpoint.ts";
+import { webhookEndpoint } from "./webhook.ts";
 
 const line = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   z.object({ type: z.literal(type), ...shape });

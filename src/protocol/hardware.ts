@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { slug, timestamp } from "./common.ts";
 
-/** Where Cloudflare makes an object, as near as it can. Source: "Data location" of its Durable Objects. */
+/** The region in which Cloudflare creates an object, as near as it can. Source: "Data location" of its Durable Objects. */
 export const LOCATION_HINTS = [
   "wnam",
   "enam",

@@ -1,6 +1,5 @@
 /** Models and their versions. */
 import { z } from "zod";
-import { categorySlugs, categorySummary, MAX_CATEGORIES } from "./category.ts";
 import {
   absentIfNull,
   clearable,
@@ -33,6 +32,24 @@ export const visibility = z.enum(["private", "public", "restricted"]).meta({
     "`private`: visible to and usable by its owner only. `public`: anyone can see, run and download it. `restricted`: anyone can see and run it, only its owner can download it.",
 });
 export type Visibility = z.infer<typeof visibility>;
+
+export const categorySummary = z
+  .object({ name: z.string(), slug: z.string() })
+  .meta({ id: "CategorySummary" });
+export type CategorySummary = z.infer<typeof categorySummary>;
+
+export const category = categorySummary
+  .extend({ description: z.string() })
+  .meta({ id: "Category" });
+export type Category = z.infer<typeof category>;
+
+/** The body of PUT /operator/categories/{slug}. */
+export const putCategory = z
+  .object({ name: z.string().min(1).max(100), description: z.string().max(1_000).default("") })
+  .meta({ id: "PutCategory", example: { name: "Weather", description: "Forecasts" } });
+
+export const MAX_CATEGORIES = 20;
+export const categorySlugs = z.array(slug).max(MAX_CATEGORIES);
 
 /** Strict: a misspelt field could have been `visibility`. */
 const settable = z.strictObject({
@@ -296,7 +313,7 @@ export const oneModel = z.object({
   model_owner: slugInPath.meta({ example: "demo" }),
   model_name: slugInPath.meta({ example: "story" }),
 });
-/** Of official clients, which encode the name as one part of the path. */
+/** Official clients encode the name as one part of the path. */
 export const encodedModel = z.object({
   model: z.string().max(200).meta({
     description: "`owner/name` or `owner/name:version`, with `/` encoded as `%2F`",

@@ -1,5 +1,5 @@
 /**
- * What clients push to a registry: manifests, indexes and image configurations, of OCI's image
+ * The documents that clients push to a registry: manifests, indexes and image configurations, of OCI's image
  * specification 1.1 and of Docker's second schema. Parsing drops unknown fields: the bytes are stored
  * and served as they came. Go's encoders write null for an empty list or map.
  */
@@ -18,9 +18,9 @@ export const MEDIA_TYPES = {
   cogWeightConfig: "application/vnd.cog.weight.config.v1+json",
 } as const;
 
-/** Of a manifest or an index. Registries must take 4 MB at least. */
+/** A manifest or an index may have 4 MiB, which every registry must accept. */
 export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
-/** Of the configuration that is read of an image. Those of Cog have 5 to 100 KB. */
+/** The configuration of an image may have 1 MiB. Cog's have 5 to 100 KB. */
 export const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /** A digest of the two algorithms that OCI registers and that clients use. */
@@ -70,12 +70,12 @@ export const platform = z.object({
 });
 export type Platform = z.infer<typeof platform>;
 
-/** Of a blob or a manifest. */
+/** Names a blob or a manifest. */
 export const descriptor = z.object({
   mediaType,
   digest: ociDigest,
   size: z.int().nonnegative(),
-  /** Where it can be fetched instead. The registry takes nothing that has any. */
+  /** Other addresses of the content. The registry refuses a descriptor that has any. */
   urls: listOf(z.string()),
   /** The bytes themselves, as Base64. */
   data: orAbsent(z.base64()),
@@ -89,11 +89,11 @@ const common = {
   schemaVersion: z.literal(2),
   artifactType: orAbsent(z.string().max(255)),
   annotations: strings,
-  /** What this refers to, such as a signature's image. It need not exist. */
+  /** The manifest that this refers to, such as a signature's image. It need not exist. */
   subject: orAbsent(descriptor),
 };
 
-/** Of one image, or of an artifact. */
+/** A manifest describes one image or an artifact. */
 export const manifest = z.object({
   ...common,
   mediaType: orAbsent(z.enum([MEDIA_TYPES.ociManifest, MEDIA_TYPES.dockerManifest])),
@@ -102,7 +102,7 @@ export const manifest = z.object({
 });
 export type Manifest = z.infer<typeof manifest>;
 
-/** Of images for several platforms, or of anything that belongs together. May contain indexes. */
+/** An index lists images for several platforms, or other manifests and indexes. */
 export const index = z.object({
   ...common,
   mediaType: orAbsent(z.enum([MEDIA_TYPES.ociIndex, MEDIA_TYPES.dockerIndex])),
@@ -116,14 +116,14 @@ export type Index = z.infer<typeof index>;
 const MANIFESTS = new Set<string>([MEDIA_TYPES.ociManifest, MEDIA_TYPES.dockerManifest]);
 const INDEXES = new Set<string>([MEDIA_TYPES.ociIndex, MEDIA_TYPES.dockerIndex]);
 
-/** What a media type says, with or without parameters; undefined: neither is meant by it. */
+/** Returns the kind of document that a media type names, with or without parameters. */
 export function kindOf(contentType: string): "manifest" | "index" | undefined {
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (MANIFESTS.has(type)) return "manifest";
   return INDEXES.has(type) ? "index" : undefined;
 }
 
-/** What an image runs, for which platform, and what it says of itself. */
+/** The configuration of an image: its platform, its command and its labels. */
 export const imageConfig = z.object({
   architecture: z.string().max(100),
   os: z.string().max(100),

@@ -3,9 +3,8 @@
  * managing its fleet.
  */
 import { z } from "zod";
-import { orNull, slug, timestamp, uuid } from "./common.ts";
+import { orNull, priority, slug, timestamp, uuid } from "./common.ts";
 import { prediction } from "./prediction.ts";
-import { priority } from "./priority.ts";
 import { owner } from "./user.ts";
 
 export const scope = z.enum(["read", "write", "predict"]).meta({
@@ -91,7 +90,7 @@ export const runnerToken = z
   .meta({ id: "RunnerToken" });
 export type RunnerToken = z.infer<typeof runnerToken>;
 
-/** What support sees of a prediction: neither input nor output. */
+/** The part of a prediction that support may see: neither input nor output. */
 export const operatorPrediction = prediction
   .extend({
     account: owner,

@@ -6,11 +6,11 @@ import {
   modelReference,
   orNull,
   pageQuery,
+  priority,
   repeated,
   timestamp,
   uuid,
 } from "./common.ts";
-import { priority } from "./priority.ts";
 import { webhook } from "./webhook.ts";
 
 export const taskStatus = z.enum(["pending", "started", "succeeded", "failed", "canceled"]).meta({

@@ -1,7 +1,6 @@
 /** Messages of the two queues. */
 import { z } from "zod";
-import { uuid } from "./common.ts";
-import { priority } from "./priority.ts";
+import { priority, uuid } from "./common.ts";
 
 /** A job that waits for a runner: what the pool needs to place it. */
 export const waitingJob = z.object({
@@ -9,7 +8,7 @@ export const waitingJob = z.object({
   object_id: z.string(),
   user_id: uuid,
   pool: z.string(),
-  /** Its class, which stands in the pool, and how many GPUs that has. */
+  /** The class of hardware, which belongs to the pool, and its number of GPUs. */
   hardware: z.string(),
   gpus: z.int().nonnegative(),
   priority,

@@ -33,7 +33,7 @@ export const registryErrors = z.object({
 });
 export type RegistryErrors = z.infer<typeof registryErrors>;
 
-/** What a client gets for its credentials, and sends as a bearer token. */
+/** The bearer token that a client gets for its credentials. */
 export const registryToken = z.object({
   token: z.string(),
   access_token: z.string(),

@@ -1,15 +1,15 @@
 /**
- * What a runner tells its pool of itself: with each claim, and whenever it changes, also when it is full
+ * The state that a runner reports to its pool: with each claim, and whenever it changes, also when it is full
  * (POST /v1/runner/state). A snapshot is whole: each replaces the one before. Its times are durations,
  * because clocks differ. Names of containers and devices are the runner's own.
  */
 import { z } from "zod";
 import { shownText } from "./common.ts";
 
-/** At most so many containers a box may have, and at most so many devices are told; it has fewer. */
+/** A runner reports at most so many containers and devices; a machine has fewer. */
 export const MAX_CONTAINERS = 256;
 export const MAX_DEVICES = 256;
-/** Those that stop are told beside those that replace them. */
+/** A report has stopping containers beside those that replace them. */
 export const MAX_TOLD = 2 * MAX_CONTAINERS;
 export const MAX_JOBS = 1_000;
 /** In all containers together. Those of jobs that were given up may take a while to end. */
@@ -30,7 +30,7 @@ export const handout = z.int().positive();
 
 export const containerName = z.string().min(1).max(40);
 
-/** Of the jobs that may use a container (domain/scheduling/isolation.ts). */
+/** The isolation key of the jobs that may use a container (domain/scheduling/isolation.ts). */
 export const containerKey = z.string().min(1).max(64);
 
 export const containerPhase = z.enum(["starting", "ready", "stopping"]);
@@ -57,9 +57,9 @@ export const containerState = z.object({
   /** Devices that it has, or will have as soon as those that it replaces have stopped. */
   gpus: count,
   phase: containerPhase,
-  /** How long it has been in that phase. */
+  /** Milliseconds since the container entered the phase. */
   phase_ms: milliseconds,
-  /** How long it has had no run; null while it has one. */
+  /** Milliseconds since the container's last run; null during a run. */
   idle_ms: milliseconds.nullable(),
   users: count,
   /** How many runs it takes at a time. */
@@ -71,7 +71,7 @@ export const containerState = z.object({
 });
 export type ContainerState = z.infer<typeof containerState>;
 
-/** What a setup or a run of a container took: what is expected of the next one. */
+/** The duration of a setup or a run of a container: what is expected of the next one. */
 const measured = z.object({
   key: containerKey,
   /** From the start of its pull until it was ready. */
@@ -95,7 +95,7 @@ export const runnerSnapshot = z.object({
   handed: z.int().nonnegative(),
   /** How many jobs it may have at a time; fewer while the process before it has some. */
   slots: z.int().nonnegative().max(MAX_JOBS),
-  /** Those that it has: the numbers of their hand-outs. */
+  /** The jobs that the runner has, by the numbers of their hand-outs. */
   jobs: z.array(handout).max(MAX_JOBS),
   /** How many containers it may have. */
   max_containers: z.int().min(1).max(MAX_CONTAINERS),

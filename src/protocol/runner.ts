@@ -77,10 +77,10 @@ export type Machine = z.infer<typeof machine>;
 /** Identifies a class of hardware, or a pool. */
 const className = z.string().min(1).max(63);
 
-/** Of one runner. */
+/** A runner serves at most so many classes of hardware. */
 export const MAX_CLASSES = 16;
 
-/** Of a session request, whatever else its version of the protocol has in it. */
+/** `spokenProtocol` reads the version of a session request, whatever else it has. */
 export const spokenProtocol = z.object({ protocol: z.number().int() });
 
 export const sessionRequest = spokenProtocol.extend({
@@ -93,7 +93,7 @@ export const sessionRequest = spokenProtocol.extend({
   slots: z.number().int().min(1).max(1_000),
   machine,
   /**
-   * Of the process. A registration that was given up may arrive long after the next one: it must not
+   * The id of the process. A registration that was given up may arrive long after the next one: it must not
    * replace the session of its own process, or of the one after it.
    */
   process: uuid.optional(),
@@ -136,7 +136,7 @@ export const stateRequest = claimRequest.omit({ images: true });
 export type StateRequest = z.infer<typeof stateRequest>;
 
 export const image = z.object({
-  /** With a registry's host, or `auspex/models/{model id}` for the deployment's own registry. */
+  /** The reference has a registry's host, or is `auspex/models/{model id}` in the deployment's own registry. */
   repository: z.string().max(300),
   digest,
   /**
@@ -156,7 +156,7 @@ export const keys = z.object({
   container: containerKey,
   /** For cached files: a job can notice that a file is already cached. */
   files: containerKey,
-  /** For cached weights, likewise. Only of jobs with weights. */
+  /** A job with weights can notice that they are cached. */
   weights: containerKey.optional(),
 });
 export type Keys = z.infer<typeof keys>;
@@ -188,7 +188,7 @@ export const inputFile = z.object({
       name: z.string(),
       mime_type: z.string(),
       size: z.number().int().nonnegative(),
-      /** It was sent as a data URI, and the container gets one. */
+      /** The file was sent as a data URI, and the container gets one. */
       data_uri: z.literal(true).optional(),
     })
     .optional(),
@@ -203,7 +203,7 @@ export const jobHardware = z.object({
 export type JobHardware = z.infer<typeof jobHardware>;
 
 /**
- * What answers a responses call: the container's own responses, its chats, or whichever does more of what
+ * The API of the container that answers a responses call: the container's own responses, its chats, or whichever does more of what
  * the call asks for.
  */
 export const responsesVia = z.enum(["own", "chat", "best"]);
@@ -226,14 +226,14 @@ export const job = z.object({
   egress,
   /** Null: the input follows the model's own schema. */
   call: vendoraCall.nullable(),
-  /** Of a responses call. */
+  /** The API for a responses call. */
   responses: responsesVia.optional(),
   variables: z.record(z.string(), z.string()),
   /** Whether to report container output during setup: only to the model's owner. */
   setup_logs: z.boolean(),
   /** Whether to report the size of the image, which is not known yet. */
   measure: z.boolean(),
-  /** Whether to report what its server tells of itself: nothing else says what the version can do. */
+  /** Whether the runner reports the description that the server gives of itself: nothing else says what the version can do. */
   describe: z.boolean().optional(),
   limits,
   /** Absent if larger than 1 MiB: then it is at GET /v1/runner/input. */
@@ -253,7 +253,7 @@ export const MAX_DESCRIPTION = 256 * 1024;
 
 const answer = z.string().max(MAX_DESCRIPTION).optional();
 
-/** What a container's server answers, as text, where it has such an address. */
+/** The texts that a container's server answers at its description addresses. */
 export const serverDescription = z
   .object({
     /** GET /openapi.json, without what describes no model (domain/images/openapi-document.ts). */

@@ -55,7 +55,7 @@ export type User = z.infer<typeof user>;
  */
 export const VERIFIER = "auspex-verify";
 
-/** What pages beside that of an owner are called (/models/new). */
+/** Names of pages beside that of an owner (/models/new). */
 const PAGES = ["new", "publish"];
 
 /** Names that others would take for the service itself, or for its staff. */
@@ -99,7 +99,7 @@ const space = z.object({
   max_bytes: z.int().meta({ description: "What takes more is refused" }),
 });
 
-/** What an account has stored. */
+/** The bytes that an account has stored. */
 export const userUsage = z
   .object({
     files: space.meta({

@@ -13,7 +13,7 @@ export const WEBHOOK_HEADERS = {
   plainSignature: "auspex-webhook-signature",
 } as const;
 
-/** The same, for the OpenAPI document. */
+/** The schema of the headers, for the OpenAPI document. */
 export const webhookHeaders = z.object({
   [WEBHOOK_HEADERS.id]: webhookEventId,
   [WEBHOOK_HEADERS.timestamp]: z

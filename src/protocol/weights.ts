@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { digest, uuid } from "./common.ts";
 
-/** Of a version. */
+/** A version has at most so many weights. */
 export const MAX_WEIGHTS = 100;
 
-/** Where a container's system lies, or Docker mounts files of its own. */
+/** Paths of a container's system, and paths where Docker mounts files. */
 const SYSTEM = [
   ..."/bin /boot /dev /etc /lib /lib32 /lib64 /libx32 /proc /run /sbin /sys /var/run".split(" "),
   ..."/usr/bin /usr/lib /usr/lib32 /usr/lib64 /usr/libx32 /usr/sbin".split(" "),
@@ -13,7 +13,7 @@ const SYSTEM = [
 
 const MAX_TARGET = 255;
 
-/** Where weights may be mounted. @returns what is wrong with the target; undefined if nothing is */
+/** The paths where weights may be mounted. @returns what is wrong with the target; undefined if nothing is */
 export function targetProblem(target: string): string | undefined {
   if (!target.startsWith("/")) return "the target must be an absolute path, such as /models/a.gguf";
   if (target.length > MAX_TARGET) return `the target can have at most ${MAX_TARGET} characters`;
@@ -79,7 +79,7 @@ export const configuredWeights = z
 /** A file of `configuration.weights`, as the version keeps it: a file of an upload never changes. */
 export interface WeightFile {
   target: string;
-  /** Of the upload. */
+  /** The id of the upload. */
   id: string;
   /** In R2. */
   key: string;

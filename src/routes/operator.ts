@@ -1,9 +1,9 @@
 /** /v1/operator: managing users, tokens, hardware and categories. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireOperator } from "../middleware/authentication.ts";
-import { category, putCategory } from "../protocol/category.ts";
 import { nothing, pageOf, pageQuery, slug, slugInPath, uuid } from "../protocol/common.ts";
 import { hardware, putHardware } from "../protocol/hardware.ts";
+import { category, putCategory } from "../protocol/model.ts";
 import {
   createRunnerToken as createRunnerTokenBody,
   createToken as createTokenBody,

@@ -1,8 +1,14 @@
 /** What was built beside the Worker (src/dev/assets.ts), found by its name. */
 import type { z } from "zod";
 import type { Bindings } from "../env.ts";
-import { type Manifest, manifest } from "../protocol/assets.ts";
-import { type Guide, guide, type Passage, passages } from "../protocol/guide.ts";
+import {
+  type Guide,
+  guide,
+  type Manifest,
+  manifest,
+  type Passage,
+  passages,
+} from "../protocol/assets.ts";
 
 /** They change with a deployment alone: each is read once per isolate. */
 const once = <Value>(schema: z.ZodType<Value>) => {

@@ -1,13 +1,12 @@
 /** Turns rows into resources. The only place that knows which of the two resource shapes is served. */
-
 import { secondsText } from "../domain/predictions/prediction-resource.ts";
 import type { PredictionRow } from "../domain/predictions/prediction-row.ts";
 import type { Settings } from "../env.ts";
-import type { Category } from "../protocol/category.ts";
 import { DEFAULT_EGRESS } from "../protocol/egress.ts";
 import { metrics } from "../protocol/event.ts";
 import type { Hardware } from "../protocol/hardware.ts";
 import {
+  type Category,
   DEFAULT_ISOLATION,
   type FoundModel,
   type Model,
@@ -18,7 +17,7 @@ import {
 import type { RunnerToken, Token } from "../protocol/operator.ts";
 import { type Prediction, predictionError } from "../protocol/prediction.ts";
 import type { Owner, ResourceShape, User } from "../protocol/user.ts";
-import type { WebhookEndpoint } from "../protocol/webhook-endpoint.ts";
+import type { WebhookEndpoint } from "../protocol/webhook.ts";
 import type { RunnerTokenRow, TokenRow } from "../storage/accounts/tokens.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
 import type { CategoryRow } from "../storage/models/categories.ts";

@@ -8,11 +8,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { seed as seedUser } from "../../src/dev/seed.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
-import type { WebhookEvent, WebhookEventName } from "../../src/protocol/webhook.ts";
 import {
   createdEndpointSecret,
   createdWebhookEndpoint,
-} from "../../src/protocol/webhook-endpoint.ts";
+  type WebhookEvent,
+  type WebhookEventName,
+} from "../../src/protocol/webhook.ts";
 import type { Received } from "../receiver/exchange.ts";
 import { Receiver } from "../receiver/receiver.ts";
 import { USERNAME } from "./support/access.ts";

@@ -1,8 +1,7 @@
 /** Webhooks in the lives of predictions: what is delivered again, what stops, what waits for nobody. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { type CreatePredictionOfVersion, predictionWithIO } from "../../src/protocol/prediction.ts";
-import type { Webhook } from "../../src/protocol/webhook.ts";
-import { createdWebhookEndpoint } from "../../src/protocol/webhook-endpoint.ts";
+import { createdWebhookEndpoint, type Webhook } from "../../src/protocol/webhook.ts";
 import { type WebhookPayload, webhookPayload } from "../../src/protocol/webhook-payload.ts";
 import { verifyWebhook } from "../../src/receiver/index.ts";
 import type { Behaviour, Received } from "../receiver/exchange.ts";

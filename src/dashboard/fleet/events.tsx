@@ -1,5 +1,5 @@
 /** What has become of a runner, newest first. */
-import type { RunnerEvent } from "../../protocol/runner-history.ts";
+import type { RunnerEvent } from "../../protocol/runner-log.ts";
 import { Time } from "../ui/parts.tsx";
 
 /** The others are folded away. */

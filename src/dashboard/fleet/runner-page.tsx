@@ -1,7 +1,7 @@
 /** `/fleet/runners/:id`: a runner with all that is known of it. */
 import { isHeard, isOffline } from "../../domain/runners/silence.ts";
 import type { RunnerDetail } from "../../protocol/fleet.ts";
-import type { RunnerEvent } from "../../protocol/runner-history.ts";
+import type { RunnerEvent } from "../../protocol/runner-log.ts";
 import { Above, Time } from "../ui/parts.tsx";
 import { Containers } from "./containers.tsx";
 import { Devices } from "./devices.tsx";

@@ -1,7 +1,7 @@
 /** The forms that create and update a model. */
-import type { Category } from "../../protocol/category.ts";
-import type { Hardware } from "../../protocol/hardware.ts";
-import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
+
+import { DEFAULT_HARDWARE, type Hardware } from "../../protocol/hardware.ts";
+import type { Category } from "../../protocol/model.ts";
 import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";

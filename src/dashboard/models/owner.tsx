@@ -1,6 +1,5 @@
 /** The page of whoever has models: what they say of themselves, and their models. */
-import type { Category } from "../../protocol/category.ts";
-import type { ModelItem } from "../../protocol/model.ts";
+import type { Category, ModelItem } from "../../protocol/model.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
 import type { Viewer } from "../context.ts";

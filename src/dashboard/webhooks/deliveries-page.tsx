@@ -1,5 +1,5 @@
 /** `/account/webhooks/deliveries`: what was sent of all predictions, and sending many again. */
-import type { WebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
+import type { WebhookEndpoint } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import type { Page } from "../../services/pagination.ts";
 import { type AccountDelivery, MOST_AT_ONCE } from "../../services/webhooks/account-deliveries.ts";

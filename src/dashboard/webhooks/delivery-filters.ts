@@ -1,6 +1,6 @@
 /** The filters of the list of deliveries as they stand in the address of its page. */
 import type { DeliveryFilter } from "../../domain/webhooks/delivery-row.ts";
-import type { WebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
+import type { WebhookEndpoint } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 
 export const DELIVERIES = "/account/webhooks/deliveries";

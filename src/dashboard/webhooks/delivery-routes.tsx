@@ -3,8 +3,7 @@ import { z } from "zod";
 import { notFound } from "../../errors.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { uuid } from "../../protocol/common.ts";
-import { webhookEventId } from "../../protocol/webhook.ts";
-import type { WebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
+import { type WebhookEndpoint, webhookEventId } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import { viewPrediction } from "../../services/predictions/prediction-view.ts";
 import {

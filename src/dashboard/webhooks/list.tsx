@@ -1,5 +1,5 @@
 /** `/account/webhooks`: the receivers of the events of all one's predictions. */
-import type { WebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
+import type { WebhookEndpoint } from "../../protocol/webhook.ts";
 import { AccountTabs } from "../account/tabs.tsx";
 import type { Draft } from "../form.ts";
 import { Submit } from "../ui/fields.tsx";

@@ -1,5 +1,5 @@
 /** `/account/webhooks/:id`: one endpoint, with its test, settings and secrets. */
-import type { WebhookEndpoint, WebhookTest } from "../../protocol/webhook-endpoint.ts";
+import type { WebhookEndpoint, WebhookTest } from "../../protocol/webhook.ts";
 import type { Draft } from "../form.ts";
 import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";

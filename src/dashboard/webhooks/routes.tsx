@@ -1,7 +1,7 @@
 /** `/account/webhooks`: the webhook endpoints of an account. */
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { uuid } from "../../protocol/common.ts";
-import { createWebhookEndpoint, updateWebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
+import { createWebhookEndpoint, updateWebhookEndpoint } from "../../protocol/webhook.ts";
 import { parse } from "../../routes/router.ts";
 import {
   createEndpoint,

@@ -1,5 +1,5 @@
 /** The secrets of an endpoint, and the steps in which one is replaced. */
-import type { WebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
+import type { WebhookEndpoint } from "../../protocol/webhook.ts";
 import { MAX_SECRETS } from "../../services/webhooks/endpoints.ts";
 import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";

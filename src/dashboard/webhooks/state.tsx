@@ -1,5 +1,5 @@
 /** How an endpoint is: delivering, failing, or disabled, and by whom. */
-import type { WebhookEndpoint } from "../../protocol/webhook-endpoint.ts";
+import type { WebhookEndpoint } from "../../protocol/webhook.ts";
 import { Time } from "../ui/parts.tsx";
 
 export const EndpointStatus = ({

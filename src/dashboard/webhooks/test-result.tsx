@@ -1,5 +1,5 @@
 /** How the receiver has answered a test. */
-import type { WebhookTest } from "../../protocol/webhook-endpoint.ts";
+import type { WebhookTest } from "../../protocol/webhook.ts";
 
 export const TestResult = ({ test }: { test: WebhookTest }) => (
   <section class="test-result" aria-labelledby="test-title">

@@ -2,8 +2,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openPart, sha256 } from "../../domain/backups/seal.ts";
-import { type Backup, backup } from "../../protocol/backup.ts";
-import { manifest, partContent } from "../../protocol/backup-content.ts";
+import { type Backup, backup, manifest, partContent } from "../../protocol/backup.ts";
 import type { BackupApi, Bytes } from "./api.ts";
 
 const SUMMARY = "backup.json";

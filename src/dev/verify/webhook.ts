@@ -10,7 +10,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { predictionWithIO } from "../../protocol/prediction.ts";
-import { createdWebhookEndpoint, webhookTest } from "../../protocol/webhook-endpoint.ts";
+import { createdWebhookEndpoint, webhookTest } from "../../protocol/webhook.ts";
 import { verifyWebhook } from "../../receiver/index.ts";
 import type { Client } from "../client.ts";
 import type { Check } from "./check.ts";

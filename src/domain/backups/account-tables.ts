@@ -1,5 +1,5 @@
 /** What of an account's object is in a backup, in the order in which it is read. */
-import { countRow, predictionRow, usageRow } from "../../protocol/backup-content.ts";
+import { countRow, predictionRow, usageRow } from "../../protocol/backup.ts";
 
 export const ACCOUNT_TABLES = {
   usage: { key: ["day", "model_id", "token_id"], columns: Object.keys(usageRow.shape) },

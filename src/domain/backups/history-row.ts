@@ -1,5 +1,5 @@
 /** A prediction in another deployment: its object stayed where it was, with input, output and log. */
-import type { StoredPrediction } from "../../protocol/backup-content.ts";
+import type { StoredPrediction } from "../../protocol/backup.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import { OWN_REMOVAL_MS } from "../predictions/prediction-row.ts";
 import { isTerminal } from "../predictions/state.ts";

@@ -1,5 +1,5 @@
 /** Which priority a new prediction has. */
-import { DEFAULT_PRIORITY, PRIORITIES, type Priority } from "../../protocol/priority.ts";
+import { DEFAULT_PRIORITY, PRIORITIES, type Priority } from "../../protocol/common.ts";
 
 /**
  * @param held what the token is held to: its predictions have that, or a lower one. Null: any

@@ -1,9 +1,9 @@
 /** What a prediction object stores: what was requested, and its state so far. */
 import type { Finish } from "../../protocol/channel.ts";
+import type { Priority } from "../../protocol/common.ts";
 import type { Egress } from "../../protocol/egress.ts";
 import type { Metrics, StoredValue } from "../../protocol/event.ts";
 import type { PredictionError, TaskStatus } from "../../protocol/prediction.ts";
-import type { Priority } from "../../protocol/priority.ts";
 import type {
   ContainerInterface,
   Image,

@@ -1,5 +1,5 @@
 /** What has become of a runner, for operators: the latest of it. */
-import type { RUNNER_EVENT_KINDS } from "../../protocol/runner-history.ts";
+import type { RUNNER_EVENT_KINDS } from "../../protocol/runner-log.ts";
 
 export interface RunnerEvent {
   /** Unix ms. */

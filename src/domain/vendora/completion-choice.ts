@@ -1,6 +1,6 @@
 /** One choice of a completion, normalized to the convention, and all of them assembled. */
 import { isObject, withoutNulls } from "../../lib/json.ts";
-import type { CompletionChunk } from "../../protocol/vendora/completion.ts";
+import type { CompletionChunk } from "../../protocol/vendora/chat.ts";
 import { finishReasonOf } from "./chat-choice.ts";
 
 type Choice = CompletionChunk["choices"][number];

@@ -2,8 +2,7 @@
 import { z } from "zod";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import { chatUsage } from "../../protocol/vendora/chat.ts";
-import { type CompletionChunk, completionChunk } from "../../protocol/vendora/completion.ts";
+import { type CompletionChunk, chatUsage, completionChunk } from "../../protocol/vendora/chat.ts";
 import { valuesIn } from "./output-values.ts";
 import { TranslationFailed } from "./translation.ts";
 

@@ -1,5 +1,5 @@
 /** The stream of a completion. */
-import type { CompletionChunk } from "../../protocol/vendora/completion.ts";
+import type { CompletionChunk } from "../../protocol/vendora/chat.ts";
 import type { ChoiceFormat } from "./choice-stream.ts";
 import { CompletionChoice, TextAssembler, type TextPiece } from "./completion-choice.ts";
 import { completionChunksOf } from "./completion-chunks.ts";

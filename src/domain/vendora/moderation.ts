@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import { moderation } from "../../protocol/vendora/moderation.ts";
+import { moderation } from "../../protocol/vendora/tasks.ts";
 import { TranslationFailed } from "./translation.ts";
 
 /** @throws TranslationFailed */

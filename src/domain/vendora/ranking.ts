@@ -5,7 +5,7 @@ import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
 import { chatUsage } from "../../protocol/vendora/chat.ts";
-import { type Ranking, ranking } from "../../protocol/vendora/rerank.ts";
+import { type Ranking, ranking } from "../../protocol/vendora/tasks.ts";
 import { fieldsOf } from "./response-json.ts";
 import { TranslationFailed } from "./translation.ts";
 

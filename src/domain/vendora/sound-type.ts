@@ -1,5 +1,5 @@
 /** Media types of sound, and the formats of the convention that they are. */
-import { SPEECH_FORMATS, type SpeechFormat } from "../../protocol/vendora/speech.ts";
+import { SPEECH_FORMATS, type SpeechFormat } from "../../protocol/vendora/audio.ts";
 
 export const OPAQUE = "application/octet-stream";
 

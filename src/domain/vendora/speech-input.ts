@@ -1,6 +1,6 @@
 /** The body of a speech call as the input of a Cog model that speaks. */
 import type { Json } from "../../protocol/common.ts";
-import type { SpeechRequest } from "../../protocol/vendora/speech.ts";
+import type { SpeechRequest } from "../../protocol/vendora/audio.ts";
 import {
   type Field,
   isFreeText,

@@ -1,7 +1,7 @@
 /** The output of a model that speaks: bytes, or files. */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type SpeechUsage, speechEvent } from "../../protocol/vendora/speech.ts";
+import { type SpeechUsage, speechEvent } from "../../protocol/vendora/audio.ts";
 import { valuesIn } from "./output-values.ts";
 import { TranslationFailed } from "./translation.ts";
 

@@ -2,7 +2,7 @@
 import { numberIn } from "../../lib/exact-json.ts";
 import { withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import type { TranscriptFormat } from "../../protocol/vendora/transcription.ts";
+import type { TranscriptFormat } from "../../protocol/vendora/audio.ts";
 import { UnfitParameter } from "./model-fields.ts";
 import { type Fields, isFields, textOf } from "./response-json.ts";
 import type { Segment, Timed, Transcript } from "./transcript.ts";

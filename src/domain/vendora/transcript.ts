@@ -2,7 +2,7 @@
 import { numberIn } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type TranscriptSegment, transcriptSegment } from "../../protocol/vendora/transcription.ts";
+import { type TranscriptSegment, transcriptSegment } from "../../protocol/vendora/audio.ts";
 import { valuesIn } from "./output-values.ts";
 import { type Fields, listOf } from "./response-json.ts";
 import { TranslationFailed } from "./translation.ts";

@@ -1,7 +1,6 @@
 /** The form of a transcription or translation as the input of a Cog model that writes down what it hears. */
-
 import type { Json } from "../../protocol/common.ts";
-import type { TranscriptionRequest } from "../../protocol/vendora/transcription.ts";
+import type { TranscriptionRequest } from "../../protocol/vendora/audio.ts";
 import { enumOptions } from "../schemas/input-form-schema.ts";
 import {
   type Field,

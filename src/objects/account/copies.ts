@@ -13,7 +13,7 @@ import {
   accountPage,
   type StoredPrediction,
   type StoredRow,
-} from "../../protocol/backup-content.ts";
+} from "../../protocol/backup.ts";
 import { newPredictionId } from "../prediction/stub.ts";
 import type { AccountCopy } from "./rpc-types.ts";
 

@@ -16,7 +16,7 @@ import type { DeliveryFilter, DeliveryRow } from "../../domain/webhooks/delivery
 import { type Bindings, settings } from "../../env.ts";
 import { timeOfId } from "../../lib/uuid-time.ts";
 import { logger } from "../../log.ts";
-import type { AccountPage } from "../../protocol/backup-content.ts";
+import type { AccountPage } from "../../protocol/backup.ts";
 import type { Keyset } from "../../storage/keyset.ts";
 import { Conversations } from "./conversations.ts";
 import { copyAccount, writeRows } from "./copies.ts";

@@ -1,11 +1,10 @@
 /** What the methods of an account object take and return. */
-
 import type { UsageCount } from "../../domain/accounts/usage.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
 import type { Key } from "../../domain/cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { DeliveryRow } from "../../domain/webhooks/delivery-row.ts";
-import type { AccountPage } from "../../protocol/backup-content.ts";
+import type { AccountPage } from "../../protocol/backup.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 
 export interface ModelName {

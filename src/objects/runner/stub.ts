@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { RunnerEvent } from "../../domain/runners/events.ts";
 import type { Bindings } from "../../env.ts";
 import { load, machine, type TelemetryRequest } from "../../protocol/runner.ts";
-import { RUNNER_EVENT_KINDS } from "../../protocol/runner-history.ts";
+import { RUNNER_EVENT_KINDS } from "../../protocol/runner-log.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
 import { repeated } from "../repeated.ts";

@@ -96,3 +96,49 @@ export const chatCompletion = z.looseObject({
   usage: toldUsage,
 });
 export type ChatCompletion = z.infer<typeof chatCompletion>;
+
+/** The convention's limit of inputs per request; texts are limited by the 10 MB body. */
+export const MAX_INPUTS = 2_048;
+export const text = z.string().max(10_000_000);
+const tokens = z
+  .array(
+    z
+      .int()
+      .min(0)
+      .max(2 ** 31 - 1),
+  )
+  .min(1)
+  .max(1_000_000);
+
+export const textsOrTokens = z.union([
+  text,
+  z.array(text).min(1).max(MAX_INPUTS),
+  tokens,
+  z.array(tokens).min(1).max(MAX_INPUTS),
+]);
+
+/** The body of POST /vendora/completions. */
+export const completionRequest = z
+  .object({
+    model: vendoraModelName,
+    prompt: textsOrTokens,
+    stream: z.boolean().nullish(),
+    stream_options: chatRequest.shape.stream_options,
+    webhook: vendoraWebhook,
+  })
+  .catchall(json)
+  .meta({ example: { model: "demo/story", prompt: "The Hatter opened his eyes" } });
+export type CompletionRequest = z.infer<typeof completionRequest>;
+
+/** A container's response, or a chunk of its stream: they have the same shape. */
+export const completionChunk = z.looseObject({
+  choices: z.array(
+    z.looseObject({
+      index: choiceIndex,
+      text: z.string().nullish(),
+      finish_reason: z.string().nullish(),
+    }),
+  ),
+  usage: toldUsage,
+});
+export type CompletionChunk = z.infer<typeof completionChunk>;

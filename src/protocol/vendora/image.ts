@@ -43,7 +43,7 @@ export const imageRequest = z
   .meta({ example: { model: "demo/brush", prompt: "Hills at dusk", size: "512x384" } });
 export type ImageRequest = z.infer<typeof imageRequest>;
 
-/** What is asked of an answer, whatever the picture shows. */
+/** The options of an answer that do not describe the picture. */
 export type AskedImages = Pick<
   ImageRequest,
   "size" | "quality" | "background" | "output_format" | "response_format"
@@ -79,7 +79,7 @@ export const imageEditRequest = z
   });
 export type ImageEditRequest = z.infer<typeof imageEditRequest>;
 
-/** What a server answers, and an event of its stream, once its images are files: `url` in place of `b64_json`. */
+/** An answer of a server, or an event of its stream, once its images are files: `url` in place of `b64_json`. */
 const picture = { url: z.string().nullish(), b64_json: z.string().nullish() };
 const traits = {
   size: z.string().optional().catch(undefined),

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { cursorText, integerText, json } from "../common.ts";
 import { vendoraModelName, vendoraWebhook } from "./chat.ts";
+import type { VendoraError } from "./error.ts";
 
 /** An item of a conversation: a message (`type` is optional), a tool call, its output … */
 export const responseItem = z.record(z.string(), json);
@@ -90,3 +91,26 @@ export const responseQuery = z.object({
     .default(-1)
     .meta({ description: "With `stream`: only events after this `sequence_number`" }),
 });
+
+/** The message of a client that starts a response. All other fields are those of POST /vendora/responses, which checks them. */
+export const responseCreate = z.looseObject({
+  type: z.literal("response.create"),
+  background: z.literal(false).nullish(),
+  /** Comes back with each event. */
+  stream_id: z
+    .string()
+    .regex(/^[\w.-]{1,256}$/)
+    .optional(),
+});
+export type ResponseCreate = z.infer<typeof responseCreate>;
+
+/** The stream that any message names, also an invalid one. */
+export const responseLane = responseCreate.pick({ stream_id: true });
+
+/** The answer to a message that starts no response. */
+export interface SocketError {
+  type: "error";
+  status: number;
+  error: VendoraError;
+  stream_id?: string;
+}

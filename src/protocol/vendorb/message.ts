@@ -7,13 +7,13 @@ import { z } from "zod";
 import { json } from "../common.ts";
 import { vendoraModelName, vendoraWebhook } from "../vendora/chat.ts";
 
-/** Of one request: the convention's own limit. */
+/** The convention's own limit of one request. */
 const MAX_MESSAGES = 100_000;
-/** Of one message. */
+/** The convention's own limit of one message. */
 const MAX_BLOCKS = 100_000;
 const MAX_TOOLS = 10_000;
 const MAX_SEQUENCES = 100;
-/** Of a tool's name, or of a stop sequence. */
+/** The limit of a tool's name and of a stop sequence. */
 const MAX_SHORT = 1_000;
 
 /** As long as the 10 MB body may be. */
@@ -24,7 +24,7 @@ const block = z.looseObject({ type: z.string().min(1).max(64) });
 
 const content = z.union([text, z.array(block).max(MAX_BLOCKS)]);
 
-/** What a conversation consists of: what is to be counted, or to be gone on with. */
+/** The content blocks of a conversation: what is to be counted, or to be gone on with. */
 const conversation = z
   .object({
     model: vendoraModelName,

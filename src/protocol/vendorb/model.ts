@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { cursorText, integerText, timestamp } from "../common.ts";
 
-/** What nobody has told of a model is null, which the convention allows. */
+/** Unknown facts of a model are null, which the convention allows. */
 export const vendorbModel = z
   .object({
     type: z.literal("model"),

@@ -2,9 +2,9 @@
 import { createRoute } from "@hono/zod-openapi";
 import { allowAnonymous } from "../../middleware/authentication.ts";
 import { conditionalGet, markPublic } from "../../middleware/conditional.ts";
-import { category } from "../../protocol/category.ts";
 import { pageOf, pageQuery } from "../../protocol/common.ts";
 import { hardware } from "../../protocol/hardware.ts";
+import { category } from "../../protocol/model.ts";
 import { listCategories } from "../../services/models/categories.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
 import { listHardware } from "../../services/runners/hardware.ts";

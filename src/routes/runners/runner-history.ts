@@ -3,8 +3,12 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { ProblemError } from "../../errors.ts";
 import { requireOperator } from "../../middleware/authentication.ts";
 import { pageOf, uuid } from "../../protocol/common.ts";
-import { runnerEvent, runnerHistory } from "../../protocol/runner-history.ts";
-import { type RunnerLog, runnerLog } from "../../protocol/runner-log.ts";
+import {
+  type RunnerLog,
+  runnerEvent,
+  runnerHistory,
+  runnerLog,
+} from "../../protocol/runner-log.ts";
 import { onePage } from "../../services/pagination.ts";
 import { readEvents, readHistory } from "../../services/runners/runner-history.ts";
 import { askForRunnerLog, readRunnerLog } from "../../services/runners/runner-log.ts";

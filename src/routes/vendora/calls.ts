@@ -2,7 +2,6 @@
  * POST /v1/vendora/chat/completions and /v1/vendora/embeddings. `vendora` is the contract's name for
  * OpenAI's API, whose requests and responses these calls use.
  */
-
 import { createRoute } from "@hono/zod-openapi";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";
@@ -10,7 +9,7 @@ import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurren
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
 import { chatRequest } from "../../protocol/vendora/chat.ts";
-import { embeddingRequest } from "../../protocol/vendora/embedding.ts";
+import { embeddingRequest } from "../../protocol/vendora/tasks.ts";
 import { waitForCall } from "../../services/vendora/calls.ts";
 import { answerStream, CHAT_ANSWERS, wholeAnswer } from "../../services/vendora/choices.ts";
 import { embeddingList } from "../../services/vendora/embeddings.ts";

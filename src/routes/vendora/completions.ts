@@ -1,12 +1,11 @@
 /** POST /v1/vendora/completions. */
-
 import { createRoute } from "@hono/zod-openapi";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
-import { completionRequest } from "../../protocol/vendora/completion.ts";
+import { completionRequest } from "../../protocol/vendora/chat.ts";
 import { waitForCall } from "../../services/vendora/calls.ts";
 import { answerStream, COMPLETION_ANSWERS, wholeAnswer } from "../../services/vendora/choices.ts";
 import { completionBody } from "../../services/vendora/completion-body.ts";

@@ -7,7 +7,7 @@ import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
-import { speechRequest } from "../../protocol/vendora/speech.ts";
+import { speechRequest } from "../../protocol/vendora/audio.ts";
 import { modelInput } from "../../services/vendora/model-input.ts";
 import { speechStream } from "../../services/vendora/speech.ts";
 import { jsonBody } from "../responses.ts";

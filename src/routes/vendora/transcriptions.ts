@@ -14,7 +14,7 @@ import {
   type TranscriptionRequest,
   transcriptionRequest,
   translationRequest,
-} from "../../protocol/vendora/transcription.ts";
+} from "../../protocol/vendora/audio.ts";
 import { waitForCall } from "../../services/vendora/calls.ts";
 import { modelInput } from "../../services/vendora/model-input.ts";
 import { exactLog } from "../../services/vendora/parsed-log.ts";

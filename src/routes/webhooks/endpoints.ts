@@ -14,7 +14,7 @@ import {
   updateWebhookEndpoint as updateBody,
   webhookEndpoint,
   webhookTest,
-} from "../../protocol/webhook-endpoint.ts";
+} from "../../protocol/webhook.ts";
 import {
   createEndpoint,
   createSecret,

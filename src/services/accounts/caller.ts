@@ -1,7 +1,7 @@
 /** The authenticated sender of a request. */
 import type { Principal } from "../../domain/accounts/access.ts";
+import type { Priority } from "../../protocol/common.ts";
 import type { Scope } from "../../protocol/operator.ts";
-import type { Priority } from "../../protocol/priority.ts";
 
 /** A user with an access token, or with a session, which covers all models. */
 export interface Caller extends Principal {

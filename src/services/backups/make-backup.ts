@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import type { BackupProgress } from "../../domain/backups/progress.ts";
 import { backupKeyId, sealPart, sha256 } from "../../domain/backups/seal.ts";
 import { logger } from "../../log.ts";
-import type { Manifest, PartContent } from "../../protocol/backup-content.ts";
+import type { Manifest, PartContent } from "../../protocol/backup.ts";
 import { putManifest, putPart } from "../../storage/backups/bucket.ts";
 import { isEmpty } from "../../storage/backups/rows.ts";
 import {

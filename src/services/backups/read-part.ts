@@ -8,7 +8,7 @@ import { mapAhead } from "../../lib/map-ahead.ts";
 import { logger } from "../../log.ts";
 import type { AccountCopy } from "../../objects/account/rpc-types.ts";
 import { accountAt } from "../../objects/account/stub.ts";
-import type { AccountPage, PartContent } from "../../protocol/backup-content.ts";
+import type { AccountPage, PartContent } from "../../protocol/backup.ts";
 import { type AccountOfUser, listAccountObjects } from "../../storage/backups/accounts.ts";
 import { keyOf, selectRows } from "../../storage/backups/rows.ts";
 import { BACKUP_TABLES } from "../../storage/backups/tables.ts";

@@ -2,7 +2,7 @@
 import type { BatchItem } from "drizzle-orm/batch";
 import type { LeftOut } from "../../domain/backups/progress.ts";
 import { accountAt, newAccountObjectId } from "../../objects/account/stub.ts";
-import type { AccountPage, StoredRow } from "../../protocol/backup-content.ts";
+import type { AccountPage, StoredRow } from "../../protocol/backup.ts";
 import { setAccountObject } from "../../storage/accounts/users.ts";
 import { checkRows, insertRows, keyOf } from "../../storage/backups/rows.ts";
 import type { BackupTable } from "../../storage/backups/tables.ts";

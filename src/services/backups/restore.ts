@@ -1,15 +1,14 @@
 /** Restores a backup into an empty deployment, some parts in each call. */
-
 import type { RestoreProgress } from "../../domain/backups/progress.ts";
 import { openPart, sha256, UnreadablePart } from "../../domain/backups/seal.ts";
 import { conflict } from "../../errors.ts";
-import type { RestoreState } from "../../protocol/backup.ts";
 import {
   type Manifest,
   type PartContent,
   type PartEntry,
   partContent,
-} from "../../protocol/backup-content.ts";
+  type RestoreState,
+} from "../../protocol/backup.ts";
 import { getPart, missingParts } from "../../storage/backups/bucket.ts";
 import { deleteSeeds, isEmpty } from "../../storage/backups/rows.ts";
 import { addPart, beginRun, endRun, findLastRun, type RunRow } from "../../storage/backups/runs.ts";

@@ -1,8 +1,8 @@
 /** Categories of models, which the operator manages. */
 import { type Loc, unknownNameIssues } from "../../domain/schemas/validation.ts";
 import { notFound } from "../../errors.ts";
-import type { Category } from "../../protocol/category.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
+import type { Category } from "../../protocol/model.ts";
 import {
   listCategories as categoriesOf,
   deleteCategory as deleteRow,

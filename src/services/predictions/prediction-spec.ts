@@ -1,5 +1,4 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
-
 import { pickVariables } from "../../domain/models/variables.ts";
 import { holdsRow } from "../../domain/predictions/short-run.ts";
 import type {
@@ -10,12 +9,12 @@ import type {
 } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { responsesViaOf } from "../../domain/vendora/call.ts";
+import type { Priority } from "../../protocol/common.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
-import type { Priority } from "../../protocol/priority.ts";
 import type { ContainerInterface, InputFile, VendoraCall } from "../../protocol/runner.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";

@@ -4,7 +4,7 @@ import { dayOf, type HistoryStep, STEP_MS, stepStart } from "../../domain/runner
 import { silenceOf } from "../../domain/runners/silence.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
-import type { RunnerEvent, RunnerHistory } from "../../protocol/runner-history.ts";
+import type { RunnerEvent, RunnerHistory } from "../../protocol/runner-log.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
 import { findRunner } from "../../storage/runners/runners.ts";
 import type { Services } from "../services.ts";

@@ -1,6 +1,6 @@
 /** Embeddings in the requested format, whatever the container's is. */
 import { embeddingsOf } from "../../domain/vendora/embedding.ts";
-import type { EmbeddingRequest } from "../../protocol/vendora/embedding.ts";
+import type { EmbeddingRequest } from "../../protocol/vendora/tasks.ts";
 import type { Services } from "../services.ts";
 import { type EndedCall, timeLimit } from "./calls.ts";
 import { failureOf, translateOrFail } from "./failure.ts";

@@ -3,19 +3,18 @@
  * are sent as messages. So all that holds for a call holds for it. One runs at a time; the next messages
  * wait in order. When the socket is closed, what runs is canceled.
  */
-
 import { createParser } from "eventsource-parser";
 import { z } from "zod";
 import { exactText, numberIn, parseExact } from "../../lib/exact-json.ts";
 import { exceededBound } from "../../lib/json-scan.ts";
 import { type VendoraError, vendoraErrorBody } from "../../protocol/vendora/error.ts";
-import { responseItem } from "../../protocol/vendora/response.ts";
 import {
   type ResponseCreate,
   responseCreate,
+  responseItem,
   responseLane,
   type SocketError,
-} from "../../protocol/vendora/response-socket.ts";
+} from "../../protocol/vendora/response.ts";
 import { holdText, MAX_MESSAGE_CHARS } from "./held-texts.ts";
 import type { SocketContext } from "./socket-context.ts";
 

@@ -4,7 +4,7 @@ import { type SpeechPart, speechParts } from "../../domain/vendora/speech-output
 import { TranslationFailed } from "../../domain/vendora/translation.ts";
 import { wavPart } from "../../domain/vendora/wav-join.ts";
 import { type Prediction, prediction } from "../../protocol/prediction.ts";
-import type { SpeechUsage } from "../../protocol/vendora/speech.ts";
+import type { SpeechUsage } from "../../protocol/vendora/audio.ts";
 import { factsOf, fileKey, getFile } from "../../storage/files/files.ts";
 import type { Services } from "../services.ts";
 import { failureOf } from "./failure.ts";

@@ -1,12 +1,11 @@
 /** Speech as a stream of bytes, or of events with them. The first are sent while the model works on. */
-
 import { servedType } from "../../domain/files/file-type.ts";
 import { formatOf, OPAQUE } from "../../domain/vendora/sound-type.ts";
 import { invalidParameter } from "../../errors-vendora.ts";
 import { exactText } from "../../lib/exact-json.ts";
 import { EVENT_STREAM, HEARTBEAT } from "../../lib/sse.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
-import type { SpeechRequest, SpeechUsage } from "../../protocol/vendora/speech.ts";
+import type { SpeechRequest, SpeechUsage } from "../../protocol/vendora/audio.ts";
 import type { CreatedPrediction } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";

@@ -1,5 +1,4 @@
 /** Transcriptions and translations: plain in each format, and streamed. */
-
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { transcriptOf } from "../../domain/vendora/transcript.ts";
 import {
@@ -13,10 +12,7 @@ import type { HearingCall } from "../../domain/vendora/transcription-input.ts";
 import { invalidParameter } from "../../errors-vendora.ts";
 import { exactText } from "../../lib/exact-json.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
-import type {
-  TranscriptFormat,
-  TranscriptionRequest,
-} from "../../protocol/vendora/transcription.ts";
+import type { TranscriptFormat, TranscriptionRequest } from "../../protocol/vendora/audio.ts";
 import type { CreatedPrediction } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { ResolvedVersion } from "../predictions/version-resolution.ts";

@@ -2,7 +2,7 @@
 import { moderationIdOf, rankingIdOf } from "../../domain/vendora/ids.ts";
 import { moderationOf } from "../../domain/vendora/moderation.ts";
 import { rankingOf } from "../../domain/vendora/ranking.ts";
-import type { RerankRequest } from "../../protocol/vendora/rerank.ts";
+import type { RerankRequest } from "../../protocol/vendora/tasks.ts";
 import type { Services } from "../services.ts";
 import { type EndedCall, timeLimit } from "./calls.ts";
 import { failureOf, translateOrFail } from "./failure.ts";

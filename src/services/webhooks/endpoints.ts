@@ -10,7 +10,7 @@ import type {
   CreateWebhookEndpoint,
   UpdateWebhookEndpoint,
   WebhookEndpoint,
-} from "../../protocol/webhook-endpoint.ts";
+} from "../../protocol/webhook.ts";
 import { forgetEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
 import {
   addSecret,

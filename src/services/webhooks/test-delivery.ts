@@ -7,7 +7,7 @@ import { signingSecrets } from "../../domain/webhooks/stored-secret.ts";
 import { ProblemError } from "../../errors.ts";
 import { HOST_LIMIT_SECONDS, mayPost } from "../../outbound/pace.ts";
 import { post } from "../../outbound/post.ts";
-import type { WebhookTest } from "../../protocol/webhook-endpoint.ts";
+import type { WebhookTest } from "../../protocol/webhook.ts";
 import type { WebhookPayload } from "../../protocol/webhook-payload.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";

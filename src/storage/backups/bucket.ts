@@ -4,7 +4,7 @@
  *   manifests/{id}                 written last: without it a backup is not whole
  *   parts/{id}/{number}-{hash}     a part that a run wrote and then died is just not named
  */
-import type { Manifest, PartEntry } from "../../protocol/backup-content.ts";
+import type { Manifest, PartEntry } from "../../protocol/backup.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

@@ -1,7 +1,7 @@
 /** Reads the rows of any table for a backup, and writes them again. */
 import { type SQL, sql } from "drizzle-orm";
 import type { Key } from "../../domain/cursor.ts";
-import type { StoredRow } from "../../protocol/backup-content.ts";
+import type { StoredRow } from "../../protocol/backup.ts";
 import type { Database } from "../database.ts";
 import { categories, hardware, modelCounts, pools } from "../schema/index.ts";
 import type { BackupTable } from "./tables.ts";

@@ -1,7 +1,7 @@
 /** The progress of backups and restores. */
 import { and, eq, isNull, ne, sql } from "drizzle-orm";
 import type { BackupProgress, RestoreProgress } from "../../domain/backups/progress.ts";
-import type { PartEntry } from "../../protocol/backup-content.ts";
+import type { PartEntry } from "../../protocol/backup.ts";
 import { type Database, runBatch } from "../database.ts";
 import { backupParts, backupRuns } from "../schema/index.ts";
 

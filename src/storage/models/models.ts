@@ -13,9 +13,8 @@ import {
   sql,
 } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import type { CategorySummary } from "../../protocol/category.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
-import type { Compatibilities, ModelSort } from "../../protocol/model.ts";
+import type { CategorySummary, Compatibilities, ModelSort } from "../../protocol/model.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, runBatch } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";

@@ -1,8 +1,8 @@
 /** Accounts: users and their names, tokens, usage and storage. */
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { Priority } from "../../protocol/common.ts";
 import type { Scope } from "../../protocol/operator.ts";
-import type { Priority } from "../../protocol/priority.ts";
 
 export const users = sqliteTable(
   "users",

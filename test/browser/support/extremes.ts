@@ -6,7 +6,7 @@ import { predictionWithIO } from "../../../src/protocol/prediction.ts";
 import { sessionResponse } from "../../../src/protocol/runner.ts";
 import { user } from "../../../src/protocol/user.ts";
 import { variable } from "../../../src/protocol/variable.ts";
-import { webhookEndpoint } from "../../../src/protocol/webhook-endpoint.ts";
+import { webhookEndpoint } from "../../../src/protocol/webhook.ts";
 
 /** A name in paths and addresses, of 63 characters. */
 export const SLUG = `${"nomen-est-".repeat(6)}omn`;

@@ -1,7 +1,7 @@
 /** Words that are searched for in the documentation. */
 import { expect, test } from "vitest";
 import { findPassages } from "../../../src/dashboard/docs/search/find.ts";
-import type { Passage } from "../../../src/protocol/guide.ts";
+import type { Passage } from "../../../src/protocol/assets.ts";
 
 const passage = (title: string, text: string): Passage => ({
   path: "/docs/x",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { asHistory, LOST } from "../../../src/domain/backups/history-row.ts";
-import type { StoredPrediction } from "../../../src/protocol/backup-content.ts";
+import type { StoredPrediction } from "../../../src/protocol/backup.ts";
 
 const AT = 1_000_000;
 const DAY_MS = 86_400_000;

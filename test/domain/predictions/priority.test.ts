@@ -1,7 +1,7 @@
 /** Which priority a prediction gets, by what it asks for and what its token is held to. */
 import { expect, test } from "vitest";
 import { priorityOf } from "../../../src/domain/predictions/priority.ts";
-import type { Priority } from "../../../src/protocol/priority.ts";
+import type { Priority } from "../../../src/protocol/common.ts";
 
 test.each<[Priority | undefined, Priority | null, Priority | undefined]>([
   [undefined, null, "normal"],

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type RunnerEvent, withEvents } from "../../../src/domain/runners/events.ts";
-import { RUNNER_EVENT_KINDS } from "../../../src/protocol/runner-history.ts";
+import { RUNNER_EVENT_KINDS } from "../../../src/protocol/runner-log.ts";
 
 const event = (at: number, detail = ""): RunnerEvent => ({ at, kind: "started", detail });
 

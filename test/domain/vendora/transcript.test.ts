@@ -7,7 +7,7 @@ import { TranscriptStream } from "../../../src/domain/vendora/transcript-stream.
 import { type HearingCall, hearingInput } from "../../../src/domain/vendora/transcription-input.ts";
 import { TranslationFailed } from "../../../src/domain/vendora/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import type { TranscriptionRequest } from "../../../src/protocol/vendora/transcription.ts";
+import type { TranscriptionRequest } from "../../../src/protocol/vendora/audio.ts";
 import { objections } from "../../published/validate.ts";
 
 const text = { type: "string" };

@@ -2,10 +2,7 @@
  * Endpoints of an account, which are told of all that it runs. Of two accounts one has them: predictions
  * without receivers take shorter ways, which the other one's go.
  */
-import {
-  createdEndpointSecret,
-  createdWebhookEndpoint,
-} from "../../../src/protocol/webhook-endpoint.ts";
+import { createdEndpointSecret, createdWebhookEndpoint } from "../../../src/protocol/webhook.ts";
 import type { Bed } from "../bed.ts";
 import type { Endpoint } from "../history.ts";
 import type { EndpointPlan } from "../plan/endpoints.ts";

@@ -8,7 +8,7 @@ import {
   ACCOUNT_TABLES,
   NOT_IN_COPIES,
 } from "../../../src/domain/backups/account-tables.ts";
-import { accountFacts } from "../../../src/protocol/backup-content.ts";
+import { accountFacts } from "../../../src/protocol/backup.ts";
 import { BACKUP_TABLES, NOT_BACKED_UP } from "../../../src/storage/backups/tables.ts";
 import { run } from "../support/accounts.ts";
 import { tableNames } from "../support/backups.ts";

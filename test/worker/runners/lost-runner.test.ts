@@ -1,7 +1,7 @@
 /** A runner whose process or machine died: its pages and answers show nothing of it as current. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { RunnerDetail } from "../../../src/protocol/fleet.ts";
-import type { RunnerEvent } from "../../../src/protocol/runner-history.ts";
+import type { RunnerEvent } from "../../../src/protocol/runner-log.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { newOperator } from "../support/dashboard-users.ts";

@@ -1,7 +1,7 @@
 /** Operator settings: hardware, categories and tokens. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Category } from "../../../src/protocol/category.ts";
 import type { Hardware } from "../../../src/protocol/hardware.ts";
+import type { Category } from "../../../src/protocol/model.ts";
 import type { RunnerToken, Token } from "../../../src/protocol/operator.ts";
 import { newModel, pageAt, pathOf, publish, referenceOf } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { QueueState, RunnerDetail } from "../../../src/protocol/fleet.ts";
 import type { RunnerToken } from "../../../src/protocol/operator.ts";
-import type { RunnerEvent, RunnerHistory } from "../../../src/protocol/runner-history.ts";
+import type { RunnerEvent, RunnerHistory } from "../../../src/protocol/runner-log.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { giveUp } from "../support/accounts.ts";
 import { pageAt } from "../support/catalogue.ts";

@@ -5,12 +5,13 @@ import { vi } from "vitest";
 import { ACCOUNT_TABLE_NAMES } from "../../../src/domain/backups/account-tables.ts";
 import { openPart } from "../../../src/domain/backups/seal.ts";
 import {
+  accountFacts,
   type BackupList,
   type BackupUnderWay,
+  partContent,
   type RestoreState,
   restoreState,
 } from "../../../src/protocol/backup.ts";
-import { accountFacts, partContent } from "../../../src/protocol/backup-content.ts";
 import { sweepBackups } from "../../../src/services/backups/make-backup.ts";
 import { readManifest } from "../../../src/services/backups/manifest.ts";
 import { restoreBackup } from "../../../src/services/backups/restore.ts";

@@ -6,7 +6,7 @@ import {
   type WebhookEndpoint,
   webhookEndpoint,
   webhookTest,
-} from "../../../src/protocol/webhook-endpoint.ts";
+} from "../../../src/protocol/webhook.ts";
 import type { Client } from "./client.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 

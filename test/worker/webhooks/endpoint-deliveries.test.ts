@@ -2,7 +2,7 @@
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { CreateWebhookEndpoint } from "../../../src/protocol/webhook-endpoint.ts";
+import type { CreateWebhookEndpoint } from "../../../src/protocol/webhook.ts";
 import {
   addSecret,
   changeEndpoint,

@@ -1,7 +1,6 @@
 /** A guide with its table of contents, and with this deployment's own address in its examples. */
 import { raw } from "hono/html";
-import type { Manifest } from "../../../protocol/assets.ts";
-import type { Guide } from "../../../protocol/guide.ts";
+import type { Guide, Manifest } from "../../../protocol/assets.ts";
 import { NAVIGATION } from "../contents.ts";
 import { DocsLayout } from "../layout.tsx";
 

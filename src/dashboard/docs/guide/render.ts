@@ -1,7 +1,7 @@
 /** A guide's Markdown as HTML. Runs when assets are built, so it is no part of the Worker. */
 import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
-import type { Guide, Passage } from "../../../protocol/guide.ts";
+import type { Guide, Passage } from "../../../protocol/assets.ts";
 
 /** Where the guides are in the repository: their links are relative to it. */
 const FOLDER = "src/dashboard/guides/";

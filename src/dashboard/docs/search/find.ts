@@ -1,5 +1,5 @@
 /** Finds passages of the documentation. There are some hundred: each is looked at. */
-import type { Passage } from "../../../protocol/guide.ts";
+import type { Passage } from "../../../protocol/assets.ts";
 
 export interface Found extends Passage {
   /** Its text around the first word that was found. */

@@ -1,7 +1,7 @@
 /** The calls of the API as passages to be searched, beside those of the guides (guide/render.ts). */
 import { operationsIn } from "../../../openapi/document.ts";
 import type { Document } from "../../../openapi/types.ts";
-import type { Passage } from "../../../protocol/guide.ts";
+import type { Passage } from "../../../protocol/assets.ts";
 import { REFERENCE } from "../contents.ts";
 
 export const callsIn = (document: Document): Passage[] =>

@@ -1,20 +1,18 @@
 /** Values of earlier answers, so that later requests reach what those have made. */
 import { z } from "zod";
 import { backup } from "../../../../src/protocol/backup.ts";
-import { category } from "../../../../src/protocol/category.ts";
 import { example } from "../../../../src/protocol/example.ts";
 import { fileAddress } from "../../../../src/protocol/file.ts";
 import { runnerState } from "../../../../src/protocol/fleet.ts";
 import { hardware } from "../../../../src/protocol/hardware.ts";
-import { modelItem, version } from "../../../../src/protocol/model.ts";
+import { category, modelItem, version } from "../../../../src/protocol/model.ts";
 import { newToken } from "../../../../src/protocol/operator.ts";
 import { prediction } from "../../../../src/protocol/prediction.ts";
 import { type Upload, upload } from "../../../../src/protocol/upload.ts";
 import { ownerA, userA } from "../../../../src/protocol/user.ts";
 import { variable } from "../../../../src/protocol/variable.ts";
 import { conversation } from "../../../../src/protocol/vendora/conversation.ts";
-import { webhookEvent } from "../../../../src/protocol/webhook.ts";
-import { webhookEndpoint } from "../../../../src/protocol/webhook-endpoint.ts";
+import { webhookEndpoint, webhookEvent } from "../../../../src/protocol/webhook.ts";
 
 /** Values of path parameters that belong together, such as the owner and the name of one model. */
 export type Place = Record<string, string>;
